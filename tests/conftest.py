@@ -1,0 +1,81 @@
+"""Shared fixtures: projects on disk, real pictures where they are at hand, and a quiet, private environment."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+import numpy as np
+import pytest
+
+from workbench.core import annotation
+from workbench.core.project import Project
+from workbench.inference.reading import write_png
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(autouse=True)
+def private_places(tmp_path_factory, monkeypatch):
+    """Preferences and caches of the person who runs the tests stay untouched."""
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(home / "data"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real pictures beside the repository, or WORKBENCH_DATA; tests that need it skip without it."""
+    folder = Path(os.environ.get("WORKBENCH_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip("the real pictures are not on this machine (set WORKBENCH_DATA to their folder)")
+    return folder
+
+
+def scratched(rng: np.random.Generator, width: int = 96, height: int = 80, defects: int = 1):
+    """A noisy grey picture with dark blobs, and its exact mask (class 1)."""
+    picture = rng.normal(150, 12, (height, width))
+    mask = np.zeros((height, width), np.uint8)
+    for _ in range(defects):
+        x, y, r = rng.integers(12, width - 12), rng.integers(12, height - 12), rng.integers(4, 9)
+        rows, columns = np.ogrid[:height, :width]
+        mask[(columns - x) ** 2 + (rows - y) ** 2 <= r * r] = 1
+    picture[mask > 0] -= 70
+    return np.clip(picture, 0, 255).astype(np.uint8), mask
+
+
+def fill_project(project: Project, count: int, *, seed: int = 0, good: int = 0, verdicts: bool = False) -> list[str]:
+    """Write `count` labelled pictures with defects and `good` without; returns their keys."""
+    rng = np.random.default_rng(seed)
+    keys = []
+    for i in range(count + good):
+        picture, mask = scratched(rng, defects=1 if i < count else 0)
+        key = f"lot{i // 4}/p{i * 7:03d}.png"
+        write_png(project.picture_path(key), picture)
+        annotation.save_mask(project, key, mask)
+        note = annotation.Note(status="done")
+        if verdicts:
+            note.verdict = "NG" if i < count else "OK"
+        annotation.save_note(project, key, note)
+        keys.append(key)
+    return keys
+
+
+@pytest.fixture
+def project(tmp_path) -> Project:
+    """An empty, writable project with one class, "scratch"."""
+    with Project.create(tmp_path / "project", classes=["scratch"]) as project:
+        yield project
+
+
+@pytest.fixture
+def labelled(project) -> Project:
+    """Twelve small pictures with defects and four without, all labelled, with verdicts."""
+    fill_project(project, 12, good=4, verdicts=True)
+    project.file.verdicts = ["OK", "NG"]
+    project.save()
+    return project

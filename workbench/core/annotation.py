@@ -1,0 +1,158 @@
+"""One picture's label: its mask (class ids, one byte a pixel) and its note (verdict, status, history)."""
+
+from __future__ import annotations
+
+import getpass
+import io
+import json
+import time
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from PIL import Image
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from workbench.core import problems
+from workbench.core.project import BACKGROUND, DONT_CARE, MAX_CLASS_ID, NOT_LABELLED, ClassInfo, Project
+from workbench.core.storage import write_bytes, write_json
+from workbench.inference.cv import cv2
+
+Status = Literal["new", "started", "done"]
+
+
+class Act(BaseModel):
+    """One line of a picture's history."""
+
+    when: str
+    who: str
+    what: str  # "paint", "import png", "accept proposal", ...
+
+
+class Note(BaseModel):
+    """What is known of a picture beside its mask: the content of notes/<key>.json."""
+
+    model_config = ConfigDict(extra="ignore")
+    format: int = 1
+    verdict: str | None = None
+    status: Status = "new"
+    pin: Literal["train", "val", "test"] | None = None  # held on this side of the split by a person
+    group: str | None = None  # overrides the project's grouping rule
+    # True once a person painted background of its own: what is unpainted is then not labelled (255).
+    explicit_background: bool = False
+    history: list[Act] = []
+
+    def add(self, what: str) -> None:
+        """Append to the history; a repeat of the last act within the minute is not a new line."""
+        now = time.strftime("%Y-%m-%dT%H:%M:%S")
+        who = _who()
+        if self.history and self.history[-1].what == what and self.history[-1].who == who:
+            self.history[-1] = Act(when=now, who=who, what=what)
+        else:
+            self.history.append(Act(when=now, who=who, what=what))
+        del self.history[:-200]
+
+
+def load_note(project: Project, key: str) -> Note:
+    """The note of a picture; an empty one if there is none. Raises NoteBroken."""
+    path = project.note_path(key)
+    try:
+        return Note.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return Note()
+    except (OSError, ValidationError, ValueError) as error:
+        raise problems.NoteBroken(path=str(path), why=str(error).splitlines()[0]) from error
+
+
+def save_note(project: Project, key: str, note: Note) -> None:
+    project.need_write(key)
+    write_json(project.note_path(key), json.loads(note.model_dump_json()))
+
+
+def load_mask(project: Project, key: str, size: tuple[int, int] | None = None) -> np.ndarray | None:
+    """uint8 (H, W) class ids, writable, C-contiguous; None if the picture has no mask yet.
+
+    `size` is the picture's (width, height), to check against. Raises MaskBroken, MaskWrongSize,
+    MaskUnknownClass; the file is then left as it is.
+    """
+    path = project.mask_path(key)
+    try:
+        mask = read_mask(path)
+    except FileNotFoundError:
+        return None
+    height, width = mask.shape
+    if size is not None and (width, height) != tuple(size):
+        raise problems.MaskWrongSize(
+            path=str(path), mask_width=width, mask_height=height, width=size[0], height=size[1]
+        )
+    known = {BACKGROUND, DONT_CARE, NOT_LABELLED} | {c.id for c in project.classes}
+    strangers = sorted(set(ids_in(mask)) - known)
+    if strangers:
+        raise problems.MaskUnknownClass(path=str(path), ids=", ".join(map(str, strangers)))
+    return mask
+
+
+def save_mask(project: Project, key: str, mask: np.ndarray) -> None:
+    """Write a mask, atomically. Raises CannotWrite, ProjectReadOnly."""
+    project.need_write(key)
+    write_bytes(project.mask_path(key), encode_mask(mask, project.classes))
+
+
+def read_mask(path: Path) -> np.ndarray:
+    """The index values of a PNG as uint8 (H, W): palette indices, or the grey values of a grey PNG.
+
+    Raises FileNotFoundError; MaskBroken for anything that is not an 8-bit single-plane PNG.
+    """
+    try:
+        with Image.open(path) as file:
+            if file.mode == "1":
+                return np.asarray(file, dtype=np.uint8).copy()
+            if file.mode not in ("P", "L"):
+                raise problems.MaskBroken(path=str(path), why=f"it is a {file.mode} picture, not class ids")
+            return np.array(file, dtype=np.uint8, order="C")
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, SyntaxError, EOFError) as error:
+        raise problems.MaskBroken(path=str(path), why=str(error)) from error
+
+
+def encode_mask(mask: np.ndarray, classes: list[ClassInfo]) -> bytes:
+    """An 8-bit palette PNG of class ids, uint8 (H, W); the palette holds the classes' colours."""
+    palette = np.zeros((256, 3), np.uint8)
+    for info in classes:
+        palette[info.id] = [int(info.color[i : i + 2], 16) for i in (1, 3, 5)]
+    palette[DONT_CARE] = (160, 160, 160)
+    palette[NOT_LABELLED] = (64, 64, 64)
+    image = Image.fromarray(np.ascontiguousarray(mask))
+    image.putpalette(palette.tobytes())
+    out = io.BytesIO()
+    image.save(out, "PNG", compress_level=1)
+    return out.getvalue()
+
+
+def ids_in(mask: np.ndarray) -> list[int]:
+    """The distinct ids of a mask, ascending."""
+    return np.flatnonzero(counts(mask)).tolist()
+
+
+def counts(mask: np.ndarray) -> np.ndarray:
+    """int64 (256,): pixels of each id. OpenCV's histogram, as NumPy's holds the interpreter lock for long."""
+    return cv2.calcHist([np.ascontiguousarray(mask)], [0], None, [256], [0, 256]).ravel().astype(np.int64)
+
+
+def new_mask(size: tuple[int, int], note: Note | None = None) -> np.ndarray:
+    """An empty mask for a picture of `size` (width, height)."""
+    fill = NOT_LABELLED if note is not None and note.explicit_background else BACKGROUND
+    return np.full((size[1], size[0]), fill, np.uint8)
+
+
+def trained_ids(mask: np.ndarray) -> np.ndarray:
+    """True where a pixel may enter a loss or a metric: ids up to 253."""
+    return mask <= MAX_CLASS_ID
+
+
+def _who() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        return "unknown"

@@ -1,0 +1,304 @@
+"""What is ready to learn from, and which of it is held out: a run's exact list of pictures, grouped by part.
+
+A split that puts two pictures of the same part on both sides reports a score that the line will never see, so groups,
+not pictures, are dealt out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from workbench.core import annotation, problems
+from workbench.core.pictures import picture_size, thumbnail
+from workbench.core.project import DONT_CARE, NOT_LABELLED, ClassInfo, Project, natural_key
+
+Split = Literal["train", "val", "test"]
+SPLITS: tuple[Split, ...] = ("train", "val", "test")
+
+
+class Item(BaseModel):
+    """One picture of a dataset."""
+
+    key: str
+    split: Split = "train"
+    group: str = ""
+    width: int = 0
+    height: int = 0
+    verdict: str | None = None
+    classes: list[int] = []  # class ids painted in it
+    pixels: list[int] = []  # how many pixels each of them has
+    mask_hash: str = ""  # of the label as it was when the run was made
+
+
+class Skipped(BaseModel):
+    key: str
+    why: str
+
+
+class Dataset(BaseModel):
+    """The content of a run's dataset.json."""
+
+    model_config = ConfigDict(extra="ignore")
+    format: int = 1
+    model: Literal["unet", "resnet"]
+    classes: list[ClassInfo] = []
+    verdicts: list[str] = []
+    items: list[Item] = []
+    skipped: list[Skipped] = []
+    held_out_note: str = ""  # English; empty if enough is held out
+
+    def of(self, *splits: str) -> list[Item]:
+        return [item for item in self.items if item.split in splits]
+
+    @property
+    def held_out_hash(self) -> str:
+        """Equal for two runs whose scores may be compared: same held-out pictures with the same labels."""
+        lines = sorted(f"{i.key} {i.split} {i.mask_hash} {i.verdict}" for i in self.items if i.split != "train")
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+def collect(project: Project, model: Literal["unet", "resnet"]) -> Dataset:
+    """Gather what is labelled for `model` and split it. Broken pictures are listed with the reason, nothing stops.
+
+    Raises NoPictures, NoLabels, TooFewLabels, OnlyBackground (UNet), NoVerdicts (ResNet).
+    """
+    keys = project.pictures()
+    if not keys:
+        raise problems.NoPictures()
+    dataset = Dataset(model=model, classes=project.classes if model == "unet" else [])
+    notes: dict[str, annotation.Note] = {}
+    for key in keys:
+        try:
+            note = annotation.load_note(project, key)
+            item = _segmentation_item(project, key, note) if model == "unet" else _verdict_item(project, key, note)
+        except problems.Problem as problem:
+            dataset.skipped.append(Skipped(key=key, why=str(problem)))
+            continue
+        if item is not None:
+            notes[key] = note
+            dataset.items.append(item)
+    if model == "resnet":
+        found = Counter(item.verdict for item in dataset.items)
+        listed = [name for name in project.file.verdicts if name in found]
+        dataset.verdicts = listed + sorted(found.keys() - set(listed))
+        if len(found) < 2 or min(found.values()) < 2:
+            raise problems.NoVerdicts(found=len(dataset.items), kinds=len(found))
+    elif not dataset.items:
+        raise problems.NoLabels()
+    if len(dataset.items) < 2:
+        raise problems.TooFewLabels(found=len(dataset.items))
+    if model == "unet" and not any(item.classes for item in dataset.items):
+        raise problems.OnlyBackground()
+    _group(project, dataset.items, notes)
+    _split(project, dataset.items, notes)
+    _explain(dataset)
+    return dataset
+
+
+def _segmentation_item(project: Project, key: str, note: annotation.Note) -> Item | None:
+    """A picture teaches when something is painted on it, or when a person called it done (then empty means good)."""
+    path = project.mask_path(key)
+    if not path.exists():
+        return None
+    size = picture_size(project.picture_path(key))
+    mask = annotation.load_mask(project, key, size)
+    assert mask is not None
+    pixels = annotation.counts(mask)
+    ids = [id for id in np.flatnonzero(pixels).tolist() if 0 < id < DONT_CARE]
+    if not ids and note.status != "done":
+        return None
+    if pixels[DONT_CARE] + pixels[NOT_LABELLED] >= mask.size:
+        return None
+    return Item(
+        key=key, width=size[0], height=size[1], verdict=note.verdict, classes=ids,
+        pixels=[int(pixels[id]) for id in ids], mask_hash=hashlib.sha256(path.read_bytes()).hexdigest()[:16],
+    )  # fmt: skip
+
+
+def _verdict_item(project: Project, key: str, note: annotation.Note) -> Item | None:
+    if not note.verdict:
+        return None
+    width, height = picture_size(project.picture_path(key))
+    return Item(key=key, width=width, height=height, verdict=note.verdict)
+
+
+# --- groups -----------------------------------------------------------------------------------------
+
+
+def _group(project: Project, items: list[Item], notes: dict[str, annotation.Note]) -> None:
+    rule = project.file.grouping
+    if rule.rule == "folder":
+        names = {item.key: str(Path(item.key).parent) for item in items}
+    elif rule.rule == "pattern" and rule.pattern:
+        names = {item.key: _by_pattern(rule.pattern, item.key) for item in items}
+    elif rule.rule == "each":
+        names = {item.key: item.key for item in items}
+    else:
+        names = _auto_groups(project, items)
+    for item in items:
+        item.group = notes[item.key].group or names[item.key]
+
+
+def _by_pattern(pattern: str, key: str) -> str:
+    found = re.search(pattern, key)
+    if found is None:
+        return key
+    return "|".join(part or "" for part in found.groups()) or found.group(0)
+
+
+def _auto_groups(project: Project, items: list[Item]) -> dict[str, str]:
+    """Pictures that look alike, and neighbours by number, share a group.
+
+    Cameras number pictures in the order of parts, so the last number of the name is the best hint of what belongs
+    together: names that differ in numbers only are sorted by it and cut, at their widest gaps, into short series.
+    """
+    parent = {item.key: item.key for item in items}
+
+    def find(key: str) -> str:
+        while parent[key] != key:
+            parent[key] = parent[parent[key]]
+            key = parent[key]
+        return key
+
+    series: dict[str, list[tuple[int, str]]] = {}
+    for item in items:
+        numbers = re.findall(r"\d+", Path(item.key).stem)
+        if numbers:
+            skeleton = re.sub(r"\d+", "#", Path(item.key).stem)
+            series.setdefault(skeleton, []).append((int(numbers[-1]), item.key))
+    target = max(1, min(10, len(items) // 20))
+    for members in series.values():
+        for chunk in _cut(sorted(members), target):
+            for _, key in chunk[1:]:
+                parent[find(key)] = find(chunk[0][1])
+    for a, b in _lookalikes(project, items):
+        parent[find(a)] = find(b)
+    return {item.key: find(item.key) for item in items}
+
+
+def _cut(members: list[tuple[int, str]], target: int) -> list[list[tuple[int, str]]]:
+    """Cut a sorted series into pieces of at most 2 x `target`, each time at the widest gap near the middle."""
+    if len(members) <= 2 * target:
+        return [members]
+    low, high = len(members) // 4, max(len(members) // 4 + 1, 3 * len(members) // 4)
+    gaps = [(members[i][0] - members[i - 1][0], -abs(i - len(members) // 2), i) for i in range(max(1, low), high)]
+    at = max(gaps)[2]
+    return _cut(members[:at], target) + _cut(members[at:], target)
+
+
+def _lookalikes(project: Project, items: list[Item], edge: int = 24, limit: float = 0.97) -> list[tuple[str, str]]:
+    """Pairs of the same aspect (5 %) whose small grey versions correlate above `limit`."""
+    if len(items) > 4000:
+        return []  # beyond a few thousand the series by number must do
+    small = np.zeros((len(items), edge * edge), np.float32)
+    for i, item in enumerate(items):
+        try:
+            grey = thumbnail(project.picture_path(item.key), 96)
+        except problems.Problem:
+            continue
+        grey = grey.mean(axis=2) if grey.ndim == 3 else grey.astype(np.float32)
+        rows = np.linspace(0, grey.shape[0] - 1, edge).round().astype(int)
+        columns = np.linspace(0, grey.shape[1] - 1, edge).round().astype(int)
+        flat = grey[np.ix_(rows, columns)].ravel().astype(np.float32)
+        flat -= flat.mean()
+        norm = np.linalg.norm(flat)
+        small[i] = flat / norm if norm > 1e-3 else 0
+    aspect = np.array([item.width / max(1, item.height) for item in items])
+    pairs = []
+    for i in range(len(items) - 1):
+        alike = small[i + 1 :] @ small[i]
+        same = np.abs(aspect[i + 1 :] / aspect[i] - 1) < 0.05
+        pairs += [(items[i].key, items[i + 1 + j].key) for j in np.flatnonzero((alike > limit) & same)]
+    return pairs
+
+
+# --- split ------------------------------------------------------------------------------------------
+
+
+def shares(count: int) -> dict[Split, float]:
+    """What share of `count` labelled pictures goes where. A test set only where it costs little."""
+    if count >= 60:
+        return {"train": 0.70, "val": 0.15, "test": 0.15}
+    return {"train": 0.8, "val": 0.2, "test": 0.0}
+
+
+def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note]) -> None:
+    """Deal groups out so that every stratum (verdict, or painted classes) reaches its share; seeded, order-free.
+
+    Each group goes to the side that lacks most of the group's rarest stratum (iterative stratification, after
+    Sechidis et al. 2011, on groups).
+    """
+    groups: dict[str, list[Item]] = {}
+    for item in items:
+        groups.setdefault(item.group, []).append(item)
+    strata = {item.key: _strata(item) for item in items}
+    totals = Counter(stratum for names in strata.values() for stratum in names)
+    want = shares(len(items))
+    have: dict[Split, Counter] = {split: Counter() for split in SPLITS}
+
+    def put(members: list[Item], split: Split) -> None:
+        for item in members:
+            item.split = split
+            have[split].update(strata[item.key])
+
+    free = []
+    for name, members in groups.items():
+        pins = [notes[item.key].pin for item in members if notes[item.key].pin]
+        if pins:
+            put(members, pins[0])
+        else:
+            free.append((name, members))
+
+    def order(entry: tuple[str, list[Item]]) -> tuple:
+        name, members = entry
+        rarest = min(totals[s] for item in members for s in strata[item.key])
+        digest = hashlib.sha256(f"{project.file.split_seed}:{name}".encode()).hexdigest()
+        return rarest, -len(members), digest
+
+    for _, members in sorted(free, key=order):
+        rarest = min((s for item in members for s in strata[item.key]), key=lambda s: (totals[s], str(s)))
+        lack = {
+            split: (want[split] * totals[rarest] - have[split][rarest]) / max(want[split], 1e-9)
+            for split in SPLITS
+            if want[split] > 0
+        }
+        put(members, max(lack, key=lambda split: (lack[split], -SPLITS.index(split))))
+    _keep_sides_filled(items)
+
+
+def _strata(item: Item) -> list[object]:
+    kinds: list[object] = list(item.classes) or ["good"]
+    return [item.verdict] if item.verdict is not None and not item.classes else kinds
+
+
+def _keep_sides_filled(items: list[Item]) -> None:
+    """Both learning and checking need a picture with something on it; with very few groups one is moved over."""
+    telling = [item for item in items if item.classes or item.verdict is not None]
+    for split, other in (("train", "val"), ("val", "train")):
+        if any(item.split == split for item in telling):
+            continue
+        groups = Counter(item.group for item in telling if item.split == other)
+        if len(groups) > 1:
+            chosen = min(groups, key=lambda name: (groups[name], natural_key(name)))
+            for item in items:
+                if item.group == chosen:
+                    item.split = split  # type: ignore[assignment]
+
+
+def _explain(dataset: Dataset) -> None:
+    held = dataset.of("val", "test")
+    telling = sum(len(item.classes) > 0 for item in held) if dataset.model == "unet" else len(held)
+    if not held:
+        dataset.held_out_note = (
+            "All labelled pictures show the same part, so none could be held out: no score is shown."
+        )
+    elif telling < 10:
+        what = "pictures with defects" if dataset.model == "unet" else "pictures"
+        dataset.held_out_note = f"Only {telling} {what} are held out: the scores are rough."

@@ -1,0 +1,181 @@
+"""From a gesture to changed pixels. Coordinates are picture pixels: (0, 0) is the outer corner of the first pixel.
+
+A pixel belongs to a shape when its centre does. Every function changes `mask` in place, inside the rectangle that it
+returns, and nothing else; work and memory are proportional to that rectangle, never to the picture.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.inference.cv import cv2
+
+
+@dataclass(frozen=True)
+class Rect:
+    """A half-open rectangle of pixels: x <= column < x + width."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+
+    @property
+    def empty(self) -> bool:
+        return self.width <= 0 or self.height <= 0
+
+    @property
+    def slices(self) -> tuple[slice, slice]:
+        return slice(self.y, self.y + self.height), slice(self.x, self.x + self.width)
+
+    def united(self, other: Rect) -> Rect:
+        if self.empty:
+            return other
+        if other.empty:
+            return self
+        x, y = min(self.x, other.x), min(self.y, other.y)
+        right = max(self.x + self.width, other.x + other.width)
+        bottom = max(self.y + self.height, other.y + other.height)
+        return Rect(x, y, right - x, bottom - y)
+
+    def clipped(self, width: int, height: int) -> Rect:
+        x, y = min(max(self.x, 0), width), min(max(self.y, 0), height)
+        right, bottom = min(max(self.x + self.width, 0), width), min(max(self.y + self.height, 0), height)
+        return Rect(x, y, max(0, right - x), max(0, bottom - y))
+
+
+NOTHING = Rect(0, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Paint:
+    """What a tool lays down: a class id, and the ids that it must leave alone."""
+
+    id: int
+    keep: frozenset[int] = frozenset()
+
+    def apply(self, mask: np.ndarray, rect: Rect, where: np.ndarray) -> None:
+        """Set `mask` to the id in `rect` where `where` (bool, the rectangle's shape) holds."""
+        view = mask[rect.slices]
+        if self.keep:
+            where = where & ~np.isin(view, list(self.keep))
+        view[where] = self.id
+
+
+def segment_rect(start: tuple[float, float], end: tuple[float, float], radius: float, shape: tuple[int, int]) -> Rect:
+    """The pixels that a brush of `radius` can touch between two points, inside a mask of `shape` (H, W)."""
+    left, right = min(start[0], end[0]) - radius, max(start[0], end[0]) + radius
+    top, bottom = min(start[1], end[1]) - radius, max(start[1], end[1]) + radius
+    x, y = int(np.floor(left)), int(np.floor(top))
+    return Rect(x, y, int(np.ceil(right)) - x + 1, int(np.ceil(bottom)) - y + 1).clipped(shape[1], shape[0])
+
+
+def draw_segment(
+    mask: np.ndarray, start: tuple[float, float], end: tuple[float, float], radius: float, paint: Paint
+) -> Rect:
+    """A round brush drawn from `start` to `end`: all pixels whose centre is within `radius` of the segment.
+
+    A brush smaller than a pixel still marks the pixel under its centre.
+    """
+    rect = segment_rect(start, end, radius, mask.shape)
+    if rect.empty:
+        return NOTHING
+    low, high = _capsule_spans(rect, start, end, radius)
+    columns = np.arange(rect.x, rect.x + rect.width) + 0.5
+    where = (columns >= low[:, None]) & (columns <= high[:, None])
+    for x, y in (start, end):
+        column, row = int(np.floor(x)) - rect.x, int(np.floor(y)) - rect.y
+        if 0 <= column < rect.width and 0 <= row < rect.height:
+            where[row, column] = True
+    paint.apply(mask, rect, where)
+    return rect
+
+
+def draw_polygon(mask: np.ndarray, points: list[tuple[float, float]], paint: Paint) -> Rect:
+    """The inside of a polygon, even-odd rule; the pixels under its corners are always in."""
+    rect = polygon_rect(points, mask.shape)
+    if not rect.empty:
+        paint.apply(mask, rect, polygon_inside(np.asarray(points, np.float64), rect))
+    return rect
+
+
+def polygon_rect(points: list[tuple[float, float]], shape: tuple[int, int]) -> Rect:
+    """The pixels that a polygon can touch inside a mask of `shape` (H, W)."""
+    if not points:
+        return NOTHING
+    corners = np.asarray(points, np.float64)
+    x, y = np.floor(corners.min(axis=0)).astype(int)
+    right, bottom = np.ceil(corners.max(axis=0)).astype(int)
+    return Rect(int(x), int(y), int(right - x) + 1, int(bottom - y) + 1).clipped(shape[1], shape[0])
+
+
+def polygon_inside(corners: np.ndarray, rect: Rect) -> np.ndarray:
+    """bool (rect.height, rect.width): pixel centres inside the polygon `corners` float (N, 2), even-odd rule."""
+    inside = np.zeros((rect.height, rect.width), bool)
+    following = np.roll(corners, -1, axis=0)
+    columns = np.arange(rect.x, rect.x + rect.width) + 0.5
+    for row in range(rect.height):
+        y = rect.y + row + 0.5
+        crosses = (corners[:, 1] <= y) != (following[:, 1] <= y)
+        if crosses.any():
+            a, b = corners[crosses], following[crosses]
+            cuts = np.sort(a[:, 0] + (y - a[:, 1]) * (b[:, 0] - a[:, 0]) / (b[:, 1] - a[:, 1]))
+            inside[row] = np.searchsorted(cuts, columns, side="right") % 2 == 1
+    for x, y in np.floor(corners).astype(int):
+        if 0 <= x - rect.x < rect.width and 0 <= y - rect.y < rect.height:
+            inside[y - rect.y, x - rect.x] = True
+    return inside
+
+
+def draw_region(mask: np.ndarray, region: np.ndarray, corner: tuple[int, int], paint: Paint) -> Rect:
+    """Lay down `region`, bool (h, w), with its first pixel at `corner` (x, y): an accepted proposal, a pasted label."""
+    full = Rect(corner[0], corner[1], region.shape[1], region.shape[0])
+    rect = full.clipped(mask.shape[1], mask.shape[0])
+    if rect.empty:
+        return NOTHING
+    top, left = rect.y - full.y, rect.x - full.x
+    paint.apply(mask, rect, region[top : top + rect.height, left : left + rect.width])
+    return rect
+
+
+def fill(mask: np.ndarray, point: tuple[float, float], paint: Paint) -> tuple[Rect, np.ndarray] | None:
+    """The connected area of one id around `point` (4-connected), as (rect, bool within rect); None outside.
+
+    Nothing is painted yet: the caller notes the rectangle for undo first, then applies.
+    """
+    x, y = int(np.floor(point[0])), int(np.floor(point[1]))
+    if not (0 <= x < mask.shape[1] and 0 <= y < mask.shape[0]):
+        return None
+    flood = np.zeros((mask.shape[0] + 2, mask.shape[1] + 2), np.uint8)
+    flags = 4 | cv2.FLOODFILL_MASK_ONLY | (1 << 8)
+    _, _, flood, box = cv2.floodFill(mask, flood, (x, y), 0, 0, 0, flags)
+    rect = Rect(*map(int, box))
+    return rect, flood[rect.y + 1 : rect.y + 1 + rect.height, rect.x + 1 : rect.x + 1 + rect.width].astype(bool)
+
+
+def _capsule_spans(rect: Rect, start, end, radius: float) -> tuple[np.ndarray, np.ndarray]:
+    """For each row of `rect`: the x interval of the convex set of points within `radius` of the segment."""
+    rows = np.arange(rect.y, rect.y + rect.height) + 0.5
+    low, high = np.full(rows.shape, np.inf), np.full(rows.shape, -np.inf)
+    for cx, cy in (start, end):
+        square = radius * radius - (rows - cy) ** 2
+        half = np.sqrt(np.maximum(square, 0))
+        low = np.where(square >= 0, np.minimum(low, cx - half), low)
+        high = np.where(square >= 0, np.maximum(high, cx + half), high)
+    (ax, ay), (bx, by) = start, end
+    length = float(np.hypot(bx - ax, by - ay))
+    if length > 0 and radius > 0:
+        nx, ny = -(by - ay) / length * radius, (bx - ax) / length * radius
+        sides = ((ax + nx, ay + ny, bx + nx, by + ny), (ax - nx, ay - ny, bx - nx, by - ny))
+        caps = ((ax + nx, ay + ny, ax - nx, ay - ny), (bx + nx, by + ny, bx - nx, by - ny))
+        for x0, y0, x1, y1 in sides + caps:
+            if y0 == y1:
+                continue
+            t = (rows - y0) / (y1 - y0)
+            x = x0 + t * (x1 - x0)
+            on = (t >= 0) & (t <= 1)
+            low = np.where(on, np.minimum(low, x), low)
+            high = np.where(on, np.maximum(high, x), high)
+    return low, high

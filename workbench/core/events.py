@@ -1,0 +1,189 @@
+"""What a run reports, one JSON line each. The same lines go to stdout and to events.jsonl, so live and past share one decoder."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """`time` is seconds since the run began (pauses and the time between resumes not counted)."""
+
+    kind: ClassVar[str] = ""
+    time: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Started(Event):
+    kind: ClassVar[str] = "started"
+    model: str
+    device: str  # "cpu" | "gpu:0"
+    device_name: str = ""
+    precision: str = "fp32"  # "fp32" | "fp16" | "bf16"
+    precision_reason: str = ""  # e.g. why a CPU runs fp32
+    parameters: int = 0
+    pictures: dict[str, int] = field(default_factory=dict)  # {"train": 24, "val": 6, "test": 0}
+    held_out_note: str = ""  # said on screen where too few pictures are held out
+    steps_planned: int | None = None  # known when the run is bounded by epochs
+    seconds_planned: float | None = None  # known when it is bounded by minutes
+    step: int = 0  # where it begins; > 0 for a resumed run
+    resumed: bool = False
+    process: int = 0  # pid
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step(Event):
+    kind: ClassVar[str] = "step"
+    step: int
+    loss: float
+    rate: float  # learning rate
+    epoch: float = 0.0
+    grad_norm: float | None = None
+    loss_scale: float | None = None
+    skipped: int = 0  # steps skipped so far because gradients overflowed
+    images_per_second: float = 0.0
+    data_wait: float = 0.0  # share of the time spent waiting for pictures, 0..1
+    progress: float = 0.0  # share of the whole run that is done, 0..1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluated(Event):
+    kind: ClassVar[str] = "evaluated"
+    step: int
+    split: str = "val"
+    metrics: dict[str, Any] = field(default_factory=dict)  # as core.metrics reports them
+    score: float | None = None  # the one number by which `best` is chosen; None: nothing held out
+    best: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preview(Event):
+    """The prediction for one picture: an 8-bit PNG of class ids, and one of 255 x the probability."""
+
+    kind: ClassVar[str] = "preview"
+    step: int
+    picture: str
+    mask: str = ""  # file below the run folder
+    scores: str = ""
+    verdict: str | None = None
+    probabilities: dict[str, float] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoint(Event):
+    kind: ClassVar[str] = "checkpoint"
+    step: int
+    which: str  # "last" | "best"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trouble(Event):
+    """Something was wrong and was dealt with; `what` and `done` are English sentences."""
+
+    kind: ClassVar[str] = "trouble"
+    what: str
+    done: str = ""
+    picture: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress(Event):
+    """A long work that is not a training step: export, conversion, prediction."""
+
+    kind: ClassVar[str] = "progress"
+    what: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finished(Event):
+    kind: ClassVar[str] = "finished"
+    why: str = "done"  # "done" | "stopped"
+    result: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failed(Event):
+    kind: ClassVar[str] = "failed"
+    why: str
+    problem: str = ""  # class name in core.problems, where it is one
+    fields: dict[str, Any] = field(default_factory=dict)
+    log: str = ""  # file with the traceback
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unknown(Event):
+    """A line of a kind that this version does not know; kept, not shown."""
+
+    kind: ClassVar[str] = "unknown"
+    line: str = ""
+
+
+KINDS: dict[str, type[Event]] = {
+    kind.kind: kind
+    for kind in (Started, Step, Evaluated, Preview, Checkpoint, Trouble, Progress, Finished, Failed)
+}
+
+
+def encode(event: Event) -> str:
+    """One line of strict JSON, without the newline; NaN and infinities become null."""
+    return json.dumps({"kind": event.kind, **_finite(dataclasses.asdict(event))}, ensure_ascii=False, allow_nan=False)
+
+
+def decode(line: str) -> Event | None:
+    """The event of a line; None for an empty or torn line, Unknown for a kind of another version."""
+    line = line.strip()
+    if not line:
+        return None
+    try:
+        raw = json.loads(line)
+    except ValueError:
+        return None
+    kind = KINDS.get(raw.pop("kind", "")) if isinstance(raw, dict) else None
+    if kind is None:
+        return Unknown(line=line)
+    names = {f.name for f in dataclasses.fields(kind)}
+    try:
+        event = kind(**{name: value for name, value in raw.items() if name in names})
+    except TypeError:
+        return Unknown(line=line)
+    if isinstance(event, Step) and event.loss is None:
+        event = dataclasses.replace(event, loss=math.nan)
+    return event
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(item) for item in value]
+    return value
+
+
+# --- orders: what the window sends down the pipe, one JSON line each ---------------------------------
+
+ORDERS = ("stop", "pause", "resume", "watch", "labels_changed")
+
+
+def encode_order(order: str, picture: str | None = None) -> str:
+    assert order in ORDERS, order
+    return json.dumps({"order": order} if picture is None else {"order": order, "picture": picture}, ensure_ascii=False)
+
+
+def decode_order(line: str) -> tuple[str, str | None] | None:
+    """(order, picture) or None for anything else."""
+    try:
+        raw = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(raw, dict) or raw.get("order") not in ORDERS:
+        return None
+    picture = raw.get("picture")
+    return raw["order"], picture if isinstance(picture, str) else None

@@ -1,0 +1,171 @@
+"""How good a model is, per defect and per pixel, on pictures that it did not learn from.
+
+Pixel scores are pooled over pictures and reported for foreground classes only. A class that neither the labels nor the
+predictions contain has no score (None) and enters no mean; an empty picture left empty earns nothing either, so
+"predicts nothing" can never look good. Ids >= 254 (don't care, not labelled) count nowhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from workbench.core.project import MAX_CLASS_ID
+from workbench.inference.cv import cv2
+
+# A labelled defect counts as found when predictions cover at least this share of it.
+FOUND_SHARE = 0.1
+
+
+@dataclass
+class SegmentationMeter:
+    """Adds up pictures; `report` gives the numbers. `classes` maps id -> name."""
+
+    classes: dict[int, str]
+    hit: dict[int, int] = field(default_factory=dict)
+    false: dict[int, int] = field(default_factory=dict)
+    missed: dict[int, int] = field(default_factory=dict)
+    found: dict[int, int] = field(default_factory=dict)
+    defects: dict[int, int] = field(default_factory=dict)
+    any_hit: int = 0
+    any_false: int = 0
+    any_missed: int = 0
+    false_regions: int = 0
+    false_on_good: int = 0
+    pictures: int = 0
+    good_pictures: int = 0
+
+    def add(self, truth: np.ndarray, predicted: np.ndarray) -> None:
+        """One picture: uint8 (H, W) label and prediction."""
+        counted = truth <= MAX_CLASS_ID
+        for id in self.classes:
+            real, said = truth == id, (predicted == id) & counted
+            _plus(self.hit, id, np.count_nonzero(real & said))
+            _plus(self.false, id, np.count_nonzero(said & ~real))
+            _plus(self.missed, id, np.count_nonzero(real & ~said))
+        real, said = (truth > 0) & counted, (predicted > 0) & counted
+        self.any_hit += np.count_nonzero(real & said)
+        self.any_false += np.count_nonzero(said & ~real)
+        self.any_missed += np.count_nonzero(real & ~said)
+        self._add_regions(truth, real, said, predicted > 0)
+        self.pictures += 1
+        self.good_pictures += not real.any()
+
+    def _add_regions(self, truth: np.ndarray, real: np.ndarray, said: np.ndarray, raw: np.ndarray) -> None:
+        for id in self.classes:
+            labels, count = _components(truth == id)
+            if count:
+                area = np.bincount(labels.ravel(), minlength=count + 1)[1:]
+                covered = np.bincount(labels[said], minlength=count + 1)[1:]
+                _plus(self.found, id, int((covered >= np.maximum(1, FOUND_SHARE * area)).sum()))
+                _plus(self.defects, id, count)
+        labels, count = _components(raw)
+        if count:
+            area = np.bincount(labels.ravel(), minlength=count + 1)[1:]
+            touching = np.bincount(labels[real], minlength=count + 1)[1:]
+            countable = np.bincount(labels[said], minlength=count + 1)[1:]
+            # A region that lies mostly on "don't care" is neither right nor wrong.
+            wrong = int(((touching == 0) & (countable * 2 >= area)).sum())
+            self.false_regions += wrong
+            self.false_on_good += wrong if not real.any() else 0
+
+    def report(self) -> dict[str, Any]:
+        per_class, dices, ious = {}, [], []
+        for id, name in self.classes.items():
+            scores = _pixel_scores(self.hit.get(id, 0), self.false.get(id, 0), self.missed.get(id, 0))
+            defects = self.defects.get(id, 0)
+            scores["defects"] = defects
+            scores["recall_defects"] = self.found.get(id, 0) / defects if defects else None
+            per_class[name] = scores
+            if scores["dice"] is not None:
+                dices.append(scores["dice"])
+                ious.append(scores["iou"])
+        total, found = sum(self.defects.values()), sum(self.found.values())
+        any_defect = _pixel_scores(self.any_hit, self.any_false, self.any_missed)
+        return {
+            "dice": float(np.mean(dices)) if dices else None,
+            "iou": float(np.mean(ious)) if ious else None,
+            "any_defect": any_defect,
+            "per_class": per_class,
+            "regions": {
+                "recall": found / total if total else None,
+                "recall_interval": wilson(found, total),
+                "found": found,
+                "defects": total,
+                "false": self.false_regions,
+                "false_per_picture": self.false_regions / self.pictures if self.pictures else None,
+                "false_per_good_picture": self.false_on_good / self.good_pictures if self.good_pictures else None,
+            },
+            "pictures": self.pictures,
+            "good_pictures": self.good_pictures,
+            # An alarm, not a score: there were defects, and the model marked nothing at all.
+            "only_background": bool(total and not (self.any_hit + self.any_false)),
+        }
+
+
+@dataclass
+class VerdictMeter:
+    """Adds up verdicts; `names` in fixed order. Macro F1 is the mean over verdicts that occur in the labels."""
+
+    names: tuple[str, ...]
+    confusion: np.ndarray = field(init=False)  # int64 (V, V): row = label, column = prediction
+
+    def __post_init__(self) -> None:
+        self.confusion = np.zeros((len(self.names), len(self.names)), np.int64)
+
+    def add(self, truth: str, predicted: str) -> None:
+        self.confusion[self.names.index(truth), self.names.index(predicted)] += 1
+
+    def report(self) -> dict[str, Any]:
+        total = int(self.confusion.sum())
+        right = int(np.trace(self.confusion))
+        per_class, f1s = {}, []
+        for i, name in enumerate(self.names):
+            hit = int(self.confusion[i, i])
+            real, said = int(self.confusion[i].sum()), int(self.confusion[:, i].sum())
+            f1 = 2 * hit / (real + said) if real else None
+            per_class[name] = {
+                "precision": hit / said if said else None, "recall": hit / real if real else None,
+                "f1": f1, "pictures": real,
+            }  # fmt: skip
+            if f1 is not None:
+                f1s.append(f1)
+        return {
+            "accuracy": right / total if total else None,
+            "accuracy_interval": wilson(right, total),
+            "macro_f1": float(np.mean(f1s)) if f1s else None,
+            "per_class": per_class,
+            "confusion": {"names": list(self.names), "rows": self.confusion.tolist()},
+            "pictures": total,
+        }
+
+
+def wilson(hits: int, total: int, z: float = 1.96) -> list[float] | None:
+    """The 95 % score interval of a share (Wilson 1927); None without observations."""
+    if not total:
+        return None
+    share = hits / total
+    centre = (share + z * z / (2 * total)) / (1 + z * z / total)
+    half = z * np.sqrt(share * (1 - share) / total + z * z / (4 * total * total)) / (1 + z * z / total)
+    return [float(max(0.0, centre - half)), float(min(1.0, centre + half))]
+
+
+def _pixel_scores(hit: int, false: int, missed: int) -> dict[str, float | None]:
+    either = hit + false + missed
+    return {
+        "dice": 2 * hit / (2 * hit + false + missed) if either else None,
+        "iou": hit / either if either else None,
+        "precision": hit / (hit + false) if hit + false else None,
+        "recall": hit / (hit + missed) if hit + missed else None,
+    }
+
+
+def _components(where: np.ndarray) -> tuple[np.ndarray, int]:
+    count, labels = cv2.connectedComponents(where.astype(np.uint8), connectivity=8)
+    return labels, count - 1
+
+
+def _plus(table: dict[int, int], id: int, amount: int) -> None:
+    table[id] = table.get(id, 0) + int(amount)

@@ -1,0 +1,176 @@
+"""What can go wrong for a person, as exceptions with fields.
+
+Each problem carries two English sentence patterns: what happened (`says`) and what to do (`advice`). They are the
+message ids too: the window translates the pattern and then fills in the fields, so `core` needs no translator.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Problem(Exception):
+    """Something a person can understand and mend. `str(problem)` is the English sentence, without a traceback."""
+
+    says = "Something went wrong."
+    advice = ""
+
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(fields)
+        self.fields = fields
+
+    def __str__(self) -> str:
+        return " ".join(part for part in (self.says, self.advice) if part).format(**self.fields)
+
+
+class NotAProject(Problem):
+    says = "{path} is not a workbench project: it has no project.json."
+    advice = "Choose another folder, or create a project there."
+
+
+class ProjectExists(Problem):
+    says = "{path} already holds a project."
+    advice = "Open it, or choose an empty folder."
+
+
+class ProjectBroken(Problem):
+    says = "{path} cannot be read: {why}."
+    advice = "Nothing was changed. Restore the file from a backup, or mend it by hand."
+
+
+class ProjectTooNew(Problem):
+    says = "{path} was written by a newer workbench (format {found}; this one knows up to {known})."
+    advice = "Update the workbench to open it. Nothing was changed."
+
+
+class ProjectLocked(Problem):
+    says = "This project is open for writing elsewhere (process {pid} on {host})."
+    advice = "Close it there, or open it here read-only."
+
+
+class ProjectReadOnly(Problem):
+    says = "The project is open read-only, so {what} cannot be saved."
+    advice = "Close the other window that holds it, then open it again."
+
+
+class FolderMissing(Problem):
+    says = "The folder {path} does not exist."
+    advice = "Check the path."
+
+
+class CannotWrite(Problem):
+    says = "{path} could not be written: {why}."
+    advice = "The work is kept in memory and is tried again; free some space or make the folder writable."
+
+
+class PictureBroken(Problem):
+    says = "The picture {path} cannot be read: {why}."
+    advice = "It is left out; everything else goes on."
+
+
+class MaskBroken(Problem):
+    says = "The mask {path} cannot be read: {why}."
+    advice = "It is kept as it is and never overwritten; mend or delete it to label this picture again."
+
+
+class MaskWrongSize(Problem):
+    says = "The mask {path} is {mask_width} x {mask_height} pixels, but its picture is {width} x {height}."
+    advice = "It is kept as it is and left out; make it the size of its picture."
+
+
+class MaskUnknownClass(Problem):
+    says = "The mask {path} uses the class ids {ids}, which this project does not know."
+    advice = "Add these classes, or import the mask again with the right mapping."
+
+
+class NoteBroken(Problem):
+    says = "The note {path} cannot be read: {why}."
+    advice = "It is kept as it is; mend or delete it."
+
+
+class NoPictures(Problem):
+    says = "There are no pictures in this project."
+    advice = "Put pictures into its folder 'pictures', or add a folder as a source."
+
+
+class NothingToImport(Problem):
+    says = "Nothing in {path} could be imported as {format}."
+    advice = "Check the folder and the format."
+
+
+class UnknownFormat(Problem):
+    says = "{name} is not a label format that the workbench knows."
+    advice = "Choose one of: {known}."
+
+
+class NoLabels(Problem):
+    says = "No picture is labelled yet, so there is nothing to learn from."
+    advice = "Paint at least two pictures and mark them done (Enter), then train."
+
+
+class NoVerdicts(Problem):
+    says = "There are too few verdicts to learn from: {found} pictures in {kinds} kinds."
+    advice = "Give at least two pictures each of at least two verdicts, then train ResNet."
+
+
+class TooFewLabels(Problem):
+    says = "Only {found} labelled picture is there, so nothing can be held out to check the model."
+    advice = "Label at least one more picture."
+
+
+class OnlyBackground(Problem):
+    says = "No labelled picture for training contains a painted defect."
+    advice = "Paint some defects first."
+
+
+class UnknownClass(Problem):
+    says = "This project has no class named {name}."
+    advice = "Its classes are: {known}."
+
+
+class BadClass(Problem):
+    says = "The class {name} cannot be added: {why}."
+
+
+class UnknownRun(Problem):
+    says = "There is no run {name} in this project."
+    advice = "Runs are: {known}."
+
+
+class RunUnusable(Problem):
+    says = "The run {name} has no usable model: {why}."
+    advice = "Train again, or choose another run."
+
+
+class RunBroken(Problem):
+    says = "The run file {path} cannot be read: {why}."
+    advice = "The other runs are not affected."
+
+
+class BadRecipe(Problem):
+    says = "The setting {key} cannot be {value}: {why}."
+
+
+class DeviceMissing(Problem):
+    says = "The device {device} cannot be used: {why}."
+    advice = "Run 'workbench doctor' to see what this machine offers."
+
+
+class PaddleMissing(Problem):
+    says = "PaddlePaddle is not installed, so nothing can be trained."
+    advice = "Install it with: {command}"
+
+
+class WorkerFailed(Problem):
+    says = "The {what} process ended with an error: {why}."
+    advice = "Details are in {log}."
+
+
+class ParityFailed(Problem):
+    says = "The export does not reproduce the run ({why}), so it is not offered."
+    advice = "The report is in {report}."
+
+
+class ExportExists(Problem):
+    says = "{path} already exists."
+    advice = "Choose another folder for the export."

@@ -1,0 +1,330 @@
+"""A project: the folder that holds pictures, labels, runs and exports. Plain files are the truth.
+
+Layout: project.json · pictures/ · masks/<key>.png · notes/<key>.json · runs/ · exports/ · journal/ · .cache/
+A picture's *key* is its posix path below `pictures/` ("lot7/a.jpg"), or "@name/..." for a source folder elsewhere.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import os
+import shutil
+import socket
+from pathlib import Path
+from typing import Literal
+
+import filelock
+from natsort import natsort_keygen, ns
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from workbench.core import problems
+from workbench.core.storage import inside, write_json
+from workbench.inference.reading import PICTURE_SUFFIXES
+
+FORMAT = 1
+BACKGROUND, DONT_CARE, NOT_LABELLED = 0, 254, 255
+MAX_CLASS_ID = 253
+
+# Colours that stay apart on grey pictures, for colour-blind eyes too (after Okabe and Ito 2008, widened).
+PALETTE = (
+    "#e69f00", "#56b4e9", "#d55e00", "#009e73", "#cc79a7", "#f0e442", "#0072b2", "#ff5c8a", "#7fdb6a", "#b48cff",
+    "#00c2c7", "#ff9b54", "#c5e063", "#8fa8ff", "#ff6ad5", "#5ad1a4",
+)  # fmt: skip
+
+natural_key = natsort_keygen(key=str, alg=ns.IGNORECASE)
+
+
+class ClassInfo(BaseModel):
+    """A kind of defect that can be painted. `id` (1..253) is for ever; name, colour, key and order are free."""
+
+    model_config = ConfigDict(extra="ignore")
+    id: int = Field(ge=1, le=MAX_CLASS_ID)
+    name: str = Field(min_length=1, max_length=100)
+    color: str = Field(pattern=r"^#[0-9a-fA-F]{6}$")
+    key: str | None = Field(default=None, max_length=1)
+
+
+class Source(BaseModel):
+    """A folder of pictures. `name` is "" for the project's own `pictures/`; others are read, never written."""
+
+    name: str = ""
+    path: str = "pictures"
+    ignore: list[str] = []  # glob patterns on the key below this source, e.g. masks that lie among the pictures
+
+    @field_validator("name")
+    @classmethod
+    def _plain(cls, name: str) -> str:
+        if any(sign in name for sign in "/\\") or name in {".", ".."}:
+            raise ValueError("a source's name is one folder name")
+        return name
+
+
+class Grouping(BaseModel):
+    """Which pictures show the same part and so must stay on one side of the split.
+
+    auto: near-equal pictures and neighbours by number; folder: the sub-folder; pattern: the groups of a regular
+    expression on the key; each: every picture is its own group.
+    """
+
+    rule: Literal["auto", "folder", "pattern", "each"] = "auto"
+    pattern: str = ""
+
+
+class ProjectFile(BaseModel):
+    """The content of project.json."""
+
+    model_config = ConfigDict(extra="ignore")
+    format: int = FORMAT
+    name: str
+    classes: list[ClassInfo] = []
+    verdicts: list[str] = []
+    um_per_pixel: float | None = Field(default=None, gt=0)
+    sources: list[Source] = [Source()]
+    grouping: Grouping = Grouping()
+    split_seed: int = 0
+    retired_ids: list[int] = []  # ids of deleted classes: never given out again
+
+
+class Project:
+    """An open project folder. Reading is free; writing needs the lock (`writable`)."""
+
+    def __init__(self, root: Path, file: ProjectFile, lock: filelock.FileLock | None) -> None:
+        self.root = root
+        self.file = file
+        self._lock = lock
+
+    # --- create and open -------------------------------------------------------------------------
+
+    @classmethod
+    def create(
+        cls, root: Path | str, *, name: str = "", pictures: Path | str | None = None,
+        classes: list[str] | None = None, verdicts: list[str] | None = None,
+    ) -> Project:  # fmt: skip
+        """Make a project in `root` (new or without project.json); `pictures` elsewhere becomes a source."""
+        root = Path(root).absolute()
+        if (root / "project.json").exists():
+            raise problems.ProjectExists(path=str(root))
+        if pictures is not None and not Path(pictures).is_dir():
+            raise problems.FolderMissing(path=str(pictures))
+        try:
+            for folder in ("pictures", "masks", "notes", "runs", "exports", "journal", ".cache"):
+                (root / folder).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise problems.CannotWrite(path=str(root), why=error.strerror or str(error)) from error
+        project = cls(root, ProjectFile(name=name or root.name), None)
+        project._acquire()
+        for class_name in classes or []:
+            project.add_class(class_name, save=False)
+        project.file.verdicts = list(dict.fromkeys(verdicts or []))
+        if pictures is not None:
+            project.add_source(pictures, save=False)
+        project.save()
+        return project
+
+    @classmethod
+    def open(cls, root: Path | str, *, write: bool = True) -> Project:
+        """Open `root`. With `write` the lock is taken; ProjectLocked says who holds it."""
+        root = Path(root).absolute()
+        project = cls(root, read_project_file(root), None)
+        if write:
+            project._acquire()
+        return project
+
+    def close(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def __enter__(self) -> Project:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def writable(self) -> bool:
+        return self._lock is not None
+
+    def _acquire(self) -> None:
+        holder = self.root / ".cache" / "holder.json"
+        try:
+            holder.parent.mkdir(exist_ok=True)
+            lock = filelock.FileLock(self.root / ".cache" / "lock", thread_local=False)
+            lock.acquire(timeout=0)
+        except filelock.Timeout as error:
+            try:
+                said = json.loads(holder.read_text("utf-8"))
+            except (OSError, ValueError):
+                said = {}
+            raise problems.ProjectLocked(pid=said.get("pid", "?"), host=said.get("host", "?")) from error
+        except OSError as error:
+            raise problems.CannotWrite(path=str(self.root), why=error.strerror or str(error)) from error
+        self._lock = lock
+        write_json(holder, {"pid": os.getpid(), "host": socket.gethostname()})
+
+    def save(self) -> None:
+        """Write project.json, atomically."""
+        self.need_write("project.json")
+        write_json(self.root / "project.json", self.file.model_dump(mode="json"))
+
+    def need_write(self, what: str) -> None:
+        if not self.writable:
+            raise problems.ProjectReadOnly(what=what)
+
+    # --- pictures --------------------------------------------------------------------------------
+
+    def source_folder(self, source: Source) -> Path:
+        folder = Path(source.path)
+        return folder if source.name else inside(self.root, source.path)
+
+    def picture_path(self, key: str) -> Path:
+        """Where the picture `key` lies."""
+        if key.startswith("@"):
+            name, _, rest = key[1:].partition("/")
+            for source in self.file.sources:
+                if source.name == name and name:
+                    return inside(self.source_folder(source), rest)
+        return inside(self.root / "pictures", key)
+
+    def mask_path(self, key: str) -> Path:
+        return inside(self.root / "masks", key + ".png")
+
+    def note_path(self, key: str) -> Path:
+        return inside(self.root / "notes", key + ".json")
+
+    def pictures(self) -> list[str]:
+        """Keys of all pictures, in natural order, own pictures first. Reads folders only, no file is opened."""
+        keys: list[str] = []
+        for source in self.file.sources:
+            prefix = f"@{source.name}/" if source.name else ""
+            found = [
+                rest for rest in _walk(self.source_folder(source))
+                if not any(fnmatch.fnmatchcase(rest, pattern) for pattern in source.ignore)
+            ]  # fmt: skip
+            keys += [prefix + rest for rest in sorted(found, key=natural_key)]
+        return keys
+
+    def add_source(self, folder: Path | str, *, save: bool = True) -> Source:
+        """List a folder elsewhere as a source of pictures."""
+        path = Path(folder).resolve()
+        if not path.is_dir():
+            raise problems.FolderMissing(path=str(folder))
+        for source in self.file.sources:
+            if self.source_folder(source).resolve() == path:
+                return source
+        taken = {source.name for source in self.file.sources}
+        stem = path.name or "source"
+        name = next(n for i in range(1, 10_000) if (n := stem if i == 1 else f"{stem}-{i}") not in taken)
+        source = Source(name=name, path=str(path))
+        self.file.sources.append(source)
+        if save:
+            self.save()
+        return source
+
+    def copy_picture(self, path: Path, key: str) -> str:
+        """Copy a picture file into `pictures/` as `key`; a different file of that name there gets a number."""
+        self.need_write(key)
+        stem, suffix = os.path.splitext(key)
+        for i in range(1, 100_000):
+            candidate = key if i == 1 else f"{stem}-{i}{suffix}"
+            target = inside(self.root / "pictures", candidate)
+            try:
+                if not target.exists():
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    part = target.with_name("." + target.name + ".part")
+                    shutil.copyfile(path, part)
+                    os.replace(part, target)
+                    return candidate
+                if target.stat().st_size == path.stat().st_size and target.read_bytes() == path.read_bytes():
+                    return candidate
+            except OSError as error:
+                raise problems.CannotWrite(path=str(target), why=error.strerror or str(error)) from error
+        raise problems.CannotWrite(path=key, why="too many pictures of this name")
+
+    # --- classes ---------------------------------------------------------------------------------
+
+    @property
+    def classes(self) -> list[ClassInfo]:
+        return self.file.classes
+
+    def class_named(self, name: str) -> ClassInfo:
+        for info in self.file.classes:
+            if info.name == name:
+                return info
+        raise problems.UnknownClass(name=name, known=", ".join(c.name for c in self.file.classes) or "none")
+
+    def add_class(self, name: str, *, id: int | None = None, color: str | None = None, save: bool = True) -> ClassInfo:
+        """Add a class with the next free id (never one that was used before)."""
+        name = name.strip()
+        if not name:
+            raise problems.BadClass(name=repr(name), why="it has no name")
+        if any(c.name == name for c in self.file.classes):
+            raise problems.BadClass(name=name, why="a class of this name is there already")
+        used = {c.id for c in self.file.classes} | set(self.file.retired_ids)
+        if id is None:
+            id = next((n for n in range(max(used, default=0) + 1, MAX_CLASS_ID + 1)), None) or next(
+                (n for n in range(1, MAX_CLASS_ID + 1) if n not in used), 0
+            )
+        if not 1 <= id <= MAX_CLASS_ID or id in used:
+            raise problems.BadClass(name=name, why=f"no id is free (ids are 1 to {MAX_CLASS_ID} and never reused)")
+        keys = {c.key for c in self.file.classes}
+        key = next((str(n) for n in range(1, 10) if str(n) not in keys), None)
+        info = ClassInfo(id=id, name=name, color=color or PALETTE[(id - 1) % len(PALETTE)], key=key)
+        self.file.classes.append(info)
+        if save:
+            self.save()
+        return info
+
+    def add_verdict(self, name: str, *, save: bool = True) -> None:
+        if name and name not in self.file.verdicts:
+            self.file.verdicts.append(name)
+            if save:
+                self.save()
+
+
+def read_project_file(root: Path) -> ProjectFile:
+    """Parse and check project.json. Raises NotAProject, ProjectBroken, ProjectTooNew; changes nothing."""
+    path = root / "project.json"
+    try:
+        raw = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError as error:
+        raise problems.NotAProject(path=str(root)) from error
+    except (OSError, ValueError) as error:
+        raise problems.ProjectBroken(path=str(path), why=str(error)) from error
+    found = raw.get("format") if isinstance(raw, dict) else None
+    if not isinstance(found, int) or isinstance(found, bool):
+        raise problems.ProjectBroken(path=str(path), why="it names no format")
+    if found > FORMAT:
+        raise problems.ProjectTooNew(path=str(path), found=found, known=FORMAT)
+    try:
+        file = ProjectFile.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise problems.ProjectBroken(path=str(path), why=f"{where}: {first['msg']}") from error
+    ids = [c.id for c in file.classes]
+    if len(set(ids)) != len(ids):
+        raise problems.ProjectBroken(path=str(path), why="two classes share an id")
+    return file
+
+
+def _walk(folder: Path) -> list[str]:
+    """Posix paths of the picture files below `folder`; hidden files and folders are passed over."""
+    found: list[str] = []
+    pending = [("", str(folder))]
+    while pending:
+        prefix, path = pending.pop()
+        try:
+            with os.scandir(path) as entries:
+                for entry in entries:
+                    name = entry.name
+                    if name.startswith("."):
+                        continue
+                    if entry.is_dir():
+                        pending.append((prefix + name + "/", entry.path))
+                    elif os.path.splitext(name)[1].lower() in PICTURE_SUFFIXES:
+                        found.append(prefix + name)
+        except OSError:
+            continue  # a folder that is gone or forbidden hides its pictures, nothing else
+    return found

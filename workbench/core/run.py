@@ -1,0 +1,196 @@
+"""One training on disk: recipe.json · dataset.json · events.jsonl · last/ · best/ · previews/ · log.txt.
+
+`best/` holds what prediction needs (model.json + network.onnx, read by `inference.Predictor.open`) beside the weights
+(weights.safetensors). `last/` holds what an exact resume needs. The trainer is the only writer while it lives.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from workbench.core import problems
+from workbench.core.dataset import Dataset, collect
+from workbench.core.events import Evaluated, Event, Failed, Finished, Started, decode
+from workbench.core.project import Project
+from workbench.core.recipe import Recipe, plan
+from workbench.core.storage import write_json
+
+
+class Run:
+    """A run folder. Everything is read from the disk, which is the truth."""
+
+    def __init__(self, root: Path | str) -> None:
+        self.root = Path(root).absolute()
+
+    # --- what lies where -------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        return self.root.name
+
+    @property
+    def project_root(self) -> Path:
+        return self.root.parent.parent
+
+    @property
+    def recipe_path(self) -> Path:
+        return self.root / "recipe.json"
+
+    @property
+    def dataset_path(self) -> Path:
+        return self.root / "dataset.json"
+
+    @property
+    def events_path(self) -> Path:
+        return self.root / "events.jsonl"
+
+    @property
+    def last(self) -> Path:
+        return self.root / "last"
+
+    @property
+    def best(self) -> Path:
+        return self.root / "best"
+
+    @property
+    def previews(self) -> Path:
+        return self.root / "previews"
+
+    @property
+    def log_path(self) -> Path:
+        return self.root / "log.txt"
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def recipe(self) -> Recipe:
+        return _parse(Recipe, self.recipe_path)
+
+    def dataset(self) -> Dataset:
+        return _parse(Dataset, self.dataset_path)
+
+    def events(self) -> Iterator[Event]:
+        """All events so far; a torn last line is passed over."""
+        try:
+            with open(self.events_path, encoding="utf-8", errors="replace") as file:
+                for line in file:
+                    event = decode(line)
+                    if event is not None:
+                        yield event
+        except FileNotFoundError:
+            return
+
+    def ending(self) -> Finished | Failed | None:
+        """How the run ended; None while it goes on, or if it was cut off."""
+        last: Finished | Failed | None = None
+        for event in self.events():
+            if isinstance(event, (Finished, Failed)):
+                last = event
+            elif isinstance(event, Started):
+                last = None  # resumed
+        return last
+
+    def best_evaluation(self) -> Evaluated | None:
+        best = None
+        for event in self.events():
+            if isinstance(event, Evaluated) and event.best:
+                best = event
+        return best
+
+    @property
+    def usable(self) -> bool:
+        """True if `best/` can predict."""
+        return (self.best / "model.json").exists() and (self.best / "network.onnx").exists()
+
+    def need_usable(self) -> None:
+        if not self.usable:
+            ending = self.ending()
+            why = ending.why if isinstance(ending, Failed) else "it was stopped before its first checkpoint"
+            raise problems.RunUnusable(name=self.name, why=why)
+
+    @property
+    def resumable(self) -> bool:
+        return (self.last / "state.json").exists()
+
+
+def create_run(project: Project, asked: Recipe) -> Run:
+    """Collect what is labelled, plan the recipe, and write a new run folder. Reads pictures: not for the GUI thread."""
+    project.need_write("a run")
+    dataset = collect(project, asked.model)
+    recipe = plan(project, dataset, asked)
+    stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{asked.model}"
+    for i in range(1, 1000):
+        root = project.root / "runs" / (stem if i == 1 else f"{stem}-{i}")
+        try:
+            root.mkdir(parents=True, exist_ok=False)
+            break
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise problems.CannotWrite(path=str(root), why=error.strerror or str(error)) from error
+    run = Run(root)
+    write_json(run.dataset_path, dataset.model_dump(mode="json"))
+    write_json(run.recipe_path, recipe.model_dump(mode="json"))
+    return run
+
+
+def list_runs(project_root: Path) -> list[Run]:
+    """The runs of a project, oldest first."""
+    folder = project_root / "runs"
+    if not folder.is_dir():
+        return []
+    return [Run(path) for path in sorted(folder.iterdir()) if (path / "recipe.json").exists()]
+
+
+def find_run(project_root: Path, name: str, model: str | None = None) -> Run:
+    """RUN of the command line: a name under `runs/`, a path, "last", or "best" (best score on comparable pictures)."""
+    runs = [run for run in list_runs(project_root) if model is None or _model(run) == model]
+    if name == "last" and runs:
+        return runs[-1]
+    if name == "best":
+        usable = [run for run in runs if run.usable]
+        if usable:
+            return _best(usable)
+    for run in runs:
+        if run.name == name:
+            return run
+    path = Path(name)
+    if (path / "recipe.json").exists():
+        return Run(path)
+    raise problems.UnknownRun(name=name, known=", ".join(run.name for run in runs) or "none")
+
+
+def _best(runs: list[Run]) -> Run:
+    """The best score among runs that share the newest run's held-out pictures; scores of others cannot be compared."""
+    newest = runs[-1].dataset()
+    same = [
+        run for run in runs
+        if (data := run.dataset()).model == newest.model and data.held_out_hash == newest.held_out_hash
+    ]  # fmt: skip
+
+    def score(run: Run) -> float:
+        evaluation = run.best_evaluation()
+        return evaluation.score if evaluation is not None and evaluation.score is not None else -1.0
+
+    return max(same, key=lambda run: (score(run), run.name))
+
+
+def _model(run: Run) -> str:
+    try:
+        return run.recipe().model
+    except problems.Problem:
+        return ""
+
+
+def _parse(kind, path: Path):
+    try:
+        raw = json.loads(path.read_text("utf-8"))
+        if isinstance(raw, dict) and isinstance(raw.get("format"), int) and raw["format"] > 1:
+            raise problems.RunBroken(path=str(path), why="it was written by a newer workbench")
+        return kind.model_validate(raw)
+    except (OSError, ValueError, ValidationError) as error:
+        raise problems.RunBroken(path=str(path), why=str(error).splitlines()[0]) from error

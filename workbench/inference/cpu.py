@@ -1,0 +1,62 @@
+"""What the processor asks of the environment before a library for matrix arithmetic is loaded."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from pathlib import Path
+
+# Windows: arguments of IsProcessorFeaturePresent (winnt.h, PF_AVX2_INSTRUCTIONS_AVAILABLE and PF_AVX512F_...).
+_WINDOWS_FEATURES = {"avx2": 40, "avx512f": 41}
+
+
+def cpu_environment() -> dict[str, str]:
+    """Environment variables that must be set before Paddle is imported; empty on Intel and on unknown processors.
+
+    Intel's MKL, which Paddle carries, takes its slowest road on AMD processors unless it is told which road to take:
+    MKL_DEBUG_CPU_TYPE 7 for AVX-512, 5 for AVX2.
+    """
+    vendor, flags = _processor()
+    return _environment_for(vendor, flags)
+
+
+def _environment_for(vendor: str, flags: frozenset[str]) -> dict[str, str]:
+    if vendor != "AuthenticAMD":
+        return {}
+    if "avx512f" in flags:
+        return {"MKL_DEBUG_CPU_TYPE": "7"}
+    if "avx2" in flags:
+        return {"MKL_DEBUG_CPU_TYPE": "5"}
+    return {}
+
+
+def _processor() -> tuple[str, frozenset[str]]:
+    if sys.platform.startswith("linux"):
+        try:
+            return _parse_cpuinfo(Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace"))
+        except OSError:
+            return "", frozenset()
+    if sys.platform == "win32":
+        return _windows_processor()
+    return "", frozenset()
+
+
+def _parse_cpuinfo(text: str) -> tuple[str, frozenset[str]]:
+    vendor, flags = "", frozenset[str]()
+    for line in text.splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == "vendor_id":
+            vendor = value.strip()
+        elif key.strip() == "flags":
+            flags = frozenset(value.split())
+        elif not line.strip() and vendor:
+            break  # the first processor speaks for all
+    return vendor, flags
+
+
+def _windows_processor() -> tuple[str, frozenset[str]]:
+    import ctypes
+
+    vendor = platform.processor().rpartition(",")[2].strip()  # "AMD64 Family 25 Model 33 Stepping 0, AuthenticAMD"
+    present = ctypes.windll.kernel32.IsProcessorFeaturePresent  # type: ignore[attr-defined]
+    return vendor, frozenset(name for name, number in _WINDOWS_FEATURES.items() if present(number))

@@ -1,0 +1,160 @@
+"""From a picture file to an array, the same for the viewer, the trainer and every export.
+
+Orientation is applied exactly once, here, by ourselves: OpenCV's own handling differs by format, depth and version.
+"""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .containers import inspect, turn
+from .cv import cv2
+from .writing import write_atomic
+
+PICTURE_SUFFIXES = frozenset(
+    ".bmp .dib .jp2 .jpe .jpeg .jpg .jfif .pbm .pgm .pnm .png .ppm .tif .tiff .webp".split()
+)
+
+_FLAGS = cv2.IMREAD_ANYCOLOR | cv2.IMREAD_ANYDEPTH | cv2.IMREAD_IGNORE_ORIENTATION
+
+
+class ReadError(Exception):
+    """A picture that cannot be read. path: the file or name as given. why: the reason, a part of a sentence."""
+
+    def __init__(self, path: Path | str, why: str) -> None:
+        super().__init__(path, why)
+        self.path = path
+        self.why = why
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.why}"
+
+
+def read_picture(path: Path | str) -> np.ndarray:
+    """Decode a picture file of any name.
+
+    Returns (H,W) grey or (H,W,3) RGB, C-contiguous, uint8, uint16 or float32, values as stored (twelve bits kept in
+    sixteen stay as they are). EXIF orientation is applied, alpha is dropped, of several pages the first is taken.
+    Raises ReadError.
+    """
+    try:
+        data = np.fromfile(path, np.uint8)
+    except FileNotFoundError:
+        raise ReadError(path, "there is no such file") from None
+    except MemoryError:
+        raise ReadError(path, "there is not enough memory for it") from None
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise ReadError(path, f"the file cannot be opened ({why})") from None
+    return _decode(data, path)
+
+
+def decode_picture(data: Any, name: str = "") -> np.ndarray:
+    """The same as `read_picture`, from a bytes-like object. name: what a ReadError calls it."""
+    return _decode(np.frombuffer(data, np.uint8), name)
+
+
+def write_png(path: Path | str, picture: np.ndarray) -> None:
+    """Write (H,W) grey or (H,W,3) RGB, uint8 or uint16, losslessly and atomically. Raises OSError, ValueError."""
+    write_atomic(path, encode_png(picture))
+
+
+def encode_png(picture: np.ndarray) -> memoryview:
+    """The bytes of a PNG file of (H,W) grey or (H,W,3) RGB, uint8 or uint16."""
+    if picture.dtype not in (np.uint8, np.uint16) or picture.size == 0:
+        raise ValueError(f"a PNG cannot hold {picture.dtype} values of shape {picture.shape}")
+    if picture.ndim == 3 and picture.shape[2] == 3:
+        picture = cv2.cvtColor(np.ascontiguousarray(picture), cv2.COLOR_RGB2BGR)
+    elif picture.ndim != 2:
+        raise ValueError(f"a PNG cannot hold an array of shape {picture.shape}")
+    done, encoded = cv2.imencode(".png", picture)
+    if not done:
+        raise ValueError("the PNG could not be encoded")
+    return encoded.data
+
+
+def _decode(data: np.ndarray, name: Path | str) -> np.ndarray:
+    if data.size == 0:
+        raise ReadError(name, "the file is empty")
+    try:
+        container, bytes_to_decode = inspect(data)
+        if container.cut and container.kind in ("jpeg", "png"):
+            # Some builds of OpenCV fill the missing part of a JPEG with grey and say nothing.
+            raise ReadError(name, f"the file is incomplete: {container.cut}")
+        picture = _decode_with_opencv(bytes_to_decode)
+        if picture is None and container.kind == "tiff":
+            picture = _decode_with_tifffile(bytes_to_decode, name)
+    except MemoryError:
+        raise ReadError(name, "there is not enough memory for it") from None
+    if picture is None:
+        if container.cut:
+            raise ReadError(name, f"the file is incomplete: {container.cut}")
+        if container.kind:
+            raise ReadError(name, f"the {container.kind.upper()} data are damaged or of an unknown variant")
+        raise ReadError(name, "this is not a picture file that can be read")
+    picture = _plain(picture, name)
+    if container.grey_alpha and picture.ndim == 3:
+        picture = picture[:, :, 0]
+    if container.inverted and picture.dtype != np.float32:
+        picture = np.iinfo(picture.dtype).max - picture
+    return turn(picture, container.orientation)
+
+
+def _decode_with_opencv(data: np.ndarray) -> np.ndarray | None:
+    try:
+        picture = cv2.imdecode(data, _FLAGS)
+    except cv2.error as error:
+        if error.code == cv2.Error.StsNoMem:
+            raise MemoryError from None
+        return None
+    if picture is not None and picture.ndim == 3 and picture.shape[2] == 3:
+        cv2.cvtColor(picture, cv2.COLOR_BGR2RGB, dst=picture)
+    return picture
+
+
+def _decode_with_tifffile(data: np.ndarray, name: Path | str) -> np.ndarray:
+    """The first page of a TIFF that OpenCV cannot decode: half floats, uncompressed tiles, 64 bits and the like."""
+    try:
+        import tifffile
+    except ImportError:
+        why = "this kind of TIFF needs the package tifffile, which is not installed (pip install tifffile)"
+        raise ReadError(name, why) from None
+    try:
+        with tifffile.TiffFile(io.BytesIO(data)) as file:
+            page = file.pages[0]
+            picture = page.asarray()
+            colours = page.colormap if page.photometric == tifffile.PHOTOMETRIC.PALETTE else None
+            planes_first = picture.ndim == 3 and page.planarconfig == tifffile.PLANARCONFIG.SEPARATE
+    except MemoryError:
+        raise
+    except Exception as error:  # a damaged file can make the decoder fail in any way
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise ReadError(name, f"the TIFF data are damaged or of an unknown variant ({reason})") from None
+    if planes_first:
+        picture = np.moveaxis(picture, 0, -1)
+    if colours is not None:
+        picture = np.ascontiguousarray(np.moveaxis(colours[:, picture], 0, -1))
+    return picture
+
+
+def _plain(picture: np.ndarray, name: Path | str) -> np.ndarray:
+    """Grey or RGB in one of the three types that everything behind this line knows."""
+    if picture.ndim == 3:
+        channels = picture.shape[2]
+        if channels > 4:
+            raise ReadError(name, f"it has {channels} channels; grey and colour pictures can be read")
+        picture = picture[:, :, 0] if channels < 3 else picture[:, :, :3]
+    if picture.ndim != 2 and picture.ndim != 3 or 0 in picture.shape:
+        raise ReadError(name, f"an array of shape {picture.shape} is not a picture")
+    if picture.dtype in (np.uint8, np.uint16, np.float32) and picture.dtype.isnative:
+        return picture
+    if picture.dtype == np.bool_:
+        return picture.astype(np.uint8) * 255
+    if picture.dtype.kind in "iuf":
+        kept = picture.dtype.newbyteorder("=")
+        return picture.astype(kept if kept in (np.uint8, np.uint16) else np.float32)
+    raise ReadError(name, f"values of type {picture.dtype} cannot be read")

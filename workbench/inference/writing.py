@@ -1,0 +1,24 @@
+"""Files that are either the old one or the whole new one, never a part."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+
+def write_atomic(path: Path | str, data: bytes | memoryview) -> None:
+    """Write `data` to `path` through a temporary file in the same folder. Creates the folder. Raises OSError."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # A short random name: the picture's own name may already be as long as the file system allows.
+    temporary = path.parent / f".{secrets.token_hex(8)}.tmp"
+    try:
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
