@@ -1,4 +1,4 @@
-"""What must be known of a picture file before it is decoded: how it is turned, and whether all of it is there."""
+"""What must be known of a picture file before it is decoded: how it is turned, and whether it is whole."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ _SHORT = 3
 
 @dataclass(frozen=True)
 class Container:
-    """kind: "jpeg", "png", "webp", "bmp", "tiff" or "". orientation: EXIF 1..8. cut: why it is incomplete, or "".
+    """What a file says of itself.
 
-    grey_alpha: a PNG of grey with alpha, which OpenCV decodes as colour. inverted: a TIFF in which 0 is white.
+    kind: "jpeg", "png", "webp", "bmp", "tiff" or "". orientation: EXIF 1..8. cut: what is missing, or "".
+    grey_alpha: grey with alpha, which OpenCV decodes as colour. inverted: a TIFF in which 0 is white.
     """
 
     kind: str = ""
@@ -33,8 +34,9 @@ class Container:
 def inspect(data: np.ndarray) -> tuple[Container, np.ndarray]:
     """What the header says, and the bytes to decode. data: uint8 (n,).
 
-    A TIFF comes back as a copy with three tags neutralised (orientation, white-is-zero, alpha to multiply with),
-    because OpenCV heeds them for some depths and layouts and not for others; the caller applies them instead.
+    A TIFF comes back as a copy with three tags neutralised (orientation, white-is-zero, alpha to multiply
+    with), because OpenCV heeds them for some depths and layouts and not for others; the caller applies them
+    instead.
     """
     view = memoryview(data)
     start = bytes(view[:12])
@@ -164,7 +166,7 @@ def _first_directory(view: memoryview) -> tuple[str, dict[int, tuple[tuple[int, 
 
 def turn(picture: np.ndarray, orientation: int) -> np.ndarray:
     """The picture as it is meant to be seen, for an EXIF orientation 1..8. picture: (H,W) or (H,W,C)."""
-    if orientation >= 5:  # 5..8 are 1, 6, 3, 8 of the transposed picture, so rows and columns change places first
+    if orientation >= 5:  # 5..8 are 1..4 of the picture with rows and columns exchanged
         picture = picture.swapaxes(0, 1)
     if orientation in (2, 3, 6, 7):
         picture = picture[:, ::-1]

@@ -6,15 +6,15 @@ import platform
 import sys
 from pathlib import Path
 
-# Windows: arguments of IsProcessorFeaturePresent (winnt.h, PF_AVX2_INSTRUCTIONS_AVAILABLE and PF_AVX512F_...).
+# Arguments of IsProcessorFeaturePresent on Windows, from winnt.h.
 _WINDOWS_FEATURES = {"avx2": 40, "avx512f": 41}
 
 
 def cpu_environment() -> dict[str, str]:
-    """Environment variables that must be set before Paddle is imported; empty on Intel and on unknown processors.
+    """Environment variables to set before Paddle is imported; empty on Intel and on unknown processors.
 
-    Intel's MKL, which Paddle carries, takes its slowest road on AMD processors unless it is told which road to take:
-    MKL_DEBUG_CPU_TYPE 7 for AVX-512, 5 for AVX2.
+    Intel's MKL, which Paddle carries, takes its slowest road on AMD processors unless it is told which road
+    to take: MKL_DEBUG_CPU_TYPE 7 for AVX-512, 5 for AVX2.
     """
     vendor, flags = _processor()
     return _environment_for(vendor, flags)
@@ -57,6 +57,8 @@ def _parse_cpuinfo(text: str) -> tuple[str, frozenset[str]]:
 def _windows_processor() -> tuple[str, frozenset[str]]:
     import ctypes
 
-    vendor = platform.processor().rpartition(",")[2].strip()  # "AMD64 Family 25 Model 33 Stepping 0, AuthenticAMD"
+    vendor = (
+        platform.processor().rpartition(",")[2].strip()
+    )  # "AMD64 Family 25 Model 33 Stepping 0, AuthenticAMD"
     present = ctypes.windll.kernel32.IsProcessorFeaturePresent  # type: ignore[attr-defined]
     return vendor, frozenset(name for name, number in _WINDOWS_FEATURES.items() if present(number))

@@ -1,6 +1,6 @@
 """From a picture file to an array, the same for the viewer, the trainer and every export.
 
-Orientation is applied exactly once, here, by ourselves: OpenCV's own handling differs by format, depth and version.
+Orientation is applied once, and here: what OpenCV does about it differs by format, depth and version.
 """
 
 from __future__ import annotations
@@ -16,14 +16,18 @@ from .cv import cv2
 from .writing import write_atomic
 
 PICTURE_SUFFIXES = frozenset(
-    ".bmp .dib .jp2 .jpe .jpeg .jpg .jfif .pbm .pgm .pnm .png .ppm .tif .tiff .webp".split()
+    {
+        *(".bmp", ".dib", ".jfif", ".jp2", ".jpe", ".jpeg", ".jpg", ".pbm", ".pgm", ".png", ".pnm", ".ppm"),
+        *(".tif", ".tiff", ".webp"),
+    }
 )
 
 _FLAGS = cv2.IMREAD_ANYCOLOR | cv2.IMREAD_ANYDEPTH | cv2.IMREAD_IGNORE_ORIENTATION
 
 
 class ReadError(Exception):
-    """A picture that cannot be read. path: the file or name as given. why: the reason, a part of a sentence."""
+    """A picture that cannot be read. path: the file or name as given. why: the reason, a part of a sentence.
+    """
 
     def __init__(self, path: Path | str, why: str) -> None:
         super().__init__(path, why)
@@ -37,9 +41,9 @@ class ReadError(Exception):
 def read_picture(path: Path | str) -> np.ndarray:
     """Decode a picture file of any name.
 
-    Returns (H,W) grey or (H,W,3) RGB, C-contiguous, uint8, uint16 or float32, values as stored (twelve bits kept in
-    sixteen stay as they are). EXIF orientation is applied, alpha is dropped, of several pages the first is taken.
-    Raises ReadError.
+    Returns (H,W) grey or (H,W,3) RGB, C-contiguous, uint8, uint16 or float32, values as stored (twelve bits
+    kept in sixteen stay as they are). EXIF orientation is applied, alpha is dropped, of several pages the
+    first is taken. Raises ReadError.
     """
     try:
         data = np.fromfile(path, np.uint8)
@@ -59,7 +63,10 @@ def decode_picture(data: Any, name: str = "") -> np.ndarray:
 
 
 def write_png(path: Path | str, picture: np.ndarray) -> None:
-    """Write (H,W) grey or (H,W,3) RGB, uint8 or uint16, losslessly and atomically. Raises OSError, ValueError."""
+    """Write (H,W) grey or (H,W,3) RGB, uint8 or uint16, losslessly and atomically.
+
+    Raises OSError, and ValueError for other arrays.
+    """
     write_atomic(path, encode_png(picture))
 
 
@@ -111,13 +118,15 @@ def _decode_with_opencv(data: np.ndarray) -> np.ndarray | None:
         if error.code == cv2.Error.StsNoMem:
             raise MemoryError from None
         return None
-    if picture is not None and picture.ndim == 3 and picture.shape[2] == 3:
-        cv2.cvtColor(picture, cv2.COLOR_BGR2RGB, dst=picture)
-    return picture
+    if picture is None or picture.ndim != 3 or picture.shape[2] < 3:
+        return picture
+    if picture.dtype in (np.uint8, np.uint16, np.float32) and picture.shape[2] == 3:
+        return cv2.cvtColor(picture, cv2.COLOR_BGR2RGB, dst=picture)
+    return picture[:, :, 2::-1]
 
 
 def _decode_with_tifffile(data: np.ndarray, name: Path | str) -> np.ndarray:
-    """The first page of a TIFF that OpenCV cannot decode: half floats, uncompressed tiles, 64 bits and the like."""
+    """The first page of a TIFF that OpenCV cannot decode, such as half floats and uncompressed tiles."""
     try:
         import tifffile
     except ImportError:

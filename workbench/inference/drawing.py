@@ -1,0 +1,65 @@
+"""A picture as a person sees it, with what was found drawn over it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .settings import ModelSettings
+
+_SAMPLE = 1 << 20  # values that are enough to know the range of a picture
+
+
+def to_display(picture: np.ndarray) -> np.ndarray:
+    """The picture as uint8, same shape.
+
+    Eight bits stay as they are; sixteen bits and float are stretched between their 0.5 and 99.5 percentiles,
+    because a camera seldom fills its type.
+    """
+    if picture.dtype == np.uint8:
+        return picture
+    step = max(1, int(np.sqrt(picture.size / _SAMPLE)))
+    sample = picture[::step, ::step]
+    sample = sample[np.isfinite(sample)]
+    low, high = np.percentile(sample, (0.5, 99.5)) if sample.size else (0.0, 1.0)
+    if high <= low:
+        high = low + 1
+    if picture.dtype == np.uint16:
+        table = np.clip((np.arange(65536.0) - low) * (255 / (high - low)), 0, 255)
+        return np.rint(table).astype(np.uint8)[picture]
+    shown = np.nan_to_num(picture.astype(np.float32), nan=low, posinf=high, neginf=low)
+    shown -= np.float32(low)
+    shown *= np.float32(255 / (high - low))
+    return np.rint(np.clip(shown, 0, 255, out=shown)).astype(np.uint8)
+
+
+def overlay(
+    picture: np.ndarray, mask: np.ndarray, settings: ModelSettings, opacity: float = 0.45
+) -> np.ndarray:
+    """The picture with each class tinted in its colour and outlined, one pixel wide, inside its regions.
+
+    picture: (H,W) or (H,W,3). mask: uint8 (H,W) class ids. opacity: of the tint, 0..1.
+
+    Returns uint8 (H,W,3) RGB.
+    """
+    shown = to_display(picture)
+    canvas = np.repeat(shown[:, :, None], 3, axis=2) if shown.ndim == 2 else shown.copy()
+    rim = _rim(mask)
+    for entry in settings.classes:
+        colour = np.array([int(entry.color[at : at + 2], 16) for at in (1, 3, 5)], np.float32)
+        inside = mask == entry.id
+        tinted = canvas[inside] * np.float32(1 - opacity) + colour * np.float32(opacity)
+        canvas[inside] = np.rint(tinted).astype(np.uint8)
+        canvas[inside & rim] = colour.astype(np.uint8)
+    return canvas
+
+
+def _rim(mask: np.ndarray) -> np.ndarray:
+    """Pixels with another value on at least one of four sides; the border of the picture is no such side."""
+    rim = np.zeros(mask.shape, bool)
+    differs = mask[1:] != mask[:-1]
+    rim[1:] |= differs
+    rim[:-1] |= differs
+    differs = mask[:, 1:] != mask[:, :-1]
+    rim[:, 1:] |= differs
+    rim[:, :-1] |= differs
+    return rim

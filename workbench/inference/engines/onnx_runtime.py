@@ -1,0 +1,37 @@
+"""A network in ONNX, run by ONNX Runtime on the processor or, where its CUDA build is installed, on the card.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+
+
+class OnnxEngine:
+    """A callable float32 batch in, float32 batch out. device: "cpu" or "cuda"."""
+
+    name = "onnx"
+
+    def __init__(self, path: Path, threads: int) -> None:
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3  # errors only
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        onnxruntime.set_default_logger_severity(3)
+        onnxruntime.disable_telemetry_events()
+        providers: list[str | tuple[str, dict[str, str]]] = ["CPUExecutionProvider"]
+        if "CUDAExecutionProvider" in onnxruntime.get_available_providers():
+            # TF32 keeps ten bits of a number: fast, and no longer what was seen on screen. Searching the
+            # fastest convolution for every new picture size costs more than it wins.
+            choices = {"use_tf32": "0", "cudnn_conv_algo_search": "HEURISTIC"}
+            providers.insert(0, ("CUDAExecutionProvider", choices))
+        # From bytes, because a path may hold characters that the library cannot open on Windows.
+        self._session = onnxruntime.InferenceSession(path.read_bytes(), options, providers=providers)
+        self._input = self._session.get_inputs()[0].name
+        self._output = self._session.get_outputs()[0].name
+        self.device = "cuda" if "CUDAExecutionProvider" in self._session.get_providers() else "cpu"
+
+    def __call__(self, batch: np.ndarray) -> np.ndarray:
+        return self._session.run([self._output], {self._input: batch})[0]

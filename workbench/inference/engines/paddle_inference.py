@@ -1,0 +1,64 @@
+"""A network as Paddle saves it (a .json program beside its .pdiparams), run by Paddle Inference."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+from threading import Lock
+from types import ModuleType
+
+import numpy as np
+
+from ..cpu import cpu_environment  # noqa: TID252  the package is copied under another name
+
+_ENVIRONMENT = {**cpu_environment(), "GLOG_minloglevel": "2"}
+
+
+class PaddleEngine:
+    """A callable float32 batch in, float32 batch out. device: "cpu" or "cuda"."""
+
+    name = "paddle"
+
+    def __init__(self, path: Path, threads: int) -> None:
+        inference = _import_paddle_inference()
+        weights = path.with_suffix(".pdiparams")
+        if not weights.is_file():
+            raise FileNotFoundError(f"{weights} is missing")
+        config = inference.Config(str(path), str(weights))
+        config.disable_glog_info()
+        self.device = "cpu"
+        if _has_card():
+            config.enable_use_gpu(256, 0)
+            self.device = "cuda"
+        else:
+            config.enable_mkldnn()
+            config.set_mkldnn_cache_capacity(16)  # one entry per input size: pictures may have any size
+            config.set_cpu_math_library_num_threads(threads or os.cpu_count() or 1)
+        # enable_memory_optim is left out: Paddle 3.3 refuses it for programs of this kind.
+        self._predictor = inference.create_predictor(config)
+        self._input = self._predictor.get_input_handle(self._predictor.get_input_names()[0])
+        self._output = self._predictor.get_output_handle(self._predictor.get_output_names()[0])
+        self._lock = Lock()  # input and output handles are shared state
+
+    def __call__(self, batch: np.ndarray) -> np.ndarray:
+        with self._lock:
+            self._input.reshape(batch.shape)
+            self._input.copy_from_cpu(np.ascontiguousarray(batch, np.float32))
+            self._predictor.run()
+            return self._output.copy_to_cpu()
+
+
+def _import_paddle_inference() -> ModuleType:
+    for name, value in _ENVIRONMENT.items():
+        os.environ.setdefault(name, value)  # read by Paddle and MKL when they are loaded
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="No ccache found")
+        from paddle import inference
+    return inference
+
+
+def _has_card() -> bool:
+    import paddle
+
+    return paddle.device.is_compiled_with_cuda() and paddle.device.cuda.device_count() > 0

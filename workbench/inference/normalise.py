@@ -1,0 +1,75 @@
+"""From the grey values of a picture to the numbers that the network was trained on."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from .cv import cv2
+from .settings import ModelSettings
+
+# Luma of ITU-R BT.601, the weights that OpenCV and most cameras use.
+_LUMA = np.array([[0.299, 0.587, 0.114]], np.float32)
+
+# How far beyond 0..1 a value may lie: brighter lamps than in training must not become unbounded numbers.
+_LEAST, _MOST = -0.5, 1.5
+
+
+def resize_for_network(picture: np.ndarray, settings: ModelSettings) -> np.ndarray:
+    """The picture in the size in which the network looks at it, in its own type.
+
+    Segmentation: resized by settings.scale. Classification: a square of settings.input_size.
+    """
+    height, width = picture.shape[:2]
+    if settings.task == "classification":
+        target = (settings.input_size, settings.input_size)
+    else:
+        target = (max(1, round(height * settings.scale)), max(1, round(width * settings.scale)))
+    if target == (height, width):
+        return picture
+    shrinks = target[0] * target[1] < height * width
+    interpolation = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
+    return cv2.resize(picture, target[::-1], interpolation=interpolation)
+
+
+def normalise(picture: np.ndarray, settings: ModelSettings) -> np.ndarray:
+    """Network input of a picture or of a part of one.
+
+    picture: (H,W) or (H,W,3) RGB, uint8, uint16 or float32 (full scale 1). Returns float32 (C,H,W),
+    C-contiguous. Grey is repeated for a network of three channels, colour becomes luma for one of one. NaN
+    counts as `low`.
+    """
+    if picture.ndim not in (2, 3) or picture.ndim == 3 and picture.shape[2] != 3:
+        raise ValueError(f"a picture is (H,W) or (H,W,3), not {picture.shape}")
+    values = _on_scale(picture, settings)
+    if settings.channels == 1 and values.ndim == 3:
+        # In float, and not in the picture's integers, so that depths agree.
+        values = cv2.transform(values, _LUMA)
+    values = values - np.float32(settings.low)
+    values *= np.float32(1.0 / (settings.high - settings.low))
+    np.clip(values, _LEAST, _MOST, out=values)
+    result = np.empty((settings.channels, *picture.shape[:2]), np.float32)
+    for channel in range(settings.channels):
+        plane = values if values.ndim == 2 else values[:, :, channel]
+        np.subtract(plane, np.float32(settings.mean[channel]), out=result[channel])
+        result[channel] *= np.float32(1.0 / settings.std[channel])
+    return result
+
+
+def _on_scale(picture: np.ndarray, settings: ModelSettings) -> np.ndarray:
+    if picture.dtype == np.uint8 or picture.dtype == np.uint16:
+        return _table(picture.dtype.name, float(settings.full_scale))[picture]
+    if picture.dtype != np.float32:
+        raise ValueError(f"a picture is uint8, uint16 or float32, not {picture.dtype}")
+    values = picture * np.float32(settings.full_scale)
+    return np.nan_to_num(values, copy=False, nan=settings.low, posinf=np.inf, neginf=-np.inf)
+
+
+@lru_cache(maxsize=8)
+def _table(dtype: str, full_scale: float) -> np.ndarray:
+    # In double precision, so that a value of 8 bits and the same in 16 agree to the last bit.
+    most = np.iinfo(dtype).max
+    table = (np.arange(most + 1, dtype=np.float64) / most * full_scale).astype(np.float32)
+    table.setflags(write=False)
+    return table

@@ -1,0 +1,226 @@
+"""From a picture to its result: what validation, the overlay, the command line and every export call."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from .engines import EngineError, choose_engine
+from .normalise import normalise, resize_for_network
+from .regions import Region, drop_small, find_regions
+from .settings import MODEL_FILE, ModelSettings, load_settings
+from .tiles import Grid, cut, plan_grid, resize_bands, stitch
+
+
+class Engine(Protocol):
+    """A network: float32 (N,C,h,w) to probabilities.
+
+    Segmentation: float32 (N,K,h,w), channel 0 being the background. Classification: float32 (N,V).
+    """
+
+    def __call__(self, batch: np.ndarray, /) -> np.ndarray: ...
+
+
+class Cancelled(Exception):
+    """The caller's `cancelled` said so."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What was found in a picture.
+
+    Segmentation: mask, uint8 (H,W) class ids, 0 background, and scores, uint8 (H,W), 255 times the greatest
+    probability of a class, both in the size of the picture; class_scores, uint8 (n_classes,H,W), where asked
+    for.
+
+    Classification: verdict and probabilities by name; regions is empty.
+    """
+
+    mask: np.ndarray | None
+    scores: np.ndarray | None
+    regions: list[Region]
+    verdict: str | None
+    probabilities: dict[str, float] | None
+    milliseconds: float
+    class_scores: np.ndarray | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything except the arrays."""
+        return {
+            "regions": [region.to_json() for region in self.regions],
+            "verdict": self.verdict,
+            "probabilities": self.probabilities,
+            "milliseconds": round(self.milliseconds, 3),
+        }
+
+
+def apply_thresholds(class_scores: np.ndarray, settings: ModelSettings) -> tuple[np.ndarray, np.ndarray]:
+    """Mask and scores from the scores of the classes, to the byte what `Predictor.predict` gives.
+
+    class_scores: uint8 (n_classes,H,W), 255 times the probability. A pixel goes to the class of the highest
+    score among those that reach their threshold (of equals, the first), or to the background; then regions
+    below the least area of their class are dropped. Returns uint8 (H,W) class ids and uint8 (H,W), the
+    highest score of any class.
+    """
+    mask, scores = _decide(class_scores, settings)
+    return _without_small(mask, settings), scores
+
+
+def _decide(class_scores: np.ndarray, settings: ModelSettings) -> tuple[np.ndarray, np.ndarray]:
+    # Scores are whole numbers: at least 255 t means at least the next whole number. The hair mends products
+    # such as 255 * 0.2, which may come out just above 51.
+    levels = [max(1, math.ceil(255 * threshold - 1e-9)) for threshold in settings.thresholds]
+    ids = [entry.id for entry in settings.classes]
+    scores = class_scores[0].copy()
+    best = np.where(scores >= levels[0], scores, 0)
+    mask = np.where(best > 0, np.uint8(ids[0]), np.uint8(0))
+    for level, class_id, plane in zip(levels[1:], ids[1:], class_scores[1:]):
+        np.maximum(scores, plane, out=scores)
+        better = (plane >= level) & (plane > best)
+        best[better] = plane[better]
+        mask[better] = class_id
+    return mask, scores
+
+
+def _without_small(mask: np.ndarray, settings: ModelSettings) -> np.ndarray:
+    least = {entry.id: area for entry, area in zip(settings.classes, settings.min_area)}
+    return drop_small(mask, least)
+
+
+class Predictor:
+    """A model ready to look at pictures. Not for two threads at once.
+
+    settings: how to prepare pictures and read answers. engine: the network.
+    """
+
+    def __init__(self, settings: ModelSettings, engine: Engine) -> None:
+        self.settings = settings
+        self.engine = engine
+
+    @classmethod
+    def open(cls, folder: Path | str, engine: str = "auto", threads: int | None = None) -> Predictor:
+        """The model in a folder with model.json. engine: "auto" or a key of its files. threads: None for its
+        own choice, 0 for all. Raises SettingsError, EngineError.
+        """
+        folder = Path(folder)
+        settings = load_settings(folder / MODEL_FILE)
+        chosen = choose_engine(engine, folder, settings, settings.threads if threads is None else threads)
+        return cls(settings, chosen)
+
+    def predict(
+        self,
+        picture: np.ndarray,
+        *,
+        progress: Callable[[int, int], None] | None = None,
+        cancelled: Callable[[], bool] | None = None,
+        keep_probabilities: bool = False,
+    ) -> Result:
+        """The result of a picture, (H,W) or (H,W,3) RGB, uint8, uint16 or float32.
+
+        progress(done, total) is called after every tile, cancelled() before every call of the network. With
+        keep_probabilities the result carries class_scores, so that other thresholds can be tried without the
+        network. Raises Cancelled, EngineError.
+        """
+        started = time.perf_counter()
+        _need_picture(picture)
+        if self.settings.task == "classification":
+            values = self._verdict_probabilities(picture, cancelled)
+            if progress:
+                progress(1, 1)
+            named = {name: float(value) for name, value in zip(self.settings.verdicts, values)}
+            verdict = self.settings.verdicts[int(np.argmax(values))]
+            return Result(None, None, [], verdict, named, _since(started))
+        height, width = picture.shape[:2]
+        mask = np.empty((height, width), np.uint8)
+        scores = np.empty((height, width), np.uint8)
+        kept = np.empty((len(self.settings.classes), height, width), np.uint8) if keep_probabilities else None
+        for y, band in self._bands(picture, progress, cancelled):
+            quantised = np.rint(band[1:] * 255).astype(np.uint8)
+            rows = slice(y, y + band.shape[1])
+            mask[rows], scores[rows] = _decide(quantised, self.settings)
+            if kept is not None:
+                kept[:, rows] = quantised
+        mask = _without_small(mask, self.settings)
+        regions = find_regions(mask, scores, self.settings)
+        return Result(mask, scores, regions, None, None, _since(started), kept)
+
+    def probabilities(self, picture: np.ndarray) -> np.ndarray:
+        """Segmentation: float32 (K,H,W), size of the picture, background first. Classification: float32 (V,).
+
+        Holds all of it in memory at once: for measuring, not for pictures of hundreds of megapixels.
+        """
+        _need_picture(picture)
+        if self.settings.task == "classification":
+            return self._verdict_probabilities(picture, None)
+        return np.concatenate([band for _, band in self._bands(picture, None, None)], axis=1)
+
+    def _verdict_probabilities(self, picture: np.ndarray, cancelled: Callable[[], bool] | None) -> np.ndarray:
+        if cancelled and cancelled():
+            raise Cancelled
+        batch = normalise(resize_for_network(picture, self.settings), self.settings)[None]
+        answer = self._ask(batch, (1, len(self.settings.verdicts)))[0].astype(np.float64)
+        logits = np.log(np.maximum(answer, 1e-30)) / self.settings.temperature
+        values = np.exp(logits - logits.max())
+        return (values / values.sum()).astype(np.float32)
+
+    def _bands(
+        self,
+        picture: np.ndarray,
+        progress: Callable[[int, int], None] | None,
+        cancelled: Callable[[], bool] | None,
+    ) -> Iterator[tuple[int, np.ndarray]]:
+        """Probabilities of all classes as bands of whole rows, in the size of the picture, all within 0..1.
+        """
+        settings = self.settings
+        seen = resize_for_network(picture, settings)
+        grid = plan_grid(
+            *seen.shape[:2], tile=settings.tile, overlap=settings.overlap, multiple=settings.multiple
+        )
+        bands = stitch(grid, self._answers(seen, grid, progress, cancelled))
+        for y, band in resize_bands(bands, seen.shape[:2], picture.shape[:2]):
+            yield y, np.clip(band, 0, 1, out=band)
+
+    def _answers(
+        self,
+        picture: np.ndarray,
+        grid: Grid,
+        progress: Callable[[int, int], None] | None,
+        cancelled: Callable[[], bool] | None,
+    ) -> Iterator[np.ndarray]:
+        corners = list(grid)
+        for first in range(0, len(corners), self.settings.batch):
+            if cancelled and cancelled():
+                raise Cancelled
+            some = corners[first : first + self.settings.batch]
+            batch = np.stack([normalise(cut(picture, grid, y, x), self.settings) for y, x in some])
+            outputs = len(self.settings.classes) + 1
+            answers = self._ask(batch, (len(some), outputs, grid.tile_height, grid.tile_width))
+            for index, answer in enumerate(answers):
+                yield answer
+                if progress:
+                    progress(first + index + 1, len(corners))
+
+    def _ask(self, batch: np.ndarray, expected: tuple[int, ...]) -> np.ndarray:
+        answers = np.asarray(self.engine(batch))
+        if answers.shape != expected:
+            raise EngineError(
+                f"The network does not fit its settings: it answered with {answers.shape}, not {expected}."
+            )
+        if not np.isfinite(answers).all():
+            raise EngineError("The network answered with numbers that are not finite.")
+        return answers.astype(np.float32, copy=False)
+
+
+def _need_picture(picture: np.ndarray) -> None:
+    if picture.ndim not in (2, 3) or 0 in picture.shape:
+        raise ValueError(f"a picture is (H,W) or (H,W,3) and not empty, not {picture.shape}")
+
+
+def _since(started: float) -> float:
+    return (time.perf_counter() - started) * 1000

@@ -1,0 +1,155 @@
+"""A picture cut into equal tiles, and the network's answers blended together again.
+
+Memory is bounded by picture width times tile height: finished rows leave as bands while later tiles are
+computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from .cv import cv2
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Where the tiles lie.
+
+    height, width: of the picture. tile_height, tile_width: of every tile. rows, columns: where each row of
+    tiles begins, and each column of tiles. overlap: what neighbours share at least. All in pixels.
+    """
+
+    height: int
+    width: int
+    tile_height: int
+    tile_width: int
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    overlap: int
+
+    def __len__(self) -> int:
+        return len(self.rows) * len(self.columns)
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return ((y, x) for y in self.rows for x in self.columns)
+
+
+def plan_grid(height: int, width: int, *, tile: int, overlap: int, multiple: int) -> Grid:
+    """Equal tiles that cover a picture; the last of a row or column is shifted inwards.
+
+    Along a side shorter than `tile` there is one tile, as long as the next multiple of `multiple`. All in
+    pixels; tile must be a multiple of `multiple`, and overlap less than tile.
+    """
+    tile_height, rows = _along(height, tile, overlap, multiple)
+    tile_width, columns = _along(width, tile, overlap, multiple)
+    return Grid(height, width, tile_height, tile_width, rows, columns, overlap)
+
+
+def _along(length: int, tile: int, overlap: int, multiple: int) -> tuple[int, tuple[int, ...]]:
+    if length <= tile:
+        return -(-length // multiple) * multiple, (0,)
+    return tile, (*range(0, length - tile, tile - overlap), length - tile)
+
+
+def cut(picture: np.ndarray, grid: Grid, y: int, x: int) -> np.ndarray:
+    """One tile of a picture (H,W) or (H,W,C); beyond the lower and right border the picture is mirrored."""
+    part = picture[y : y + grid.tile_height, x : x + grid.tile_width]
+    below, beside = grid.tile_height - part.shape[0], grid.tile_width - part.shape[1]
+    for axis, missing in ((0, below), (1, beside)):
+        if missing:
+            widths = [(0, missing if index == axis else 0) for index in range(part.ndim)]
+            # Mirroring without repeating the border pixel reaches only as far as the picture is long.
+            part = np.pad(part, widths, "reflect" if missing < part.shape[axis] else "symmetric")
+    return part
+
+
+def blend_window(length: int, overlap: int) -> np.ndarray:
+    """Weight of each pixel along one side of a tile: 1 inside, raised-cosine ramps over the overlap, never 0.
+
+    Returns float64 (length,). At a tile's rim the network has seen the least of the surroundings, so it
+    counts least.
+    """
+    window = np.ones(length)
+    ramp = min(overlap, length // 2)
+    if ramp:
+        rise = np.sin(np.pi / 2 * (np.arange(ramp) + 0.5) / ramp) ** 2
+        window[:ramp] = rise
+        window[-ramp:] = rise[::-1]
+    return window
+
+
+def _shares(starts: tuple[int, ...], tile: int, overlap: int, length: int) -> list[np.ndarray]:
+    """Per tile along one side, each pixel's share of the blend. The shares of a pixel sum to 1."""
+    window = blend_window(tile, overlap)
+    total = np.zeros(max(length, starts[-1] + tile))
+    for start in starts:
+        total[start : start + tile] += window
+    return [(window / total[start : start + tile]).astype(np.float32) for start in starts]
+
+
+def stitch(grid: Grid, answers: Iterable[np.ndarray]) -> Iterator[tuple[int, np.ndarray]]:
+    """Blend the answers of all tiles into bands of whole picture rows, top to bottom.
+
+    answers: float32 (K, tile_height, tile_width) each, in the grid's order. Yields (first row, float32 (K,
+    rows, width)); the bands follow on one another and cover the picture exactly.
+    """
+    down = _shares(grid.rows, grid.tile_height, grid.overlap, grid.height)
+    across = _shares(grid.columns, grid.tile_width, grid.overlap, grid.width)
+    answers = iter(answers)
+    pending: np.ndarray | None = None
+    for row, y in enumerate(grid.rows):
+        for column, x in enumerate(grid.columns):
+            answer = next(answers)
+            if pending is None:
+                pending = np.zeros((len(answer), grid.tile_height, grid.width), np.float32)
+            width = min(grid.tile_width, grid.width - x)
+            share = down[row][:, None] * across[column][None, :width]
+            pending[:, :, x : x + width] += answer[:, :, :width] * share
+        following = grid.rows[row + 1] if row + 1 < len(grid.rows) else grid.height
+        finished = following - y
+        assert pending is not None
+        yield y, pending[:, :finished].copy()
+        kept = max(0, grid.tile_height - finished)
+        pending[:, :kept] = pending[:, finished : finished + kept]
+        pending[:, kept:] = 0
+
+
+def resize_bands(
+    bands: Iterable[tuple[int, np.ndarray]], source: tuple[int, int], target: tuple[int, int]
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Resize a picture that comes as bands, linearly, to a picture that leaves as bands.
+
+    source, target: (height, width) of the whole. The result is what resizing the whole at once would give.
+    """
+    if source == target:
+        yield from bands
+        return
+    height, width = target
+    # Pixel centres are mapped onto pixel centres, as OpenCV does.
+    at = np.clip((np.arange(height) + 0.5) * source[0] / height - 0.5, 0, source[0] - 1)
+    upper = np.floor(at).astype(np.int64)
+    lower = np.minimum(upper + 1, source[0] - 1)
+    share = (at - upper).astype(np.float32)
+    held: np.ndarray | None = None
+    held_from = done = 0
+    for y, band in bands:
+        wide = np.stack([_resize_rows(plane, width) for plane in band])
+        held = wide if held is None else np.concatenate([held, wide], axis=1)
+        ready = int(np.searchsorted(lower, y + band.shape[1]))  # rows whose lower neighbour has come
+        if ready > done:
+            above = held[:, upper[done:ready] - held_from]
+            below = held[:, lower[done:ready] - held_from]
+            above += (below - above) * share[None, done:ready, None]
+            yield done, above
+            done = ready
+        keep_from = int(upper[done]) if done < height else held_from + held.shape[1]
+        first = max(held_from, min(keep_from, held_from + held.shape[1]))
+        held = held[:, first - held_from :].copy()
+        held_from = first
+
+
+def _resize_rows(plane: np.ndarray, width: int) -> np.ndarray:
+    return cv2.resize(plane, (width, plane.shape[0]), interpolation=cv2.INTER_LINEAR)
