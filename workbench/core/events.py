@@ -1,4 +1,7 @@
-"""What a run reports, one JSON line each. The same lines go to stdout and to events.jsonl, so live and past share one decoder."""
+"""What a run reports, one JSON line each.
+
+The same lines go to stdout and to events.jsonl, so live and past share one decoder.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,9 @@ from workbench.core.dataset import Dataset, Item
 from workbench.core.pictures import read
 from workbench.core.project import Project
 
-Augmentation = Literal["flip_horizontal", "flip_vertical", "rotate_90", "rotate", "zoom", "brightness", "contrast", "noise"]
+Augmentation = Literal[
+    "flip_horizontal", "flip_vertical", "rotate_90", "rotate", "zoom", "brightness", "contrast", "noise"
+]  # fmt: skip
 
 
 class Recipe(BaseModel):
@@ -133,7 +135,7 @@ def _plan_normalisation(project: Project, training: list[Item], choose) -> None:
         except problems.Problem:
             continue
         thin = pixels[:: max(1, pixels.shape[0] // 256), :: max(1, pixels.shape[1] // 256)]
-        colour |= thin.ndim == 3 and bool((np.ptp(thin.astype(np.float32), axis=2) > 8 / 255 * np.ptp(thin)).mean() > 0.01)
+        colour |= _is_coloured(thin)
         this_scale = {"uint8": 255.0, "uint16": 65535.0}.get(str(thin.dtype), 1.0)
         full_scale = max(full_scale, this_scale) if this_scale > 1 or not lows else full_scale
         unit = thin.astype(np.float64) / this_scale
@@ -158,6 +160,14 @@ def _plan_normalisation(project: Project, training: list[Item], choose) -> None:
     choose("high", high * full_scale, why)
     choose("mean", [round(float(mean), 6)] * channels, why)
     choose("std", [round(max(0.02, float(spread)), 6)] * channels, why)
+
+
+def _is_coloured(pixels: np.ndarray) -> bool:
+    """Grey pictures are often stored with three equal channels; a pixel in a hundred must differ to be colour."""
+    if pixels.ndim == 2:
+        return False
+    differs = np.ptp(pixels.astype(np.float32), axis=2) > 8 / 255 * np.ptp(pixels)
+    return bool(differs.mean() > 0.01)
 
 
 def _plan_unet(training: list[Item], asked: Recipe, choose) -> None:

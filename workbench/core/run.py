@@ -76,7 +76,7 @@ class Run:
     def events(self) -> Iterator[Event]:
         """All events so far; a torn last line is passed over."""
         try:
-            with open(self.events_path, encoding="utf-8", errors="replace") as file:
+            with self.events_path.open(encoding="utf-8", errors="replace") as file:
                 for line in file:
                     event = decode(line)
                     if event is not None:

@@ -1,0 +1,157 @@
+"""Recipes, run folders, events, the index: what is written comes back, what is torn does no harm."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from tests.conftest import fill_project
+from workbench.core import annotation, events, problems
+from workbench.core.index import Index
+from workbench.core.launch import worker_command, worker_environment
+from workbench.core.recipe import parse_settings, request
+from workbench.core.run import Run, create_run, find_run, list_runs
+from workbench.inference.reading import write_png
+
+
+def test_a_run_holds_its_exact_data_and_every_reason(labelled):
+    run = create_run(labelled, request("unet", epochs=1))
+    recipe, dataset = run.recipe(), run.dataset()
+    assert recipe.epochs == 1 and recipe.channels == 1
+    assert 0 <= recipe.low < recipe.high <= 255
+    assert {"patch", "widths", "batch", "low", "mean"} <= recipe.reasons.keys()
+    assert len(dataset.items) == 16 and all(i.mask_hash for i in dataset.items)
+    assert not run.usable and not run.resumable and run.ending() is None
+    with pytest.raises(problems.RunUnusable):
+        run.need_usable()
+
+
+def test_runs_of_one_second_have_names_of_their_own(labelled):
+    names = [create_run(labelled, request("unet", epochs=1)).name for _ in range(3)]
+    assert len(set(names)) == 3
+    assert [run.name for run in list_runs(labelled.root)] == names
+    assert find_run(labelled.root, "last").name == names[-1]
+    assert find_run(labelled.root, names[0]).name == names[0]
+    with pytest.raises(problems.UnknownRun):
+        find_run(labelled.root, "no such run")
+
+
+def test_what_is_chosen_by_hand_stays(labelled):
+    run = create_run(labelled, request("unet", epochs=1, **parse_settings(["patch=64", "widths=[8,16]", "stem=1"])))
+    recipe = run.recipe()
+    assert (recipe.patch, recipe.widths, recipe.stem) == (64, [8, 16], 1)
+    assert "by hand" in recipe.reasons["patch"]
+
+
+@pytest.mark.parametrize(
+    ("choices", "key"),
+    [({"patch": 3}, "patch"), ({"nonsense": 1}, "nonsense"), ({"minutes": -1}, "minutes"), ({"rate": "fast"}, "rate")],
+)
+def test_a_bad_setting_is_named(choices, key):
+    with pytest.raises(problems.BadRecipe) as caught:
+        request("unet", **choices)
+    assert caught.value.fields["key"] == key
+    with pytest.raises(problems.BadRecipe):
+        parse_settings(["patch"])
+
+
+def test_sixteen_bit_pictures_get_a_range_of_their_own(project):
+    rng = np.random.default_rng(0)
+    for i in range(4):
+        write_png(project.picture_path(f"{i}.png"), rng.integers(300, 900, (40, 40)).astype(np.uint16))
+        mask = np.zeros((40, 40), np.uint8)
+        mask[5:9, 5:9] = 1
+        annotation.save_mask(project, f"{i}.png", mask)
+    recipe = create_run(project, request("unet", epochs=1)).recipe()
+    assert recipe.full_scale == 65535 and 250 < recipe.low < 400 and 800 < recipe.high < 950
+
+
+def test_colour_is_seen_and_grey_stored_as_colour_is_not(project):
+    rng = np.random.default_rng(0)
+    for i in range(4):
+        grey = rng.integers(50, 200, (40, 40, 1)).astype(np.uint8)
+        write_png(project.picture_path(f"{i}.png"), np.repeat(grey, 3, axis=2))
+        mask = np.zeros((40, 40), np.uint8)
+        mask[5:9, 5:9] = 1
+        annotation.save_mask(project, f"{i}.png", mask)
+    assert create_run(project, request("unet", epochs=1)).recipe().channels == 1
+    for i in range(4):
+        write_png(project.picture_path(f"{i}.png"), rng.integers(50, 200, (40, 40, 3)).astype(np.uint8))
+    assert create_run(project, request("unet", epochs=1)).recipe().channels == 3
+
+
+def test_events_come_back_as_they_were_sent():
+    sent = [
+        events.Started(model="unet", device="cpu", pictures={"train": 3}),
+        events.Step(time=1.5, step=3, loss=0.25, rate=1e-3, loss_scale=None, progress=0.1),
+        events.Evaluated(step=3, metrics={"dice": 0.5, "regions": {"recall": None}}, score=0.5, best=True),
+        events.Preview(step=3, picture="划痕.png", mask="previews/a.png"),
+        events.Trouble(what="a", done="b"),
+        events.Failed(why="x", problem="NoLabels", fields={"a": 1}),
+        events.Finished(result={"score": 1.0}),
+    ]
+    assert [events.decode(events.encode(e)) for e in sent] == sent
+
+
+def test_not_a_number_travels_and_torn_lines_do_no_harm():
+    line = events.encode(events.Step(step=1, loss=math.nan, rate=0.1))
+    assert "NaN" not in line
+    assert math.isnan(events.decode(line).loss)
+    assert events.decode(line[:-5]) is None
+    assert events.decode("") is None
+    assert isinstance(events.decode('{"kind": "tomorrow", "x": 1}'), events.Unknown)
+    assert isinstance(events.decode('{"kind": "step"}'), events.Unknown)
+    assert isinstance(events.decode("[1]"), events.Unknown)
+
+
+def test_a_resumed_run_has_not_ended(tmp_path):
+    run = Run(tmp_path)
+    start = events.Started(model="unet", device="cpu")
+    lines = [start, events.Finished(why="stopped"), events.Started(model="unet", device="cpu", resumed=True)]
+    run.events_path.write_text("\n".join(map(events.encode, lines)) + '\n{"kind": "st')
+    assert run.ending() is None and len(list(run.events())) == 3
+
+
+@pytest.mark.parametrize("name", ["recipe_path", "dataset_path"])
+def test_a_broken_run_file_is_named(labelled, name):
+    run = create_run(labelled, request("unet", epochs=1))
+    getattr(run, name).write_text("{")
+    with pytest.raises(problems.RunBroken):
+        run.recipe(), run.dataset()
+    assert find_run(labelled.root, run.name).name == run.name
+
+
+def test_the_index_rebuilds_itself(project):
+    keys = fill_project(project, 3)
+    index = Index(project)
+    assert {row.key for row in index.refresh(keys)} == set(keys)
+    assert list(index.refresh(keys)) == []
+    row = index.rows()[keys[0]]
+    assert row.status == "done" and row.masked and row.counts[0][0] == 1 and (row.width, row.height) == (96, 80)
+    index.close()
+
+    (project.root / ".cache" / "index.sqlite").write_bytes(b"not a database at all" * 100)
+    index = Index(project)
+    assert len(list(index.refresh(keys))) == 3
+    annotation.save_mask(project, keys[1], np.zeros((80, 96), np.uint8))
+    project.picture_path(keys[2]).write_bytes(b"torn")
+    changed = {row.key: row for row in index.refresh(keys[:2] + keys[2:])}
+    assert changed[keys[1]].counts == () and changed[keys[2]].broken
+    project.picture_path(keys[0]).unlink()
+    list(index.refresh(keys[1:]))
+    assert keys[0] not in index.rows()
+
+
+def test_the_child_is_told_its_threads_and_a_persons_choice_stays():
+    environment = worker_environment("cpu", {"MKL_NUM_THREADS": "7", "PATH": "/bin"})
+    assert environment["OMP_NUM_THREADS"] == "1" and environment["MKL_NUM_THREADS"] == "7"
+    assert environment["CUDA_VISIBLE_DEVICES"] == ""
+    assert worker_command("train", "run folder")[-2:] == ["train", "run folder"]
+
+
+def test_a_frozen_application_starts_itself_as_the_child(monkeypatch):
+    monkeypatch.setattr("sys.frozen", True, raising=False)
+    monkeypatch.setattr("sys.executable", "/opt/workbench")
+    assert worker_command("export", "run") == ["/opt/workbench", "--worker", "export", "run"]

@@ -1,0 +1,33 @@
+"""Where the program begins: opens the window, runs a verb of the command line, or becomes the training child."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+from pathlib import Path
+
+
+def main(argv: list[str] | None = None) -> int:
+    """`workbench [PROJECT]` opens the window; `workbench VERB ...` works without one; `--worker` is the child."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments[:1] == ["--worker"]:
+        from workbench.training.__main__ import main as train
+
+        return train(arguments[1:])
+
+    from workbench import cli
+
+    if arguments and (arguments[0] in cli.VERBS or arguments[0].startswith("-")):
+        return cli.main(arguments)
+    if len(arguments) > 1 or (arguments and not Path(arguments[0]).is_dir()):
+        # Neither a verb nor a folder: let the command line say what is known.
+        return cli.main(arguments)
+
+    from workbench.ui.application import run
+
+    return run(Path(arguments[0]) if arguments else None)
+
+
+if __name__ == "__main__":
+    multiprocessing.freeze_support()
+    sys.exit(main())
