@@ -12,7 +12,8 @@ import numpy as np
 _JPEG_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]", re.DOTALL)
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
-_PHOTOMETRIC, _ORIENTATION, _EXTRA_SAMPLES = 262, 274, 338
+_PHOTOMETRIC, _ORIENTATION, _PLANAR, _EXTRA_SAMPLES = 262, 274, 284, 338
+_WANTED = (_PHOTOMETRIC, _ORIENTATION, _PLANAR, _EXTRA_SAMPLES)
 _SHORT = 3
 
 
@@ -22,6 +23,7 @@ class Container:
 
     kind: "jpeg", "png", "webp", "bmp", "tiff" or "". orientation: EXIF 1..8. cut: what is missing, or "".
     grey_alpha: grey with alpha, which OpenCV decodes as colour. inverted: a TIFF in which 0 is white.
+    planes_apart: a TIFF that stores one channel after the other.
     """
 
     kind: str = ""
@@ -29,6 +31,7 @@ class Container:
     cut: str = ""
     grey_alpha: bool = False
     inverted: bool = False
+    planes_apart: bool = False
 
 
 def inspect(data: np.ndarray) -> tuple[Container, np.ndarray]:
@@ -115,7 +118,7 @@ def _webp(view: memoryview) -> Container:
 
 
 def _tiff(data: np.ndarray) -> tuple[Container, np.ndarray]:
-    orientation, inverted = 1, False
+    orientation, inverted, planes_apart = 1, False, False
     copy: np.ndarray | None = None
     order, tags = _first_directory(memoryview(data))
     for tag, (values, position) in tags.items():
@@ -124,12 +127,15 @@ def _tiff(data: np.ndarray) -> tuple[Container, np.ndarray]:
             orientation, replaced = values[0], [1]
         elif tag == _PHOTOMETRIC and values and values[0] == 0:
             inverted, replaced = True, [1]
+        elif tag == _PLANAR:
+            planes_apart = values[:1] == (2,)
         elif tag == _EXTRA_SAMPLES:
             replaced = [0 if value == 2 else value for value in values]
         if replaced != list(values):
             copy = data.copy() if copy is None else copy
             struct.pack_into(f"{order}{len(replaced)}H", copy.data, position, *replaced)
-    return Container("tiff", orientation, inverted=inverted), data if copy is None else copy
+    found = Container("tiff", orientation, inverted=inverted, planes_apart=planes_apart)
+    return found, data if copy is None else copy
 
 
 def _exif_orientation(exif: bytes) -> int:
@@ -157,7 +163,7 @@ def _first_directory(view: memoryview) -> tuple[str, dict[int, tuple[tuple[int, 
         for position in range(first, first + min(entries, 4096) * step, step):
             tag, kind, count = struct.unpack_from(f"{order}HH{count_code}", view, position)
             value_at = position + step - inline
-            if tag in (_PHOTOMETRIC, _ORIENTATION, _EXTRA_SAMPLES) and kind == _SHORT and count * 2 <= inline:
+            if tag in _WANTED and kind == _SHORT and count * 2 <= inline:
                 found[tag] = struct.unpack_from(f"{order}{count}H", view, value_at), value_at
     except struct.error:
         pass  # the decoder says what is wrong with such a file

@@ -57,8 +57,6 @@ def _parse_cpuinfo(text: str) -> tuple[str, frozenset[str]]:
 def _windows_processor() -> tuple[str, frozenset[str]]:
     import ctypes
 
-    vendor = (
-        platform.processor().rpartition(",")[2].strip()
-    )  # "AMD64 Family 25 Model 33 Stepping 0, AuthenticAMD"
+    vendor = platform.processor().rpartition(",")[2].strip()  # of "AMD64 Family 25 Model 33, AuthenticAMD"
     present = ctypes.windll.kernel32.IsProcessorFeaturePresent  # type: ignore[attr-defined]
     return vendor, frozenset(name for name, number in _WINDOWS_FEATURES.items() if present(number))

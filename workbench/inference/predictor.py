@@ -179,9 +179,7 @@ class Predictor:
         """
         settings = self.settings
         seen = resize_for_network(picture, settings)
-        grid = plan_grid(
-            *seen.shape[:2], tile=settings.tile, overlap=settings.overlap, multiple=settings.multiple
-        )
+        grid = plan_grid(*seen.shape[:2], tile=settings.tile, overlap=settings.overlap, multiple=settings.multiple)
         bands = stitch(grid, self._answers(seen, grid, progress, cancelled))
         for y, band in resize_bands(bands, seen.shape[:2], picture.shape[:2]):
             yield y, np.clip(band, 0, 1, out=band)
@@ -207,7 +205,13 @@ class Predictor:
                     progress(first + index + 1, len(corners))
 
     def _ask(self, batch: np.ndarray, expected: tuple[int, ...]) -> np.ndarray:
-        answers = np.asarray(self.engine(batch))
+        try:
+            answers = np.asarray(self.engine(batch))
+        except (MemoryError, EngineError):
+            raise
+        except Exception as error:  # every library has exceptions of its own
+            lines = str(error).strip().splitlines() or [type(error).__name__]
+            raise EngineError(f"The network failed: {lines[0]}") from error
         if answers.shape != expected:
             raise EngineError(
                 f"The network does not fit its settings: it answered with {answers.shape}, not {expected}."

@@ -93,6 +93,8 @@ def _decode(data: np.ndarray, name: Path | str) -> np.ndarray:
             # Some builds of OpenCV fill the missing part of a JPEG with grey and say nothing.
             raise ReadError(name, f"the file is incomplete: {container.cut}")
         picture = _decode_with_opencv(bytes_to_decode)
+        if container.planes_apart and picture is not None and picture.dtype != np.uint8:
+            picture = None  # OpenCV mixes up such values, except those of eight bits
         if picture is None and container.kind == "tiff":
             picture = _decode_with_tifffile(bytes_to_decode, name)
     except MemoryError:
@@ -135,6 +137,8 @@ def _decode_with_tifffile(data: np.ndarray, name: Path | str) -> np.ndarray:
     try:
         with tifffile.TiffFile(io.BytesIO(data)) as file:
             page = file.pages[0]
+            if page.compression == 1 and page.size * page.bitspersample > 8 * data.size:
+                raise ValueError("it claims to hold more than the file does")
             picture = page.asarray()
             colours = page.colormap if page.photometric == tifffile.PHOTOMETRIC.PALETTE else None
             planes_first = picture.ndim == 3 and page.planarconfig == tifffile.PLANARCONFIG.SEPARATE

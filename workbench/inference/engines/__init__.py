@@ -1,5 +1,4 @@
-"""The libraries that can run a network. Each is imported when first used, and none is needed to import this.
-"""
+"""The libraries that can run a network. Each is imported when first used, and none is needed to import this."""
 
 from __future__ import annotations
 
@@ -41,9 +40,7 @@ def load_engine(
         raise EngineError(f"The network {path} is missing.")
     library, package = _LIBRARIES[name]
     if find_spec(library) is None:
-        raise EngineError(
-            f"The engine {name!r} needs {library}, which is not installed: pip install {package}"
-        )
+        raise EngineError(f"The engine {name!r} needs {library}, which is not installed: pip install {package}")
     try:
         if name == "onnx":
             from .onnx_runtime import OnnxEngine

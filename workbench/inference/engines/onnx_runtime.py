@@ -1,5 +1,4 @@
-"""A network in ONNX, run by ONNX Runtime on the processor or, where its CUDA build is installed, on the card.
-"""
+"""A network in ONNX, run by ONNX Runtime on the processor or, where its CUDA build is installed, on the card."""
 
 from __future__ import annotations
 

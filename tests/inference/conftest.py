@@ -1,0 +1,140 @@
+"""Small real networks in ONNX, and exports made of them, as the runner on a factory line would find them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from workbench.inference.checks import write_checks
+from workbench.inference.embed import embed
+from workbench.inference.golden import write_golden
+from workbench.inference.predictor import Predictor
+from workbench.inference.reading import write_png
+from workbench.inference.settings import ClassSettings, ModelSettings, save_settings
+
+DARK = ClassSettings(3, "dark scratch", "#ff0000")
+BRIGHT = ClassSettings(7, "亮点", "#00ff80")
+
+
+def write_onnx(path: Path, weights: np.ndarray, bias: np.ndarray, *, pooled: bool = False) -> None:
+    """A network of one 1x1 convolution and a softmax, with free batch size, height and width.
+
+    weights: (K,C). pooled: average the picture first and answer (N,K), as a classification does.
+    """
+    outputs, channels = weights.shape
+    kernel = numpy_helper.from_array(weights.astype(np.float32).reshape(outputs, channels, 1, 1), "kernel")
+    nodes, source = [], "picture"
+    if pooled:
+        nodes.append(helper.make_node("GlobalAveragePool", ["picture"], ["pooled"]))
+        source = "pooled"
+    nodes.append(helper.make_node("Conv", [source, "kernel", "bias"], ["logits"]))
+    if pooled:
+        nodes.append(helper.make_node("Flatten", ["logits"], ["flat"]))
+    nodes.append(helper.make_node("Softmax", ["flat" if pooled else "logits"], ["probabilities"], axis=1))
+    shape = ["n", outputs] if pooled else ["n", outputs, "h", "w"]
+    graph = helper.make_graph(
+        nodes,
+        "small",
+        [helper.make_tensor_value_info("picture", TensorProto.FLOAT, ["n", channels, "h", "w"])],
+        [helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, shape)],
+        [kernel, numpy_helper.from_array(bias.astype(np.float32), "bias")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.checker.check_model(model)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(model.SerializeToString())
+
+
+def grey_settings(**changes) -> ModelSettings:
+    """Two classes on grey pictures: class 3 is dark, class 7 is bright."""
+    settings = ModelSettings(
+        task="segmentation",
+        name="spots",
+        run="2024-unet",
+        classes=(DARK, BRIGHT),
+        mean=(0.5,),
+        std=(0.5,),
+        tile=64,
+        overlap=16,
+        multiple=16,
+        thresholds=(0.5, 0.6),
+        min_area=(4, 0),
+        um_per_pixel=2.5,
+        batch=3,
+        files={"onnx": "network.onnx"},
+    )
+    return replace(settings, **changes)
+
+
+# Rows: background, dark, bright; the input is grey, -1 black to 1 white.
+GREY_WEIGHTS, GREY_BIAS = np.array([[0.0], [-12.0], [12.0]]), np.array([0.0, -6.0, -6.0])
+
+
+def spotted(rng: np.random.Generator, height: int = 150, width: int = 230) -> np.ndarray:
+    """A grey picture with dark and bright blobs on a noisy ground."""
+    picture = rng.normal(128, 15, (height, width))
+    for value in (25, 230, 30, 240, 20):
+        y, x, r = rng.integers(0, height), rng.integers(0, width), rng.integers(3, 14)
+        rows, columns = np.ogrid[:height, :width]
+        picture[(rows - y) ** 2 + (columns - x) ** 2 <= r * r] = value
+    return np.clip(picture, 0, 255).astype(np.uint8)
+
+
+def _complete(folder: Path, settings: ModelSettings, pictures: Sequence[np.ndarray]) -> Path:
+    save_settings(settings, folder / "model.json")
+    embed(folder)
+    named = []
+    for number, picture in enumerate(pictures):
+        path = folder.parent / f"golden source {number}.png"
+        write_png(path, picture)
+        named.append((f"part {number}", path))
+    write_golden(folder, Predictor.open(folder), named)
+    write_checks(folder)
+    return folder
+
+
+@pytest.fixture
+def grey_export(tmp_path) -> Path:
+    """A complete export of a segmentation of grey pictures, in a folder with an awkward name."""
+    folder = tmp_path / "导出 [1] 🔍" / "export"
+    write_onnx(folder / "network.onnx", GREY_WEIGHTS, GREY_BIAS)
+    rng = np.random.default_rng(5)
+    return _complete(folder, grey_settings(), [spotted(rng), spotted(rng, 40, 50)])
+
+
+@pytest.fixture
+def colour_export(tmp_path) -> Path:
+    """A complete export that looks for red in colour pictures."""
+    folder = tmp_path / "colour"
+    write_onnx(folder / "network.onnx", np.array([[0.0, 0, 0], [9, -9, -9]]), np.array([0.0, -6]))
+    settings = grey_settings(
+        channels=3, mean=(0.5, 0.4, 0.3), std=(0.5, 0.5, 0.5), classes=(DARK,), thresholds=(0.5,), min_area=(0,)
+    )
+    picture = np.zeros((50, 60, 3), np.uint8)
+    picture[10:20, 10:30] = (250, 10, 10)
+    picture[30:40, 10:30] = (10, 10, 250)
+    return _complete(folder, settings, [picture])
+
+
+@pytest.fixture
+def verdict_export(tmp_path) -> Path:
+    """A complete export that calls bright pictures OK and dark ones NG."""
+    folder = tmp_path / "verdict"
+    write_onnx(folder / "nets" / "n.onnx", np.array([[5.0], [-5.0]]), np.zeros(2), pooled=True)
+    settings = ModelSettings(
+        task="classification",
+        name="bright",
+        verdicts=("OK", "NG"),
+        mean=(0.5,),
+        std=(0.5,),
+        input_size=24,
+        temperature=1.7,
+        files={"onnx": "nets/n.onnx"},
+    )
+    return _complete(folder, settings, [np.full((40, 30), 150, np.uint8), np.full((10, 90), 90, np.uint8)])

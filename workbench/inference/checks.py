@@ -1,0 +1,71 @@
+"""Whether the files of an export are still the ones that were written: checks.json, file name to SHA-256."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from .settings import MODEL_FILE, ModelSettings, load_settings
+from .writing import write_atomic
+
+CHECKS_FILE = "checks.json"
+GOLDEN_FOLDER = "golden"
+
+
+def write_checks(folder: Path | str) -> None:
+    """Write checks.json for an export that is complete otherwise. Raises OSError, SettingsError.
+
+    Held are the settings, the networks and the golden pictures: all that decides a result and is not code.
+    What the code does with them is what the golden pictures check.
+    """
+    folder = Path(folder)
+    hashes = {path.relative_to(folder).as_posix(): _sha256(path) for path in _held(folder)}
+    text = json.dumps(hashes, indent=2, ensure_ascii=False, sort_keys=True)
+    write_atomic(folder / CHECKS_FILE, f"{text}\n".encode())
+
+
+def verify_checks(folder: Path | str) -> list[str]:
+    """What is missing or changed, a sentence each; empty if all is as it was written."""
+    folder = Path(folder)
+    try:
+        hashes = json.loads((folder / CHECKS_FILE).read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError):
+        return [f"{CHECKS_FILE} is missing or cannot be read."]
+    if not isinstance(hashes, dict) or MODEL_FILE not in hashes:
+        return [f"{CHECKS_FILE} is not a list of files."]
+    problems = []
+    for name, expected in sorted(hashes.items()):
+        path = folder / name
+        if not path.resolve().is_relative_to(folder.resolve()):
+            problems.append(f"{CHECKS_FILE} names a file outside the folder: {name}.")
+        elif not path.is_file():
+            problems.append(f"{name} is missing.")
+        elif _sha256(path) != expected:
+            problems.append(f"{name} has been changed since the export was written.")
+    return problems
+
+
+def network_files(settings: ModelSettings) -> list[str]:
+    """Every file that a model's networks consist of, relative to its folder: Paddle keeps the weights apart.
+    """
+    names = []
+    for engine, name in settings.files.items():
+        names.append(name)
+        if engine == "paddle":
+            names.append(Path(name).with_suffix(".pdiparams").as_posix())
+    return names
+
+
+def _held(folder: Path) -> list[Path]:
+    settings = load_settings(folder / MODEL_FILE)
+    golden = sorted(path for path in (folder / GOLDEN_FOLDER).glob("*") if path.is_file())
+    return [folder / MODEL_FILE, *(folder / name for name in network_files(settings)), *golden]
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()

@@ -1,0 +1,144 @@
+"""Golden pictures: what a model gave for them when it was exported, and whether it still gives the same.
+
+A mask must be the same to the byte as far as arithmetic with whole numbers goes: thresholds, least areas,
+regions. The network's probabilities are floating-point sums, whose order differs between processors and
+engines; there a score may round to the neighbouring one of 256 levels at few pixels.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .checks import GOLDEN_FOLDER
+from .engines import EngineError
+from .predictor import Predictor, Result, apply_thresholds
+from .reading import ReadError, decode_picture, read_picture, write_png
+from .regions import find_regions
+from .settings import ModelSettings, settings_hash
+from .writing import write_atomic
+
+_FORMAT = 1
+_PROBABILITY_TOLERANCE = 1e-4
+_FEW_PIXELS = 0.01  # share of the scores that may lie one level beside; rounding alone moves far fewer
+
+
+def write_golden(
+    folder: Path | str, predictor: Predictor, pictures: Sequence[tuple[str, Path | str]]
+) -> None:
+    """Keep pictures, byte for byte, and what `predictor` gives for them in the sub-folder golden.
+
+    pictures: the name to speak of, and the file. Raises ReadError, EngineError, OSError.
+    """
+    golden = Path(folder) / GOLDEN_FOLDER
+    entries = []
+    for number, (name, path) in enumerate(pictures, start=1):
+        data = Path(path).read_bytes()
+        picture = decode_picture(data, str(path))
+        result = predictor.predict(picture, keep_probabilities=True)
+        entry: dict[str, Any] = {
+            "name": name,
+            "picture": f"{number}{Path(path).suffix.lower()}",
+            "pixels": int(picture.shape[0] * picture.shape[1]),
+        }
+        write_atomic(golden / entry["picture"], data)
+        if result.mask is not None and result.class_scores is not None:
+            entry.update(mask=f"{number}.mask.png", scores=f"{number}.scores.png")
+            write_png(golden / entry["mask"], result.mask)
+            # The planes of the classes one below the other, since a PNG holds no stack.
+            write_png(golden / entry["scores"], result.class_scores.reshape(-1, picture.shape[1]))
+        entry["expected"] = f"{number}.json"
+        expected = {key: value for key, value in result.to_json().items() if key != "milliseconds"}
+        write_atomic(golden / entry["expected"], _json(expected))
+        entries.append(entry)
+    content = {"format": _FORMAT, "settings": settings_hash(predictor.settings), "pictures": entries}
+    write_atomic(golden / "golden.json", _json(content))
+
+
+def self_test(folder: Path | str, predictor: Predictor, quick: bool = False) -> list[str]:
+    """How the model's results differ from the expected ones, a sentence each; empty if they do not.
+
+    quick: only the smallest of the golden pictures.
+    """
+    golden = Path(folder) / GOLDEN_FOLDER
+    problems = []
+    try:
+        content = json.loads((golden / "golden.json").read_text(encoding="utf-8-sig"))
+        if content["format"] != _FORMAT:
+            return [f"The golden pictures have the format {content['format']}, not {_FORMAT}."]
+        entries = sorted(content["pictures"], key=lambda entry: entry["pixels"])
+        if not entries:
+            return ["There are no golden pictures."]
+        if content["settings"] != settings_hash(predictor.settings):
+            problems.append("The settings in model.json are not those that the model was exported with.")
+        for entry in entries[:1] if quick else entries:
+            problems += [f"{entry['name']}: {problem}" for problem in _differences(golden, entry, predictor)]
+    except (OSError, ValueError, LookupError, TypeError, ReadError) as error:
+        problems.append(f"The golden pictures cannot be read: {error}")
+    except EngineError as error:
+        problems.append(str(error))
+    return problems
+
+
+def _differences(golden: Path, entry: dict[str, Any], predictor: Predictor) -> list[str]:
+    picture = read_picture(_inside(golden, entry["picture"]))
+    expected = json.loads(_inside(golden, entry["expected"]).read_text(encoding="utf-8-sig"))
+    result = predictor.predict(picture, keep_probabilities=True)
+    if result.mask is None:
+        return _verdict_differences(expected, result)
+    mask = read_picture(_inside(golden, entry["mask"]))
+    stack = read_picture(_inside(golden, entry["scores"]))
+    class_scores = stack.reshape(-1, *mask.shape)
+    return _mask_differences(expected, mask, class_scores, result, predictor.settings)
+
+
+def _verdict_differences(expected: dict[str, Any], result: Result) -> list[str]:
+    assert result.probabilities is not None
+    if result.verdict != expected["verdict"]:
+        return [f"the verdict is {result.verdict}, not {expected['verdict']}."]
+    if set(result.probabilities) != set(expected["probabilities"]):
+        return ["the verdicts have other names."]
+    furthest = max(abs(expected["probabilities"][name] - p) for name, p in result.probabilities.items())
+    return [f"a probability differs by {furthest:.2g}."] if furthest > _PROBABILITY_TOLERANCE else []
+
+
+def _mask_differences(
+    expected: dict[str, Any],
+    mask: np.ndarray,
+    class_scores: np.ndarray,
+    result: Result,
+    settings: ModelSettings,
+) -> list[str]:
+    assert result.mask is not None and result.class_scores is not None
+    if result.class_scores.shape != class_scores.shape:
+        return [f"the scores have the shape {result.class_scores.shape}, not {class_scores.shape}."]
+    problems = []
+    distance = np.abs(result.class_scores.astype(np.int16) - class_scores)
+    beside = int(np.count_nonzero(distance))
+    if distance.max() > 1 or beside > 4 + _FEW_PIXELS * distance.size:
+        worst = int(distance.max())
+        problems.append(f"the network's scores differ at {beside} pixels, by up to {worst} of 255.")
+    decided, scores = apply_thresholds(class_scores, settings)
+    wrong = np.count_nonzero(decided != mask)
+    if not wrong and not beside:
+        wrong = np.count_nonzero(result.mask != mask)
+    if wrong:
+        problems.append(f"the mask differs at {wrong} pixels.")
+    regions = [region.to_json() for region in find_regions(decided, scores, settings)]
+    if regions != expected["regions"]:
+        problems.append("the regions differ.")
+    return problems
+
+
+def _inside(golden: Path, name: str) -> Path:
+    if Path(name).name != name:
+        raise ValueError(f"{name!r} is not the name of a file beside it")
+    return golden / name
+
+
+def _json(content: Any) -> bytes:
+    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")

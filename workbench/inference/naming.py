@@ -1,0 +1,158 @@
+"""Which pictures a person means by the names given, and under which names their results are written."""
+
+from __future__ import annotations
+
+import glob
+import os
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+from .reading import PICTURE_SUFFIXES
+
+
+@dataclass(frozen=True)
+class Source:
+    """A picture to look at. path: the file. root: the folder that was named, or the file's own. relative: the
+    file below root.
+    """
+
+    path: Path
+    root: Path
+    relative: PurePath
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A picture, or a name given, that came to nothing, and why."""
+
+    path: str
+    why: str
+
+
+def collect_pictures(
+    names: Sequence[str | Path], *, leave_out: Path | None = None
+) -> tuple[list[Source], list[Skipped]]:
+    """The picture files behind names of files, folders (with all below them) and patterns such as lot*/*.png.
+
+    A file that is named is taken whatever its ending. Hidden files, and everything in the folder `leave_out`
+    (the results of an earlier run), are passed over. Each file comes once, in the order of the names.
+    """
+    sources: dict[str, Source] = {}
+    skipped = []
+    for name in names:
+        found = list(_behind(str(name), leave_out))
+        if not found:
+            skipped.append(Skipped(str(name), _why_nothing(str(name))))
+        for source in found:
+            sources.setdefault(os.path.abspath(source.path), source)
+    return list(sources.values()), skipped
+
+
+def _why_nothing(name: str) -> str:
+    if Path(name).is_dir():
+        return "there are no pictures in this folder"
+    return "no picture matches this pattern" if glob.has_magic(name) else "there is no such file"
+
+
+def _behind(name: str, leave_out: Path | None) -> Iterator[Source]:
+    path = Path(name)
+    if path.is_dir():
+        for found in _pictures_below(path, leave_out):
+            yield Source(found, path, found.relative_to(path))
+    elif path.exists():  # first: the name of a file may hold brackets, which are a pattern too
+        yield Source(path, path.parent, PurePath(path.name))
+    elif glob.has_magic(name):
+        root = _before_pattern(path)
+        for match in map(Path, sorted(glob.glob(name, recursive=True))):
+            if _is_below(match, leave_out):
+                continue
+            if match.is_dir():
+                for found in _pictures_below(match, leave_out):
+                    yield Source(found, root, found.relative_to(root))
+            elif match.suffix.lower() in PICTURE_SUFFIXES:
+                yield Source(match, root, match.relative_to(root))
+
+
+def _before_pattern(path: Path) -> Path:
+    kept = []
+    for part in path.parts:
+        if glob.has_magic(part):
+            break
+        kept.append(part)
+    return Path(*kept)
+
+
+def _pictures_below(folder: Path, leave_out: Path | None) -> Iterator[Path]:
+    for place, folders, files in os.walk(folder):
+        seen = sorted(name for name in folders if name[0] != ".")
+        folders[:] = [name for name in seen if not _is_below(Path(place, name), leave_out)]
+        for name in sorted(files):
+            if name[0] != "." and Path(name).suffix.lower() in PICTURE_SUFFIXES:
+                yield Path(place, name)
+
+
+def _is_below(path: Path, folder: Path | None) -> bool:
+    return folder is not None and Path(os.path.abspath(path)).is_relative_to(os.path.abspath(folder))
+
+
+def output_names(sources: Sequence[Source]) -> list[str]:
+    """A name for the results of each picture, with "/" between folders and without an ending.
+
+    As short as it can be while no two pictures share it, on file systems that ignore case too: the place
+    below its root, then with its ending, then below the root's name, then numbered. None leads out of the
+    folder of results.
+    """
+    levels = [0] * len(sources)
+    while True:
+        names = [_name(source, level) for source, level in zip(sources, levels)]
+        clashes = _clashes(names)
+        risen = [min(_LONGEST, level + clash) for level, clash in zip(levels, clashes)]
+        if risen == levels:
+            break
+        levels = risen
+    folders = _folders(names)
+    taken = {_key(name) for name, clash in zip(names, clashes) if not clash}
+    for index, clash in enumerate(clashes):
+        number, name = 1, names[index]
+        while clash and (_key(name) in taken or _key(f"{name}.png") in folders):
+            number += 1
+            name = f"{names[index]}~{number}"
+        names[index] = name
+        taken.add(_key(name))
+    return names
+
+
+_LONGEST = 2
+
+
+def _name(source: Source, level: int) -> str:
+    parts = [part for part in source.relative.parts if part not in ("..", ".", source.relative.anchor)]
+    if level == 0:
+        parts[-1] = PurePath(parts[-1]).stem
+    if level == _LONGEST:
+        parts.insert(0, Path(os.path.abspath(source.root)).name or "root")
+    return "/".join(parts)
+
+
+def _clashes(names: Sequence[str]) -> list[bool]:
+    """Which names are shared, or would have to be a file and a folder at once."""
+    count = Counter(map(_key, names))
+    folders = _folders(names)
+    return [count[_key(name)] > 1 or _key(f"{name}.png") in folders for name in names]
+
+
+def _folders(names: Sequence[str]) -> set[str]:
+    found: set[str] = set()
+    for name in names:
+        folder = _key(name).rpartition("/")[0]
+        while folder and folder not in found:
+            found.add(folder)
+            folder = folder.rpartition("/")[0]
+    return found
+
+
+def _key(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()
