@@ -1,0 +1,301 @@
+"""The view with hands: pointer and keys become gestures of the current tool, and facts of the session become pixels."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QPainter
+from PySide6.QtWidgets import QLineEdit, QWidget
+
+from workbench.core.drawing import Rect
+from workbench.core.project import BACKGROUND, DONT_CARE, MAX_CLASS_ID
+from workbench.session.session import Session
+from workbench.ui.canvas.shapes import Polygon, Rectangle
+from workbench.ui.canvas.tools import Brush, Eraser, Fill, Point, Tool, Touch, next_diameter
+from workbench.ui.canvas.view import View
+
+TOOLS: tuple[type[Tool], ...] = (Brush, Eraser, Polygon, Rectangle, Fill)
+_BUTTON = Qt.MouseButton
+_WITH = Qt.KeyboardModifier
+
+
+class Canvas(View):
+    """The open picture under the current tool."""
+
+    tool_changed = Signal(str)
+    brush_changed = Signal(int)  # diameter in picture pixels
+    hovered = Signal(object)  # (column, row) or None
+    refused = Signal()  # somebody tried to paint where nothing can be painted
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName(self.tr("Picture"))
+        self.setAccessibleDescription(self.tr("The open picture with its labels. F1 lists all keys."))
+        self.diameter = 15
+        self.pointer: QPointF | None = None
+        self._tools = {tool.name: tool(_Desk(self, session)) for tool in TOOLS}
+        self._tool: Tool = self._tools["brush"]
+        self._space = False
+        self._grip: tuple[str, QPointF, int] | None = None  # "pan" or "size", where it was last, the diameter
+        self._painting = False
+        session.picture_opened.connect(self._show)
+        session.picture_failed.connect(lambda *_: self._show())
+        session.project_closed.connect(self._show)
+        session.mask_changed.connect(self.mask_changed)
+        session.classes_changed.connect(self._recolor)
+        self._recolor()
+
+    # --- tools -----------------------------------------------------------------------------------
+
+    @property
+    def tool(self) -> str:
+        return self._tool.name
+
+    def choose_tool(self, name: str) -> None:
+        self._tool.cancel()
+        self._tool.hover(None)
+        self._tool = self._tools[name]
+        if self.pointer is not None:
+            self._tool.hover(self.picture_point(self.pointer))
+        self._choose_cursor()
+        self.tool_changed.emit(name)
+
+    def set_diameter(self, diameter: int) -> None:
+        """The brush's size in picture pixels."""
+        self._hover(None)
+        self.diameter = diameter
+        self._hover(self.pointer)
+        self.brush_changed.emit(diameter)
+
+    def change_diameter(self, steps: int) -> None:
+        self.set_diameter(next_diameter(self.diameter, steps))
+
+    def pick(self) -> None:
+        """Make the class under the pointer the current one."""
+        mask = self._session.mask
+        if mask is None or self.pointer is None:
+            return
+        x, y = (int(np.floor(v)) for v in self.picture_point(self.pointer))
+        if 0 <= x < mask.shape[1] and 0 <= y < mask.shape[0] and BACKGROUND < mask[y, x] <= MAX_CLASS_ID:
+            self._session.choose_class(int(mask[y, x]))
+
+    # --- facts of the session --------------------------------------------------------------------
+
+    def _show(self, *_: object) -> None:
+        self._tool.cancel()
+        self._painting = False
+        self.show_picture(self._session.picture, keep_display=True)
+        self.show_labels(self._session.mask)
+
+    def _recolor(self) -> None:
+        project = self._session.project
+        colors = {info.id: info.color for info in project.classes} if project else {}
+        self.set_colors(colors, self._session.hidden_classes)
+
+    # --- pointer ---------------------------------------------------------------------------------
+
+    def mousePressEvent(self, event) -> None:
+        self.setFocus(Qt.FocusReason.MouseFocusReason)
+        button, keys = event.button(), event.modifiers()
+        if self.picture is None or self._painting:
+            return
+        if button == _BUTTON.MiddleButton or (button == _BUTTON.LeftButton and self._space):
+            self._hold("pan", event.position())
+        elif button == _BUTTON.RightButton and keys & _WITH.AltModifier:
+            self._hold("size", event.position())
+        elif button == _BUTTON.LeftButton and keys & _WITH.AltModifier:
+            self.pointer = event.position()
+            self.pick()
+        elif button == _BUTTON.LeftButton:
+            self._press(event, double=False)
+
+    def mouseDoubleClickEvent(self, event) -> None:
+        if event.button() == _BUTTON.LeftButton and self.tool == "polygon" and not self._space:
+            self._press(event, double=True)
+        else:
+            self.mousePressEvent(event)
+
+    def _press(self, event, *, double: bool) -> None:
+        if self._session.mask is None or not self._session.writable:
+            self.refused.emit()
+            return
+        self._painting = True
+        erase = bool(event.modifiers() & _WITH.ControlModifier)
+        self._tool.press(Touch(self.picture_point(event.position()), erase, double))
+
+    def mouseMoveEvent(self, event) -> None:
+        if self._grip is not None:
+            self._drag(event.position())
+            return
+        if self._painting:
+            self._tool.move(Touch(self.picture_point(event.position())))
+        self.pointer = event.position()
+        self._hover(self.pointer)
+
+    def mouseReleaseEvent(self, event) -> None:
+        if self._grip is not None:
+            self._grip = None
+            self._choose_cursor()
+            self.pointer = event.position()
+            self._hover(self.pointer)
+        elif self._painting and event.button() == _BUTTON.LeftButton:
+            self._painting = False
+            self._tool.release(Touch(self.picture_point(event.position())))
+
+    def wheelEvent(self, event) -> None:
+        turns = event.angleDelta().y() / 120 or event.angleDelta().x() / 120  # Alt turns the wheel sideways
+        keys = event.modifiers()
+        if not turns or self.picture is None:
+            return
+        if keys & _WITH.ControlModifier and keys & _WITH.ShiftModifier:
+            self.change_diameter(1 if turns > 0 else -1)
+        else:
+            self._hover(None)
+            self.set_view(self.view.zoomed(1.25**turns, *self.screen_point(event.position())))
+            self._hover(event.position())
+        event.accept()
+
+    def enterEvent(self, event) -> None:
+        # Keys that are held, such as Space, should work where the pointer is; but nobody's typing is interrupted.
+        if not isinstance(self.window().focusWidget(), QLineEdit):
+            self.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def leaveEvent(self, event) -> None:
+        self.pointer = None
+        self._hover(None)
+
+    def _hold(self, what: str, position: QPointF) -> None:
+        self._hover(None)
+        self._grip = what, position, self.diameter
+        if what == "pan":
+            self.setCursor(Qt.CursorShape.ClosedHandCursor)
+
+    def _drag(self, position: QPointF) -> None:
+        assert self._grip is not None
+        what, last, diameter = self._grip
+        if what == "size":
+            away = self.to_length_of_screen(position.x() - last.x())
+            self.set_diameter(min(max(1, round(diameter + 2 * away)), 4000))
+            return
+        ratio = self.devicePixelRatioF()
+        dx, dy = round((position.x() - last.x()) * ratio), round((position.y() - last.y()) * ratio)
+        self._grip = what, QPointF(last.x() + dx / ratio, last.y() + dy / ratio), diameter
+        self.set_view(self.view.moved(dx, dy))
+
+    def to_length_of_screen(self, length: float) -> float:
+        """Picture pixels of a length in logical pixels."""
+        return length * self.devicePixelRatioF() / self.view.scale
+
+    def _hover(self, position: QPointF | None) -> None:
+        busy_elsewhere = self._grip is not None and self._grip[0] == "pan" or self._space
+        point = None if position is None or self.picture is None else self.picture_point(position)
+        self._tool.hover(None if busy_elsewhere else point)
+        self.hovered.emit(None if point is None else (int(np.floor(point[0])), int(np.floor(point[1]))))
+
+    def _choose_cursor(self) -> None:
+        shape = Qt.CursorShape.OpenHandCursor if self._space else self._tool.cursor
+        self.setCursor(shape if self.picture is not None else Qt.CursorShape.ArrowCursor)
+
+    def show_picture(self, picture, *, keep_display: bool = False) -> None:
+        super().show_picture(picture, keep_display=keep_display)
+        self._choose_cursor()
+
+    # --- keys ------------------------------------------------------------------------------------
+
+    def event(self, event) -> bool:
+        if event.type() == QEvent.Type.ShortcutOverride:
+            ending = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Backspace, Qt.Key.Key_Escape)
+            # In the middle of a drag no shortcut may change the picture under the hand.
+            if self._painting or (self._tool.busy and ending):
+                event.accept()
+                return True
+        return super().event(event)
+
+    def keyPressEvent(self, event) -> None:
+        if self._tool.key(event.key()):
+            self._painting = self._painting and self._tool.busy
+        elif event.key() == Qt.Key.Key_Tab:
+            self.hide_overlays(True)
+        elif event.key() == Qt.Key.Key_Space and not event.isAutoRepeat() and not self._painting:
+            self._space = True
+            self._hover(self.pointer)
+            self._choose_cursor()
+        elif event.key() not in (Qt.Key.Key_Space, Qt.Key.Key_Tab):
+            super().keyPressEvent(event)
+
+    def keyReleaseEvent(self, event) -> None:
+        if event.isAutoRepeat():
+            return
+        if event.key() == Qt.Key.Key_Tab:
+            self.hide_overlays(False)
+        elif event.key() == Qt.Key.Key_Space:
+            self._space = False
+            self._choose_cursor()
+            self._hover(self.pointer)
+        else:
+            super().keyReleaseEvent(event)
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        # Tab hides the overlays here; F6 and Shift+Tab lead on.
+        return False if forward else super().focusNextPrevChild(forward)
+
+    def focusOutEvent(self, event) -> None:
+        self._space = False
+        self.hide_overlays(False)
+        self._choose_cursor()
+        super().focusOutEvent(event)
+
+    # --- drawing ---------------------------------------------------------------------------------
+
+    def draw_tools(self, painter: QPainter) -> None:
+        if self.picture is not None:
+            self._tool.draw(painter)
+
+    def busy_overlay(self) -> bool:
+        return self._tool.busy
+
+
+class _Desk:
+    """What the tools see of the session and of the canvas."""
+
+    def __init__(self, canvas: Canvas, session: Session) -> None:
+        self._canvas, self._session = canvas, session
+        self.begin = session.begin
+        self.commit = session.commit
+        self.cancel = session.cancel
+        self.segment = session.paint_segment
+        self.polygon = session.paint_polygon
+        self.flood = session.paint_fill
+
+    @property
+    def class_id(self) -> int:
+        return self._session.class_id
+
+    @property
+    def diameter(self) -> int:
+        return self._canvas.diameter
+
+    @property
+    def color(self) -> QColor:
+        project = self._session.project
+        for info in project.classes if project else ():
+            if info.id == self._session.class_id:
+                return QColor(info.color)
+        return QColor("#c8c8c8" if self._session.class_id == DONT_CARE else "#ffffff")
+
+    def to_widget(self, point: Point) -> QPointF:
+        ratio = self._canvas.devicePixelRatioF()
+        x, y = self._canvas.view.to_screen(*point)
+        return QPointF(x / ratio, y / ratio)
+
+    def to_length(self, length: float) -> float:
+        return length * self._canvas.view.scale / self._canvas.devicePixelRatioF()
+
+    def redraw(self, area: QRectF) -> None:
+        ratio = self._canvas.devicePixelRatioF()
+        corner = QPoint(int(area.x() * ratio) - 2, int(area.y() * ratio) - 2)
+        width, height = int(area.width() * ratio) + 5, int(area.height() * ratio) + 5
+        self._canvas.update_screen_rect(Rect(corner.x(), corner.y(), width, height))

@@ -1,0 +1,203 @@
+"""What lies on the canvas: the picture, windowed for the eye, and masks in the colours of their classes.
+
+Each layer draws a device rectangle of the screen by looking up, for every device pixel, its source pixel; the results go
+to the screen one to one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from PySide6.QtGui import QImage
+
+from workbench.core.drawing import Rect
+from workbench.core.project import DONT_CARE, NOT_LABELLED
+from workbench.inference.cv import cv2
+from workbench.ui.canvas.pyramid import IDS, MaskPyramid
+from workbench.ui.canvas.viewport import Viewport
+
+
+@dataclass(frozen=True)
+class Display:
+    """How grey values become brightness, for the eye only: `low` is black, `high` is white."""
+
+    low: float = 0.0
+    high: float = 255.0
+    gamma: float = 1.0
+
+    def identity_for(self, dtype: np.dtype) -> bool:
+        return dtype == np.uint8 and (self.low, self.high, self.gamma) == (0.0, 255.0, 1.0)
+
+    def apply(self, values: np.ndarray) -> np.ndarray:
+        """uint8 of the same shape."""
+        if self.identity_for(values.dtype):
+            return values
+        if values.dtype == np.uint8:
+            return cv2.LUT(np.ascontiguousarray(values), self._curve(np.arange(256)))
+        return self._curve(values)
+
+    def _curve(self, values: np.ndarray) -> np.ndarray:
+        span = max(self.high - self.low, 1e-9)
+        light = (values.astype(np.float32) - np.float32(self.low)) * np.float32(1 / span)
+        light = np.clip(np.nan_to_num(light, nan=0.0, posinf=1.0, neginf=0.0), 0, 1)
+        if self.gamma != 1.0:
+            light = light ** np.float32(1 / self.gamma)
+        return (light * 255 + np.float32(0.5)).astype(np.uint8)
+
+
+def full_range(picture: np.ndarray) -> tuple[float, float]:
+    """The grey values that a picture's display may span."""
+    if picture.dtype == np.uint8:
+        return 0.0, 255.0
+    sample = _sample(picture)
+    low, high = (float(sample.min()), float(sample.max())) if sample.size else (0.0, 1.0)
+    if picture.dtype == np.uint16:
+        return 0.0, float(2 ** max(8, int(high).bit_length()) - 1)
+    return low, high if high > low else low + 1.0
+
+
+def automatic(picture: np.ndarray) -> Display:
+    """Eight bits as they are; other pictures between their 0.5 and 99.5 percentiles, as a camera seldom fills its type."""
+    if picture.dtype == np.uint8:
+        return Display()
+    sample = _sample(picture)
+    low, high = np.percentile(sample, (0.5, 99.5)) if sample.size else (0.0, 1.0)
+    return Display(float(low), float(high if high > low else low + 1))
+
+
+def _sample(picture: np.ndarray) -> np.ndarray:
+    step = max(1, int((picture.shape[0] * picture.shape[1] / 2**18) ** 0.5))
+    thin = picture[::step, ::step]
+    return thin[np.isfinite(thin)]
+
+
+class PictureLayer:
+    """The picture: nearest above 100 %, below it linear between the cells of an averaged level."""
+
+    def __init__(self, levels: list[np.ndarray]) -> None:
+        self.levels = levels
+
+    @property
+    def picture(self) -> np.ndarray:
+        return self.levels[0]
+
+    def image(self, view: Viewport, rect: Rect, display: Display) -> QImage:
+        """`rect` lies inside `view.shown`."""
+        number = min(max(0, view.level - 1), len(self.levels) - 1)
+        # The halvings of a large picture may still be under way.
+        waiting = number < view.level - 1 and self.levels[number].size > 1 << 20
+        values = self._nearest(view, rect) if view.scale >= 1 or waiting else self._linear(view, rect, number)
+        shown = np.ascontiguousarray(display.apply(values))
+        height, width = shown.shape[:2]
+        kind = QImage.Format.Format_Grayscale8 if shown.ndim == 2 else QImage.Format.Format_RGB888
+        return QImage(shown.data, width, height, shown.strides[0], kind)
+
+    def _nearest(self, view: Viewport, rect: Rect) -> np.ndarray:
+        rows, columns = _sources(view, rect, view.scale, self.picture.shape)
+        return _take(self.picture, rows, columns)
+
+    def _linear(self, view: Viewport, rect: Rect, number: int) -> np.ndarray:
+        level = self.levels[number]
+        cell = view.scale * 2**number
+        # OpenCV weighs in steps of 1/32. Rounding to those first makes the result independent of the cut-out.
+        rows = _positions(rect.y, rect.height, view.y, cell, level.shape[0])
+        columns = _positions(rect.x, rect.width, view.x, cell, level.shape[1])
+        top, left = int(rows[0]), int(columns[0])
+        part = level[top : int(rows[-1]) + 2, left : int(columns[-1]) + 2]
+        map_x = np.broadcast_to((columns - left).astype(np.float32), (rect.height, rect.width))
+        map_y = np.broadcast_to((rows - top).astype(np.float32)[:, None], (rect.height, rect.width))
+        x, y = np.ascontiguousarray(map_x), np.ascontiguousarray(map_y)
+        return cv2.remap(part, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+
+
+@dataclass
+class MaskStyle:
+    """How a mask is shown. `thickness`: of the outline, device pixels."""
+
+    visible: bool = True
+    opacity: float = 0.45
+    filled: bool = True
+    thickness: int = 1
+
+
+class MaskLayer:
+    """A mask in the colours of its classes: tinted, outlined, or both."""
+
+    def __init__(self, pyramid: MaskPyramid) -> None:
+        self.pyramid = pyramid
+        self.style = MaskStyle()
+        self._fill = self._line = np.zeros(256, np.uint32)
+
+    def color(self, colors: dict[int, str], hidden: frozenset[int] = frozenset()) -> None:
+        """Prepare the colours, "#rrggbb" by class id; hidden classes are not drawn."""
+        fill, line = np.zeros(256, np.uint32), np.zeros(256, np.uint32)
+        opacity = self.style.opacity
+        for id, color in colors.items():
+            if id not in hidden:
+                fill[id] = premultiplied(color, opacity if self.style.filled else 0.0)
+                line[id] = premultiplied(color, 0.25 + 0.75 * opacity)
+        fill[NOT_LABELLED] = premultiplied("#000000", 0.35 * opacity)
+        fill[DONT_CARE] = premultiplied("#c8c8c8", 0.6 * opacity)
+        line[DONT_CARE] = premultiplied("#c8c8c8", 0.25 + 0.75 * opacity)
+        line[NOT_LABELLED] = fill[NOT_LABELLED]
+        self._fill, self._line = fill, line
+
+    def image(self, view: Viewport, rect: Rect) -> QImage | None:
+        """`rect` in colours with transparency; None where there is nothing."""
+        reach = self.style.thickness
+        number = min(view.level, len(self.pyramid.levels) - 1)
+        values = _margined(self.pyramid.levels[number], view, rect, view.scale * 2**number, reach)
+        if not cv2.countNonZero(values):
+            return None
+        if number > 0:
+            values = cv2.LUT(values, IDS)
+        core = values[reach:-reach, reach:-reach]
+        pixels = self._fill[core]
+        edge = (core != values[: -2 * reach, reach:-reach]) | (core != values[2 * reach :, reach:-reach])
+        edge |= core != values[reach:-reach, : -2 * reach]
+        edge |= core != values[reach:-reach, 2 * reach :]
+        pixels[edge] = self._line[core[edge]]
+        kind = QImage.Format.Format_ARGB32_Premultiplied
+        return QImage(pixels.data, rect.width, rect.height, pixels.strides[0], kind)
+
+
+def premultiplied(color: str, opacity: float) -> int:
+    """"#rrggbb" as 0xAARRGGBB with the colours multiplied by the opacity."""
+    alpha = round(255 * min(max(opacity, 0.0), 1.0))
+    red, green, blue = (int(color[i : i + 2], 16) * alpha // 255 for i in (1, 3, 5))
+    return alpha << 24 | red << 16 | green << 8 | blue
+
+
+def _margined(level: np.ndarray, view: Viewport, rect: Rect, cell: float, margin: int) -> np.ndarray:
+    """The level's values at `rect` and `margin` device pixels around it; 0 outside the picture."""
+    wide = Rect(rect.x - margin, rect.y - margin, rect.width + 2 * margin, rect.height + 2 * margin)
+    shown = view.shown
+    inner = Rect(wide.x - shown.x, wide.y - shown.y, wide.width, wide.height).clipped(shown.width, shown.height)
+    values = np.zeros((wide.height, wide.width), np.uint8)
+    if not inner.empty:
+        inner = Rect(inner.x + shown.x, inner.y + shown.y, inner.width, inner.height)
+        rows, columns = _sources(view, inner, cell, level.shape)
+        y, x = inner.y - wide.y, inner.x - wide.x
+        values[y : y + inner.height, x : x + inner.width] = _take(level, rows, columns)
+    return values
+
+
+def _sources(view: Viewport, rect: Rect, cell: float, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Source row and column of each row and column of `rect`, where a source pixel is `cell` device pixels."""
+    rows = np.floor((np.arange(rect.y, rect.y + rect.height) + (0.5 - view.y)) / cell).astype(np.intp)
+    columns = np.floor((np.arange(rect.x, rect.x + rect.width) + (0.5 - view.x)) / cell).astype(np.intp)
+    return np.clip(rows, 0, shape[0] - 1), np.clip(columns, 0, shape[1] - 1)
+
+
+def _positions(start: int, count: int, origin: int, cell: float, size: int) -> np.ndarray:
+    """Where device pixels look between the cells' centres, in whole 32nds of a cell."""
+    positions = (np.arange(start, start + count) + (0.5 - origin)) / cell - 0.5
+    return np.clip(np.round(positions * 32) / 32, 0, size - 1)
+
+
+def _take(level: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    part = level[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    if part.shape[:2] == (len(rows), len(columns)):
+        return part  # one to one
+    return part.take(rows - rows[0], axis=0).take(columns - columns[0], axis=1)

@@ -1,0 +1,85 @@
+"""Halved copies of a picture and of a mask, so that zooming out stays quick and hides nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workbench.core.drawing import Rect
+from workbench.core.project import BACKGROUND, DONT_CARE, MAX_CLASS_ID, NOT_LABELLED
+from workbench.inference.cv import cv2
+
+_SMALLEST = 128  # no level is halved below this many pixels on its longer side
+_BAND = 512  # rows that are looked at together when a mask is first halved
+
+# From an id to its rank: where several ids fall into one cell, a painted class wins over "don't care" and that over
+# "not labelled", so that a thin defect stays visible in any surroundings.
+RANKS = np.arange(256, dtype=np.uint8)
+RANKS[1 : MAX_CLASS_ID + 1] += 2
+RANKS[[BACKGROUND, NOT_LABELLED, DONT_CARE]] = 0, 1, 2
+IDS = np.argsort(RANKS).astype(np.uint8)  # from a rank back to its id
+
+
+def depth(width: int, height: int) -> int:
+    """How many halvings a picture gets."""
+    levels, longer = 0, max(width, height)
+    while longer > _SMALLEST:
+        longer, levels = (longer + 1) // 2, levels + 1
+    return levels
+
+
+def halvings(picture: np.ndarray) -> list[np.ndarray]:
+    """`picture` (H, W) or (H, W, 3) and its area averages, each ceil(half) as large. Same dtype."""
+    levels = [picture]
+    for _ in range(depth(picture.shape[1], picture.shape[0])):
+        above = levels[-1]
+        height, width = above.shape[:2]
+        if height % 2 or width % 2:
+            above = cv2.copyMakeBorder(above, 0, height % 2, 0, width % 2, cv2.BORDER_REPLICATE)
+        size = (above.shape[1] // 2, above.shape[0] // 2)
+        levels.append(cv2.resize(above, size, interpolation=cv2.INTER_AREA))
+    return levels
+
+
+class MaskPyramid:
+    """A mask, uint8 (H, W), shared and never copied, with max-pooled levels above it that hold ranks."""
+
+    def __init__(self, mask: np.ndarray) -> None:
+        self.levels = [mask]
+        height, width = mask.shape
+        for _ in range(depth(width, height)):
+            height, width = (height + 1) // 2, (width + 1) // 2
+            self.levels.append(np.zeros((height, width), np.uint8))
+        self.touched = 0  # bytes written since the start, for tests of what a stroke costs
+        for top in range(0, mask.shape[0], _BAND):
+            band = mask[top : top + _BAND]
+            if cv2.countNonZero(band):
+                self.update(Rect(0, top, mask.shape[1], band.shape[0]))
+
+    @property
+    def mask(self) -> np.ndarray:
+        return self.levels[0]
+
+    def update(self, rect: Rect) -> None:
+        """Bring the levels up to date after the mask changed inside `rect`."""
+        rect = rect.clipped(self.mask.shape[1], self.mask.shape[0])
+        for number in range(1, len(self.levels)):
+            if rect.empty:
+                return
+            below, level = self.levels[number - 1], self.levels[number]
+            x, y = rect.x // 2, rect.y // 2
+            right, bottom = (rect.x + rect.width + 1) // 2, (rect.y + rect.height + 1) // 2
+            part = below[2 * y : 2 * bottom, 2 * x : 2 * right]
+            level[y:bottom, x:right] = _pooled(cv2.LUT(part, RANKS) if number == 1 else part)
+            rect = Rect(x, y, right - x, bottom - y)
+            self.touched += rect.width * rect.height
+
+
+def _pooled(part: np.ndarray) -> np.ndarray:
+    """The greatest value of each 2 x 2 block; a last odd row or column counts alone."""
+    rows = part[::2].copy()
+    lower = part[1::2]
+    np.maximum(rows[: lower.shape[0]], lower, out=rows[: lower.shape[0]])
+    columns = rows[:, ::2].copy()
+    right = rows[:, 1::2]
+    np.maximum(columns[:, : right.shape[1]], right, out=columns[:, : right.shape[1]])
+    return columns

@@ -1,0 +1,244 @@
+"""The widget that shows a picture and its masks, and pans and zooms. It draws only what has to be drawn anew."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtWidgets import QWidget
+
+from workbench.core.drawing import Rect
+from workbench.session.lane import Lane
+from workbench.ui.canvas.layers import Display, MaskLayer, MaskStyle, PictureLayer, automatic
+from workbench.ui.canvas.pyramid import MaskPyramid, halvings
+from workbench.ui.canvas.viewport import Viewport
+
+_QUICK = 3_000_000  # pixels whose halvings are made at once rather than in a thread
+
+
+class View(QWidget):
+    """Picture, predictions and labels, one over the other. `view` says where the picture lies."""
+
+    view_changed = Signal()
+    display_changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.setMinimumSize(QSize(160, 120))
+        self.backdrop = QColor("#141517")
+        self.frame = QColor("#3a3f45")
+        self.view = Viewport(1, 1)
+        self.display = Display()
+        self.picture: PictureLayer | None = None
+        self.labels: MaskLayer | None = None
+        self.predictions: MaskLayer | None = None
+        self.overlays_hidden = False  # for as long as a key is held
+        self.label_style = MaskStyle()
+        self.prediction_style = MaskStyle(filled=False, opacity=0.9, thickness=2)
+        self._colors: dict[int, str] = {}
+        self._hidden: frozenset[int] = frozenset()
+        self._fitted = True
+        self._jobs = Lane(1, self)
+
+    # --- what is shown ---------------------------------------------------------------------------
+
+    def show_picture(self, picture: np.ndarray | None, *, keep_display: bool = False) -> None:
+        """Show another picture, (H, W) or (H, W, 3). A picture of the same size keeps zoom and place."""
+        self.labels = self.predictions = None
+        if picture is None:
+            self.picture = None
+            self.view = replace(self.view, picture_width=0, picture_height=0)
+            self.update()
+            return
+        height, width = picture.shape[:2]
+        same = (self.view.picture_width, self.view.picture_height) == (width, height)
+        kind_changed = self.picture is None or self.picture.picture.dtype != picture.dtype
+        if height * width <= _QUICK:
+            self.picture = PictureLayer(halvings(picture))
+        else:
+            self.picture = PictureLayer([picture])
+            self._jobs.submit(lambda: halvings(picture), self._take_halvings)
+        if kind_changed or not keep_display:
+            self.set_display(automatic(picture))
+        self.view = replace(self.view, picture_width=width, picture_height=height)
+        if not same or self._fitted:
+            self.fit()
+        self.update()
+
+    def show_labels(self, mask: np.ndarray | None) -> None:
+        """Show a mask, uint8 (H, W), which is shared: tell `mask_changed` when its pixels change."""
+        self.labels = None if mask is None else self._layer(mask, self.label_style)
+        self.update()
+
+    def show_predictions(self, mask: np.ndarray | None) -> None:
+        self.predictions = None if mask is None else self._layer(mask, self.prediction_style)
+        self.update()
+
+    def mask_changed(self, rect: Rect) -> None:
+        """The labels changed inside `rect`, picture pixels: draw that part anew."""
+        if self.labels is not None:
+            self.labels.pyramid.update(rect)
+            self.update_picture_rect(rect)
+
+    def set_colors(self, colors: dict[int, str], hidden: Iterable[int] = ()) -> None:
+        """Class colours, "#rrggbb" by id."""
+        self._colors, self._hidden = dict(colors), frozenset(hidden)
+        self.restyle()
+
+    def restyle(self) -> None:
+        """Take over what changed in `label_style` and `prediction_style`."""
+        for layer in (self.labels, self.predictions):
+            if layer is not None:
+                layer.color(self._colors, self._hidden)
+        self.update()
+
+    def set_display(self, display: Display) -> None:
+        self.display = display
+        self.update()
+        self.display_changed.emit()
+
+    def hide_overlays(self, hidden: bool) -> None:
+        if hidden != self.overlays_hidden:
+            self.overlays_hidden = hidden
+            self.update()
+
+    def _layer(self, mask: np.ndarray, style: MaskStyle) -> MaskLayer:
+        layer = MaskLayer(MaskPyramid(mask))
+        layer.style = style
+        layer.color(self._colors, self._hidden)
+        return layer
+
+    def _take_halvings(self, levels: list[np.ndarray] | None, error: Exception | None) -> None:
+        if levels is not None and self.picture is not None and self.picture.picture is levels[0]:
+            self.picture.levels = levels
+            self.update()
+
+    # --- where it is shown -----------------------------------------------------------------------
+
+    def set_view(self, view: Viewport) -> None:
+        """Show another part. A pan of whole logical pixels moves what is on the screen already."""
+        old, self.view = self.view, view
+        self._fitted = False
+        if view == old:
+            return
+        dx, dy, ratio = view.x - old.x, view.y - old.y, self.devicePixelRatioF()
+        whole = ratio == int(ratio) and dx % int(ratio) == 0 and dy % int(ratio) == 0
+        if view.scale == old.scale and whole and not self.busy_overlay():
+            self.scroll(round(dx / ratio), round(dy / ratio))
+        else:
+            self.update()
+        self.view_changed.emit()
+
+    def fit(self) -> None:
+        self.set_view(self.view.fitted())
+        self._fitted = True
+
+    def actual_size(self) -> None:
+        self.set_view(self.view.at_scale(1.0))
+
+    def zoom(self, factor: float) -> None:
+        """Around the middle of the screen area."""
+        self.set_view(self.view.zoomed(factor, self.view.width / 2, self.view.height / 2))
+
+    def screen_point(self, position: QPointF) -> tuple[float, float]:
+        """Device pixels of a position in this widget."""
+        ratio = self.devicePixelRatioF()
+        return position.x() * ratio, position.y() * ratio
+
+    def picture_point(self, position: QPointF) -> tuple[float, float]:
+        return self.view.to_picture(*self.screen_point(position))
+
+    def update_picture_rect(self, rect: Rect) -> None:
+        if not rect.empty:
+            self.update_screen_rect(self.view.screen_rect(rect, margin=self.label_style.thickness))
+
+    def update_screen_rect(self, rect: Rect) -> None:
+        """Draw some device pixels anew."""
+        ratio = self.devicePixelRatioF()
+        left, top = math.floor(rect.x / ratio), math.floor(rect.y / ratio)
+        right, bottom = math.ceil((rect.x + rect.width) / ratio), math.ceil((rect.y + rect.height) / ratio)
+        self.update(QRect(left, top, right - left, bottom - top).intersected(self.rect()))
+
+    # --- drawing ---------------------------------------------------------------------------------
+
+    def paintEvent(self, event) -> None:
+        painter = QPainter(self)
+        for rect in event.region():
+            self._draw(painter, rect)
+        painter.setClipRegion(event.region())
+        self.draw_tools(painter)
+        painter.end()
+
+    def draw_tools(self, painter: QPainter) -> None:
+        """What a tool shows above everything; logical pixels."""
+
+    def busy_overlay(self) -> bool:
+        """True while something is drawn that must not be scrolled along."""
+        return False
+
+    def _draw(self, painter: QPainter, area: QRect) -> None:
+        painter.fillRect(area, self.backdrop)
+        if self.picture is None:
+            return
+        ratio = self.devicePixelRatioF()
+        x, y = math.floor(area.x() * ratio), math.floor(area.y() * ratio)
+        right, bottom = math.ceil((area.right() + 1) * ratio), math.ceil((area.bottom() + 1) * ratio)
+        shown = self.view.shown
+        part = Rect(x - shown.x, y - shown.y, right - x, bottom - y).clipped(shown.width, shown.height)
+        if not part.empty:
+            part = Rect(part.x + shown.x, part.y + shown.y, part.width, part.height)
+            images = [self.picture.image(self.view, part, self.display)]
+            for layer in (self.labels, self.predictions):
+                if layer is not None and layer.style.visible and not self.overlays_hidden:
+                    images.append(layer.image(self.view, part))
+            painter.save()
+            painter.setClipRect(area)
+            for image in images:
+                if image is not None:
+                    image.setDevicePixelRatio(ratio)
+                    painter.drawImage(QPointF(part.x / ratio, part.y / ratio), image)
+            painter.restore()
+        self._draw_frame(painter, area, shown, ratio)
+
+    def _draw_frame(self, painter: QPainter, area: QRect, shown: Rect, ratio: float) -> None:
+        painter.save()
+        painter.setClipRect(area)
+        painter.setPen(QPen(self.frame, 0))
+        left, top = math.floor(shown.x / ratio) - 1, math.floor(shown.y / ratio) - 1
+        right = math.ceil((shown.x + shown.width) / ratio)
+        bottom = math.ceil((shown.y + shown.height) / ratio)
+        painter.drawRect(left, top, right - left, bottom - top)
+        painter.restore()
+
+    def resizeEvent(self, event) -> None:
+        self._fit_to_widget()
+
+    def changeEvent(self, event) -> None:
+        super().changeEvent(event)
+        self._fit_to_widget()
+
+    def showEvent(self, event) -> None:
+        super().showEvent(event)
+        self._fit_to_widget()
+
+    def _fit_to_widget(self) -> None:
+        ratio = self.devicePixelRatioF()
+        width, height = max(1, round(self.width() * ratio)), max(1, round(self.height() * ratio))
+        if (width, height) == (self.view.width, self.view.height):
+            return
+        fitted = self._fitted
+        self.view = self.view.resized(width, height)
+        if fitted:
+            self.view = self.view.fitted()
+        self.update()
+        self.view_changed.emit()
+
+    def end(self) -> None:
+        """Wait for the thread."""
+        self._jobs.finish()
+

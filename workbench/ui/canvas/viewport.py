@@ -1,0 +1,112 @@
+"""Where the picture lies on the screen. Screen columns and rows are device pixels; the origin is a whole one.
+
+With a whole origin every device pixel shows a fixed source pixel whatever part of the view is drawn, so a partial repaint
+equals a full one to the bit. Qt's own scaled drawing does not have this property.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from workbench.core.drawing import Rect
+
+MAX_SCALE = 64.0
+
+
+@dataclass(frozen=True)
+class Viewport:
+    """`scale` device pixels show one picture pixel; device pixel (x, y) is the outer corner of the picture."""
+
+    width: int  # of the screen area, device pixels
+    height: int
+    picture_width: int = 0
+    picture_height: int = 0
+    scale: float = 1.0
+    x: int = 0
+    y: int = 0
+
+    @property
+    def level(self) -> int:
+        """The level of a pyramid whose cells are at least one device pixel: none of them can be missed."""
+        return max(0, math.ceil(-math.log2(self.scale) - 1e-9))
+
+    @property
+    def shown(self) -> Rect:
+        """The device rectangle that the picture covers; it may lie outside the screen area.
+
+        Below 100 % it is as long as needed for the last cell of a pyramid, which may be a sliver, to get its pixel.
+        """
+        cell = self.scale * 2**self.level
+        width, height = (
+            max(math.ceil(size * self.scale), math.ceil(((size - 1) >> self.level) * cell - 0.5) + 1) if size else 0
+            for size in (self.picture_width, self.picture_height)
+        )
+        return Rect(self.x, self.y, width, height)
+
+    def to_picture(self, x: float, y: float) -> tuple[float, float]:
+        """Picture coordinates of a point of the screen."""
+        return (x - self.x) / self.scale, (y - self.y) / self.scale
+
+    def to_screen(self, x: float, y: float) -> tuple[float, float]:
+        return x * self.scale + self.x, y * self.scale + self.y
+
+    def screen_rect(self, rect: Rect, margin: int = 0) -> Rect:
+        """All device pixels that can change when the picture pixels of `rect` do."""
+        cell = 1 << self.level
+        left, top = rect.x // cell * cell, rect.y // cell * cell
+        right, bottom = -(-(rect.x + rect.width) // cell) * cell, -(-(rect.y + rect.height) // cell) * cell
+        x0, y0 = self.to_screen(left, top)
+        x1, y1 = self.to_screen(right, bottom)
+        # Two more: the last cell of a level may reach past the picture's edge.
+        x, y = math.floor(x0) - 1 - margin, math.floor(y0) - 1 - margin
+        return Rect(x, y, math.ceil(x1) + 2 + margin - x, math.ceil(y1) + 2 + margin - y)
+
+    # --- other viewports -------------------------------------------------------------------------
+
+    def resized(self, width: int, height: int) -> Viewport:
+        """Another screen area; the picture point at its centre stays there."""
+        dx, dy = (width - self.width) // 2, (height - self.height) // 2
+        return replace(self, width=width, height=height, x=self.x + dx, y=self.y + dy)
+
+    def moved(self, dx: int, dy: int) -> Viewport:
+        """Panned by whole device pixels; a part of the picture always stays in sight."""
+        return replace(self, x=self.x + dx, y=self.y + dy)._in_sight()
+
+    def zoomed(self, factor: float, x: float, y: float) -> Viewport:
+        """Scaled around a screen point, which keeps showing the same picture point."""
+        return self.at_scale(self.scale * factor, x, y)
+
+    def at_scale(self, scale: float, x: float | None = None, y: float | None = None) -> Viewport:
+        x, y = self.width / 2 if x is None else x, self.height / 2 if y is None else y
+        scale = min(max(scale, self.least_scale), MAX_SCALE)
+        if abs(scale - 1) < 0.02:
+            scale = 1.0  # exactly 100 % on the way past
+        px, py = self.to_picture(x, y)
+        return replace(self, scale=scale, x=round(x - px * scale), y=round(y - py * scale))._in_sight()
+
+    def fitted(self) -> Viewport:
+        """The whole picture, centred; never larger than 16 times."""
+        scale = min(self.fit_scale, 16.0)
+        x = (self.width - self.picture_width * scale) / 2
+        y = (self.height - self.picture_height * scale) / 2
+        return replace(self, scale=scale, x=round(x), y=round(y))
+
+    @property
+    def fit_scale(self) -> float:
+        if not self.picture_width or not self.picture_height:
+            return 1.0
+        margin = 0.96
+        ratio = min(self.width / self.picture_width, self.height / self.picture_height)
+        return max(ratio * margin, 1e-4)
+
+    @property
+    def least_scale(self) -> float:
+        return min(self.fit_scale / 4, 1.0)
+
+    def _in_sight(self) -> Viewport:
+        keep = 48
+        wide, high = self.picture_width * self.scale, self.picture_height * self.scale
+        x = min(max(self.x, math.ceil(min(keep, wide) - wide)), self.width - math.ceil(min(keep, wide)))
+        y = min(max(self.y, math.ceil(min(keep, high) - high)), self.height - math.ceil(min(keep, high)))
+        return replace(self, x=x, y=y)

@@ -1,0 +1,1 @@
+"""Windows of their own; none opens by itself while somebody labels."""

@@ -1,0 +1,118 @@
+"""The message bar: what happened, why, and what to do; never in the way, gone with one click."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
+
+from workbench.ui.theme import Style
+from workbench.ui.words import problem_words
+
+MOST = 3  # messages at a time; the oldest goes first
+_GONE_AFTER = 9000  # ms, for good news
+_ICONS = {"info": ("info", "accent"), "success": ("success", "success"), "warning": ("warning", "warning"),
+          "problem": ("error", "danger")}  # fmt: skip
+
+
+class Messages(QWidget):
+    """Shows messages under one another. The same text is shown once."""
+
+    def __init__(self, style: Style, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._style = style
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(8, 8, 8, 8)
+        self._column.setSpacing(6)
+        self._shown: list[Message] = []
+        self.hide()
+
+    @property
+    def texts(self) -> list[str]:
+        return [message.text for message in self._shown]
+
+    def problem(self, problem: Exception) -> None:
+        """Say a problem; it stays until it is closed."""
+        says, advice = problem_words(problem)
+        self.say("problem", says, advice)
+
+    def say(
+        self, kind: str, says: str, advice: str = "", *, button: str = "", do: Callable[[], None] | None = None,
+        topic: str = "",
+    ) -> None:  # fmt: skip
+        """`kind`: info | success | warning | problem. A message of the same topic or text is replaced."""
+        for old in [m for m in self._shown if (topic and m.topic == topic) or (m.says, m.advice) == (says, advice)]:
+            self._drop(old)
+        while len(self._shown) >= MOST:
+            self._drop(self._shown[0])
+        message = Message(self._style, kind, says, advice, topic)
+        message.close_button.clicked.connect(lambda: self._drop(message))
+        if button and do is not None:
+            message.add_button(button, do)
+        self._column.addWidget(message)
+        self._shown.append(message)
+        self.show()
+        if kind in ("info", "success") and not button:
+            QTimer.singleShot(_GONE_AFTER, message, lambda: self._drop(message))
+
+    def withdraw(self, topic: str) -> None:
+        """Take back what is no longer true."""
+        for message in [m for m in self._shown if m.topic == topic]:
+            self._drop(message)
+
+    def clear(self) -> None:
+        for message in list(self._shown):
+            self._drop(message)
+
+    def _drop(self, message: Message) -> None:
+        if message in self._shown:
+            self._shown.remove(message)
+            self._column.removeWidget(message)
+            message.hide()
+            message.deleteLater()
+        self.setVisible(bool(self._shown))
+
+
+class Message(QFrame):
+    """One message."""
+
+    def __init__(self, style: Style, kind: str, says: str, advice: str, topic: str) -> None:
+        super().__init__()
+        self.says, self.advice, self.topic = says, advice, topic
+        self.setObjectName("message")
+        self.setProperty("kind", kind)
+        self.setAccessibleName(self.text)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(10, 7, 6, 7)
+        row.setSpacing(10)
+        icon, role = _ICONS[kind]
+        sign = QLabel()
+        sign.setPixmap(style.theme.pixmap(icon, 20, role, self.devicePixelRatioF()))
+        row.addWidget(sign, 0, Qt.AlignmentFlag.AlignTop)
+        texts = QVBoxLayout()
+        texts.setSpacing(1)
+        for text, name in ((says, "says"), (advice, "advice")):
+            if text:
+                label = QLabel(text)
+                label.setObjectName(name)
+                label.setWordWrap(True)
+                label.setTextFormat(Qt.TextFormat.PlainText)  # it may quote a file
+                label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+                texts.addWidget(label)
+        row.addLayout(texts, 1)
+        self._row = row
+        self.close_button = QToolButton()
+        self.close_button.setIcon(style.theme.icon("close", "muted"))
+        self.close_button.setToolTip(self.tr("Close this message"))
+        self.close_button.setAccessibleName(self.tr("Close this message"))
+        row.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignTop)
+
+    @property
+    def text(self) -> str:
+        return " ".join(filter(None, (self.says, self.advice)))
+
+    def add_button(self, text: str, do: Callable[[], None]) -> None:
+        button = QPushButton(text)
+        button.clicked.connect(lambda: do())
+        self._row.insertWidget(self._row.count() - 1, button, 0, Qt.AlignmentFlag.AlignVCenter)

@@ -1,0 +1,120 @@
+"""Colours, style and icons: a palette file, one small style sheet, and line drawings tinted in the theme's colours."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtWidgets import QApplication
+
+from workbench.ui import resources
+
+NAMES = ("dark", "light")
+_SIZES = (16, 20, 24, 32, 48, 64)
+
+
+@dataclass
+class Theme:
+    """One palette. `color("accent")` is a QColor; `icon("brush")` a drawing in the text colour."""
+
+    name: str
+    dark: bool
+    colors: dict[str, str]
+    _icons: dict[tuple[str, str], QIcon] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, name: str) -> Theme:
+        """A theme of `resources/themes`. Raises FileNotFoundError, ValueError."""
+        raw = json.loads(resources.text(f"themes/{name}.json"))
+        dark = bool(raw.pop("dark"))
+        for role, value in raw.items():
+            if not QColor(value).isValid():
+                raise ValueError(f"theme {name}: {role} is not a colour: {value}")
+        return cls(name, dark, raw)
+
+    def color(self, role: str, alpha: int = 255) -> QColor:
+        color = QColor(self.colors[role])
+        color.setAlpha(alpha)
+        return color
+
+    def icon(self, name: str, role: str = "text") -> QIcon:
+        """A drawing of `resources/icons`; dimmed by itself where its button is disabled."""
+        known = self._icons.get((name, role))
+        if known is None:
+            known = QIcon()
+            for size in _SIZES:
+                known.addPixmap(tinted(name, self.color(role), size), QIcon.Mode.Normal)
+                known.addPixmap(tinted(name, self.color("disabled"), size), QIcon.Mode.Disabled)
+            self._icons[name, role] = known
+        return known
+
+    def pixmap(self, name: str, size: int, role: str = "text", ratio: float = 1.0) -> QPixmap:
+        pixmap = tinted(name, self.color(role), round(size * ratio))
+        pixmap.setDevicePixelRatio(ratio)
+        return pixmap
+
+    def palette(self) -> QPalette:
+        palette = QPalette()
+        role = QPalette.ColorRole
+        pairs = {
+            role.Window: "panel", role.WindowText: "text", role.Base: "base", role.AlternateBase: "panel",
+            role.Text: "text", role.PlaceholderText: "muted", role.Button: "raised", role.ButtonText: "text",
+            role.BrightText: "danger", role.ToolTipBase: "raised", role.ToolTipText: "text",
+            role.Highlight: "accent", role.HighlightedText: "accent_text", role.Link: "accent",
+            role.LinkVisited: "accent", role.Light: "hover", role.Midlight: "raised", role.Mid: "border",
+            role.Dark: "border", role.Shadow: "canvas",
+        }  # fmt: skip
+        for color_role, name in pairs.items():
+            palette.setColor(color_role, self.color(name))
+        for color_role in (role.WindowText, role.Text, role.ButtonText):
+            palette.setColor(QPalette.ColorGroup.Disabled, color_role, self.color("disabled"))
+        return palette
+
+    def style(self, folder: Path) -> str:
+        """The style sheet in this theme's colours; the drawings that it names are written to `folder`."""
+
+        def drawing(match: re.Match[str]) -> str:
+            name, role = match.groups()
+            path = folder / f"{name}-{role}-{self.name}.png"
+            tinted(name, self.color(role), 48).save(str(path))
+            return path.as_posix()
+
+        sheet = re.sub(r"@icon\((\S+?),(\w+)\)", drawing, resources.text("style.qss"))
+        return re.sub(r"@(\w+)", lambda match: self.colors[match.group(1)], sheet)
+
+
+class Style:
+    """Puts themes on the application and remembers which one is on."""
+
+    def __init__(self, app: QApplication) -> None:
+        self._app = app
+        self._folder = tempfile.TemporaryDirectory(prefix="workbench-style-")
+        self.theme = Theme.load("dark")
+        app.setStyle("Fusion")
+
+    def apply(self, wish: str) -> Theme:
+        """`wish`: "dark", "light" or "system"."""
+        if wish not in NAMES:
+            scheme = self._app.styleHints().colorScheme()
+            wish = "light" if scheme == Qt.ColorScheme.Light else "dark"
+        self.theme = Theme.load(wish)
+        self._app.setPalette(self.theme.palette())
+        self._app.setStyleSheet(self.theme.style(Path(self._folder.name)))
+        return self.theme
+
+
+def tinted(name: str, color: QColor, size: int) -> QPixmap:
+    """The drawing `name` in one colour, `size` pixels square. Raises FileNotFoundError."""
+    drawing = resources.path(f"icons/{name}.svg").read_bytes().replace(b"currentColor", color.name().encode())
+    pixmap = QPixmap(QSize(size, size))
+    pixmap.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(pixmap)
+    QSvgRenderer(QByteArray(drawing)).render(painter, QRectF(0, 0, size, size))
+    painter.end()
+    return pixmap

@@ -1,0 +1,32 @@
+"""Which language the window speaks."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
+
+from workbench.ui import resources
+
+LANGUAGES = {"en": "English", "zh_CN": "简体中文"}
+
+
+def chosen(wish: str) -> str:
+    """The language for a wish of "system" or one of LANGUAGES."""
+    if wish in LANGUAGES:
+        return wish
+    return "zh_CN" if QLocale.system().language() == QLocale.Language.Chinese else "en"
+
+
+def install(app: QCoreApplication, wish: str) -> str:
+    """Load the translations for `wish`; returns the language. The translators live as long as the application."""
+    language = chosen(wish)
+    QLocale.setDefault(QLocale(language))
+    if language == "en":
+        return language
+    for file, folder in (
+        (f"qtbase_{language}", QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)),
+        (f"workbench_{language}", str(resources.path("i18n"))),
+    ):
+        translator = QTranslator(app)
+        if translator.load(file, folder):
+            app.installTranslator(translator)
+    return language
