@@ -1,0 +1,263 @@
+"""labelme's JSON (4.x to 5.x, and tools that write the same): one file a picture, shapes, flags, embedded pictures."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import io
+import json
+import math
+import os
+from collections import Counter
+from functools import partial
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from workbench.core import annotation
+from workbench.core.drawing import NOTHING, Paint, Rect, draw_polygon, draw_region, draw_segment
+from workbench.core.formats.foreign import Batch, Entry, Label, Options, Tree, Unreadable, without_suffix
+from workbench.core.pictures import picture_size
+from workbench.core.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELLED, PICTURE_SUFFIXES, Project
+from workbench.core.storage import write_json
+from workbench.inference.cv import cv2
+
+IGNORE, BACKGROUND = "__ignore__", "_background_"
+LINE_RADIUS = 1.5  # a line has no width of its own: three pixels
+POINT_RADIUS = 2.5
+_POLYGONS = ("polygon", "rotation", "oriented_rectangle")
+
+
+def weigh(tree: Tree) -> int:
+    found = 0
+    for name in tree.ending(".json"):
+        try:
+            found += b'"shapes"' in tree.path(name).read_bytes()
+        except OSError:
+            continue
+    return found
+
+
+def find(tree: Tree, options: Options, known: dict[int, str]) -> Batch:
+    """`known` plays no part: shapes carry names."""
+    batch = Batch()
+    pictures = {name: tree.path(name) for name in tree.pictures}
+    by_stem: dict[str, list[str]] = {}
+    for name in pictures:
+        by_stem.setdefault(PurePosixPath(name).stem.casefold(), []).append(name)
+    for name in tree.ending(".json"):
+        try:
+            content = _load(tree.path(name))
+        except Unreadable as reason:
+            batch.skipped.append((str(tree.path(name)), str(reason)))
+            continue
+        if not isinstance(content.get("shapes"), list):
+            continue  # some other JSON file
+        said = _picture_name(content)
+        picture, key = _find_picture(tree, name, said, by_stem)
+        # The file is read again when its turn comes: embedded pictures of a whole set do not fit in memory.
+        read = partial(_read, tree.path(name), options)
+        embedded = partial(_embedded, tree.path(name)) if content.get("imageData") else None
+        stem = without_suffix(name)
+        aliases = tuple(dict.fromkeys((stem, str(PurePosixPath(name).with_name(PurePosixPath(said or name).stem)))))
+        batch.entries.append(Entry(tree.path(name), picture, key, read, aliases, embedded))
+    taken = {entry.picture for entry in batch.entries}
+    batch.unlabelled = [(path, name) for name, path in pictures.items() if path not in taken] if batch.entries else []
+    return batch
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text("utf-8-sig"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise Unreadable(f"it is not valid JSON ({error})") from None
+    return content if isinstance(content, dict) else {}
+
+
+def _picture_name(content: dict[str, Any]) -> str:
+    """imagePath with slashes of one kind; "" if it is absent."""
+    said = content.get("imagePath")
+    return PureWindowsPath(said).as_posix() if isinstance(said, str) else ""
+
+
+def _find_picture(tree: Tree, label: str, said: str, by_stem: dict[str, list[str]]) -> tuple[Path | None, str]:
+    """The picture's file, and its key. A path that a file names is only followed when it is relative."""
+    folder = PurePosixPath(label).parent
+    relative = said if said and not PureWindowsPath(said).is_absolute() and not said.startswith("/") else ""
+    if relative and PurePosixPath(relative).suffix.lower() in PICTURE_SUFFIXES:
+        inside = os.path.normpath(folder / relative).replace(os.sep, "/")
+        path = tree.path(inside)
+        if path.is_file():
+            return path, inside if not inside.startswith("..") else str(folder / PurePosixPath(said).name)
+    for stem in dict.fromkeys((PurePosixPath(label).stem, PurePosixPath(said).stem)):
+        names = by_stem.get(stem.casefold(), [])
+        near = [name for name in names if PurePosixPath(name).parent == folder] or names
+        if len(near) == 1:
+            return tree.path(near[0]), near[0]
+    suffix = PurePosixPath(said).suffix.lower()
+    return None, without_suffix(label) + (suffix if suffix in PICTURE_SUFFIXES else ".png")
+
+
+def _embedded(path: Path) -> bytes:
+    try:
+        return base64.b64decode(_load(path)["imageData"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise Unreadable(f"its embedded picture is damaged ({error})") from None
+
+
+def _read(path: Path, options: Options, width: int, height: int) -> Label:
+    content = _load(path)
+    said = content.get("imageWidth"), content.get("imageHeight")
+    if all(isinstance(value, int) and value > 0 for value in said) and said != (width, height):
+        raise Unreadable(f"it was drawn on {said[0]} x {said[1]} pixels, but its picture is {width} x {height}")
+    mask = np.zeros((height, width), np.uint8)
+    names: dict[int, str] = {}
+    left_out: Counter[str] = Counter()
+    for shape in content["shapes"]:
+        if not isinstance(shape, dict) or not isinstance(shape.get("label"), str):
+            raise Unreadable("one of its shapes has no label")
+        try:
+            drawn = _draw(mask, shape, _id_of(shape["label"], names, options))
+        except (TypeError, ValueError, OverflowError, IndexError) as error:
+            raise Unreadable(f"the shape {shape['label']!r} is damaged ({error})") from None
+        if not drawn:
+            left_out[str(shape.get("shape_type"))] += 1
+    flags = content.get("flags")
+    chosen = [name for name, on in flags.items() if on is True] if isinstance(flags, dict) else []
+    notes = [f"{count} shapes of the kind {kind} were left out." for kind, count in left_out.items()]
+    present = set(annotation.ids_in(mask))
+    names = {id: name for id, name in names.items() if id in present}
+    return Label(mask, names, chosen[0] if len(chosen) == 1 else None, notes)
+
+
+def _id_of(label: str, names: dict[int, str], options: Options) -> int:
+    """An id of this file's own for a shape's label; the project's id is found by name later."""
+    if label == IGNORE:
+        return DONT_CARE
+    if label == BACKGROUND:
+        return 0
+    name = options.class_name or label.strip() or "unnamed"
+    for id, known in names.items():
+        if known == name:
+            return id
+    if len(names) == MAX_CLASS_ID:
+        raise Unreadable(f"it has more than {MAX_CLASS_ID} different labels")
+    names[len(names) + 1] = name
+    return len(names)
+
+
+def _draw(mask: np.ndarray, shape: dict[str, Any], id: int) -> bool:
+    """Lay one shape over the mask; False if its kind is not known."""
+    kind = shape.get("shape_type") or "polygon"
+    points = [(float(x), float(y)) for x, y in shape.get("points") or []]
+    if not all(math.isfinite(value) and abs(value) < 1e7 for point in points for value in point):
+        raise ValueError("a coordinate is not a number that a picture can have")
+    paint = Paint(id)
+    if kind == "mask":
+        _draw_mask(mask, shape.get("mask"), points, paint)
+    elif not points:
+        raise ValueError("it has no points")
+    elif kind == "rectangle":
+        (x0, y0), (x1, y1) = points[0], points[len(points) // 2]  # two corners, or all four of them
+        _fill_box(mask, min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1), paint)
+    elif kind == "circle":
+        radius = math.dist(points[0], points[1])
+        draw_segment(mask, points[0], points[0], radius, paint)
+    elif kind in ("line", "linestrip"):
+        for start, end in zip(points, points[1:] or points):
+            draw_segment(mask, start, end, LINE_RADIUS, paint)
+    elif kind in ("point", "points"):
+        for point in points:
+            draw_segment(mask, point, point, POINT_RADIUS, paint)
+    elif kind in _POLYGONS:
+        if len(points) < 3:
+            raise ValueError("a polygon needs three points")
+        draw_polygon(mask, points, paint)
+    else:
+        return False
+    return True
+
+
+def _fill_box(mask: np.ndarray, left: float, top: float, right: float, bottom: float, paint: Paint) -> None:
+    """All pixels whose centre lies in the box."""
+    x, y = math.ceil(left - 0.5), math.ceil(top - 0.5)
+    rect = Rect(x, y, math.ceil(right - 0.5) - x, math.ceil(bottom - 0.5) - y).clipped(mask.shape[1], mask.shape[0])
+    if not rect.empty and rect != NOTHING:
+        paint.apply(mask, rect, np.ones((rect.height, rect.width), bool))
+
+
+def _draw_mask(mask: np.ndarray, encoded: Any, points: list[tuple[float, float]], paint: Paint) -> None:
+    """A base64 PNG whose first pixel stands at the first point."""
+    if not isinstance(encoded, str) or not points:
+        raise ValueError("it has no mask")
+    try:
+        with Image.open(io.BytesIO(base64.b64decode(encoded))) as file:
+            region = np.array(file.convert("L")) > 0
+    except (OSError, SyntaxError, EOFError, binascii.Error) as error:
+        raise ValueError(str(error)) from None
+    draw_region(mask, region, (int(points[0][0]), int(points[0][1])), paint)
+
+
+# --- writing ----------------------------------------------------------------------------------------
+
+
+def write(project: Project, out: Path, keys: list[str]) -> list[str]:
+    """One JSON a picture under its key, every region a "mask" shape, so that holes and single pixels stay.
+
+    Returns sentences on what the format cannot hold.
+    """
+    names = {info.id: info.name for info in project.classes} | {DONT_CARE: IGNORE}
+    open_areas = 0
+    for key in keys:
+        path = project.picture_path(key)
+        size = picture_size(path)
+        mask = annotation.load_mask(project, key, size)
+        note = annotation.load_note(project, key)
+        if mask is None and note.verdict is None:
+            continue
+        shapes: list[dict[str, Any]] = []
+        if mask is not None:
+            open_areas += bool((mask == NOT_LABELLED).any())
+            for id in annotation.ids_in(mask):
+                if id in names:
+                    shapes += _regions(mask == id, names[id])
+        target = out / PurePosixPath(without_suffix(key.lstrip("@")) + ".json")
+        content = {
+            "version": "5.3.0",
+            "flags": {name: name == note.verdict for name in project.file.verdicts} if note.verdict else {},
+            "shapes": shapes,
+            "imagePath": _way(path, target.parent),
+            "imageData": None,
+            "imageHeight": size[1],
+            "imageWidth": size[0],
+        }
+        write_json(target, content)
+    if open_areas:
+        return [f"{open_areas} masks hold areas that are not labelled yet: labelme has no mark for them."]
+    return []
+
+
+def _way(path: Path, folder: Path) -> str:
+    """From the label's folder to the picture; its bare name where there is no relative way (another drive)."""
+    try:
+        return os.path.relpath(path, folder).replace(os.sep, "/")
+    except ValueError:
+        return path.name
+
+
+def _regions(where: np.ndarray, label: str) -> list[dict[str, Any]]:
+    count, labels, stats, _ = cv2.connectedComponentsWithStats(where.astype(np.uint8), connectivity=8)
+    shapes = []
+    for number in range(1, count):
+        x, y, width, height, _ = (int(value) for value in stats[number])
+        region = labels[y : y + height, x : x + width] == number
+        out = io.BytesIO()
+        Image.fromarray(region.astype(np.uint8) * 255).save(out, "PNG")
+        shapes.append({
+            "label": label, "points": [[float(x), float(y)], [float(x + width - 1), float(y + height - 1)]],
+            "group_id": None, "description": "", "shape_type": "mask", "flags": {},
+            "mask": base64.b64encode(out.getvalue()).decode(),
+        })  # fmt: skip
+    return shapes

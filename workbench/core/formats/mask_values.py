@@ -1,0 +1,302 @@
+"""What the values in a foreign mask mean: ids, one class in black and white, or colours; decided over the whole set.
+
+One file alone can mislead (an anti-aliased edge looks like ids, an empty mask like anything), so all masks are looked
+at first and the same meaning is then applied to each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from PIL import Image
+
+from workbench.core.formats.foreign import Unreadable
+from workbench.core.formats.label_lists import Colour, LabelList
+from workbench.core.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELLED
+
+OWN_NOT_LABELLED = (64, 64, 64)  # the palette entry by which the workbench's own masks mark 255
+MANY_COLOURS = 64  # more than that in a colour mask means that it is a picture
+_MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "I;16", "I;16B", "I;16L", "I")
+
+Image.MAX_IMAGE_PIXELS = None
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A mask file as it is. values: (H, W) whole numbers >= 0, or uint8 (H, W, 3) for a colour mask."""
+
+    kind: Literal["bits", "palette", "grey", "colour"]
+    values: np.ndarray
+    palette: np.ndarray | None = None  # uint8 (n, 3)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        return self.values.shape[1], self.values.shape[0]
+
+
+def read_raw(path: Path) -> Raw:
+    """Raises Unreadable."""
+    try:
+        with Image.open(path) as file:
+            mode, palette = file.mode, None
+            if mode not in _MODES:
+                raise Unreadable(f"it is a {mode} picture, not a mask")
+            if mode in ("LA", "PA", "RGBA"):
+                file = file.convert("L" if mode == "LA" else "RGB")
+            values = np.array(file)
+            if file.mode == "P":
+                palette = np.array(file.getpalette("RGB") or [], np.uint8).reshape(-1, 3)
+            depth = _bit_depth(path) if file.mode == "L" else 8
+    except Unreadable:
+        raise
+    except FileNotFoundError:
+        raise Unreadable("there is no such file") from None
+    except (OSError, ValueError, SyntaxError, EOFError, MemoryError) as error:
+        raise Unreadable(f"it is damaged or not a picture ({str(error) or type(error).__name__})") from None
+    if values.dtype == np.bool_:
+        return Raw("bits", values.astype(np.uint8))
+    if palette is not None:
+        return _from_palette(values, palette)
+    if values.ndim == 3:
+        return _from_colour(values)
+    if values.dtype.kind not in "ui" or (values.size and int(values.min()) < 0):
+        raise Unreadable("its values are not whole numbers from 0")
+    if depth in (2, 4):
+        values = values // (85 if depth == 2 else 17)  # the decoder spreads two and four bits over 0..255
+    return Raw("grey", values)
+
+
+def _bit_depth(path: Path) -> int:
+    with path.open("rb") as file:
+        head = file.read(26)
+    return head[24] if head[:8] == b"\x89PNG\r\n\x1a\n" and len(head) == 26 else 8
+
+
+def _from_palette(values: np.ndarray, palette: np.ndarray) -> Raw:
+    used = np.flatnonzero(np.bincount(values.ravel(), minlength=256))
+    if used.size and used[-1] >= len(palette):
+        return Raw("palette", values, palette)
+    colours = palette[used]
+    if (colours == colours[:, :1]).all() and {int(c) for c in colours[:, 0]} <= {0, 255}:
+        # Black and white with a palette, in whatever order the writer put the two.
+        return Raw("grey", palette[:, 0][values])
+    return Raw("palette", values, palette)
+
+
+def _from_colour(values: np.ndarray) -> Raw:
+    values = np.ascontiguousarray(values[:, :, :3])
+    if (values[:, :, 0] == values[:, :, 1]).all() and (values[:, :, 1] == values[:, :, 2]).all():
+        return Raw("grey", values[:, :, 0].copy())
+    return Raw("colour", values)
+
+
+def codes_of(values: np.ndarray) -> np.ndarray:
+    """Colours (H, W, 3) as numbers 0xRRGGBB, int32 (H, W)."""
+    wide = values.astype(np.int32)
+    return (wide[:, :, 0] << 16) | (wide[:, :, 1] << 8) | wide[:, :, 2]
+
+
+@dataclass
+class Survey:
+    """What all masks of a set hold. grey: int64 (65536,) counts of grey values; palette: counts of indices."""
+
+    grey: np.ndarray = field(default_factory=lambda: np.zeros(65536, np.int64))
+    palette: np.ndarray = field(default_factory=lambda: np.zeros(256, np.int64))
+    colours: set[int] = field(default_factory=set)
+    too_large: int = 0  # the largest value above 65535
+
+    def add(self, raw: Raw) -> None:
+        if raw.kind == "grey":
+            values = raw.values
+            if values.size and values.dtype.itemsize > 2:
+                top = int(values.max())
+                self.too_large = max(self.too_large, top if top > 65535 else 0)
+                values = np.minimum(values, 65535)
+            self.grey += np.bincount(values.ravel(), minlength=65536)
+        elif raw.kind == "palette":
+            self.palette += np.bincount(raw.values.ravel(), minlength=256)
+        elif raw.kind == "colour" and len(self.colours) <= MANY_COLOURS:
+            self.colours.update(np.unique(codes_of(raw.values)).tolist())
+
+
+def survey(paths: Iterable[Path]) -> Survey:
+    """Look at every mask once; files that cannot be read are passed over here and reported when their turn comes."""
+    found = Survey()
+    for path in paths:
+        try:
+            found.add(read_raw(path))
+        except Unreadable:
+            continue
+    return found
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """How the values of a set become ids. grey: what grey masks hold. known: id -> name of the project's classes."""
+
+    grey: Literal["one class", "ids"]
+    threshold: int
+    listed: LabelList | None
+    known: dict[int, str]
+    colours: tuple[int, ...] = ()  # of colour masks without a list, ascending; their position is the id
+    single: bool = False  # whatever is not 0 is the one class
+    asked: bool = False  # the threshold was given by the person
+    top: int = 0  # the largest grey value in the set
+
+    def apply(self, raw: Raw, single_name: str) -> tuple[np.ndarray, dict[int, str]]:
+        """uint8 (H, W) ids and the names of those in it. Raises Unreadable."""
+        if raw.kind == "colour":
+            return self._colour(raw, single_name)
+        if raw.kind == "bits":
+            return _one_class(raw.values > 0, single_name)
+        if self.asked or (raw.kind == "grey" and self.grey == "one class"):
+            return self._one_class(raw, single_name)
+        if self.single:
+            special = raw.values >= DONT_CARE if raw.kind == "palette" else np.zeros(raw.values.shape, bool)
+            mask, names = _one_class((raw.values > 0) & ~special, single_name)
+            mask[special] = DONT_CARE
+            return mask, names
+        return self._ids(raw)
+
+    def _one_class(self, raw: Raw, name: str) -> tuple[np.ndarray, dict[int, str]]:
+        if raw.kind == "palette" or self.top == 1:
+            return _one_class(raw.values > 0, name)
+        if self.asked and self.top < self.threshold and raw.values.any():
+            raise Unreadable(f"no mask reaches the threshold {self.threshold}, the largest value is {self.top}")
+        if not self.asked and _looks_like_a_picture(raw.values):
+            raise Unreadable("it holds many grey values, like a picture; if it is a mask, give a threshold")
+        return _one_class(raw.values >= self.threshold, name)
+
+    def _ids(self, raw: Raw) -> tuple[np.ndarray, dict[int, str]]:
+        used = np.unique(raw.values).tolist()
+        ids = [id for id in used if 0 < id <= MAX_CLASS_ID]
+        wild = [id for id in used if id > NOT_LABELLED]
+        if raw.kind == "grey" and len(ids) > MANY_COLOURS and _is_grainy(raw.values):
+            raise Unreadable("it holds many grey values, like a picture")
+        if wild:
+            raise Unreadable(
+                f"it holds values up to {wild[-1]}, but ids end at {MAX_CLASS_ID}; if every value is one defect, "
+                "import with a class name"
+            )
+        names = self._names(ids)
+        mask = raw.values.astype(np.uint8)
+        if not self._own(raw):
+            mask[mask == NOT_LABELLED] = DONT_CARE  # 255 is "void" wherever it was not written by the workbench
+        if self.listed is not None:
+            for value in self.listed.ignored:
+                mask[raw.values == value] = DONT_CARE
+        return mask, names
+
+    def _names(self, ids: list[int]) -> dict[int, str]:
+        if self.listed is not None:
+            source = self.listed.names
+            whose = self.listed.file + " does not name"
+        elif self.known:
+            source, whose = self.known, "this project does not know"
+        else:
+            return {id: f"class_{id}" for id in ids}
+        strangers = [id for id in ids if id not in source]
+        if strangers:
+            raise Unreadable(f"it uses the class ids {', '.join(map(str, strangers))}, which {whose}")
+        return {id: source[id] for id in ids}
+
+    @staticmethod
+    def _own(raw: Raw) -> bool:
+        return raw.palette is not None and len(raw.palette) == 256 and tuple(raw.palette[255]) == OWN_NOT_LABELLED
+
+    def _colour(self, raw: Raw, single_name: str) -> tuple[np.ndarray, dict[int, str]]:
+        codes = codes_of(raw.values)
+        used = np.unique(codes).tolist()
+        if self.single or self.asked:
+            return _one_class(codes > 0, single_name)
+        table: dict[Colour, int] = {(0, 0, 0): 0}
+        names: dict[int, str] = {}
+        if self.listed is not None and self.listed.colours:
+            table |= self.listed.colours
+            names = self.listed.names
+        else:
+            if len(used) > MANY_COLOURS or not self.colours:
+                raise Unreadable(f"it holds more than {MANY_COLOURS} colours, like a picture")
+            for position, code in enumerate(self.colours, 1):
+                table[_split(code)] = position
+                names[position] = f"#{code:06x}"
+        mask = np.zeros(codes.shape, np.uint8)
+        taken: dict[int, str] = {}
+        for code in used:
+            id = table.get(_split(code))
+            if id is None:
+                raise Unreadable(f"the colour {_split(code)} is not in {self.listed.file if self.listed else 'use'}")
+            mask[codes == code] = DONT_CARE if id == NOT_LABELLED else id
+            if 0 < id <= MAX_CLASS_ID:
+                taken[id] = names.get(id, f"class_{id}")
+        return mask, taken
+
+
+def decide(
+    found: Survey, listed: LabelList | None, known: dict[int, str], threshold: int | None, single: bool
+) -> Meaning:
+    """The meaning of a set. single: the person named one class for all. known: id -> name of the project's classes."""
+    values = np.flatnonzero(found.grey)
+    top = max(int(values[-1]) if values.size else 0, found.too_large)
+    high = 32768 if top > 255 else 128
+    kind: Literal["one class", "ids"] = "one class"
+    if threshold is None and not _one_class_values(found.grey, listed, known):
+        kind = "ids"
+    shades = sorted(code for code in found.colours if code)
+    colours = tuple(shades) if len(found.colours) <= MANY_COLOURS else ()
+    return Meaning(
+        kind, high if threshold is None else threshold, listed, known, colours, single, threshold is not None, top
+    )
+
+
+def _one_class_values(counts: np.ndarray, listed: LabelList | None, known: dict[int, str]) -> bool:
+    """Whether grey values are black and white (perhaps with grey edges) rather than ids."""
+    values = np.flatnonzero(counts)
+    values = values[values > 0]
+    if not values.size:
+        return True
+    named = set(listed.names) if listed is not None and listed.names else set()
+    if values.size == 1:
+        only = int(values[0])
+        if only in named:
+            return False
+        return only == 1 or only >= 128
+    ids = values[values < DONT_CARE]
+    if named and set(ids.tolist()) <= named:
+        return False
+    if known and ids.size and set(ids.tolist()) <= known.keys():
+        return False
+    full = 65535 if values[-1] > 255 else 255
+    bright = counts[full // 2 :].sum()
+    between = counts[1 : full // 2].sum()
+    if values[-1] < full * 0.9:
+        # Nothing is white: few low numbers are ids, however they are spread.
+        return False
+    if values.size <= 8 and ids.size and values[-1] in (254, 255) and ids[-1] <= 63:
+        return bool(bright > between)  # 255 is the void border of ids, or the defect with a few grey edges
+    return bool(bright > between)
+
+
+def _looks_like_a_picture(values: np.ndarray) -> bool:
+    """A black and white mask has few pixels between black and white, a photograph has most of them there."""
+    full = 65535 if values.dtype.itemsize > 1 and values.size and values.max() > 255 else 255
+    between = np.count_nonzero((values > full * 0.1) & (values < full * 0.9))
+    return between > 0.25 * values.size or _is_grainy(values)
+
+
+def _is_grainy(values: np.ndarray) -> bool:
+    """In a mask nearly every pixel equals its neighbour, in a photograph few do."""
+    return values.shape[1] > 1 and float((values[:, 1:] == values[:, :-1]).mean()) < 0.6
+
+
+def _one_class(where: np.ndarray, name: str) -> tuple[np.ndarray, dict[int, str]]:
+    mask = where.astype(np.uint8)
+    return mask, {1: name} if where.any() else {}
+
+
+def _split(code: int) -> Colour:
+    return code >> 16, (code >> 8) & 255, code & 255

@@ -1,0 +1,267 @@
+"""Take over labels of other tools: find each label's picture, bring it into the project, write its mask and verdict.
+
+A label that cannot be taken over is skipped with the reason; nothing that is already labelled changes unless asked.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import glob
+import hashlib
+import os
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+
+from workbench.core import annotation, problems
+from workbench.core.formats import FORMATS, recognise
+from workbench.core.formats.foreign import Batch, Entry, Label, Options, Tree, Unreadable, suffix_of, without_suffix
+from workbench.core.pictures import picture_size
+from workbench.core.project import DONT_CARE, Project, Source
+from workbench.inference.reading import ReadError, decode_picture
+
+_BEFORE = "it is already labelled (say to overwrite, to replace the label)"
+
+
+@dataclass
+class Report:
+    """What an import did. pictures: found, with or without a label; copied: of those, new in the project."""
+
+    format: str
+    pictures: int = 0
+    labelled: int = 0
+    copied: int = 0
+    skipped: list[tuple[str, str]] = field(default_factory=list)  # (file, why)
+    added_classes: list[str] = field(default_factory=list)
+    added_verdicts: list[str] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)  # patterns under which masks no longer count as pictures
+    notes: list[str] = field(default_factory=list)
+
+
+def import_labels(
+    project: Project, path: Path | str, *, format: str = "auto", class_name: str | None = None,
+    threshold: int | None = None, copy: bool = True, overwrite: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Report:  # fmt: skip
+    """Import the labels below `path` (or of one label file), and the pictures that they belong to.
+
+    copy: pictures that the project does not have are copied; otherwise `path` becomes a source of the project.
+    Raises FolderMissing, UnknownFormat, NothingToImport, CannotWrite, ProjectReadOnly.
+    """
+    project.need_write("an import")
+    tree = _tree(project, Path(path))
+    chosen = recognise(tree) if format == "auto" else FORMATS.get(format)
+    if chosen is None and format != "auto":
+        raise problems.UnknownFormat(name=format, known=", ".join(["auto", *FORMATS]))
+    if chosen is None:
+        raise problems.NothingToImport(path=str(path), format=" or ".join(FORMATS))
+    batch = chosen.find(tree, Options(class_name, threshold), {info.id: info.name for info in project.classes})
+    if not batch.entries and not batch.skipped:
+        raise problems.NothingToImport(path=str(path), format=chosen.name)
+    if not copy:
+        project.add_source(tree.root)
+    report = Report(chosen.name, skipped=list(batch.skipped), notes=list(batch.notes))
+    _Import(project, batch, report, overwrite).run(progress)
+    report.ignored = _hide_masks(project, batch.mask_files)
+    return report
+
+
+def _tree(project: Project, path: Path) -> Tree:
+    if path.is_dir():
+        return Tree.of(path, project)
+    if path.is_file():
+        return Tree(path.absolute().parent, (path.name,))
+    raise problems.FolderMissing(path=str(path))
+
+
+class _Import:
+    """One import under way: what the project has, and what was done so far."""
+
+    def __init__(self, project: Project, batch: Batch, report: Report, overwrite: bool) -> None:
+        self.project, self.batch, self.report, self.overwrite = project, batch, report, overwrite
+        self.act = f"import {report.format}"
+        masks = {_real(path) for path in batch.mask_files}
+        self.by_file: dict[str, str] = {}
+        self.by_path: dict[str, list[str]] = defaultdict(list)
+        self.by_stem: dict[str, list[str]] = defaultdict(list)
+        for source in project.file.sources:
+            prefix = f"@{source.name}/" if source.name else ""
+            folder = os.path.realpath(project.source_folder(source))
+            for key in _keys(project, source):
+                file = os.path.join(folder, *PurePosixPath(key).parts)
+                if file not in masks:
+                    self.by_file[file] = prefix + key
+                    self.by_path[without_suffix(key)].append(prefix + key)
+                    self.by_stem[PurePosixPath(key).stem].append(prefix + key)
+        self.done: dict[str, str] = {}  # key -> digest of the label taken over
+        self.seen: set[str] = set()
+
+    def run(self, progress: Callable[[int, int], None] | None) -> None:
+        total = len(self.batch.entries) + len(self.batch.unlabelled)
+        for number, entry in enumerate(self.batch.entries, 1):
+            try:
+                self._take(entry)
+            except Unreadable as reason:
+                self.report.skipped.append((str(entry.label), str(reason)))
+            except (problems.PictureBroken, problems.NoteBroken, problems.BadClass) as problem:
+                self.report.skipped.append((str(entry.label), str(problem)))
+            if progress is not None:
+                progress(number, total)
+        for number, (path, key) in enumerate(self.batch.unlabelled, len(self.batch.entries) + 1):
+            self._bring(path, key)
+            if progress is not None:
+                progress(number, total)
+        self.report.pictures = len(self.seen)
+
+    def _take(self, entry: Entry) -> None:
+        key = self._key(entry)
+        note = annotation.load_note(self.project, key)
+        size = picture_size(self.project.picture_path(key))
+        if key not in self.done:
+            self._refuse_labelled(key, note, entry)
+        label = entry.read(*size)
+        digest = _digest(label)
+        if key in self.done:
+            if self.done[key] != digest:
+                raise Unreadable(f"the picture {key} has another label in this import already")
+            return
+        if label.mask is not None:
+            mask = label.mask if not label.names else self._project_ids(label)[label.mask]
+            annotation.save_mask(self.project, key, mask)
+        if label.verdict is not None:
+            note.verdict = label.verdict
+            if label.verdict not in self.project.file.verdicts:
+                self.project.add_verdict(label.verdict)
+                self.report.added_verdicts.append(label.verdict)
+        note.status = "done"
+        note.add(self.act)
+        annotation.save_note(self.project, key, note)
+        self.done[key] = digest
+        self.report.labelled += 1
+        self.report.notes += [f"{entry.label.name}: {said}" for said in label.notes]
+
+    def _key(self, entry: Entry) -> str:
+        """The project's key of the entry's picture, brought into the project if need be. Raises Unreadable."""
+        if entry.picture is not None:
+            return self._bring(entry.picture, entry.key)
+        for table in (self.by_path, self.by_stem):
+            for alias in entry.aliases:
+                found = table.get(alias if table is self.by_path else PurePosixPath(alias).name, [])
+                if len(found) == 1:
+                    self.seen.add(found[0])
+                    return found[0]
+        if entry.embedded is None:
+            raise Unreadable("its picture was found neither beside it nor in the project")
+        data = entry.embedded()
+        try:
+            decode_picture(data, entry.key)
+        except ReadError as error:
+            raise Unreadable(f"its picture is missing, and the embedded one cannot be read: {error.why}") from None
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / ("picture" + (".jpg" if data[:3] == b"\xff\xd8\xff" else ".png"))
+            path.write_bytes(data)
+            return self._bring(path, without_suffix(entry.key) + path.suffix)
+
+    def _bring(self, path: Path, key: str) -> str:
+        file = _real(path)
+        known = self.by_file.get(file)
+        if known is None:
+            known = self.project.copy_picture(path, key)
+            self.by_file[file] = known
+            self.report.copied += 1
+        self.seen.add(known)
+        return known
+
+    def _refuse_labelled(self, key: str, note: annotation.Note, entry: Entry) -> None:
+        if self.overwrite:
+            return
+        if self.report.format == "folders":
+            labelled = note.verdict is not None
+        else:
+            labelled = _holds_label(self.project, key, note)
+        if labelled:
+            raise Unreadable(_BEFORE)
+
+    def _project_ids(self, label: Label) -> np.ndarray:
+        """uint8 (256,): the project's id of each of the label's ids; classes that are missing are added."""
+        table = np.arange(256, dtype=np.uint8)
+        table[1:DONT_CARE] = 0
+        known = {info.name: info.id for info in self.project.classes}
+        used = {info.id for info in self.project.classes} | set(self.project.file.retired_ids)
+        for id, name in sorted(label.names.items()):
+            if name not in known:
+                wanted = id if self.batch.keep_ids and id not in used else None
+                info = self.project.add_class(name, id=wanted)
+                known[info.name] = known[name] = info.id
+                used.add(info.id)
+                self.report.added_classes.append(info.name)
+            table[id] = known[name]
+        return table
+
+
+def _keys(project: Project, source: Source) -> Iterable[str]:
+    """Keys below one source, without its prefix."""
+    prefix = f"@{source.name}/" if source.name else ""
+    alone = project.file.model_copy(update={"sources": [source]})
+    return [key[len(prefix) :] for key in Project(project.root, alone, None).pictures()]
+
+
+def _holds_label(project: Project, key: str, note: annotation.Note) -> bool:
+    """A mask with something in it, one that cannot be read, or an empty one that a person called done."""
+    if not project.mask_path(key).exists():
+        return False
+    if note.status == "done":
+        return True
+    try:
+        mask = annotation.read_mask(project.mask_path(key))
+    except problems.MaskBroken:
+        return True
+    return bool(mask.any())
+
+
+def _digest(label: Label) -> str:
+    content = b"" if label.mask is None else label.mask.tobytes()
+    return hashlib.sha256(content + repr((sorted(label.names.items()), label.verdict)).encode()).hexdigest()
+
+
+def _real(path: Path) -> str:
+    """The file with links in its folder resolved; the name stays, as sources list it."""
+    return os.path.join(os.path.realpath(path.parent), path.name)
+
+
+def _hide_masks(project: Project, masks: list[Path]) -> list[str]:
+    """Masks that lie in a source are no pictures: add patterns to the source that say so. Returns the new patterns."""
+    files = {_real(mask) for mask in masks}
+    added: list[str] = []
+    for source in project.file.sources:
+        folder = os.path.realpath(project.source_folder(source))
+        keys = list(_keys(project, source))
+        hidden = {key for key in keys if os.path.join(folder, *PurePosixPath(key).parts) in files}
+        source.ignore += (patterns := _patterns(keys, hidden))
+        added += patterns
+    if added:
+        project.save()
+    return added
+
+
+def _patterns(keys: list[str], hidden: set[str]) -> list[str]:
+    """Few patterns that match `hidden` and no other key: by suffix, by folder, by the end of the name, or each file."""
+    others = [key for key in keys if key not in hidden]
+    left = set(hidden)
+    patterns: list[str] = []
+    suffixes = {PurePosixPath(key).suffix for key in hidden}
+    folders = {str(PurePosixPath(key).parent) for key in hidden} - {"."}
+    endings = {f"{sign}{word}{suffix}" for sign in "_-" for word in ("mask", "gt", "label") for suffix in suffixes}
+    candidates = [f"*{glob.escape(suffix)}" for suffix in sorted(suffixes)]
+    candidates += [f"{glob.escape(folder)}/*" for folder in sorted(folders)]
+    candidates += [f"*{glob.escape(ending)}" for ending in sorted(endings)]
+    for pattern in candidates:
+        matched = set(fnmatch.filter(left, pattern)) if suffix_of(pattern) or pattern.endswith("*") else set()
+        if matched and not any(fnmatch.fnmatchcase(key, pattern) for key in others):
+            patterns.append(pattern)
+            left -= matched
+    return patterns + [glob.escape(key) for key in sorted(left)]
