@@ -19,9 +19,7 @@ sys.path.insert(0, str(HERE))
 
 
 def Predictor(folder=HERE, **options):
-    """The model in `folder`, ready to use: Predictor().predict(array), RGB or grey; .mask, .regions,
-    .verdict.
-    """
+    """The model in `folder`. Predictor().predict(array), grey or RGB, gives .mask, .regions, .verdict."""
     from inference import predictor
 
     return predictor.Predictor.open(folder, **options)
@@ -33,8 +31,8 @@ if __name__ == "__main__":
     try:
         from inference.runner import main
     except ImportError as error:
-        sys.exit(f"{error}. Install what is needed: {sys.executable} -m pip install -r {HERE /
-        'requirements.txt'}")
+        needed = HERE / "requirements.txt"
+        sys.exit(f'{error}. Install what is needed: "{sys.executable}" -m pip install -r "{needed}"')
     sys.exit(main(sys.argv[1:], HERE))
 '''
 

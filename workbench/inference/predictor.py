@@ -200,9 +200,9 @@ class Predictor:
             outputs = len(self.settings.classes) + 1
             answers = self._ask(batch, (len(some), outputs, grid.tile_height, grid.tile_width))
             for index, answer in enumerate(answers):
-                yield answer
                 if progress:
                     progress(first + index + 1, len(corners))
+                yield answer
 
     def _ask(self, batch: np.ndarray, expected: tuple[int, ...]) -> np.ndarray:
         try:

@@ -164,7 +164,7 @@ def _class_from_json(entry: Any) -> ClassSettings:
 
 def _need(condition: object, sentence: str) -> None:
     if not condition:
-        raise SettingsError(f"{sentence[0].upper()}{sentence[1:]}.")
+        raise SettingsError(f"{sentence}.")
 
 
 def _whole(value: Any, low: int, high: int, what: str) -> None:

@@ -1,0 +1,103 @@
+"""Regions against a flood fill that is slow and easy to believe."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from workbench.inference.regions import drop_small, find_regions
+
+from .conftest import BRIGHT, DARK, grey_settings
+
+
+def flood(mask: np.ndarray, class_id: int) -> list[list[tuple[int, int]]]:
+    """The pixels (y, x) of each region of a class, by filling from one pixel to its eight neighbours."""
+    left = {(int(y), int(x)) for y, x in np.argwhere(mask == class_id)}
+    regions = []
+    while left:
+        open_pixels, region = [left.pop()], []
+        while open_pixels:
+            y, x = open_pixels.pop()
+            region.append((y, x))
+            near = {(y + dy, x + dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1)} & left
+            left -= near
+            open_pixels += near
+        regions.append(region)
+    return regions
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_regions_are_those_of_a_flood_fill(seed):
+    rng = np.random.default_rng(seed)
+    height, width = rng.integers(1, 40, 2)
+    mask = rng.choice([0, 0, 0, DARK.id, BRIGHT.id, 200], (height, width)).astype(np.uint8)
+    scores = rng.integers(0, 256, mask.shape).astype(np.uint8)
+    found = find_regions(mask, scores, grey_settings())
+    expected = []
+    for entry in (DARK, BRIGHT):
+        for pixels in flood(mask, entry.id):
+            y, x = np.array(pixels).T
+            values = scores[y, x]
+            expected.append(
+                {
+                    "class_id": entry.id,
+                    "class_name": entry.name,
+                    "x": x.min(),
+                    "y": y.min(),
+                    "width": np.ptp(x) + 1,
+                    "height": np.ptp(y) + 1,
+                    "area": len(pixels),
+                    "area_um2": len(pixels) * 6.25,
+                    "centroid": pytest.approx([x.mean(), y.mean()], abs=6e-4),
+                    "score": pytest.approx(values.mean() / 255, abs=6e-5),
+                    "peak": pytest.approx(values.max() / 255, abs=6e-5),
+                }
+            )
+    key = lambda region: (-region["area"], region["y"], region["x"], region["class_id"])  # noqa: E731
+    plain = [region.to_json() for region in found]
+    assert [key(region) for region in plain] == sorted(key(region) for region in expected)
+    for region in plain:
+        assert region in expected
+    json.dumps(plain)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_dropping_small_regions_is_what_the_flood_fill_says(seed):
+    rng = np.random.default_rng(100 + seed)
+    mask = rng.choice([0, 0, 0, 3, 7], (30, 41)).astype(np.uint8)
+    before, least = mask.copy(), {3: 4, 7: 1}
+    expected = mask.copy()
+    for pixels in flood(mask, 3):
+        if len(pixels) < 4:
+            for y, x in pixels:
+                expected[y, x] = 0
+    np.testing.assert_array_equal(drop_small(mask, least), expected)
+    np.testing.assert_array_equal(mask, before)
+    assert min(region.area for region in find_regions(expected, mask, grey_settings()) if region.class_id == 3) >= 4
+
+
+def test_an_empty_mask_has_no_regions():
+    nothing = np.zeros((5, 6), np.uint8)
+    assert find_regions(nothing, nothing, grey_settings()) == []
+    assert drop_small(nothing, {3: 10}) is nothing
+
+
+def test_rows_name_what_they_hold_and_leave_out_what_is_not_known():
+    mask = np.zeros((9, 9), np.uint8)
+    mask[2:4, 5:8] = 3
+    scores = np.full((9, 9), 255, np.uint8)
+    row = find_regions(mask, scores, grey_settings())[0].to_row()
+    assert row == {
+        **{"class_id": 3, "class": "dark scratch", "x": 5, "y": 2, "width": 3, "height": 2, "area": 6},
+        **{"area_um2": 37.5, "centroid_x": 6.0, "centroid_y": 2.5, "score": 1.0, "peak": 1.0},
+    }
+    region = find_regions(mask, scores, grey_settings(um_per_pixel=None))[0]
+    assert region.area_um2 is None and region.to_row()["area_um2"] == ""
+
+
+def test_regions_touching_the_border_of_the_picture():
+    mask = np.full((4, 5), 7, np.uint8)
+    region = find_regions(mask, mask, grey_settings())[0]
+    assert (region.x, region.y, region.width, region.height, region.area) == (0, 0, 5, 4, 20)

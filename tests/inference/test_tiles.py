@@ -1,0 +1,120 @@
+"""Tiles cover every picture, and what comes back through them is what the whole picture would have given."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from workbench.inference.cv import cv2
+from workbench.inference.tiles import blend_window, cut, plan_grid, resize_bands, stitch
+
+SIZES = [(1, 1), (1, 2000), (2000, 1), (7, 3), (31, 33), (64, 64), (65, 64), (127, 131), (97, 401), (200, 63)]
+
+
+def whole(bands) -> np.ndarray:
+    """Bands joined, after checking that they follow on one another."""
+    parts, at = [], 0
+    for y, band in bands:
+        assert y == at
+        at += band.shape[1]
+        parts.append(band)
+    return np.concatenate(parts, axis=1)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("tile", "overlap", "multiple"), [(64, 16, 16), (64, 0, 32), (32, 31, 1), (48, 30, 16)])
+def test_tiles_are_equal_and_cover_everything(size, tile, overlap, multiple):
+    grid = plan_grid(*size, tile=tile, overlap=overlap, multiple=multiple)
+    assert grid.tile_height % multiple == 0 and grid.tile_width % multiple == 0
+    assert grid.tile_height <= tile and grid.tile_width <= tile
+    assert len(set(grid)) == len(grid) == len(list(grid))
+    covered = np.zeros(size, int)
+    for y, x in grid:
+        assert y >= 0 and x >= 0
+        covered[y : y + grid.tile_height, x : x + grid.tile_width] += 1
+    assert covered.min() >= 1
+    for starts, length, side in ((grid.rows, size[0], grid.tile_height), (grid.columns, size[1], grid.tile_width)):
+        assert all(later - earlier <= side - overlap for earlier, later in zip(starts, starts[1:]))
+        assert starts == (0,) if length <= tile else starts[-1] + side == length
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("channels", [0, 3])
+def test_a_tile_holds_the_picture_and_its_mirror_image(size, channels):
+    rng = np.random.default_rng(0)
+    picture = rng.integers(0, 256, (*size, channels) if channels else size).astype(np.uint8)
+    grid = plan_grid(*size, tile=64, overlap=16, multiple=16)
+    for y, x in grid:
+        tile = cut(picture, grid, y, x)
+        assert tile.shape[:2] == (grid.tile_height, grid.tile_width)
+        inside = picture[y : y + 64, x : x + 64]
+        np.testing.assert_array_equal(tile[: inside.shape[0], : inside.shape[1]], inside)
+        assert set(np.unique(tile)) <= set(np.unique(inside))
+    if 1 < size[0] < 64 and size[0] % 16:  # the row beyond the border is the one before it
+        below = cut(picture, grid, 0, 0)[size[0]]
+        width = min(64, size[1])
+        expected = picture[size[0] - 2] if grid.tile_height - size[0] < size[0] else picture[size[0] - 1]
+        np.testing.assert_array_equal(below[:width], expected[:width])
+
+
+@pytest.mark.parametrize(("length", "overlap"), [(64, 0), (64, 16), (64, 63), (5, 4), (1, 0)])
+def test_the_window_is_smooth_and_never_zero(length, overlap):
+    window = blend_window(length, overlap)
+    assert window.shape == (length,)
+    assert 0 < window.min() <= window.max() <= 1
+    np.testing.assert_allclose(window, window[::-1])
+    if overlap == 16:
+        assert np.abs(np.diff(window)).max() < 0.11
+        assert (window[16:-16] == 1).all()
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("tile", "overlap"), [(64, 16), (64, 0), (32, 24)])
+def test_stitching_equal_tiles_gives_the_picture_back(size, tile, overlap):
+    picture = np.random.default_rng(1).random((3, *size), np.float32)
+    grid = plan_grid(*size, tile=tile, overlap=overlap, multiple=8)
+    answers = (np.moveaxis(cut(np.moveaxis(picture, 0, -1), grid, y, x), -1, 0) for y, x in grid)
+    np.testing.assert_allclose(whole(stitch(grid, answers)), picture, atol=1e-5)
+
+
+@pytest.mark.parametrize("size", [(97, 401), (127, 131), (200, 63), (30, 30)])
+@pytest.mark.parametrize("overlap", [0, 16, 50])
+def test_streaming_gives_what_blending_all_at_once_gives(size, overlap):
+    """Tiles that contradict each other, so that every weight matters; the reference holds the whole picture."""
+    rng = np.random.default_rng(2)
+    grid = plan_grid(*size, tile=64, overlap=overlap, multiple=16)
+    answers = [rng.random((2, grid.tile_height, grid.tile_width), np.float32) for _ in grid]
+    window = np.outer(blend_window(grid.tile_height, overlap), blend_window(grid.tile_width, overlap))
+    room = (size[0] + 64, size[1] + 64)
+    total, weight = np.zeros((2, *room)), np.zeros(room)
+    for (y, x), answer in zip(grid, answers):
+        total[:, y : y + grid.tile_height, x : x + grid.tile_width] += answer * window
+        weight[y : y + grid.tile_height, x : x + grid.tile_width] += window
+    expected = (total / np.maximum(weight, 1e-12))[:, : size[0], : size[1]]
+    np.testing.assert_allclose(whole(stitch(grid, answers)), expected, atol=1e-5)
+
+
+def test_memory_does_not_grow_with_the_height_of_the_picture():
+    def peak(height: int) -> int:
+        grid = plan_grid(height, 256, tile=64, overlap=16, multiple=16)
+        tracemalloc.start()
+        for _ in stitch(grid, (np.zeros((2, 64, 64), np.float32) for _ in grid)):
+            pass
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found
+
+    assert peak(8000) < 1.5 * peak(800)
+
+
+@pytest.mark.parametrize("source", [(1, 1), (50, 70), (3, 200), (64, 64)])
+@pytest.mark.parametrize("target", [(1, 1), (91, 123), (20, 33), (150, 7), (64, 64)])
+@pytest.mark.parametrize("rows", [1, 7, 64, 1000])
+def test_resizing_bands_gives_what_resizing_the_whole_gives(source, target, rows):
+    picture = np.random.default_rng(3).random((2, *source), np.float32)
+    bands = [(y, picture[:, y : y + rows]) for y in range(0, source[0], rows)]
+    found = whole(resize_bands(bands, source, target))
+    expected = np.stack([cv2.resize(p, target[::-1], interpolation=cv2.INTER_LINEAR) for p in picture])
+    np.testing.assert_allclose(found, expected, atol=1e-5)
