@@ -162,9 +162,7 @@ def test_progress_counts_every_tile_and_cancelling_stops_at_the_next_call():
     assert told == [(number, 16) for number in range(1, 17)]
     told.clear()
     with pytest.raises(Cancelled):
-        predictor.predict(
-            picture, progress=lambda done, total: told.append(done), cancelled=lambda: len(told) >= 4
-        )
+        predictor.predict(picture, progress=lambda done, total: told.append(done), cancelled=lambda: len(told) >= 4)
     assert told == [1, 2, 3, 4]
 
 

@@ -20,8 +20,8 @@ from .settings import ModelSettings
 from .writing import write_atomic
 
 _REGION_COLUMNS = (
-    *("picture", "class_id", "class", "x", "y", "width", "height", "area", "area_um2", "width_um",
-    "height_um"), *("centroid_x", "centroid_y", "score", "peak"),
+    *("picture", "class_id", "class", "x", "y", "width", "height"),
+    *("area", "area_um2", "width_um", "height_um", "centroid_x", "centroid_y", "score", "peak"),
 )
 
 

@@ -47,8 +47,7 @@ def verify_checks(folder: Path | str) -> list[str]:
 
 
 def network_files(settings: ModelSettings) -> list[str]:
-    """Every file that a model's networks consist of, relative to its folder: Paddle keeps the weights apart.
-    """
+    """Every file that a model's networks consist of, relative to its folder: Paddle keeps the weights apart."""
     names = []
     for engine, name in settings.files.items():
         names.append(name)

@@ -32,9 +32,7 @@ def to_display(picture: np.ndarray) -> np.ndarray:
     return np.rint(np.clip(shown, 0, 255, out=shown)).astype(np.uint8)
 
 
-def overlay(
-    picture: np.ndarray, mask: np.ndarray, settings: ModelSettings, opacity: float = 0.45
-) -> np.ndarray:
+def overlay(picture: np.ndarray, mask: np.ndarray, settings: ModelSettings, opacity: float = 0.45) -> np.ndarray:
     """The picture with each class tinted in its colour and outlined, one pixel wide, inside its regions.
 
     picture: (H,W) or (H,W,3). mask: uint8 (H,W) class ids. opacity: of the tint, 0..1.

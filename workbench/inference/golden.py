@@ -27,9 +27,7 @@ _PROBABILITY_TOLERANCE = 1e-4
 _FEW_PIXELS = 0.01  # share of the scores that may lie one level beside; rounding alone moves far fewer
 
 
-def write_golden(
-    folder: Path | str, predictor: Predictor, pictures: Sequence[tuple[str, Path | str]]
-) -> None:
+def write_golden(folder: Path | str, predictor: Predictor, pictures: Sequence[tuple[str, Path | str]]) -> None:
     """Keep pictures, byte for byte, and what `predictor` gives for them in the sub-folder golden.
 
     pictures: the name to speak of, and the file. Raises ReadError, EngineError, OSError.

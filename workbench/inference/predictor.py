@@ -175,8 +175,7 @@ class Predictor:
         progress: Callable[[int, int], None] | None,
         cancelled: Callable[[], bool] | None,
     ) -> Iterator[tuple[int, np.ndarray]]:
-        """Probabilities of all classes as bands of whole rows, in the size of the picture, all within 0..1.
-        """
+        """Probabilities of all classes as bands of whole rows, in the size of the picture, all within 0..1."""
         settings = self.settings
         seen = resize_for_network(picture, settings)
         grid = plan_grid(*seen.shape[:2], tile=settings.tile, overlap=settings.overlap, multiple=settings.multiple)

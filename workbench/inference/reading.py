@@ -26,8 +26,7 @@ _FLAGS = cv2.IMREAD_ANYCOLOR | cv2.IMREAD_ANYDEPTH | cv2.IMREAD_IGNORE_ORIENTATI
 
 
 class ReadError(Exception):
-    """A picture that cannot be read. path: the file or name as given. why: the reason, a part of a sentence.
-    """
+    """A picture that cannot be read. path: the file or name as given. why: the reason, a part of a sentence."""
 
     def __init__(self, path: Path | str, why: str) -> None:
         super().__init__(path, why)

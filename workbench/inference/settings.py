@@ -132,8 +132,7 @@ def settings_text(settings: ModelSettings) -> str:
 
 
 def settings_hash(settings: ModelSettings) -> str:
-    """SHA-256 of the settings, in hexadecimal: two models that share it treat pictures alike, weights apart.
-    """
+    """SHA-256 of the settings, in hexadecimal: two models that share it treat pictures alike, weights apart."""
     return hashlib.sha256(settings_text(settings).encode()).hexdigest()
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 
 def write_atomic(path: Path | str, data: bytes | memoryview) -> None:
-    """Write `data` to `path` through a temporary file in the same folder. Creates the folder. Raises OSError.
-    """
+    """Write `data` to `path` through a temporary file in the same folder. Creates the folder. Raises OSError."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     # A short random name: the picture's own name may already be as long as the file system allows.
