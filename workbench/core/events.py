@@ -147,7 +147,7 @@ def decode(line: str) -> Event | None:
         raw = json.loads(line)
     except ValueError:
         return None
-    kind = KINDS.get(raw.pop("kind", "")) if isinstance(raw, dict) else None
+    kind = KINDS.get(str(raw.pop("kind", ""))) if isinstance(raw, dict) else None
     if kind is None:
         return Unknown(line=line)
     names = {f.name for f in dataclasses.fields(kind)}

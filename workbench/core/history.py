@@ -126,6 +126,12 @@ class History:
         self._bytes += patch.nbytes
         return patch.apply(mask)
 
+    def forget(self, key: str) -> None:
+        """Drop the patches of a picture that cannot be opened any more, so that older steps can be reached."""
+        self._done = deque(patch for patch in self._done if patch.key != key)
+        self._undone = [patch for patch in self._undone if patch.key != key]
+        self._bytes = sum(patch.nbytes for patch in self._done)
+
     def clear(self) -> None:
         self._done.clear()
         self._undone.clear()

@@ -83,6 +83,11 @@ class MaskUnknownClass(Problem):
     advice = "Add these classes, or import the mask again with the right mapping."
 
 
+class LabelsNotCopied(Problem):
+    says = "The labels of {source} cannot be copied: {why}."
+    advice = "Nothing was changed."
+
+
 class NoteBroken(Problem):
     says = "The note {path} cannot be read: {why}."
     advice = "It is kept as it is; mend or delete it."
