@@ -1,0 +1,218 @@
+"""A child process that prints events and takes orders: started gently, read without blocking, ended step by step."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from workbench.core.events import Event, Failed, Finished, decode
+
+NICENESS = 10  # the window stays smooth beside it, at a few per cent of the child's speed
+
+
+@dataclass(frozen=True)
+class Patience:
+    """Seconds between the steps of a stop: order, terminate, kill."""
+
+    order: float = 10.0
+    terminate: float = 3.0
+
+
+class Child:
+    """One process. `events` runs in one worker thread; `send`, `stop` and `detach` may be called from any."""
+
+    def __init__(
+        self, command: Sequence[str], *, environment: Mapping[str, str] | None = None, log: Path,
+        patience: Patience | None = None,
+    ) -> None:  # fmt: skip
+        self.command = list(command)
+        self.environment = environment
+        self.log = log
+        self.forced = False  # it had to be ended by force
+        self.detached = False
+        self._patience = patience or Patience()
+        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._outbox: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._stopping = threading.Event()
+        self._gently = True
+        self._process: subprocess.Popen[str] | None = None
+        self._log_start = 0
+
+    # --- orders, from any thread ------------------------------------------------------------------
+
+    def send(self, line: str) -> None:
+        """Write one line to the child's input; a child that is gone hears nothing."""
+        self._outbox.put(line)
+
+    def stop(self, order: str | None) -> None:
+        """Ask by `order`, then terminate, then kill; without an order terminate at once."""
+        if order is None:
+            self._gently = False
+        elif not self._stopping.is_set():
+            self.send(order)
+        self._stopping.set()
+
+    def detach(self) -> None:
+        """Let go: its input closes, so it saves and ends by itself; nothing more is told."""
+        self.detached = True
+        self._outbox.put(None)
+
+    # --- the child's life, in a worker thread -----------------------------------------------------
+
+    def events(self) -> Iterator[Event]:
+        """Start it and yield what it reports, until it has ended. Raises OSError if it cannot be started."""
+        if self.detached:
+            return
+        process = self._start()
+        ladder = Ladder(self._patience)
+        over = False
+        dead_since: float | None = None
+        while not self.detached:
+            try:
+                line = self._lines.get(timeout=0.1)
+            except queue.Empty:
+                line = ""
+            if line is None:
+                over = True
+                ladder.begin()  # who closes the pipe has nothing more to say
+            elif line:
+                event = decode(line)
+                if event is None:
+                    self._keep(line)
+                else:
+                    yield event
+                    if isinstance(event, (Finished, Failed)):
+                        ladder.begin()  # after its last word it has as long to go as after an order
+            if process.poll() is not None:
+                # A grandchild may hold the pipe open for ever: what is said within a second is heard.
+                dead_since = dead_since or time.monotonic()
+                if over or (not line and time.monotonic() - dead_since > 1):
+                    break
+                continue
+            if self._stopping.is_set():
+                ladder.begin(gently=self._gently)
+            if (step := ladder.due()) is not None:
+                self.forced = True
+                self._end(process.pid, kill=step == "kill")
+        if not self.detached:
+            self._outbox.put(None)
+            if self.forced or process.returncode:
+                self._end(process.pid, kill=True)  # what it has started itself
+            process.wait()
+
+    @property
+    def returncode(self) -> int | None:
+        return None if self._process is None else self._process.poll()
+
+    def log_tail(self, lines: int = 12) -> str:
+        """The last lines that it wrote to the log."""
+        try:
+            with self.log.open("rb") as file:
+                end = file.seek(0, os.SEEK_END)
+                file.seek(max(self._log_start, end - 16_384))
+                text = file.read().decode("utf-8", "replace")
+        except OSError:
+            return ""
+        return "\n".join(text.rstrip().splitlines()[-lines:])
+
+    def _start(self) -> subprocess.Popen[str]:
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        with self.log.open("ab") as log:
+            self._log_start = log.tell()
+            process = subprocess.Popen(
+                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=self.environment,
+                encoding="utf-8", errors="replace", bufsize=1, **_apart(),
+            )  # fmt: skip
+        self._process = process
+        _be_nice(process.pid)
+        for work in (self._read, self._write):
+            threading.Thread(target=work, args=(process,), daemon=True).start()
+        return process
+
+    def _read(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout is not None
+        # Read on after a detach too: a full pipe would stop the child before it has saved.
+        with contextlib.suppress(OSError, ValueError), process.stdout:
+            for line in process.stdout:
+                if not self.detached:
+                    self._lines.put(line)
+        self._lines.put(None)
+        process.wait()
+
+    def _write(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdin is not None
+        # In a thread of its own: a child that does not listen must not stop the window.
+        with contextlib.suppress(OSError, ValueError), process.stdin:
+            while (line := self._outbox.get()) is not None:
+                process.stdin.write(line + "\n")
+                process.stdin.flush()
+
+    def _keep(self, line: str) -> None:
+        """What a library printed among the events belongs into the log."""
+        with contextlib.suppress(OSError), self.log.open("a", encoding="utf-8") as log:
+            log.write(line if line.endswith("\n") else line + "\n")
+
+    def _end(self, pid: int, *, kill: bool) -> None:
+        if os.name == "posix":
+            with contextlib.suppress(OSError):  # the whole group, orphans of a dead child too
+                os.killpg(pid, signal.SIGKILL if kill else signal.SIGTERM)
+        else:
+            end_process(pid, kill=kill)
+
+
+class Ladder:
+    """The steps of ending a process: nothing until begun, then "terminate", then "kill"."""
+
+    def __init__(self, patience: Patience) -> None:
+        self._patience = patience
+        self._steps: list[tuple[float, str]] | None = None
+
+    def begin(self, *, gently: bool = True) -> None:
+        if self._steps is None or (not gently and len(self._steps) == 2):
+            now = time.monotonic() + (self._patience.order if gently else 0)
+            self._steps = [(now, "terminate"), (now + self._patience.terminate, "kill")]
+
+    def due(self) -> str | None:
+        if self._steps and time.monotonic() >= self._steps[0][0]:
+            return self._steps.pop(0)[1]
+        return None
+
+
+def end_process(pid: int, *, kill: bool) -> None:
+    """Terminate or kill a process with everything it has started."""
+    with contextlib.suppress(psutil.Error):
+        parent = psutil.Process(pid)
+        for process in [*parent.children(recursive=True), parent]:
+            with contextlib.suppress(psutil.Error):
+                process.kill() if kill else process.terminate()
+
+
+def _apart() -> dict[str, object]:
+    """A process group of its own, so that Ctrl-C in a terminal reaches the child by the window only."""
+    if sys.platform == "win32":
+        flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
+        return {"creationflags": flags | subprocess.BELOW_NORMAL_PRIORITY_CLASS}
+    if sys.version_info >= (3, 11):
+        # Not a session of its own: Linux may balance sessions against each other, whatever their niceness.
+        return {"process_group": 0}
+    return {"start_new_session": True}
+
+
+def _be_nice(pid: int) -> None:
+    if os.name == "posix":
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, pid, NICENESS)
+        if sys.version_info < (3, 11) and sys.platform == "linux":
+            with contextlib.suppress(OSError):
+                Path(f"/proc/{pid}/autogroup").write_text(str(NICENESS), encoding="ascii")

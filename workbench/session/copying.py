@@ -1,0 +1,76 @@
+"""The labels of one picture laid over another: parts of a series often show the same defect at the same place."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QObject, Signal
+
+from workbench.core import annotation
+from workbench.core.problems import LabelsNotCopied, Problem
+from workbench.core.project import BACKGROUND, NOT_LABELLED, Project
+from workbench.inference.cv import cv2
+from workbench.session.editing import Editor
+from workbench.session.label import Label
+from workbench.session.lane import Lane
+
+Piece = tuple[int, np.ndarray, tuple[int, int]]  # id, bool (h, w), corner (x, y)
+
+
+class LabelCopier(QObject):
+    """Reads the source in a worker thread, then paints on the editor's picture."""
+
+    problem_met = Signal(object)
+
+    def __init__(self, editor: Editor, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._editor = editor
+        self._lane = Lane(parent=self)
+
+    def close(self) -> None:
+        self._lane.abandon()
+
+    def copy(self, project: Project, source: str, unsaved: Label | None) -> None:
+        """Copy from `source`; `unsaved` is its label where memory is newer than the disk."""
+        target = self._editor.label
+        if target is None:
+            return
+        at_hand = unsaved.mask.copy() if unsaved is not None and unsaved.mask is not None else None
+
+        def work() -> tuple[tuple[int, ...], list[Piece]]:
+            mask = at_hand if at_hand is not None else annotation.load_mask(project, source)
+            if mask is None:
+                raise LabelsNotCopied(source=source, why="it has none")
+            return mask.shape, pieces_of(mask)
+
+        def then(found: tuple[tuple[int, ...], list[Piece]] | None, error: Exception | None) -> None:
+            if found is not None:
+                self._paint(source, target, *found)
+            elif isinstance(error, Problem):
+                self.problem_met.emit(error)
+            else:
+                self.problem_met.emit(LabelsNotCopied(source=source, why=str(error)))
+
+        self._lane.submit(work, then)
+
+    def _paint(self, source: str, target: Label, shape: tuple[int, ...], pieces: list[Piece]) -> None:
+        if self._editor.label is not target:
+            return  # another picture was opened meanwhile
+        if target.mask is not None and target.mask.shape != shape:
+            (h, w), (height, width) = shape, target.mask.shape
+            why = f"it is {w} x {h} pixels, and this picture is {width} x {height}"
+            self.problem_met.emit(LabelsNotCopied(source=source, why=why))
+        elif self._editor.begin("copy labels"):
+            for id, region, corner in pieces:
+                self._editor.paint_region(region, corner, id)
+            self._editor.commit()
+
+
+def pieces_of(mask: np.ndarray) -> list[Piece]:
+    """What is painted in uint8 (H, W): for each id its pixels within their bounding box."""
+    pieces = []
+    for id in annotation.ids_in(mask):
+        if id not in (BACKGROUND, NOT_LABELLED):
+            where = cv2.compare(mask, id, cv2.CMP_EQ)
+            x, y, width, height = cv2.boundingRect(where)
+            pieces.append((id, where[y : y + height, x : x + width] > 0, (x, y)))
+    return pieces

@@ -1,0 +1,112 @@
+"""The picture that lies open: how it comes and goes, and undo that follows a step to the picture it was made on."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QObject, Signal
+
+from workbench.core.history import Patch
+from workbench.core.problems import Problem
+from workbench.session.editing import Editor
+from workbench.session.label import Label
+from workbench.session.listing import Listing
+from workbench.session.loading import Loaded, Loader
+
+
+class Desk(QObject):
+    """One picture at a time; while the next is read, the former one stays and can be painted on."""
+
+    opened = Signal(str)
+    failed = Signal(str, object)  # key, Problem
+    history_changed = Signal()
+
+    def __init__(self, listing: Listing, loader: Loader, editor: Editor, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.key: str | None = None
+        self.picture: np.ndarray | None = None
+        self.label: Label | None = None
+        self._listing = listing
+        self._loader = loader
+        self._editor = editor
+        self._direction = 1
+        self._waiting: list[str] = []  # undo and redo whose picture is on its way
+        loader.loaded.connect(self._arrived)
+        loader.failed.connect(self._failed)
+        listing.listed.connect(self._prefetch)
+
+    def close(self) -> None:
+        self.key = self.picture = self.label = None
+        self._waiting.clear()
+
+    # --- pictures ---------------------------------------------------------------------------------
+
+    def open(self, key: str) -> None:
+        """Show a picture; an undo that waits for another one is given up."""
+        self._waiting.clear()
+        self._want(key)
+
+    def go(self, step: int) -> bool:
+        return self._go(self._listing.at(self._loader.wanted, step), step)
+
+    def go_unlabelled(self, step: int) -> bool:
+        return self._go(self._listing.unlabelled(self._loader.wanted, step), step)
+
+    def _go(self, key: str | None, step: int) -> bool:
+        if key is not None:
+            self._direction = 1 if step > 0 else -1
+            self.open(key)
+        return key is not None
+
+    def _want(self, key: str) -> None:
+        self._editor.commit()
+        self._loader.want(key)
+
+    def _arrived(self, key: str, loaded: Loaded) -> None:
+        self._show(key, loaded.picture, loaded.label)
+        self.opened.emit(key)
+        self._prefetch()
+        orders, self._waiting = self._waiting, []
+        for order in orders:
+            self.travel(order)
+
+    def _failed(self, key: str, problem: Problem) -> None:
+        if self._waiting:
+            # Its steps can never be reached again, and would bar the way to older ones.
+            self._editor.history.forget(key)
+            self._waiting.clear()
+            self.history_changed.emit()
+        self._show(key, None, None)
+        self.failed.emit(key, problem)
+
+    def _show(self, key: str, picture: np.ndarray | None, label: Label | None) -> None:
+        self._editor.commit()
+        self.key, self.picture, self.label = key, picture, label
+        self._editor.label = label
+
+    def _prefetch(self) -> None:
+        # Very large pictures would only drive each other out of memory.
+        if self.key is not None and self.picture is not None and 3 * self.picture.nbytes <= self._loader.budget:
+            self._loader.prefetch(self._listing.near(self.key, self._direction))
+
+    # --- undo and redo ----------------------------------------------------------------------------
+
+    def next_step(self, order: str) -> Patch | None:
+        history = self._editor.history
+        return history.next_undo if order == "undo" else history.next_redo
+
+    def travel(self, order: str) -> None:
+        """ "undo" or "redo" the next step, on its own picture."""
+        self._editor.commit()
+        if self._waiting:
+            self._waiting.append(order)
+            return
+        patch = self.next_step(order)
+        if patch is None:
+            return
+        if patch.key != self.key or self.picture is None:
+            self._waiting.append(order)
+            self._want(patch.key)
+        elif order == "undo":
+            self._editor.undo()
+        else:
+            self._editor.redo()

@@ -1,0 +1,254 @@
+"""The open picture's mask: strokes, undo and redo. Between `begin` and `commit` lies one undo step."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from PySide6.QtCore import QObject, Signal
+
+from workbench.core import drawing
+from workbench.core.drawing import NOTHING, Paint, Rect
+from workbench.core.history import History, Patch, Recording
+from workbench.core.problems import Problem, ProjectReadOnly, UnknownClass
+from workbench.core.project import BACKGROUND, DONT_CARE, NOT_LABELLED, Project
+from workbench.session.label import Label
+
+Point = tuple[float, float]
+
+# Steps that a note's history tells by their own name; every other step is told as "paint".
+TOLD = frozenset({"accept proposal", "copy labels"})
+EXPLICIT_ON, EXPLICIT_OFF = "label only what is painted", "unpainted is background"
+
+
+class Editor(QObject):
+    """Changes the mask of `label`, and nothing else does."""
+
+    mask_changed = Signal(object)  # Rect
+    note_changed = Signal(str)
+    history_changed = Signal()
+    committed = Signal(object, object)  # Label, Patch
+    problem_met = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.label: Label | None = None
+        self.class_id = BACKGROUND
+        self.keep_other = False
+        self.locked: set[int] = set()
+        self.history = History()
+        self._project: Project | None = None
+        self._recording: Recording | None = None
+        self._refused = False
+
+    def open(self, project: Project) -> None:
+        self._project = project
+        self.history.clear()
+        self.class_id = project.classes[0].id if project.classes else BACKGROUND
+
+    def close(self) -> None:
+        self.commit()
+        self._project = self.label = None
+        self.history.clear()
+        self.locked = set()
+
+    # --- one step ---------------------------------------------------------------------------------
+
+    @property
+    def painting(self) -> bool:
+        return self._recording is not None
+
+    def begin(self, what: str) -> bool:
+        """Start a step; False, with one `problem_met`, if the picture may not be painted on."""
+        self.commit()
+        problem = self.refusal()
+        label = self.label
+        if problem is not None:
+            self.problem_met.emit(problem)
+        if problem is not None or label is None or label.mask is None:
+            self._refused = True
+            return False
+        self._recording = Recording(label.key, what, label.mask)
+        label.begin()
+        return True
+
+    def commit(self) -> None:
+        """End the step and keep it; without a change it leaves no trace."""
+        self._refused = False
+        recording, self._recording = self._recording, None
+        if recording is None or self.label is None:
+            return
+        patch = recording.finish()
+        self.label.end(changed=patch is not None)
+        if patch is not None:
+            self.history.add(patch)
+            self._tell_note(patch.what)
+            self._announce(patch)
+
+    def cancel(self) -> None:
+        """End the step and put back what was there."""
+        self._refused = False
+        recording, self._recording = self._recording, None
+        if recording is not None and self.label is not None:
+            rect = recording.cancel()
+            self.label.end(changed=False)
+            self.mask_changed.emit(rect)
+
+    def refusal(self) -> Problem | None:
+        """Why the open picture may not be changed; None if it may, or if none is open."""
+        if self.label is None or self._project is None:
+            return None
+        if self.label.problem is not None:
+            return self.label.problem
+        return None if self._project.writable else ProjectReadOnly(what=self.label.key)
+
+    # --- tools; outside of begin and commit each is a step of its own ------------------------------
+
+    def paint_segment(self, start: Point, end: Point, radius: float, id: int) -> None:
+        def draw(mask: np.ndarray, paint: Paint) -> Rect:
+            return drawing.draw_segment(mask, start, end, radius, paint)
+
+        self._draw(id, lambda mask: drawing.segment_rect(start, end, radius, mask.shape), draw)
+
+    def paint_polygon(self, points: Sequence[Point], id: int) -> None:
+        corners = list(points)
+
+        def draw(mask: np.ndarray, paint: Paint) -> Rect:
+            return drawing.draw_polygon(mask, corners, paint)
+
+        self._draw(id, lambda mask: drawing.polygon_rect(corners, mask.shape), draw)
+
+    def paint_fill(self, point: Point, id: int) -> None:
+        found: list[tuple[Rect, np.ndarray]] = []
+
+        def rect(mask: np.ndarray) -> Rect:
+            area = drawing.fill(mask, point, Paint(id))
+            found.extend([area] if area is not None else [])
+            return found[0][0] if found else NOTHING
+
+        def draw(mask: np.ndarray, paint: Paint) -> Rect:
+            area, where = found[0]
+            paint.apply(mask, area, where)
+            return area
+
+        self._draw(id, rect, draw)
+
+    def paint_region(self, region: np.ndarray, corner: tuple[int, int], id: int) -> None:
+        where = np.asarray(region, bool)
+
+        def rect(mask: np.ndarray) -> Rect:
+            full = Rect(corner[0], corner[1], where.shape[1], where.shape[0])
+            return full.clipped(mask.shape[1], mask.shape[0])
+
+        self._draw(id, rect, lambda mask, paint: drawing.draw_region(mask, where, corner, paint))
+
+    def set_explicit_background(self, on: bool) -> None:
+        """What is unpainted becomes "not labelled" (or background again): one step for the whole mask."""
+        label = self.label
+        if label is None or label.note.explicit_background == on:
+            return
+        if not self.begin(EXPLICIT_ON if on else EXPLICIT_OFF) or label.mask is None:
+            self._refused = False
+            return
+        old, new = (BACKGROUND, NOT_LABELLED) if on else (NOT_LABELLED, BACKGROUND)
+        rect = Rect(0, 0, label.mask.shape[1], label.mask.shape[0])
+        self._recording.touch(rect)
+        label.mask[label.mask == old] = new
+        self._set_explicit(label, on)
+        self.mask_changed.emit(rect)
+        self.commit()
+
+    def _draw(
+        self, id: int, rect: Callable[[np.ndarray], Rect], draw: Callable[[np.ndarray, Paint], Rect]
+    ) -> None:
+        alone = self._recording is None and not self._refused
+        if alone:
+            self.begin("paint")
+        paint = self._paint(id)
+        if self._recording is not None and paint is not None:
+            mask = self._recording.mask
+            touched = rect(mask)
+            if not touched.empty:
+                self._recording.touch(touched)
+                self.mask_changed.emit(draw(mask, paint))
+        if alone:
+            self.commit()
+
+    def _paint(self, id: int) -> Paint | None:
+        """What `id` may cover. Erasing while other classes are kept takes away the current class only."""
+        if self._project is None or self._refused:
+            return None
+        classes = {info.id for info in self._project.classes}
+        if id not in classes | {BACKGROUND, DONT_CARE, NOT_LABELLED}:
+            self._refused = True
+            known = ", ".join(info.name for info in self._project.classes) or "none"
+            self.problem_met.emit(UnknownClass(name=str(id), known=known))
+            return None
+        keep = set(self.locked)
+        if self.keep_other:
+            keep |= classes - {id if id in classes else self.class_id}
+        return Paint(id, frozenset(keep))
+
+    # --- undo and redo ----------------------------------------------------------------------------
+
+    def undo(self) -> None:
+        """Take back `history.next_undo`, which must be of the open picture."""
+        self._step(self.history.next_undo, self.history.undo, undone=True)
+
+    def redo(self) -> None:
+        self._step(self.history.next_redo, self.history.redo, undone=False)
+
+    def _step(self, patch: Patch | None, step: Callable[[np.ndarray], Rect], *, undone: bool) -> None:
+        label = self.label
+        if patch is None or label is None or label.key != patch.key:
+            return
+        problem = self.refusal()
+        if problem is not None or label.mask is None or not _fits(patch, label.mask):
+            if problem is not None:
+                self.problem_met.emit(problem)
+            if not (isinstance(problem, ProjectReadOnly)):
+                self.history.forget(patch.key)  # else it would bar the way to older steps
+                self.history_changed.emit()
+            return
+        with label.changing() as mask:
+            rect = step(mask)
+        self.mask_changed.emit(rect)
+        if patch.what in (EXPLICIT_ON, EXPLICIT_OFF):
+            self._set_explicit(label, (patch.what == EXPLICIT_ON) != undone)
+        self._announce(_inverse(patch) if undone else patch)
+
+    # --- notes ------------------------------------------------------------------------------------
+
+    def _announce(self, patch: Patch) -> None:
+        self.committed.emit(self.label, patch)
+        self.history_changed.emit()
+
+    def _tell_note(self, what: str) -> None:
+        """The first stroke makes a new picture a started one; the history tells each kind of work once in a row."""
+        label = self.label
+        assert label is not None
+        act = what if what in TOLD else "paint"
+        last = label.note.history[-1].what if label.note.history else ""
+        if last != act:
+            label.note.add(act)
+            label.note_edits += 1
+        if label.note.status == "new":
+            label.note.status = "started"
+            label.note_edits += 1
+            self.note_changed.emit(label.key)
+
+    def _set_explicit(self, label: Label, on: bool) -> None:
+        label.note.explicit_background = on
+        label.note_edits += 1
+        self.note_changed.emit(label.key)
+
+
+def _inverse(patch: Patch) -> Patch:
+    tiles = tuple((x, y, w, h, after, before) for x, y, w, h, before, after in patch.tiles)
+    return dataclasses.replace(patch, tiles=tiles)
+
+
+def _fits(patch: Patch, mask: np.ndarray) -> bool:
+    rect = patch.rect
+    return rect.x + rect.width <= mask.shape[1] and rect.y + rect.height <= mask.shape[0]

@@ -1,0 +1,133 @@
+"""An export under way: a child process that writes, checks and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QCoreApplication, QObject, QThread, Signal
+
+from workbench.core.events import Event, Failed, Finished, Progress
+from workbench.core.launch import worker_command, worker_environment
+from workbench.core.problems import Problem, WorkerFailed
+from workbench.core.run import Run
+from workbench.session import endings
+from workbench.session.child import Child, Patience
+
+Command = Callable[[Run, Path, Sequence[str]], Sequence[str]]
+
+
+class _ExportThread(QThread):
+    reported = Signal(object)
+    ended = Signal(object)  # Finished | Failed
+
+    def __init__(self, child: Child, parent: QObject) -> None:
+        super().__init__(parent)
+        self.child = child
+
+    def run(self) -> None:
+        ending: Finished | Failed | None = None
+        try:
+            for event in self.child.events():
+                self.reported.emit(event)
+                if isinstance(event, (Finished, Failed)):
+                    ending = event
+        except OSError as error:
+            ending = endings.failed("export", str(error), self.child.log)
+        if ending is None:
+            why = endings.cause(self.child.returncode, self.child.log_tail())
+            ending = endings.failed("export", why, self.child.log)
+        if not self.child.detached:
+            self.ended.emit(ending)
+
+
+class Exporter(QObject):
+    """One export at a time. command: (run, out, formats) -> the child's whole command, in place of the program's."""
+
+    progressed = Signal(object)  # Progress
+    reported = Signal(object)  # every Event, Trouble too
+    finished = Signal(object)  # dict: path, formats, parity
+    failed = Signal(object)  # Problem
+    cancelled = Signal()
+    state_changed = Signal()
+
+    def __init__(self, parent: QObject | None = None, *, command: Command | None = None) -> None:
+        super().__init__(parent)
+        self._command = command or export_command
+        self._thread: _ExportThread | None = None
+        self._cancelling = False
+        app = QCoreApplication.instance()
+        if app is not None:
+            app.aboutToQuit.connect(self.close)
+
+    @property
+    def running(self) -> bool:
+        return self._thread is not None
+
+    def start(self, run: Run, out: Path | str | None = None, formats: Sequence[str] = ("onnx",)) -> None:
+        """Export `run` into a new folder; `finished`, `failed` or `cancelled` follows."""
+        if self.running:
+            return
+        try:
+            run.need_usable()
+            folder = Path(out) if out is not None else free_folder(run)
+            child = Child(
+                self._command(run, folder, formats), environment=worker_environment("cpu"),
+                log=run.root / "export-log.txt", patience=Patience(order=0),
+            )  # fmt: skip
+        except Problem as problem:
+            self.failed.emit(problem)
+            return
+        self._cancelling = False
+        self._thread = _ExportThread(child, self)
+        self._thread.reported.connect(self._heard)
+        self._thread.ended.connect(self._ended)
+        self._thread.start()
+        self.state_changed.emit()
+
+    def cancel(self) -> None:
+        """End the child; what it has not finished is not offered."""
+        if self._thread is not None:
+            self._cancelling = True
+            self._thread.child.stop(None)
+
+    def close(self) -> None:
+        """End without a word, for the end of the window."""
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            thread.reported.disconnect(self._heard)
+            thread.ended.disconnect(self._ended)
+            thread.child.stop(None)
+            thread.wait()
+
+    def _heard(self, event: Event) -> None:
+        if isinstance(event, Progress):
+            self.progressed.emit(event)
+        self.reported.emit(event)
+
+    def _ended(self, ending: Finished | Failed) -> None:
+        thread, self._thread = self._thread, None
+        if thread is None:
+            return
+        thread.wait()
+        thread.deleteLater()
+        if isinstance(ending, Finished) and ending.why == "done":
+            self.finished.emit(ending.result)
+        elif self._cancelling:
+            self.cancelled.emit()
+        elif isinstance(ending, Failed):
+            self.failed.emit(endings.to_problem(ending, "export", thread.child.log))
+        else:
+            self.failed.emit(WorkerFailed(what="export", why="it was stopped", log=str(thread.child.log)))
+        self.state_changed.emit()
+
+
+def export_command(run: Run, out: Path, formats: Sequence[str]) -> list[str]:
+    return worker_command("export", run.root, "--out", out, "--formats", ",".join(formats))
+
+
+def free_folder(run: Run) -> Path:
+    """A folder of the run's name below `exports/` that is not there yet."""
+    exports = run.project_root / "exports"
+    names = (run.name if i == 1 else f"{run.name}-{i}" for i in range(1, 10_000))
+    return next(exports / name for name in names if not (exports / name).exists())

@@ -1,0 +1,66 @@
+"""Work off the GUI thread, whose answers come back in the thread that owns it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QObject, QRunnable, Qt, QThreadPool, Signal, Slot
+
+Work = Callable[[], Any]
+Then = Callable[[Any, Exception | None], None]
+
+
+class _Job(QRunnable):
+    def __init__(self, work: Work, answer: Callable[[Any, Exception | None], None]) -> None:
+        super().__init__()
+        self._work = work
+        self._answer = answer
+
+    def run(self) -> None:
+        try:
+            found, error = self._work(), None
+        except Exception as problem:
+            found, error = None, problem
+        self._answer(found, error)
+
+
+class Lane(QObject):
+    """Jobs done in order by `threads` threads, which live only while there is work."""
+
+    _arrived = Signal()
+
+    def __init__(self, threads: int = 1, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._pool = QThreadPool(self)
+        self._pool.setMaxThreadCount(threads)
+        self._pool.setExpiryTimeout(1000)
+        self._answers: deque[tuple[Then, Any, Exception | None]] = deque()
+        self._arrived.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
+
+    def submit(self, work: Work, then: Then, *, urgent: bool = False) -> None:
+        """Call `work()` in a worker thread, later `then(answer, error)` here; an urgent job goes to the front."""
+
+        def answer(found: Any, error: Exception | None) -> None:
+            self._answers.append((then, found, error))
+            self._arrived.emit()
+
+        self._pool.start(_Job(work, answer), 1 if urgent else 0)
+
+    def finish(self) -> None:
+        """Wait until all jobs are done, and deliver their answers now."""
+        self._pool.waitForDone()
+        self._deliver()
+
+    def abandon(self) -> None:
+        """Drop what has not begun, wait for what has, and deliver nothing."""
+        self._pool.clear()
+        self._pool.waitForDone()
+        self._answers.clear()
+
+    @Slot()
+    def _deliver(self) -> None:
+        while self._answers:
+            then, found, error = self._answers.popleft()
+            then(found, error)

@@ -1,0 +1,142 @@
+"""The list of pictures and what is known of each; a worker thread looks, and tells in batches."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+
+from workbench.core.index import Row
+from workbench.core.problems import Problem
+from workbench.core.project import Project
+from workbench.session import looking
+from workbench.session.lane import Lane
+
+
+class Listing(QObject):
+    """`keys` in their order and `rows` by key. What this session changed itself is newer than what the index read."""
+
+    listed = Signal(object)  # list[str]
+    rows_changed = Signal(object)  # list[Row], at most five times a second
+    progressed = Signal(int, int)
+    problem_met = Signal(object)
+    settled = Signal()  # everything asked for has been told
+
+    _heard = Signal(int, str, object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.keys: list[str] = []
+        self.rows: dict[str, Row] = {}
+        self._places: dict[str, int] = {}
+        self._own: set[str] = set()  # changed by this session since the index began to look
+        self._news: dict[str, Row] = {}
+        self._timer = QTimer(self, singleShot=True, interval=round(looking.TELL_EVERY * 1000), timeout=self._tell)
+        self._lane = Lane(parent=self)
+        self._round = 0  # of an opening: news of an earlier project is dropped
+        self._stop = threading.Event()
+        self._heard.connect(self._hear, Qt.ConnectionType.QueuedConnection)
+
+    # --- orders -----------------------------------------------------------------------------------
+
+    def refresh(self, project: Project) -> None:
+        """List the pictures, tell the rows known so far, then those that changed."""
+        self._submit(lambda teller: looking.refresh(project, teller))
+
+    def add(self, project: Project, paths: Sequence[Path]) -> None:
+        """Copy files and folders into the project's `pictures/`, then refresh."""
+        self._submit(lambda teller: looking.add(project, list(paths), teller))
+        self.refresh(project)
+
+    def put(self, row: Row) -> None:
+        """A row that this session changed."""
+        self._own.add(row.key)
+        self._take(row)
+
+    def close(self) -> None:
+        self._round += 1
+        self._stop.set()
+        self._lane.abandon()
+        self._stop = threading.Event()
+        self._timer.stop()
+        self.keys, self.rows, self._places, self._news = [], {}, {}, {}
+        self._own.clear()
+
+    # --- where is what ----------------------------------------------------------------------------
+
+    def row(self, key: str) -> Row:
+        return self.rows.get(key) or Row(key)
+
+    def at(self, key: str | None, step: int) -> str | None:
+        """The key `step` places from `key`, or at the end of the list; None if that is `key` itself."""
+        if not self.keys:
+            return None
+        here = self._places.get(key or "", -1)
+        there = min(max(here + step, 0), len(self.keys) - 1)
+        return self.keys[there] if there != here else None
+
+    def near(self, key: str, direction: int) -> list[str]:
+        """The readable neighbours of `key`, the one in `direction` first."""
+        found = [self.at(key, direction), self.at(key, -direction)] if key in self._places else []
+        return [k for k in found if k is not None and not self.row(k).broken]
+
+    def unlabelled(self, key: str | None, step: int) -> str | None:
+        """The nearest picture without any label in the direction of `step`, around the end."""
+        count, here = len(self.keys), self._places.get(key or "", -1 if step > 0 else 0)
+        for i in range(1, count + 1):
+            row = self.row(self.keys[(here + i * (1 if step > 0 else -1)) % count])
+            if row.key != key and row.status == "new" and not row.verdict and not row.broken:
+                return row.key
+        return None
+
+    # --- news -------------------------------------------------------------------------------------
+
+    def _submit(self, work: Callable[[looking.Teller], None]) -> None:
+        round = self._round
+        teller = looking.Teller(lambda kind, news: self._heard.emit(round, kind, news), self._stop)
+        self._lane.submit(lambda: work(teller), lambda _, error: self._ended(error))
+
+    def _ended(self, error: Exception | None) -> None:
+        if isinstance(error, Problem):
+            self.problem_met.emit(error)
+        elif error is not None:
+            raise error
+        # Behind the last news, which are on their way as queued signals.
+        self._heard.emit(self._round, "settled", None)
+
+    @Slot(int, str, object)
+    def _hear(self, round: int, kind: str, news: object) -> None:
+        if round != self._round:
+            return
+        if kind == "listed":
+            self._relist(news)
+        elif kind == "rows":
+            for row in news:
+                if row.key not in self._own:
+                    self._take(row)
+        elif kind == "progress":
+            self.progressed.emit(*news)
+        elif kind == "problem":
+            self.problem_met.emit(news)
+        else:
+            self._tell()
+            self.settled.emit()
+
+    def _relist(self, keys: list[str]) -> None:
+        self.keys = keys
+        self._places = {key: i for i, key in enumerate(keys)}
+        self.rows = {key: row for key, row in self.rows.items() if key in self._places}
+        self._own.clear()
+        self.listed.emit(keys)
+
+    def _take(self, row: Row) -> None:
+        self.rows[row.key] = self._news[row.key] = row
+        if not self._timer.isActive():
+            self._timer.start()
+
+    def _tell(self) -> None:
+        news, self._news = list(self._news.values()), {}
+        if news:
+            self.rows_changed.emit(news)

@@ -1,0 +1,198 @@
+"""Pictures and labels from the disk in worker threads: the wanted one first, its neighbours ahead of time."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from PySide6.QtCore import QObject, Signal
+
+from workbench.core import pictures
+from workbench.core.problems import MaskWrongSize, PictureBroken, Problem
+from workbench.core.project import Project
+from workbench.session.label import Label, file_stamp, load_label
+from workbench.session.lane import Lane
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A picture with its label. stamp: state of the picture's file when it was read."""
+
+    picture: np.ndarray
+    label: Label
+    stamp: str
+
+    @property
+    def nbytes(self) -> int:
+        return self.picture.nbytes + (0 if self.label.mask is None else self.label.mask.nbytes)
+
+
+class Shelf:
+    """The most recently used pictures, up to `limit` bytes; the newest is always kept."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._items: OrderedDict[str, Loaded] = OrderedDict()
+        self.nbytes = 0
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._items
+
+    def get(self, key: str) -> Loaded | None:
+        if key in self._items:
+            self._items.move_to_end(key)
+        return self._items.get(key)
+
+    def put(self, key: str, loaded: Loaded) -> None:
+        self.drop(key)
+        self._items[key] = loaded
+        self.nbytes += loaded.nbytes
+        while self.nbytes > self.limit and len(self._items) > 1:
+            self.drop(next(iter(self._items)))
+
+    def drop(self, key: str) -> None:
+        gone = self._items.pop(key, None)
+        if gone is not None:
+            self.nbytes -= gone.nbytes
+
+    def clear(self) -> None:
+        self._items.clear()
+        self.nbytes = 0
+
+
+class Loader(QObject):
+    """Answers `want(key)` with `loaded` or `failed`, for the last wanted picture only."""
+
+    loaded = Signal(str, object)  # key, Loaded
+    failed = Signal(str, object)  # key, Problem
+
+    def __init__(
+        self, unsaved: Callable[[str], Label | None], parent: QObject | None = None, *, limit: int = 512 << 20
+    ) -> None:
+        super().__init__(parent)
+        self.wanted: str | None = None
+        self._unsaved = unsaved
+        self._shelf = Shelf(limit)
+        self._lane = Lane(2, self)  # the wanted picture need not wait for a neighbour under way
+        self._project: Project | None = None
+        self._loading: set[str] = set()
+        self._of_use: frozenset[str] = frozenset()
+
+    def open(self, project: Project) -> None:
+        self._project = project
+
+    def close(self) -> None:
+        self._of_use = frozenset()
+        self._lane.abandon()
+        self._loading.clear()
+        self._shelf.clear()
+        self._project = self.wanted = None
+
+    def want(self, key: str) -> None:
+        """Load a picture and its label; the answer may come at once."""
+        self.wanted = key
+        self._of_use = frozenset((key,))
+        found = self._at_hand(key)
+        if found is not None:
+            self.loaded.emit(key, found)
+        else:
+            self._load(key, urgent=True)
+
+    def prefetch(self, keys: Sequence[str]) -> None:
+        """Load these ahead of time, if nothing else is wanted meanwhile."""
+        self._of_use = frozenset((*keys, *([] if self.wanted is None else [self.wanted])))
+        for key in keys:
+            if key not in self._shelf:
+                self._load(key, urgent=False)
+
+    @property
+    def budget(self) -> int:
+        """Bytes that pictures in memory may take."""
+        return self._shelf.limit
+
+    def _at_hand(self, key: str) -> Loaded | None:
+        found = self._shelf.get(key)
+        if found is None or self._project is None:
+            return None
+        if found.stamp != picture_stamp(self._project, key):
+            self._shelf.drop(key)
+            return None
+        label = self._unsaved(key)
+        if label is not None:
+            found = _with_label(found.picture, label, found.stamp)
+        elif found.label.stamp != file_stamp(self._project, key):
+            return None
+        self._shelf.put(key, found)
+        return found
+
+    def _load(self, key: str, *, urgent: bool) -> None:
+        project = self._project
+        if project is None or key in self._loading:
+            return
+        self._loading.add(key)
+        at_hand = self._shelf.get(key)
+
+        def work() -> Loaded | None:
+            return read(project, key, at_hand) if key in self._of_use else None
+
+        self._lane.submit(work, lambda found, error: self._arrived(key, found, error), urgent=urgent)
+
+    def _arrived(self, key: str, found: Loaded | None, error: Exception | None) -> None:
+        self._loading.discard(key)
+        project = self._project
+        if project is None:
+            return
+        if error is not None:
+            if key == self.wanted:
+                self.failed.emit(key, _as_problem(project, key, error))
+            return
+        if found is not None:
+            label = self._unsaved(key)
+            if label is not None:  # what is in memory is newer than what was read
+                found = _with_label(found.picture, label, found.stamp)
+            self._shelf.put(key, found)
+        if key != self.wanted:
+            return
+        # Skipped as of no use, and wanted again since? Read before a save of ours? Then once more.
+        fresh = self._at_hand(key)
+        if fresh is not None:
+            self.loaded.emit(key, fresh)
+        else:
+            self._load(key, urgent=True)
+
+
+def read(project: Project, key: str, at_hand: Loaded | None = None) -> Loaded:
+    """A picture and its label from the disk; of `at_hand` the picture is taken if its file is the same."""
+    stamp = picture_stamp(project, key)
+    if at_hand is not None and at_hand.stamp == stamp:
+        picture = at_hand.picture
+    else:
+        picture = pictures.read(project.picture_path(key))
+    height, width = picture.shape[:2]
+    return Loaded(picture, load_label(project, key, (width, height)), stamp)
+
+
+def picture_stamp(project: Project, key: str) -> str:
+    try:
+        state = os.stat(project.picture_path(key))
+    except (OSError, Problem):
+        return "-"
+    return f"{state.st_size}:{state.st_mtime_ns}"
+
+
+def _with_label(picture: np.ndarray, label: Label, stamp: str) -> Loaded:
+    if label.mask is not None and label.mask.shape != picture.shape[:2]:
+        # The picture was exchanged while its strokes were unsaved: they are saved, and no longer painted on.
+        (h, w), (height, width) = label.mask.shape, picture.shape[:2]
+        problem = MaskWrongSize(path=label.key, mask_width=w, mask_height=h, width=width, height=height)
+        label = Label(label.key, label.note, problem=problem)
+    return Loaded(picture, label, stamp)
+
+
+def _as_problem(project: Project, key: str, error: Exception) -> Problem:
+    if isinstance(error, Problem):
+        return error
+    return PictureBroken(path=str(project.picture_path(key)), why=str(error) or type(error).__name__)

@@ -1,0 +1,100 @@
+"""What the listing's worker thread does: walk the folders, bring the index up to date, copy new pictures in."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path, PurePath
+
+from workbench.core.index import Index, Row
+from workbench.core.pictures import PICTURE_SUFFIXES
+from workbench.core.problems import FolderMissing, Problem
+from workbench.core.project import Project, natural_key
+
+TELL_EVERY = 0.2  # seconds
+
+
+class Teller:
+    """Carries news out of the worker thread, rows and progress at most five times a second."""
+
+    def __init__(self, tell: Callable[[str, object], None], stop: threading.Event) -> None:
+        self.tell = tell
+        self._stop = stop
+        self._rows: list[Row] = []
+        self._progress: tuple[int, int] | None = None
+        self._told = time.monotonic()
+
+    def stopped(self) -> bool:
+        return self._stop.is_set()
+
+    def row(self, row: Row) -> None:
+        self._rows.append(row)
+
+    def progress(self, done: int, total: int) -> None:
+        self._progress = (done, total)
+        if done == total or time.monotonic() - self._told >= TELL_EVERY:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._rows:
+            self.tell("rows", self._rows)
+            self._rows = []
+        if self._progress is not None:
+            self.tell("progress", self._progress)
+            self._progress = None
+        self._told = time.monotonic()
+
+
+def refresh(project: Project, teller: Teller) -> None:
+    """Tell the keys, the rows known so far, then each row that changed."""
+    keys = project.pictures()
+    teller.tell("listed", keys)
+    index = Index(project)
+    try:
+        known = index.rows()
+        if known:
+            teller.tell("rows", [known[key] for key in keys if key in known])
+        for row in index.refresh(keys, progress=teller.progress, cancelled=teller.stopped):
+            teller.row(row)
+    finally:
+        teller.flush()
+        index.close()
+
+
+def add(project: Project, paths: list[Path], teller: Teller) -> None:
+    """Copy the picture files of `paths` and below them; what cannot be copied is told, nothing stops."""
+    wanted: list[tuple[Path, str]] = []
+    for path in paths:
+        if path.exists():
+            wanted += _pictures_in(path)
+        else:
+            teller.tell("problem", FolderMissing(path=str(path)))
+    own = (project.root / "pictures").resolve()
+    for i, (path, key) in enumerate(wanted):
+        if teller.stopped():
+            return
+        if not path.resolve().is_relative_to(own):
+            try:
+                project.copy_picture(path, key)
+            except Problem as problem:
+                teller.tell("problem", problem)
+        teller.progress(i + 1, len(wanted))
+
+
+def _pictures_in(path: Path) -> Iterator[tuple[Path, str]]:
+    """(file, key) of a picture file, or of all below a folder, whose own name the keys keep."""
+    if path.is_file():
+        if path.suffix.lower() in PICTURE_SUFFIXES:
+            yield path, path.name
+        return
+    found = [
+        file for file in path.rglob("*")
+        if file.suffix.lower() in PICTURE_SUFFIXES and file.is_file() and not _hidden(file.relative_to(path))
+    ]  # fmt: skip
+    for file in sorted(found, key=natural_key):
+        yield file, PurePath(path.name or "pictures", file.relative_to(path)).as_posix()
+
+
+def _hidden(path: PurePath) -> bool:
+    return any(part.startswith(".") for part in path.parts)

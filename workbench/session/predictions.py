@@ -1,0 +1,141 @@
+"""What a trained model sees in the pictures of the project: predicted in a worker thread, kept, told by key."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QCoreApplication, QObject, QTimer, Signal
+
+from workbench.core import pictures
+from workbench.core.problems import Problem, RunUnusable
+from workbench.core.run import Run
+from workbench.session.lane import Lane
+from workbench.session.session import Session
+
+if TYPE_CHECKING:
+    from workbench.inference.predictor import Predictor, Result
+
+LIMIT = 256 << 20  # bytes of results kept
+
+
+class Predictions(QObject):
+    """One model at a time, by ONNX Runtime. The last picture asked for is predicted; older wishes are dropped."""
+
+    predicted = Signal(str, object)  # key, inference.Result
+    failed = Signal(object)  # Problem
+    model_changed = Signal()
+
+    def __init__(self, session: Session, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.source: Run | Path | None = None  # the run or export that is loaded
+        self._session = session
+        self._folder: Path | None = None
+        self._stamp = ""
+        self._predictor: Predictor | None = None  # used by the worker thread only
+        self._kept: OrderedDict[tuple[str, str], Result] = OrderedDict()
+        self._wanted: str | None = None
+        self._lane = Lane(parent=self)
+        session.project_closed.connect(self.close)
+        app = QCoreApplication.instance()
+        if app is not None:
+            app.aboutToQuit.connect(self.close)
+
+    def load(self, source: Run | Path | str) -> None:
+        """Use a run's best model, or an export folder; its file is opened with the first prediction."""
+        if isinstance(source, Run):
+            try:
+                source.need_usable()
+            except Problem as problem:
+                self.failed.emit(problem)
+                return
+        else:
+            source = Path(source)
+        folder = source.best if isinstance(source, Run) else source
+        stamp = _stamp(folder)
+        if (folder, stamp) == (self._folder, self._stamp):
+            return
+        self._lane.abandon()
+        self.source, self._folder, self._stamp, self._predictor = source, folder, stamp, None
+        self._wanted = None
+        self.model_changed.emit()
+
+    def predict(self, key: str) -> None:
+        """`predicted` or `failed` follows."""
+        folder, stamp, project = self._folder, self._stamp, self._session.project
+        if folder is None or project is None:
+            return
+        self._wanted = key
+        kept = self.result(key)
+        if kept is not None:
+            QTimer.singleShot(0, self, lambda: self._tell(key, kept))
+            return
+        at_hand = self._session.picture if key == self._session.key else None
+        path = project.picture_path(key)
+
+        def work() -> Result | None:
+            if self._wanted != key:
+                return None
+            if self._predictor is None:
+                self._predictor = _open(folder)
+            picture = at_hand if at_hand is not None else pictures.read(path)
+            return self._predictor.predict(picture)
+
+        def then(result: Result | None, error: Exception | None) -> None:
+            if error is not None:
+                self.failed.emit(_as_problem(error, folder))
+            elif result is not None:
+                self._keep((stamp, key), result)
+                self._tell(key, result)
+
+        self._lane.submit(work, then)
+
+    def result(self, key: str) -> Result | None:
+        """What the loaded model has already predicted for a picture."""
+        kept = self._kept.get((self._stamp, key))
+        if kept is not None:
+            self._kept.move_to_end((self._stamp, key))
+        return kept
+
+    def close(self) -> None:
+        self._wanted = None
+        self._lane.abandon()
+        self.source = self._folder = self._predictor = None
+        self._stamp = ""
+        self._kept.clear()
+
+    def _tell(self, key: str, result: Result) -> None:
+        if self._folder is not None:
+            self.predicted.emit(key, result)
+
+    def _keep(self, at: tuple[str, str], result: Result) -> None:
+        self._kept[at] = result
+        while len(self._kept) > 1 and sum(map(_nbytes, self._kept.values())) > LIMIT:
+            self._kept.popitem(last=False)
+
+
+def _open(folder: Path) -> Predictor:
+    from workbench.inference.predictor import Predictor
+
+    return Predictor.open(folder)
+
+
+def _stamp(folder: Path) -> str:
+    """Path and state of a model's files: a better checkpoint of the same run is another model."""
+    parts = [str(folder)]
+    for path in sorted(folder.glob("*")) if folder.is_dir() else []:
+        if path.is_file():
+            state = path.stat()
+            parts.append(f"{path.name}:{state.st_size}:{state.st_mtime_ns}")
+    return "|".join(parts)
+
+
+def _as_problem(error: Exception, folder: Path) -> Problem:
+    if isinstance(error, Problem):
+        return error
+    return RunUnusable(name=folder.parent.name if folder.name == "best" else folder.name, why=str(error))
+
+
+def _nbytes(result: Result) -> int:
+    return sum(array.nbytes for array in (result.mask, result.scores) if array is not None) + 1000

@@ -1,0 +1,173 @@
+"""Autosave: unsaved labels go to the disk soon after a stroke, one after another, off the GUI thread."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from workbench.core.history import Patch
+from workbench.core.problems import CannotWrite, Problem
+from workbench.core.project import Project
+from workbench.session.journal import Journal, replay
+from workbench.session.label import Label, Saved, Stirred, load_label, save_label
+from workbench.session.lane import Lane
+
+
+class Saver(QObject):
+    """Holds every unsaved label until it is on the disk. A failed save keeps it and is tried again."""
+
+    state_changed = Signal(str)  # "saved" | "dirty" | "failed"
+    saved = Signal(str, object)  # key, Saved
+    problem_met = Signal(object)
+
+    def __init__(self, parent: QObject | None = None, *, settle: float = 0.5, retry: float = 5.0) -> None:
+        super().__init__(parent)
+        self.state = "saved"
+        self._project: Project | None = None
+        self._journal: Journal | None = None
+        self._unsaved: dict[str, Label] = {}
+        self._busy: set[str] = set()
+        self._failed: set[str] = set()
+        self._lane = Lane(parent=self)
+        self._retry_ms = round(retry * 1000)
+        self._settle_ms = round(settle * 1000)
+        self._timer = QTimer(self, singleShot=True, timeout=self._save_all)
+
+    # --- open and close ---------------------------------------------------------------------------
+
+    def open(self, project: Project) -> list[Patch]:
+        """Serve `project`. Strokes of a session that was killed are put on their masks; returns their patches."""
+        self._project = project
+        self._journal = Journal(project.root / "journal") if project.writable else None
+        return self._recover()
+
+    def close(self) -> bool:
+        """Save what is unsaved and let go of the project; False if something stayed in the journal only."""
+        clean = self.flush()
+        self._timer.stop()
+        self._lane.abandon()
+        if self._journal is not None:
+            self._journal.close()
+        self._project = self._journal = None
+        self._unsaved.clear()
+        self._busy.clear()
+        self._failed.clear()
+        self._tell()
+        return clean
+
+    # --- orders -----------------------------------------------------------------------------------
+
+    def unsaved(self, key: str) -> Label | None:
+        """The label of a picture, if it holds anything that is not on the disk yet."""
+        return self._unsaved.get(key)
+
+    def note_down(self, label: Label, patch: Patch) -> None:
+        """A stroke was committed: write it to the journal at once and save the mask soon."""
+        if self._journal is not None and label.mask is not None:
+            height, width = label.mask.shape
+            try:
+                self._journal.append(patch, (width, height))
+            except CannotWrite as problem:
+                self._refused(label.key, problem)
+        self.changed(label)
+
+    def changed(self, label: Label, *, now: bool = False) -> None:
+        """A mask or a note differs from the disk."""
+        self._unsaved[label.key] = label
+        if now:
+            self._save(label)
+        elif not self._timer.isActive() or self._timer.interval() > self._settle_ms:
+            self._timer.start(self._settle_ms)
+        self._tell()
+
+    def flush(self) -> bool:
+        """Save everything now, waiting for it; True if nothing is unsaved afterwards."""
+        self._lane.finish()
+        for _ in range(2):
+            if not self._unsaved:
+                break
+            self._save_all()
+            self._lane.finish()
+        return not self._unsaved
+
+    # --- saving -----------------------------------------------------------------------------------
+
+    def _save_all(self) -> None:
+        for label in list(self._unsaved.values()):
+            self._save(label)
+
+    def _save(self, label: Label) -> None:
+        project, key = self._project, label.key
+        if project is None or key in self._busy:
+            return
+        self._busy.add(key)
+        segment = self._journal.seal(key) if self._journal is not None else 0
+        note_edits = label.note_edits
+        note = label.note.model_copy(deep=True) if note_edits != label.saved_note_edits else None
+
+        def then(saved: Saved | None, error: Exception | None) -> None:
+            self._saved(label, segment, saved, error)
+
+        self._lane.submit(lambda: save_label(project, label, note, note_edits), then)
+
+    def _saved(self, label: Label, segment: int, saved: Saved | None, error: Exception | None) -> None:
+        self._busy.discard(label.key)
+        if saved is None:
+            if not isinstance(error, Stirred):
+                path = str(self._project.mask_path(label.key)) if self._project is not None else label.key
+                problem = error if isinstance(error, Problem) else CannotWrite(path=path, why=str(error))
+                self._refused(label.key, problem)
+            self._timer.start(self._retry_ms if self._failed else self._settle_ms)
+            self._tell()
+            return
+        label.saved_edits, label.saved_note_edits, label.stamp = saved.edits, saved.note_edits, saved.stamp
+        label.on_disk = label.on_disk or saved.counts is not None
+        self._failed.discard(label.key)
+        if self._journal is not None:
+            # A stroke may have been in the copy and yet in a segment of its own; when all is saved, all may go.
+            self._journal.discard(label.key, segment if label.mask_unsaved else self._journal.seal(label.key))
+        if not label.unsaved:
+            self._unsaved.pop(label.key, None)
+        elif not self._timer.isActive():
+            self._timer.start(self._settle_ms)
+        self.saved.emit(label.key, saved)
+        self._tell()
+
+    def _refused(self, key: str, problem: Problem) -> None:
+        if not self._failed:  # a retry that fails again has nothing new to say
+            self.problem_met.emit(problem)
+        self._failed.add(key)
+
+    def _tell(self) -> None:
+        state = "failed" if self._failed else "dirty" if self._unsaved else "saved"
+        if state != self.state:
+            self.state = state
+            self.state_changed.emit(state)
+
+    # --- recovery ---------------------------------------------------------------------------------
+
+    def _recover(self) -> list[Patch]:
+        project, journal = self._project, self._journal
+        if project is None or journal is None:
+            return []
+        patches: list[Patch] = []
+        for key, records in journal.leftovers().items():
+            label = load_label(project, key, records[-1][1])
+            if label.problem is not None:
+                # The strokes stay in the journal until the mask can be read again.
+                self.problem_met.emit(label.problem)
+                continue
+            mine = [patch for patch, size in records if size == records[-1][1] and replay(patch, label.mask)]
+            if not mine:
+                journal.discard(key, journal.seal(key))
+                continue
+            label.edits += 1
+            if label.note.status == "new":
+                label.note.status = "started"
+            label.note.add(RECOVERED)
+            label.note_edits += 1
+            patches += mine
+            self.changed(label, now=True)
+        return patches
+
+
+RECOVERED = "recover strokes"

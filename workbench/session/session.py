@@ -1,0 +1,368 @@
+"""What is open now: one project, one picture, its label. Methods are orders; signals are facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import QCoreApplication, QObject, Signal
+
+from workbench.core.annotation import Note, Status
+from workbench.core.index import Row
+from workbench.core.problems import CannotWrite, Problem, ProjectLocked
+from workbench.core.project import BACKGROUND, ClassInfo, Project
+from workbench.session import classes
+from workbench.session.copying import LabelCopier
+from workbench.session.desk import Desk
+from workbench.session.editing import Editor, Point
+from workbench.session.label import Label, Saved, saved_row
+from workbench.session.listing import Listing
+from workbench.session.loading import Loader
+from workbench.session.saving import Saver
+
+
+class Session(QObject):
+    """The window's silent engine. Orders never raise a Problem: they tell it by `problem_met`."""
+
+    project_opened = Signal()
+    project_closed = Signal()
+    pictures_listed = Signal(object)  # list[str]
+    rows_changed = Signal(object)  # list[Row], at most five times a second
+    index_progress = Signal(int, int)
+    picture_opened = Signal(str)
+    picture_failed = Signal(str, object)  # key, Problem
+    mask_changed = Signal(object)  # Rect
+    note_changed = Signal(str)
+    label_saved = Signal(str)
+    classes_changed = Signal()  # classes, verdicts, or which of them are hidden or locked
+    current_class_changed = Signal(int)
+    history_changed = Signal()
+    save_state_changed = Signal(str)  # "saved" | "dirty" | "failed"
+    problem_met = Signal(object)
+
+    def __init__(
+        self, parent: QObject | None = None, *, settle: float = 0.5, retry: float = 5.0, cache: int = 512 << 20
+    ) -> None:
+        super().__init__(parent)
+        self.project: Project | None = None
+        self.hidden_classes: set[int] = set()
+        self._editor = Editor(self)
+        self._saver = Saver(self, settle=settle, retry=retry)
+        self._loader = Loader(self._saver.unsaved, self, limit=cache)
+        self._listing = Listing(self)
+        self._desk = Desk(self._listing, self._loader, self._editor, self)
+        self._copier = LabelCopier(self._editor, self)
+        self._connect()
+
+    def _connect(self) -> None:
+        for part in (self._editor, self._saver, self._listing, self._copier):
+            part.problem_met.connect(self.problem_met)
+        self._editor.mask_changed.connect(self.mask_changed)
+        self._editor.history_changed.connect(self.history_changed)
+        self._editor.note_changed.connect(self._note_changed)
+        self._editor.committed.connect(self._saver.note_down)
+        self._saver.state_changed.connect(self.save_state_changed)
+        self._saver.saved.connect(self._saved)
+        self._desk.opened.connect(self.picture_opened)
+        self._desk.failed.connect(self.picture_failed)
+        self._desk.history_changed.connect(self.history_changed)
+        self._listing.listed.connect(self.pictures_listed)
+        self._listing.rows_changed.connect(self.rows_changed)
+        self._listing.progressed.connect(self.index_progress)
+        app = QCoreApplication.instance()
+        if app is not None:
+            app.aboutToQuit.connect(self.close_project)
+
+    # --- state ------------------------------------------------------------------------------------
+
+    @property
+    def keys(self) -> list[str]:
+        """The pictures of the project, in their order."""
+        return self._listing.keys
+
+    @property
+    def rows(self) -> dict[str, Row]:
+        return self._listing.rows
+
+    @property
+    def writable(self) -> bool:
+        return self.project is not None and self.project.writable
+
+    @property
+    def key(self) -> str | None:
+        """The open picture; also one that failed to open."""
+        return self._desk.key
+
+    @property
+    def picture(self) -> np.ndarray | None:
+        """(H, W) or (H, W, 3) RGB, uint8, uint16 or float32."""
+        return self._desk.picture
+
+    @property
+    def _label(self) -> Label | None:
+        return self._desk.label
+
+    @property
+    def mask(self) -> np.ndarray | None:
+        """uint8 (H, W) of the open picture; changed in place. None where there is none or it is broken."""
+        return None if self._label is None else self._label.mask
+
+    @property
+    def mask_problem(self) -> Problem | None:
+        return None if self._label is None else self._label.problem
+
+    @property
+    def note(self) -> Note | None:
+        return None if self._label is None else self._label.note
+
+    @property
+    def class_id(self) -> int:
+        return self._editor.class_id
+
+    @property
+    def keep_other(self) -> bool:
+        return self._editor.keep_other
+
+    @property
+    def locked_classes(self) -> set[int]:
+        return self._editor.locked
+
+    @property
+    def save_state(self) -> str:
+        return self._saver.state
+
+    # --- project ----------------------------------------------------------------------------------
+
+    def create_project(
+        self, root: Path | str, pictures: Path | str | None = None, classes: Sequence[str] = (),
+        verdicts: Sequence[str] = (),
+    ) -> bool:  # fmt: skip
+        """Make a project and open it; True if that went well."""
+        try:
+            made = Project.create(root, pictures=pictures, classes=list(classes), verdicts=list(verdicts))
+        except Problem as problem:
+            self.problem_met.emit(problem)
+            return False
+        self._take(made)
+        return True
+
+    def open_project(self, root: Path | str, write: bool = True) -> bool:
+        """Open a project; read-only, with `problem_met`, if it is held elsewhere or cannot be written."""
+        root = Path(root).absolute()
+        if self.project is not None and self.project.root == root:
+            self.close_project()
+        try:
+            try:
+                found = Project.open(root, write=write)
+            except (ProjectLocked, CannotWrite) as problem:
+                self.problem_met.emit(problem)
+                found = Project.open(root, write=False)
+        except Problem as problem:
+            self.problem_met.emit(problem)
+            return False
+        self._take(found)
+        return True
+
+    def close_project(self) -> None:
+        """Save what is unsaved, end all threads, let go of the project. What cannot be saved stays in the journal."""
+        if self.project is None:
+            return
+        self._editor.close()
+        self._saver.close()
+        self._loader.close()
+        self._listing.close()
+        self._copier.close()
+        self._desk.close()
+        self.project.close()
+        self.project = None
+        self.hidden_classes = set()
+        self.project_closed.emit()
+
+    def flush(self) -> bool:
+        """Save now, and wait for it; True if nothing is unsaved afterwards."""
+        self._editor.commit()
+        return self._saver.flush()
+
+    def add_pictures(self, paths: Sequence[Path | str]) -> None:
+        """Copy picture files and folders into the project, in a worker thread."""
+        if self._writing("pictures"):
+            self._listing.add(self.project, [Path(path) for path in paths])
+
+    def refresh_pictures(self) -> None:
+        """Look at the folders again."""
+        if self.project is not None:
+            self._listing.refresh(self.project)
+
+    def _take(self, project: Project) -> None:
+        self.close_project()
+        self.project = project
+        self._editor.open(project)
+        self._loader.open(project)
+        for patch in self._saver.open(project):
+            self._editor.history.add(patch)
+        self.project_opened.emit()
+        self.current_class_changed.emit(self.class_id)
+        self.refresh_pictures()
+
+    # --- pictures ---------------------------------------------------------------------------------
+
+    def open_picture(self, key: str) -> None:
+        """Show a picture: `picture_opened` or `picture_failed` follows; until then the former one stays open."""
+        if self.project is not None:
+            self._desk.open(key)
+
+    def go(self, step: int) -> bool:
+        """`step` pictures on (or back), not past the ends; False if there is nowhere to go."""
+        return self._desk.go(step)
+
+    def go_unlabelled(self, step: int) -> bool:
+        """To the next (step 1) or previous (-1) picture without any label, around the end; False if there is none."""
+        return self._desk.go_unlabelled(step)
+
+    # --- classes ----------------------------------------------------------------------------------
+
+    def choose_class(self, id: int) -> None:
+        if id != self._editor.class_id:
+            self._editor.class_id = id
+            self.current_class_changed.emit(id)
+
+    def set_keep_other(self, on: bool) -> None:
+        self._editor.keep_other = on
+
+    def set_hidden(self, id: int, hidden: bool) -> None:
+        (self.hidden_classes.add if hidden else self.hidden_classes.discard)(id)
+        self.classes_changed.emit()
+
+    def set_locked(self, id: int, locked: bool) -> None:
+        """A locked class is never painted over."""
+        (self.locked_classes.add if locked else self.locked_classes.discard)(id)
+        self.classes_changed.emit()
+
+    def add_class(self, name: str, color: str | None = None) -> ClassInfo | None:
+        info = self._change(classes.add_class, name, color)
+        if info is not None and self.class_id == BACKGROUND:
+            self.choose_class(info.id)
+        return info
+
+    def rename_class(self, id: int, name: str) -> None:
+        self._change(classes.rename_class, id, name)
+
+    def recolor_class(self, id: int, color: str) -> None:
+        self._change(classes.recolor_class, id, color)
+
+    def add_verdict(self, name: str) -> None:
+        self._change(classes.add_verdict, name)
+
+    def _change(self, change, *values):
+        if self.project is None:
+            return None
+        try:
+            made = change(self.project, *values)
+        except Problem as problem:
+            self.problem_met.emit(problem)
+            return None
+        self.classes_changed.emit()
+        return made
+
+    # --- painting: id 0 erases ------------------------------------------------------------------------
+
+    def begin(self, what: str) -> bool:
+        """Start one undo step. False, with `problem_met`, if the picture may not be painted on."""
+        return self._editor.begin(what)
+
+    def paint_segment(self, start: Point, end: Point, radius: float, id: int) -> None:
+        self._editor.paint_segment(start, end, radius, id)
+
+    def paint_polygon(self, points: Sequence[Point], id: int) -> None:
+        self._editor.paint_polygon(points, id)
+
+    def paint_fill(self, point: Point, id: int) -> None:
+        self._editor.paint_fill(point, id)
+
+    def paint_region(self, region: np.ndarray, corner: tuple[int, int], id: int) -> None:
+        """Lay down bool (h, w) with its first pixel at `corner` (x, y)."""
+        self._editor.paint_region(region, corner, id)
+
+    def commit(self) -> None:
+        self._editor.commit()
+
+    def cancel(self) -> None:
+        self._editor.cancel()
+
+    def set_explicit_background(self, on: bool) -> None:
+        """Whether what is unpainted on this picture counts as not labelled (255) instead of background."""
+        self._editor.set_explicit_background(on)
+
+    def copy_previous_labels(self) -> None:
+        """Lay the painted pixels of the picture before this one over it, as one step."""
+        source = self._listing.at(self.key, -1)
+        if source is not None and self.key in self.keys and self.project is not None:
+            self._copier.copy(self.project, source, self._saver.unsaved(source))
+
+    def undo(self) -> None:
+        """Take back the last step; if it was made on another picture, that one is opened first."""
+        self._desk.travel("undo")
+
+    def redo(self) -> None:
+        self._desk.travel("redo")
+
+    def can_undo(self) -> bool:
+        return self._editor.painting or self._desk.next_step("undo") is not None
+
+    def can_redo(self) -> bool:
+        return self._desk.next_step("redo") is not None
+
+    # --- notes ------------------------------------------------------------------------------------
+
+    def set_verdict(self, name: str | None) -> None:
+        """The picture's verdict; a name that is new to the project is added to it."""
+        name = (name or "").strip() or None
+        if not self._may_note() or self.note.verdict == name:
+            return
+        if name is not None and name not in self.project.file.verdicts:
+            self.add_verdict(name)
+        self.note.verdict = name
+        self._noted("verdict")
+
+    def set_status(self, status: Status) -> None:
+        """new, started or done; a done picture without a mask gets an empty one, which says that it is good."""
+        if not self._may_note():
+            return
+        if status == "done" and not self._label.on_disk:
+            self._label.edits += 1
+        self.note.status = status
+        self._noted(status)
+
+    def done_and_next(self) -> None:
+        if self._may_note():
+            self.set_status("done")
+            self.go(1)
+
+    def _may_note(self) -> bool:
+        problem = self._editor.refusal()
+        if problem is not None:
+            self.problem_met.emit(problem)
+        self._editor.commit()
+        return problem is None and self._label is not None
+
+    def _noted(self, what: str) -> None:
+        self.note.add(what)
+        self._label.note_edits += 1
+        self._saver.changed(self._label, now=True)
+        self._note_changed(self._label.key)
+
+    # --- facts from the parts ---------------------------------------------------------------------
+
+    def _note_changed(self, key: str) -> None:
+        label = self._label
+        if label is not None and label.key == key:
+            if label.unsaved:
+                self._saver.changed(label)
+            self._listing.put(replace(self._listing.row(key), status=label.note.status, verdict=label.note.verdict))
+        self.note_changed.emit(key)
+
+    def _saved(self, key: str, saved: Saved) -> None:
+        self._listing.put(saved_row(self._listing.row(key), saved))
+        self.label_saved.emit(key)

@@ -1,0 +1,89 @@
+"""A person's preferences on this computer, in one small JSON file that may be missing or broken."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from platformdirs import user_config_dir
+
+from workbench.core.problems import CannotWrite
+from workbench.core.storage import write_json
+
+CHOICES = {
+    "theme": ("dark", "light", "system"),
+    "language": ("system", "en", "zh_CN"),
+    "model": ("unet", "resnet"),
+}
+RANGES = {"brush_radius": (0.5, 500.0), "minutes": (0.1, 20_160.0), "overlay_opacity": (0.0, 1.0)}
+RECENT = 12
+PLACES = 200  # projects whose last picture is remembered
+
+
+@dataclass
+class Settings:
+    """What the window remembers. A value that a file does not hold, or holds wrongly, is the one below."""
+
+    recent_projects: list[str] = field(default_factory=list)  # newest first
+    theme: str = "system"
+    language: str = "system"
+    brush_radius: float = 8.0  # pixels
+    minutes: float = 5.0
+    model: str = "unet"
+    device: str = "auto"
+    last_pictures: dict[str, str] = field(default_factory=dict)  # project -> key
+    overlay_opacity: float = 0.45
+
+    @classmethod
+    def load(cls, path: Path | None = None) -> Settings:
+        """The preferences in `path`, or in their usual place. Never raises."""
+        try:
+            raw = json.loads((path or settings_path()).read_text("utf-8"))
+        except (OSError, ValueError, RecursionError):
+            raw = None
+        settings = cls()
+        for entry in dataclasses.fields(cls) if isinstance(raw, dict) else ():
+            value = _checked(entry.name, raw.get(entry.name), getattr(settings, entry.name))
+            setattr(settings, entry.name, value)
+        return settings
+
+    def save(self, path: Path | None = None) -> bool:
+        """Write them; False if that cannot be done, which harms nothing."""
+        try:
+            write_json(path or settings_path(), dataclasses.asdict(self))
+        except (CannotWrite, UnicodeEncodeError):
+            return False
+        return True
+
+    def opened(self, project: Path | str, picture: str | None = None) -> None:
+        """A project was opened, or a picture in it."""
+        name = str(project)
+        self.recent_projects = [name, *(p for p in self.recent_projects if p != name)][:RECENT]
+        if picture is not None:
+            self.last_pictures.pop(name, None)
+            self.last_pictures[name] = picture
+            while len(self.last_pictures) > PLACES:
+                del self.last_pictures[next(iter(self.last_pictures))]
+
+
+def settings_path() -> Path:
+    return Path(user_config_dir("defect-workbench", appauthor=False)) / "settings.json"
+
+
+def _checked(name: str, value: Any, default: Any) -> Any:
+    if name in CHOICES:
+        return value if value in CHOICES[name] else default
+    if name in RANGES:
+        low, high = RANGES[name]
+        number = isinstance(value, (int, float)) and not isinstance(value, bool) and value == value  # not NaN
+        return float(min(max(value, low), high)) if number else default
+    if isinstance(default, list):
+        return [item for item in value if isinstance(item, str)] if isinstance(value, list) else default
+    if isinstance(default, dict):
+        if not isinstance(value, dict):
+            return default
+        return {key: item for key, item in value.items() if isinstance(item, str)}
+    return value if isinstance(value, str) else default

@@ -1,0 +1,100 @@
+"""How busy this machine is: processor, memory, disk and graphics cards, once a second, in a thread of its own."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import psutil
+from PySide6.QtCore import QCoreApplication, QObject, QThread, Signal
+
+from workbench.session.gpus import GpuReader, GpuSample, NoGpu, NvmlReader
+
+__all__ = ["GpuSample", "Sample", "TelemetryThread"]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """time: seconds of time.time(). cpu: 0..100 % of all cores. Memory in bytes."""
+
+    time: float
+    cpu: float
+    ram_used: int
+    ram_total: int
+    disk_read_mb_s: float | None = None  # None where the system does not count it
+    gpus: tuple[GpuSample, ...] = ()
+    reason: str = ""  # why there are no numbers of graphics cards
+
+
+class TelemetryThread(QThread):
+    """Emits a Sample every `interval` seconds until `stop`.
+
+    open_gpus: makes the reader of the cards, or raises NoGpu.
+    """
+
+    sampled = Signal(object)  # Sample
+
+    def __init__(
+        self, parent: QObject | None = None, *, interval: float = 1.0,
+        open_gpus: Callable[[], GpuReader] = NvmlReader,
+    ) -> None:  # fmt: skip
+        super().__init__(parent)
+        self._interval = interval
+        self._open_gpus = open_gpus
+        self._stop = threading.Event()
+        app = QCoreApplication.instance()
+        if app is not None:
+            app.aboutToQuit.connect(self.stop)
+
+    def stop(self) -> None:
+        """End the thread and wait for it."""
+        self._stop.set()
+        self.wait()
+
+    def run(self) -> None:
+        reader, reason = self._reader()
+        psutil.cpu_percent()  # the first answer has no past to compare with
+        read, then = _bytes_read(), time.monotonic()
+        try:
+            while not self._stop.wait(self._interval):
+                gpus, reason = _ask(reader, reason)
+                now_read, now = _bytes_read(), time.monotonic()
+                speed = None if read is None or now_read is None else (now_read - read) / (now - then) / 1e6
+                read, then = now_read, now
+                memory = psutil.virtual_memory()
+                self.sampled.emit(
+                    Sample(
+                        time=time.time(), cpu=psutil.cpu_percent(), ram_used=memory.total - memory.available,
+                        ram_total=memory.total, disk_read_mb_s=speed, gpus=gpus, reason=reason,
+                    )  # fmt: skip
+                )
+        finally:
+            if reader is not None:
+                reader.close()
+
+    def _reader(self) -> tuple[GpuReader | None, str]:
+        try:
+            return self._open_gpus(), ""
+        except NoGpu as error:
+            return None, str(error)
+        except Exception as error:  # a driver in pieces must not cost the other numbers
+            return None, f"The NVIDIA driver cannot be asked: {error}"
+
+
+def _ask(reader: GpuReader | None, reason: str) -> tuple[tuple[GpuSample, ...], str]:
+    if reader is None:
+        return (), reason
+    try:
+        return reader.read(), ""
+    except Exception as error:  # a card that fell off the bus; it may come back
+        return (), f"The NVIDIA driver cannot be asked: {error}"
+
+
+def _bytes_read() -> int | None:
+    try:
+        counters = psutil.disk_io_counters()
+    except (OSError, RuntimeError, ValueError):
+        return None
+    return None if counters is None else counters.read_bytes

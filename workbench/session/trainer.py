@@ -1,0 +1,156 @@
+"""One training: a QThread in front, a process behind. The disk is the truth, so a run can be followed again later."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+
+from PySide6.QtCore import QObject, QThread, Signal
+
+from workbench.core.events import Event, Failed, Finished, Started, encode_order
+from workbench.core.launch import worker_command, worker_environment
+from workbench.core.problems import Problem
+from workbench.core.run import Run
+from workbench.session import endings
+from workbench.session.child import Child, Ladder, Patience, end_process
+from workbench.session.following import POLL, Tail, append_ending, living, orders_path, process_of, send_order
+
+
+class TrainerThread(QThread):
+    """Runs one child, or with `attach` follows a run that another process drives or has driven.
+
+    command: the child's whole command, in place of the training program's.
+    """
+
+    reported = Signal(object)  # Event
+    ended = Signal(object)  # Finished | Failed
+
+    def __init__(
+        self, run: Run, *, resume: bool = False, attach: bool = False, command: Sequence[str] | None = None,
+        patience: Patience | None = None, parent: QObject | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(parent)
+        self.training_run = run
+        self.live = False  # a process is at work (and not a past that is told again)
+        self._time = 0.0
+        self._patience = patience or Patience()
+        self._wake = threading.Event()
+        self._stopping = self._detached = False
+        self._child: Child | None = None
+        if not attach:
+            arguments = [run.root, "--resume"] if resume else [run.root]
+            self._child = Child(command or worker_command("train", *arguments), log=run.log_path, patience=patience)
+
+    # --- orders, from any thread ------------------------------------------------------------------
+
+    def stop(self) -> None:
+        """Save and end: by order, after 10 s by signal, after 3 s more by force."""
+        self._stopping = True
+        if self._child is not None:
+            self._child.stop(encode_order("stop"))
+        self._wake.set()
+
+    def pause(self) -> None:
+        self._order(encode_order("pause"))
+
+    def resume(self) -> None:
+        self._order(encode_order("resume"))
+
+    def watch(self, key: str) -> None:
+        """Preview this picture."""
+        self._order(encode_order("watch", key))
+
+    def labels_changed(self, key: str) -> None:
+        self._order(encode_order("labels_changed", key))
+
+    def detach(self) -> None:
+        """Let go of the run without an ending: a child of ours saves and ends, another's process goes on."""
+        self._detached = True
+        if self._child is not None:
+            self._child.detach()
+        self._wake.set()
+
+    def _order(self, line: str) -> None:
+        if self._child is not None:
+            self._child.send(line)
+        elif self.live:
+            self._send_by_file(line)
+
+    def _send_by_file(self, line: str) -> None:
+        try:
+            send_order(self.training_run, line)
+        except OSError:
+            return  # the ladder goes on to the next step
+
+    # --- the thread -------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        try:
+            ending = self._lead(self._child) if self._child is not None else self._follow()
+        except Problem as problem:
+            ending = endings.from_problem(problem, self._time)
+        except OSError as error:
+            ending = endings.failed("training", str(error), self.training_run.log_path, self._time)
+        self.live = False
+        if ending is not None and not self._detached:
+            self.ended.emit(ending)
+
+    def _tell(self, events: Iterator[Event]) -> Finished | Failed | None:
+        """Report events; the ending, if one was among them."""
+        ending = None
+        for event in events:
+            if self._detached:
+                break
+            self._time = event.time
+            if isinstance(event, Started):
+                ending = None
+            elif isinstance(event, (Finished, Failed)):
+                ending = event
+            self.reported.emit(event)
+        return ending
+
+    def _lead(self, child: Child) -> Finished | Failed | None:
+        run = self.training_run
+        child.environment = worker_environment(run.recipe().device)
+        orders_path(run).unlink(missing_ok=True)  # of an earlier life
+        self.live = True
+        ending = self._tell(child.events())
+        if ending is None and not self._detached:
+            if child.forced and self._stopping:
+                ending = endings.stopped(run, self._time)
+            else:
+                why = endings.cause(child.returncode, child.log_tail())
+                ending = endings.failed("training", why, run.log_path, self._time)
+            append_ending(run, ending)
+            self.reported.emit(ending)
+        return ending
+
+    def _follow(self) -> Finished | Failed | None:
+        run = self.training_run
+        tail = Tail(run.events_path)
+        ladder = Ladder(self._patience)
+        process = living(run)
+        self.live = process is not None
+        ending = self._tell(tail.read(lambda: self._detached))
+        asked = False
+        while process is not None and ending is None and not self._detached:
+            self._wake.wait(POLL)
+            self._wake.clear()
+            if self._stopping and not asked:
+                asked = True
+                self._send_by_file(encode_order("stop"))
+                ladder.begin()
+            if (step := ladder.due()) is not None and process_of(run, process.pid) is not None:
+                end_process(process.pid, kill=step == "kill")
+            alive = process_of(run, process.pid) is not None  # asked before reading: its last words count
+            ending = self._tell(tail.read(lambda: self._detached))
+            if not alive:
+                break
+        if ending is None and not self._detached:
+            if asked:
+                ending = endings.stopped(run, self._time)
+            else:
+                why = endings.cause(None, "")
+                ending = endings.failed("training", why, run.log_path, self._time)
+            self.reported.emit(ending)
+        return ending

@@ -1,0 +1,252 @@
+"""What the training panel talks to: one training at a time, or the replay of one, with its newest previews."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from PySide6.QtCore import QCoreApplication, QObject, Signal, Slot
+
+from workbench.core.events import Event, Failed, Finished, Preview, Started, Step
+from workbench.core.problems import Problem
+from workbench.core.recipe import Recipe, request
+from workbench.core.run import Run, create_run, list_runs
+from workbench.session import endings
+from workbench.session.following import living
+from workbench.session.lane import Lane
+from workbench.session.previews import Previews
+from workbench.session.session import Session
+from workbench.session.trainer import TrainerThread
+
+Command = Callable[[Run, bool], Sequence[str]]  # (run, resume) -> the child's whole command
+NEWEST = 20  # runs that are looked at for one that still lives
+
+
+class _Ear(QObject):
+    """Listens to one trainer. What is still under way when the next one begins is not passed on."""
+
+    def __init__(self, thread: TrainerThread, training: Training) -> None:
+        super().__init__(training)
+        self._training: Training | None = training
+        thread.reported.connect(self._reported)
+        thread.ended.connect(self._ended)
+
+    def close(self) -> None:
+        self._training = None
+        self.deleteLater()
+
+    @Slot(object)
+    def _reported(self, event: Event) -> None:
+        if self._training is not None:
+            self._training._heard(event)
+
+    @Slot(object)
+    def _ended(self, ending: Finished | Failed) -> None:
+        if self._training is not None:
+            self._training._finished(ending)
+
+
+class Training(QObject):
+    """Starts, follows and stops runs of the session's project. command: in place of the training program's."""
+
+    started = Signal(object)  # Run
+    reported = Signal(object)  # Event
+    ended = Signal(object)  # Finished | Failed
+    preview_arrived = Signal(str)
+    state_changed = Signal()
+
+    def __init__(self, session: Session, parent: QObject | None = None, *, command: Command | None = None) -> None:
+        super().__init__(parent)
+        self.run: Run | None = None
+        self.preparing = False
+        self.stopping = False
+        self.progress = 0.0  # 0..1
+        self._session = session
+        self._command = command
+        self._thread: TrainerThread | None = None
+        self._ear: _Ear | None = None
+        self._lane = Lane(parent=self)
+        self._previews = Previews(self)
+        self._previews.arrived.connect(self.preview_arrived)
+        self._planned: float | None = None
+        self._time = 0.0
+        session.project_opened.connect(self._look_for_living)
+        session.project_closed.connect(self.close)
+        session.picture_opened.connect(self.watch)
+        session.label_saved.connect(self._label_saved)
+        app = QCoreApplication.instance()
+        if app is not None:
+            app.aboutToQuit.connect(self.close)
+
+    # --- state ------------------------------------------------------------------------------------
+
+    @property
+    def running(self) -> bool:
+        """A trainer is at work; False while the past of a run is told again."""
+        return self._thread is not None and self._thread.live
+
+    @property
+    def busy(self) -> bool:
+        """Nothing else can be started now."""
+        return self.preparing or self.running
+
+    @property
+    def eta_seconds(self) -> float | None:
+        """Seconds until the run is done; None while that cannot be told."""
+        if not self.running:
+            return None
+        if self._planned is not None:
+            return max(0.0, self._planned - self._time)
+        if self.progress < 0.01:
+            return None
+        return self._time * (1 - self.progress) / self.progress
+
+    def preview(self, key: str) -> tuple[np.ndarray, np.ndarray, int] | None:
+        """The newest preview of a picture in this run: mask and scores, uint8 (H, W), and the step."""
+        return self._previews.get(key)
+
+    # --- orders -----------------------------------------------------------------------------------
+
+    def start(
+        self, model: str, minutes: float | None = None, epochs: int | None = None, device: str = "auto",
+        quality: str = "balanced", **settings: Any,
+    ) -> None:  # fmt: skip
+        """Plan a run from the labels as they are now, then train. What is wrong arrives as `ended(Failed)`."""
+        project = self._session.project
+        if self.busy or project is None:
+            return
+        asked = {"device": device, "quality": quality, **settings}
+        asked.update({k: v for k, v in (("minutes", minutes), ("epochs", epochs)) if v is not None})
+        self._let_go()
+        self.preparing, self.stopping, self.progress = True, False, 0.0
+        self.state_changed.emit()
+        self._session.flush()
+
+        def work() -> Run:
+            recipe: Recipe = request(model, **asked)
+            return create_run(project, recipe)
+
+        self._lane.submit(work, self._prepared)
+
+    def resume(self, run: Run) -> None:
+        """Go on with a run where it stopped."""
+        if not self.busy:
+            self._session.flush()
+            self._lead(run, resume=True)
+
+    def stop(self) -> None:
+        """Finish the step, save, end. Asked again, or not heeded, it gets firmer by itself."""
+        if not self.busy or self.stopping:
+            return
+        self.stopping = True
+        if self._thread is not None:
+            self._thread.stop()
+        self.state_changed.emit()
+
+    def pause(self) -> None:
+        if self._thread is not None:
+            self._thread.pause()
+
+    def unpause(self) -> None:
+        if self._thread is not None:
+            self._thread.resume()
+
+    def watch(self, key: str) -> None:
+        """Preview this picture from now on."""
+        if self._thread is not None:
+            self._thread.watch(key)
+
+    def follow(self, run: Run) -> None:
+        """Tell the events of a run again, and go on with them if it still lives. Not while one is running."""
+        if not self.busy:
+            self._begin(run, TrainerThread(run, attach=True, parent=self))
+
+    def close(self) -> None:
+        """Let go of everything. A trainer of ours sees its pipe close: it saves and ends by itself."""
+        self._lane.abandon()
+        self._let_go()
+        self._previews.close()
+        self.run = None
+        self.preparing = self.stopping = False
+        self.progress = 0.0
+
+    # --- the trainer ------------------------------------------------------------------------------
+
+    def _prepared(self, run: Run | None, error: Exception | None) -> None:
+        self.preparing = False
+        if run is None:
+            problem = isinstance(error, Problem)
+            log = self._session.project.root / "runs"
+            ending = endings.from_problem(error) if problem else endings.failed("training", repr(error), log)
+            self._end(ending)
+        elif self.stopping:
+            shutil.rmtree(run.root, ignore_errors=True)  # made a moment ago, and nothing was trained
+            self._end(Finished(why="stopped"))
+        else:
+            self._lead(run, resume=False)
+
+    def _lead(self, run: Run, *, resume: bool) -> None:
+        command = None if self._command is None else self._command(run, resume)
+        self._begin(run, TrainerThread(run, resume=resume, command=command, parent=self))
+
+    def _begin(self, run: Run, thread: TrainerThread) -> None:
+        self._let_go()
+        self.run, self._thread = run, thread
+        self.stopping, self.progress, self._planned, self._time = False, 0.0, None, 0.0
+        self._previews.open(run)
+        self._ear = _Ear(thread, self)
+        thread.start()
+        if self._session.key is not None:
+            thread.watch(self._session.key)
+        self.started.emit(run)
+        self.state_changed.emit()
+
+    def _let_go(self) -> None:
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            self._ear.close()
+            thread.detach()
+            thread.wait()
+            thread.deleteLater()
+
+    def _heard(self, event: Event) -> None:
+        self._time = event.time
+        if isinstance(event, Started):
+            self._planned = event.seconds_planned
+            self.state_changed.emit()
+        elif isinstance(event, Step):
+            self.progress = min(1.0, max(0.0, event.progress))
+        elif isinstance(event, Preview):
+            self._previews.add(event)
+        self.reported.emit(event)
+
+    def _finished(self, ending: Finished | Failed) -> None:
+        self._let_go()
+        self._end(ending)
+
+    def _end(self, ending: Finished | Failed) -> None:
+        self.preparing = self.stopping = False
+        if isinstance(ending, Finished) and ending.why == "done":
+            self.progress = 1.0
+        self.ended.emit(ending)
+        self.state_changed.emit()
+
+    # --- facts of the session ---------------------------------------------------------------------
+
+    def _look_for_living(self) -> None:
+        root = self._session.project.root
+
+        def work() -> Run | None:
+            return next((run for run in list_runs(root)[: -NEWEST - 1 : -1] if living(run) is not None), None)
+
+        def then(run: Run | None, _: Exception | None) -> None:
+            if run is not None and not self.busy:
+                self.follow(run)
+
+        self._lane.submit(work, then)
+
+    def _label_saved(self, key: str) -> None:
+        if self._thread is not None:
+            self._thread.labels_changed(key)
