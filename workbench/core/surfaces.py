@@ -1,0 +1,144 @@
+"""Made-up surfaces under uneven light: brushed metal, castings, leather, paint; each production lot with its own look.
+
+All arithmetic is in float64 and rounded once at the end, so the same seed gives the same pixels on every machine.
+Brightness 0 is black, 1 is white; coordinates are pixels, x to the right and y down.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from workbench.inference.cv import cv2
+
+Material = Literal["brushed", "cast", "leather", "painted"]
+
+
+@dataclass(frozen=True)
+class Lot:
+    """What the pictures of one production lot share.
+
+    light: unit vector towards the lamp. slope: of the brushing, pixels down per pixel right. tint: RGB factors, None
+    for a grey camera. extras: harmless things that occur in this lot.
+    """
+
+    material: Material
+    brightness: float
+    contrast: float
+    light: tuple[float, float]
+    slope: float = 0.0
+    tint: tuple[float, float, float] | None = None
+    extras: tuple[str, ...] = ()
+
+
+def make_lot(rng: np.random.Generator, material: Material, *, tint: tuple[float, float, float] | None = None) -> Lot:
+    """A lot of this material with its own light, brightness and harmless things."""
+    angle = rng.uniform(0, 2 * np.pi)
+    choice = {
+        "brushed": ("glints", "dust", "code", "hole", "edge"),
+        "cast": ("pores", "dust", "hole", "edge"),
+        "leather": ("dust", "seam", "code"),
+        "painted": ("dust", "flare", "code", "edge"),
+    }[material]
+    count = int(rng.integers(2, len(choice)))
+    extras = tuple(str(name) for name in rng.permutation(choice)[:count])
+    if material == "brushed" and "glints" not in extras:
+        extras += ("glints",)
+    return Lot(
+        material=material,
+        brightness=float(rng.uniform(0.40, 0.60)),
+        contrast=float(rng.uniform(0.8, 1.2)),
+        light=(float(np.cos(angle)), float(np.sin(angle))),
+        slope=float(rng.uniform(-0.06, 0.06)),
+        tint=tint,
+        extras=extras,
+    )
+
+
+def bare_surface(rng: np.random.Generator, lot: Lot, shape: tuple[int, int], scale: float) -> np.ndarray:
+    """Bare material under uneven light, float64 (H, W)."""
+    height, width = shape
+    if lot.material == "brushed":
+        reach = int(abs(lot.slope) * width) + 2
+        tall = (height + 2 * reach, width)
+        streaks = 0.6 * noise(rng, tall, 70, 0.6) + 0.5 * noise(rng, tall, 25, 0.5)
+        streaks += 0.5 * noise(rng, tall, 200, 2.2)
+        texture = 0.055 * _sheared(streaks, lot.slope, reach)
+    elif lot.material == "cast":
+        relief = noise(rng, shape, 1.6, 1.6) + 1.6 * noise(rng, shape, 4, 4) + 2.4 * noise(rng, shape, 11, 11)
+        texture = 0.055 * _lit(relief, lot.light) + 0.02 * noise(rng, shape, 8, 8)
+    elif lot.material == "leather":
+        inside = _cells(rng, shape, 15 * scale)
+        grain = np.clip(inside * 2.2, 0, 1)
+        relief = grain + 0.25 * noise(rng, shape, 1.5, 1.5) + 0.5 * noise(rng, shape, 6, 6)
+        texture = 0.06 * _lit(relief, lot.light) - 0.10 * (1 - grain) ** 2
+    else:
+        peel = noise(rng, shape, 3.2, 3.2) + 0.5 * noise(rng, shape, 7, 7)
+        flakes = np.where(rng.random(shape) > 0.985, rng.random(shape), 0.0)
+        texture = 0.035 * _lit(peel, lot.light) + 0.16 * flakes
+    x = np.linspace(-1, 1, width)[None, :]
+    y = np.linspace(-1, 1, height)[:, None]
+    tilt = rng.uniform(0.08, 0.22)
+    light = 1 + tilt * (x * lot.light[0] + y * lot.light[1]) - rng.uniform(0.05, 0.16) * (x * x + y * y)
+    cloud = 0.05 * noise(rng, shape, width / 7, height / 7)
+    exposure = rng.uniform(0.93, 1.07)
+    return (lot.brightness * (light + cloud) * exposure) * (1 + lot.contrast * texture / 0.5)
+
+
+def noise(rng: np.random.Generator, shape: tuple[int, int], wide: float, high: float) -> np.ndarray:
+    """Smooth noise of unit spread; `wide` and `high` are its grain in pixels. Three box blurs are nearly a Gaussian."""
+    # Coarse noise is made small and enlarged: a fraction of the work, and the same look.
+    fold = (max(1, int(wide // 6)), max(1, int(high // 6)))
+    small = (-(-shape[0] // fold[1]) + 2, -(-shape[1] // fold[0]) + 2)
+    field = rng.normal(0, 1, small)
+    kernel = (round(wide / fold[0]) * 2 + 1, round(high / fold[1]) * 2 + 1)
+    for _ in range(3 if kernel != (1, 1) else 0):
+        field = cv2.blur(field, kernel, borderType=cv2.BORDER_REFLECT_101)
+    if fold != (1, 1):
+        # Not cv2.resize: its weights are of single precision and differ between versions.
+        field = field.repeat(fold[1], axis=0).repeat(fold[0], axis=1)
+        for _ in range(2):
+            field = cv2.blur(field, fold, borderType=cv2.BORDER_REFLECT_101)
+    field = field[fold[1] : fold[1] + shape[0], fold[0] : fold[0] + shape[1]]
+    return (field - field.mean()) / max(1e-9, float(field.std()))
+
+
+def _lit(relief: np.ndarray, light: tuple[float, float]) -> np.ndarray:
+    """A relief under slanted light: its slope towards the lamp, of unit spread."""
+    slope = np.zeros_like(relief)
+    slope[:, 1:] -= light[0] * (relief[:, 1:] - relief[:, :-1])
+    slope[1:] -= light[1] * (relief[1:] - relief[:-1])
+    return slope / max(1e-9, float(slope.std()))
+
+
+def _cells(rng: np.random.Generator, shape: tuple[int, int], size: float) -> np.ndarray:
+    """Pebbles: how much nearer the nearest seed is than the second one, in units of `size`; 0 on the borders between.
+
+    One seed in every square of a grid, moved at random (after Worley 1996).
+    """
+    rows, columns = int(shape[0] / size) + 4, int(shape[1] / size) + 4
+    seeds = (np.mgrid[:rows, :columns] - 1.5 + rng.uniform(0, 1, (2, rows, columns))) * size
+    y, x = np.arange(shape[0])[:, None] + 0.5, np.arange(shape[1])[None, :] + 0.5
+    cell_y, cell_x = (y / size + 1.5).astype(int), (x / size + 1.5).astype(int)
+    first, second = np.full(shape, 1e9), np.full(shape, 1e9)
+    for down in (-1, 0, 1):
+        for right in (-1, 0, 1):
+            at = cell_y + down, cell_x + right
+            away = np.sqrt((seeds[0][at] - y) ** 2 + (seeds[1][at] - x) ** 2)
+            second = np.minimum(second, np.maximum(first, away))
+            first = np.minimum(first, away)
+    return (second - first) / size
+
+
+def _sheared(field: np.ndarray, slope: float, reach: int) -> np.ndarray:
+    """Each column moved by `slope` pixels more than the one before; `reach` rows at top and bottom are used up."""
+    height = field.shape[0] - 2 * reach
+    shift = reach - slope * (np.arange(field.shape[1]) - field.shape[1] / 2)
+    whole = np.floor(shift).astype(int)
+    part = shift - whole
+    rows = np.arange(height)[:, None] + whole[None, :]
+    rows = np.clip(rows, 0, field.shape[0] - 2)
+    columns = np.arange(field.shape[1])[None, :]
+    return field[rows, columns] * (1 - part) + field[rows + 1, columns] * part
