@@ -178,7 +178,7 @@ def _auto_groups(project: Project, items: list[Item]) -> dict[str, str]:
         for chunk in _cut(sorted(members), target):
             for _, key in chunk[1:]:
                 parent[find(key)] = find(chunk[0][1])
-    for a, b in _lookalikes(project, items):
+    for a, b in lookalikes(project, items):
         parent[find(a)] = find(b)
     return {item.key: find(item.key) for item in items}
 
@@ -193,7 +193,7 @@ def _cut(members: list[tuple[int, str]], target: int) -> list[list[tuple[int, st
     return _cut(members[:at], target) + _cut(members[at:], target)
 
 
-def _lookalikes(project: Project, items: list[Item], edge: int = 24, limit: float = 0.97) -> list[tuple[str, str]]:
+def lookalikes(project: Project, items: list[Item], edge: int = 24, limit: float = 0.97) -> list[tuple[str, str]]:
     """Pairs of the same aspect (5 %) whose small grey versions correlate above `limit`."""
     if len(items) > 4000:
         return []  # beyond a few thousand the series by number must do
