@@ -1,0 +1,211 @@
+"""Looks over a whole project for slips of the hand, leaks between splits and files that cannot be used.
+
+Nothing is changed. A finding names its kind, the picture (or class, or file), and the detail; what to do about a kind
+is said where people read it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from workbench.core import annotation, problems
+from workbench.core.dataset import Dataset, collect, lookalikes
+from workbench.core.pictures import read
+from workbench.core.project import DONT_CARE, Project, natural_key
+from workbench.inference.cv import cv2
+
+Kind = Literal[
+    "broken_picture", "broken_mask", "wrong_size", "unknown_ids", "broken_note", "stray_mask", "stray_note",
+    "empty_defect", "painted_good", "island", "unused_class", "similar_classes", "duplicate", "leak",
+]  # fmt: skip
+
+ISLAND = 6  # pixels; a painted spot smaller than that is more likely a slip than a defect
+GOOD_NAMES = frozenset(
+    ("ok", "good", "pass", "passed", "free", "normal", "io", "i.o.", "clean", "no defect", "defect-free", "nodefect",
+     "合格", "良品", "正常", "无缺陷", "好")
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Finding:
+    """key: the picture's key, or the file or class concerned. detail: an English sentence or part of one."""
+
+    kind: Kind
+    key: str
+    detail: str
+
+
+def check(project: Project, progress: Callable[[int, int], None] | None = None) -> list[Finding]:
+    """Every picture is decoded once, every mask and note read. Findings come in the order of `Kind`."""
+    keys = project.pictures()
+    findings: list[Finding] = []
+    painted: set[int] = set()
+    usable: list[str] = []
+    for number, key in enumerate(keys, 1):
+        ids, found = _picture(project, key)
+        painted |= ids
+        findings += found
+        if not any(finding.kind == "broken_picture" for finding in found):
+            usable.append(key)
+        if progress is not None:
+            progress(number, len(keys))
+    findings += _strays(project, set(keys))
+    findings += _classes(project, painted)
+    splits = _splits(project)
+    same = _duplicates(project, usable, splits)
+    findings += same + _leaks(project, splits)
+    order = {kind: place for place, kind in enumerate(Kind.__args__)}  # type: ignore[attr-defined]
+    return sorted(findings, key=lambda finding: order[finding.kind])
+
+
+def is_good(verdict: str) -> bool:
+    """Whether a verdict by its name says that there is no defect."""
+    return verdict.strip().casefold() in GOOD_NAMES
+
+
+def _picture(project: Project, key: str) -> tuple[set[int], list[Finding]]:
+    """The class ids painted on one picture, and what is wrong with it."""
+    try:
+        picture = read(project.picture_path(key))
+    except problems.PictureBroken as problem:
+        return set(), [Finding("broken_picture", key, problem.fields["why"])]
+    size = (picture.shape[1], picture.shape[0])
+    del picture
+    findings: list[Finding] = []
+    note = annotation.Note()
+    try:
+        note = annotation.load_note(project, key)
+    except problems.NoteBroken as problem:
+        findings.append(Finding("broken_note", key, problem.fields["why"]))
+    try:
+        mask = annotation.load_mask(project, key, size)
+    except problems.MaskBroken as problem:
+        return set(), [*findings, Finding("broken_mask", key, problem.fields["why"])]
+    except problems.MaskWrongSize as problem:
+        detail = "the mask is {mask_width} x {mask_height}, the picture {width} x {height}".format(**problem.fields)
+        return set(), [*findings, Finding("wrong_size", key, detail)]
+    except problems.MaskUnknownClass as problem:
+        return set(), [*findings, Finding("unknown_ids", key, f"ids {problem.fields['ids']}")]
+    if mask is None:
+        return set(), findings
+    ids = {id for id in annotation.ids_in(mask) if 0 < id < DONT_CARE}
+    return ids, findings + _slips(key, note, mask, ids)
+
+
+def _slips(key: str, note: annotation.Note, mask: np.ndarray, ids: set[int]) -> list[Finding]:
+    findings = []
+    if note.verdict is not None:
+        if is_good(note.verdict) and ids:
+            findings.append(Finding("painted_good", key, f"the verdict is {note.verdict}, but a defect is painted"))
+        elif not is_good(note.verdict) and not ids and note.status == "done":
+            findings.append(Finding("empty_defect", key, f"the verdict is {note.verdict}, but nothing is painted"))
+    for id in sorted(ids):
+        _, _, stats, _ = cv2.connectedComponentsWithStats((mask == id).astype(np.uint8), connectivity=8)
+        small = stats[1:][stats[1:, cv2.CC_STAT_AREA] < ISLAND]
+        if len(small):
+            x, y = small[0, cv2.CC_STAT_LEFT], small[0, cv2.CC_STAT_TOP]
+            what = "spot" if len(small) == 1 else "spots"
+            detail = f"{len(small)} {what} of class {id} with fewer than {ISLAND} pixels, the first at {x}, {y}"
+            findings.append(Finding("island", key, detail))
+    return findings
+
+
+def _strays(project: Project, keys: set[str]) -> list[Finding]:
+    """Masks and notes whose picture is not listed any more: renamed, moved, ignored, or in a source that is away."""
+    findings: list[Finding] = []
+    for folder, suffix in (("masks", ".png"), ("notes", ".json")):
+        root = project.root / folder
+        for path in sorted(root.rglob("*" + suffix), key=natural_key):
+            relative = path.relative_to(root).as_posix()
+            if path.name.startswith(".") or relative[: -len(suffix)] in keys:
+                continue
+            kind: Kind = "stray_mask" if folder == "masks" else "stray_note"
+            findings.append(Finding(kind, f"{folder}/{relative}", "no picture of this name is in the project"))
+    return findings
+
+
+def _classes(project: Project, painted: set[int]) -> list[Finding]:
+    findings = [
+        Finding("unused_class", info.name, f"id {info.id} is painted on no picture")
+        for info in project.classes if info.id not in painted
+    ] if painted else []  # fmt: skip
+    spelled: dict[str, str] = {}
+    for info in project.classes:
+        plain = "".join(sign for sign in info.name.casefold() if sign.isalnum())
+        if plain and plain in spelled:
+            findings.append(Finding("similar_classes", info.name, f"differs little from {spelled[plain]}"))
+        spelled.setdefault(plain, info.name)
+    return findings
+
+
+def _splits(project: Project) -> list[Dataset]:
+    """How the labelled pictures would be split for each model that can be trained now."""
+    found = []
+    for model in ("unet", "resnet"):
+        try:
+            found.append(collect(project, model))  # type: ignore[arg-type]
+        except problems.Problem:
+            continue
+    return found
+
+
+def _duplicates(project: Project, keys: list[str], splits: list[Dataset]) -> list[Finding]:
+    """Files with the same bytes. Those on two sides of a split are a leak as well, which the detail says."""
+    by_size: dict[int, list[str]] = defaultdict(list)
+    for key in keys:
+        by_size[project.picture_path(key).stat().st_size].append(key)
+    by_hash: dict[str, list[str]] = defaultdict(list)
+    for members in by_size.values():
+        for key in members if len(members) > 1 else ():
+            by_hash[_hash(project.picture_path(key))].append(key)
+    sides = [{item.key: item.split for item in dataset.items} for dataset in splits]
+    findings = []
+    for members in by_hash.values():
+        first = members[0]
+        for key in members[1:]:
+            detail = f"the same picture as {first}"
+            if any(key in side and first in side and side[key] != side[first] for side in sides):
+                detail += ", on the other side of the split"
+            if _label(project, key) != _label(project, first):
+                detail += ", labelled differently"
+            findings.append(Finding("duplicate", key, detail))
+    return findings
+
+
+def _leaks(project: Project, splits: list[Dataset]) -> list[Finding]:
+    """Pictures that look alike, one to learn from and one to check with."""
+    pairs: dict[tuple[str, str], str] = {}
+    for dataset in splits:
+        sides = {item.key: item.split for item in dataset.items}
+        for a, b in lookalikes(project, dataset.items):
+            if sides[a] != sides[b] and "train" in (sides[a], sides[b]):
+                held, learned = (a, b) if sides[b] == "train" else (b, a)
+                pairs.setdefault((held, learned), sides[held])
+    return [
+        Finding("leak", held, f"looks like {learned}, which is learned from, but is held out ({split})")
+        for (held, learned), split in pairs.items()
+    ]
+
+
+def _label(project: Project, key: str) -> tuple[str, str | None]:
+    try:
+        verdict = annotation.load_note(project, key).verdict
+    except problems.NoteBroken:
+        verdict = None
+    path = project.mask_path(key)
+    return (_hash(path) if path.exists() else "", verdict)
+
+
+def _hash(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
