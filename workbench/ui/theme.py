@@ -8,7 +8,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QRectF, QSize, Qt
+from PySide6.QtCore import QByteArray, QObject, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication
@@ -89,14 +89,21 @@ class Theme:
         return re.sub(r"@(\w+)", lambda match: self.colors[match.group(1)], sheet)
 
 
-class Style:
+class Style(QObject):
     """Puts themes on the application and remembers which one is on."""
 
+    changed = Signal()
+
     def __init__(self, app: QApplication) -> None:
+        super().__init__(app)
         self._app = app
         self._folder = tempfile.TemporaryDirectory(prefix="workbench-style-")
         self.theme = Theme.load("dark")
         app.setStyle("Fusion")
+
+    @staticmethod
+    def app_icon() -> QIcon:
+        return QIcon(str(resources.path("icons/app.svg")))
 
     def apply(self, wish: str) -> Theme:
         """`wish`: "dark", "light" or "system"."""
@@ -106,6 +113,7 @@ class Style:
         self.theme = Theme.load(wish)
         self._app.setPalette(self.theme.palette())
         self._app.setStyleSheet(self.theme.style(Path(self._folder.name)))
+        self.changed.emit()
         return self.theme
 
 

@@ -16,17 +16,17 @@ def chosen(wish: str) -> str:
     return "zh_CN" if QLocale.system().language() == QLocale.Language.Chinese else "en"
 
 
-def install(app: QCoreApplication, wish: str) -> str:
-    """Load the translations for `wish`; returns the language. The translators live as long as the application."""
+def install(app: QCoreApplication, wish: str) -> list[QTranslator]:
+    """Load the translations for `wish`, Qt's own and ours; returns them, to be removed for another language."""
     language = chosen(wish)
     QLocale.setDefault(QLocale(language))
-    if language == "en":
-        return language
+    installed = []
     for file, folder in (
         (f"qtbase_{language}", QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)),
         (f"workbench_{language}", str(resources.path("i18n"))),
     ):
         translator = QTranslator(app)
-        if translator.load(file, folder):
+        if language != "en" and translator.load(file, folder):
             app.installTranslator(translator)
-    return language
+            installed.append(translator)
+    return installed

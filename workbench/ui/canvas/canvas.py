@@ -25,7 +25,7 @@ class Canvas(View):
     tool_changed = Signal(str)
     brush_changed = Signal(int)  # diameter in picture pixels
     hovered = Signal(object)  # (column, row) or None
-    refused = Signal()  # somebody tried to paint where nothing can be painted
+    refused = Signal(str)  # why nobody can paint: "no mask" | "read-only" | "no class"
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -42,11 +42,12 @@ class Canvas(View):
         self._grip: tuple[str, QPointF, int] | None = None  # "pan" or "size", where it was last, the diameter
         self._painting = False
         session.picture_opened.connect(self._show)
-        session.picture_failed.connect(lambda *_: self._show())
+        session.picture_failed.connect(self._show)
         session.project_closed.connect(self._show)
         session.mask_changed.connect(self.mask_changed)
         session.classes_changed.connect(self._recolor)
         self._recolor()
+        self._show()
 
     # --- tools -----------------------------------------------------------------------------------
 
@@ -119,12 +120,20 @@ class Canvas(View):
             self.mousePressEvent(event)
 
     def _press(self, event, *, double: bool) -> None:
-        if self._session.mask is None or not self._session.writable:
-            self.refused.emit()
+        erase = bool(event.modifiers() & _WITH.ControlModifier)
+        why = self._refusal(erase)
+        if why:
+            self.refused.emit(why)
             return
         self._painting = True
-        erase = bool(event.modifiers() & _WITH.ControlModifier)
         self._tool.press(Touch(self.picture_point(event.position()), erase, double))
+
+    def _refusal(self, erase: bool) -> str:
+        if self._session.mask is None:
+            return "no mask"
+        if not self._session.writable:
+            return "read-only"
+        return "no class" if self._session.class_id == BACKGROUND and not erase and self.tool != "eraser" else ""
 
     def mouseMoveEvent(self, event) -> None:
         if self._grip is not None:

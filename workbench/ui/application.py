@@ -1,0 +1,104 @@
+"""Builds the objects of the window in their order and runs the event loop."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import PySide6
+from PySide6.QtCore import QObject, QTimer
+from PySide6.QtGui import QImageReader
+from PySide6.QtWidgets import QApplication
+
+from workbench import __version__
+from workbench.session.settings import Settings
+from workbench.ui import translation
+from workbench.ui.rooms import Rooms
+from workbench.ui.theme import Style
+from workbench.ui.typing_keys import TypingKeys
+from workbench.ui.window import Window
+
+
+def unusable_qt(qt: str, python: tuple[int, ...]) -> str:
+    """Why this pair of Qt and Python cannot be used; "" if it can."""
+    if qt == "6.12.0" and python < (3, 12):
+        # Every call that returns nothing takes a reference from None there, until Python aborts.
+        return (
+            f"PySide6 6.12.0 crashes on Python {python[0]}.{python[1]} after some seconds of use. "
+            'Install another version: python -m pip install "PySide6-Essentials!=6.12.0"'
+        )
+    return ""
+
+
+def run(project: Path | None) -> int:
+    """Open the window, on `project` if one is given; returns the exit code when it is closed."""
+    why = unusable_qt(PySide6.__version__, sys.version_info[:2])
+    if why:
+        sys.stderr.write(why + "\n")
+        return 1
+    app = QApplication.instance() or QApplication(sys.argv[:1])
+    application = Application(app, Settings.load())
+    application.show()
+    if project is not None:
+        QTimer.singleShot(0, application.window, lambda: application.window.commands.open(project.absolute()))
+    code = app.exec()
+    application.end()
+    return code
+
+
+class Application(QObject):
+    """Engines, style and translation; the window is built anew when the language changes."""
+
+    def __init__(self, app: QApplication, settings: Settings, rooms: Rooms | None = None) -> None:
+        super().__init__()
+        app.setApplicationName("defect-workbench")
+        app.setOrganizationName("defect-workbench")
+        app.setApplicationDisplayName("Defect Workbench")
+        app.setApplicationVersion(__version__)
+        app.setDesktopFileName("defect-workbench")
+        QImageReader.setAllocationLimit(0)
+        self._app = app
+        self._keys = TypingKeys(self)
+        app.installEventFilter(self._keys)
+        self.style = Style(app)
+        self.style.apply(settings.theme)
+        self._translators = translation.install(app, settings.language)
+        self.rooms = rooms or Rooms.open(settings)
+        self.window = self._build()
+        self.rooms.telemetry.start()
+        app.styleHints().colorSchemeChanged.connect(self._scheme_changed)
+
+    def show(self) -> None:
+        self.window.show()
+        # The plotting library is the largest import of all: after the window is up.
+        QTimer.singleShot(300, self.window, self.window.training.make_curves)
+
+    def end(self) -> None:
+        """Close the window and let go of everything."""
+        self.window.close()
+        self.rooms.close()
+        self._app.removeEventFilter(self._keys)
+
+    def _build(self) -> Window:
+        window = Window(self.rooms, self.style)
+        window.appearance.language_chosen.connect(self._change_language)
+        return window
+
+    def _change_language(self, wish: str) -> None:
+        QTimer.singleShot(0, self, lambda: self._rebuild(wish))
+
+    def _rebuild(self, wish: str) -> None:
+        for translator in self._translators:
+            self._app.removeTranslator(translator)
+        self._translators = translation.install(self._app, wish)
+        old, quits = self.window, self._app.quitOnLastWindowClosed()
+        self._app.setQuitOnLastWindowClosed(False)
+        old.close()
+        self.window = self._build()
+        self.show()
+        old.deleteLater()
+        self._app.setQuitOnLastWindowClosed(quits)
+
+    def _scheme_changed(self) -> None:
+        if self.rooms.settings.theme == "system":
+            self.style.apply("system")

@@ -1,0 +1,171 @@
+"""What menu entries do that need a dialog, or more than one room of the house."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QUrl
+from PySide6.QtGui import QAction, QDesktopServices
+from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
+
+from workbench.core.pictures import PICTURE_SUFFIXES
+from workbench.session.lane import Lane
+from workbench.session.session import Session
+from workbench.session.settings import Settings
+from workbench.ui.dialogs.about import About
+from workbench.ui.dialogs.new_project import NewProject
+from workbench.ui.messages import Messages
+
+_RECENT_SHOWN = 8
+
+
+class Commands(QObject):
+    """Projects and pictures by dialogs, drops and recent lists."""
+
+    def __init__(self, window: QWidget, session: Session, settings: Settings, messages: Messages) -> None:
+        super().__init__(window)
+        self._window, self._session, self._settings, self._messages = window, session, settings, messages
+        self._lane = Lane(1, self)
+        self.recent_menu = QMenu(self.tr("Open &recent"), window)
+        self.recent_menu.aboutToShow.connect(self._fill_recent)
+        session.project_opened.connect(self._project_opened)
+        session.pictures_listed.connect(self._open_first)
+        session.picture_opened.connect(self._remember)
+
+    # --- projects --------------------------------------------------------------------------------
+
+    def new_project(self) -> None:
+        dialog = NewProject(self._projects_folder(), self._window)
+        dialog.chosen.connect(self._create)
+        dialog.open()
+
+    def _create(self, root: Path, pictures: Path | None, classes: list[str], verdicts: list[str]) -> None:
+        self._session.create_project(root, pictures=pictures, classes=classes, verdicts=verdicts)
+
+    def open_project(self) -> None:
+        folder = QFileDialog.getExistingDirectory(self._window, self.tr("Open a project"), str(self._projects_folder()))
+        if folder:
+            self.open(Path(folder))
+
+    def open(self, root: Path) -> None:
+        """Open a project folder; what cannot be opened leaves the list of recent ones."""
+        if not self._session.open_project(root):
+            recent = self._settings.recent_projects
+            if str(root) in recent and not (root / "project.json").exists():
+                recent.remove(str(root))
+                self._settings.save()
+
+    def recent(self) -> list[Path]:
+        """Projects opened lately that are still there, newest first."""
+        paths = [Path(name) for name in self._settings.recent_projects]
+        return [path for path in paths if (path / "project.json").is_file()][:_RECENT_SHOWN]
+
+    def close_project(self) -> None:
+        if self._session.project is not None and not self._session.flush():
+            self._messages.say(
+                "problem", self.tr("Not everything could be saved yet, so the project stays open."),
+                self.tr("The strokes are in its journal too. Free some space or make the folder writable; saving is tried again."),
+                topic="close",
+            )  # fmt: skip
+            return
+        self._session.close_project()
+
+    def make_sample(self) -> None:
+        """Write the sample project into a new folder of the person's choice, then open it."""
+        folder = self._projects_folder()
+        root = next(p for i in range(1, 1000) if not (p := folder / ("sample" if i == 1 else f"sample-{i}")).exists())
+        self._messages.say("info", self.tr("Making the sample project in {path}…").format(path=root), topic="sample")
+
+        def work() -> Path:
+            from workbench.core.sample import make_sample
+
+            make_sample(root)
+            return root
+
+        self._lane.submit(work, self._sample_made)
+
+    def _sample_made(self, root: Path | None, error: Exception | None) -> None:
+        self._messages.withdraw("sample")
+        if error is not None:
+            self._messages.problem(error)
+        elif root is not None:
+            self.open(root)
+
+    def show_folder(self) -> None:
+        if self._session.project is not None:
+            self.show_path(self._session.project.root)
+
+    def show_path(self, path: Path) -> None:
+        """Show a folder in the system's file browser."""
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
+
+    def save(self) -> None:
+        if self._session.flush():
+            self._messages.say("success", self.tr("Everything is saved."), topic="save")
+
+    def quit(self) -> None:
+        self._window.close()
+
+    # --- pictures --------------------------------------------------------------------------------
+
+    def add_pictures(self) -> None:
+        kinds = " ".join(f"*{suffix}" for suffix in sorted(PICTURE_SUFFIXES))
+        files, _ = QFileDialog.getOpenFileNames(self._window, self.tr("Add pictures"), "", self.tr("Pictures ({kinds})").format(kinds=kinds))
+        if files:
+            self._session.add_pictures([Path(file) for file in files])
+
+    def add_folder(self) -> None:
+        folder = QFileDialog.getExistingDirectory(self._window, self.tr("Add a folder of pictures"))
+        if folder:
+            self._session.add_pictures([Path(folder)])
+
+    def drop(self, paths: list[Path]) -> None:
+        """Something was dropped on the window: a project is opened, pictures and folders are added."""
+        if len(paths) == 1 and (paths[0] / "project.json").is_file():
+            self.open(paths[0])
+        elif self._session.project is None:
+            self._messages.say(
+                "info", self.tr("Open or make a project first, then drop the pictures again."), topic="drop"
+            )
+        else:
+            self._session.add_pictures(paths)
+
+    # --- help ------------------------------------------------------------------------------------
+
+    def show_about(self) -> None:
+        About(self._window).open()
+
+    # --- facts -----------------------------------------------------------------------------------
+
+    def _project_opened(self) -> None:
+        project = self._session.project
+        if project is not None:
+            self._settings.opened(project.root)
+            self._settings.save()
+
+    def _open_first(self, keys: list[str]) -> None:
+        """Begin where the person left off, or with the first picture."""
+        project = self._session.project
+        if project is not None and keys and self._session.key is None:
+            last = self._settings.last_pictures.get(str(project.root))
+            self._session.open_picture(last if last in self._session.rows or last in keys else keys[0])
+
+    def _remember(self, key: str) -> None:
+        if self._session.project is not None:
+            self._settings.opened(self._session.project.root, key)
+
+    def _fill_recent(self) -> None:
+        self.recent_menu.clear()
+        for path in self.recent():
+            action = QAction(f"{path.name}  ({path.parent})".replace("&", "&&"), self.recent_menu)
+            action.triggered.connect(lambda _=False, path=path: self.open(path))
+            self.recent_menu.addAction(action)
+        if self.recent_menu.isEmpty():
+            self.recent_menu.addAction(self.tr("No project yet")).setEnabled(False)
+
+    def _projects_folder(self) -> Path:
+        recent = self.recent()
+        return recent[0].parent if recent else Path.home()
+
+    def end(self) -> None:
+        self._lane.finish()

@@ -1,0 +1,95 @@
+"""All keys on one page, made from the table of commands, so that it can never be out of date."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QDialog, QGridLayout, QHBoxLayout, QLabel, QLineEdit, QScrollArea, QVBoxLayout, QWidget
+
+from workbench.ui.actions import Actions
+from workbench.ui.menus import MENUS, ids, titles
+
+
+class Keys(QDialog):
+    """Stays beside the window while one works; type to search."""
+
+    def __init__(self, actions: Actions, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Keys"))
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(18, 16, 18, 16)
+        column.setSpacing(12)
+        self.search = QLineEdit(placeholderText=self.tr("Search"), clearButtonEnabled=True)
+        self.search.setAccessibleName(self.tr("Search"))
+        self.search.textChanged.connect(self._filter)
+        column.addWidget(self.search)
+        body = QWidget(objectName="sideBody")
+        self._rows: list[tuple[str, tuple[QWidget, ...]]] = []
+        halves = QHBoxLayout(body)
+        halves.setContentsMargins(10, 6, 16, 10)
+        halves.setSpacing(36)
+        left, right = QGridLayout(), QGridLayout()
+        for grid in (left, right):
+            grid.setHorizontalSpacing(18)
+            grid.setVerticalSpacing(5)
+            grid.setColumnStretch(1, 1)
+            half = QVBoxLayout()
+            half.addLayout(grid)
+            half.addStretch(1)
+            halves.addLayout(half, 1)
+        names = titles()
+        for name, grid in (
+            ("label", left), ("pointer", left), ("edit", left), ("train", left), ("picture", right), ("view", right),
+            ("project", right), ("help", right),
+        ):  # fmt: skip
+            title = self.tr("Pointer") if name == "pointer" else names[name].replace("&", "")
+            rows = self._pointer() if name == "pointer" else _keys_of(name, actions)
+            self._add(grid, title, rows)
+        area = QScrollArea(widgetResizable=True)
+        area.setWidget(body)
+        area.setFrameShape(QScrollArea.Shape.NoFrame)
+        column.addWidget(area, 1)
+        self.resize(860, 640)
+
+    def _pointer(self) -> list[tuple[str, str]]:
+        return [
+            (self.tr("Ctrl + drag"), self.tr("Erase with any tool")),
+            (self.tr("Alt + click"), self.tr("Pick the class under the pointer")),
+            (self.tr("Alt + right drag"), self.tr("Brush size")),
+            (self.tr("Ctrl+Shift + wheel"), self.tr("Brush size")),
+            (self.tr("Wheel"), self.tr("Zoom at the pointer")),
+            (self.tr("Middle drag, Space + drag"), self.tr("Move the picture")),
+            (self.tr("Hold Tab"), self.tr("Hide labels and predictions")),
+            (self.tr("Backspace"), self.tr("Polygon: take back the last corner")),
+            (self.tr("Enter, double click"), self.tr("Polygon: close and paint")),
+            (self.tr("Esc"), self.tr("Drop what is begun")),
+        ]
+
+    def _add(self, grid: QGridLayout, title: str, rows: list[tuple[str, str]]) -> None:
+        heading = QLabel(title, objectName="heading")
+        heading.setContentsMargins(0, 10, 0, 2)
+        grid.addWidget(heading, grid.rowCount(), 0, 1, 2)
+        for keys, text in rows:
+            at = grid.rowCount()
+            key, what = QLabel(keys, objectName="key"), QLabel(text, wordWrap=True)
+            grid.addWidget(key, at, 0, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+            grid.addWidget(what, at, 1)
+            self._rows.append((f"{keys} {text}".casefold(), (key, what)))
+
+    def _filter(self, text: str) -> None:
+        for words, widgets in self._rows:
+            for widget in widgets:
+                widget.setVisible(text.casefold().strip() in words)
+
+
+def _keys_of(menu: str, actions: Actions) -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
+    for id in ids(MENUS[menu]):
+        action = actions[id]
+        keys = ", ".join(key.toString(QKeySequence.SequenceFormat.NativeText) for key in action.shortcuts())
+        if keys and not (id[-1].isdigit() and id[-1] not in "1"):
+            if id[-2:] == "_1":
+                keys = f"{keys} … {keys[:-1]}9"
+            rows.append((keys, action.text().replace("&", "").replace("1", "1 … 9") if id[-2:] == "_1" else action.text().replace("&", "")))
+    return rows

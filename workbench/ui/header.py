@@ -1,0 +1,74 @@
+"""The strip over the canvas: which picture, what the model says of it, and the switches of the overlays."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolBar, QWidget
+
+from workbench.session.session import Session
+from workbench.ui.actions import Actions
+from workbench.ui.menus import NAVIGATION, OVERLAYS, fill_tool_bar
+from workbench.ui.panels.pictures import PicturesPanel
+
+
+class Header(QWidget):
+    """Follows the open picture."""
+
+    def __init__(self, session: Session, pictures: PicturesPanel, actions: Actions) -> None:
+        super().__init__()
+        self.setObjectName("header")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._session, self._pictures = session, pictures
+        row = QHBoxLayout(self)
+        row.setContentsMargins(4, 0, 4, 0)
+        row.setSpacing(6)
+        self.name = _Elided()
+        self.name.setObjectName("heading")
+        self.place = QLabel(objectName="muted")
+        self.model = QLabel()
+        self.model.setTextFormat(Qt.TextFormat.PlainText)
+        row.addWidget(_bar(NAVIGATION, actions))
+        row.addWidget(self.place)
+        row.addWidget(self.name, 1)
+        row.addWidget(self.model)
+        row.addWidget(_bar(OVERLAYS, actions))
+        for signal in (session.picture_opened, session.picture_failed, session.project_closed, session.pictures_listed):
+            signal.connect(self.refresh)
+        self.refresh()
+
+    def say_model(self, text: str) -> None:
+        self.model.setText(text)
+
+    def refresh(self, *_: object) -> None:
+        number, count = self._pictures.position()
+        self.place.setText(self.tr("{number} of {count}").format(number=number, count=count) if number else "")
+        self.name.set_text(self._session.key or "")
+
+
+class _Elided(QLabel):
+    """A label that shortens its text in the middle instead of asking for room."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._whole = ""
+
+    def set_text(self, text: str) -> None:
+        self._whole = text
+        self.setToolTip(text)
+        self._fit()
+
+    def resizeEvent(self, event) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        self.setText(self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideMiddle, self.width()))
+
+
+def _bar(table, actions: Actions) -> QToolBar:
+    bar = QToolBar()
+    bar.setIconSize(QSize(18, 18))
+    fill_tool_bar(bar, table, actions)
+    return bar

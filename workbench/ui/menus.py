@@ -1,0 +1,97 @@
+"""Which command sits in which menu and on which bar: tables of ids. "-" is a line, a pair is a submenu."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtWidgets import QMenu, QMenuBar, QToolBar
+
+from workbench.ui.actions import Actions
+
+Table = tuple["str | tuple[str, Table]", ...]
+
+CLASSES: Table = tuple(f"class_{n}" for n in range(1, 10))
+VERDICTS: Table = tuple(f"verdict_{n}" for n in range(1, 10))
+
+MENUS: dict[str, Table] = {
+    "project": (
+        "new_project", "open_project", "@recent", "make_sample", "-", "add_pictures", "add_folder", "reload", "-", "save",
+        "show_folder", "close_project", "-", "quit",
+    ),
+    "edit": ("undo", "redo", "-", "copy_previous", "-", "find"),
+    "label": (
+        "brush", "eraser", "polygon", "rectangle", "fill", "-", "smaller", "bigger", "-", "pick", "keep", "explicit", "-",
+        ("classes", CLASSES),
+    ),
+    "picture": (
+        "done_next", "not_done", "-", "next", "previous", "next_unlabelled", "previous_unlabelled", "-", ("verdicts", VERDICTS),
+    ),
+    "view": (
+        "fit", "actual", "zoom_in", "zoom_out", "-", "labels", "predictions", "filled", "-", "panel_pictures", "panel_side",
+        "panel_training", "next_panel", "previous_panel", "-", ("theme", ("theme_system", "theme_dark", "theme_light")),
+        ("language", ("language_system", "language_en", "language_zh_CN")), "full_screen",
+    ),
+    "train": ("train", "predict", "-", "export"),
+    "help": ("keys", "about"),
+}  # fmt: skip
+
+TOOLS: Table = ("brush", "eraser", "polygon", "rectangle", "fill", "-", "smaller", "bigger", "-", "pick", "keep")
+NAVIGATION: Table = ("previous", "next", "next_unlabelled", "-", "undo", "redo")
+OVERLAYS: Table = ("labels", "predictions", "filled", "-", "fit", "actual")
+
+
+def titles() -> dict[str, str]:
+    """The menus' names in the chosen language."""
+    return {
+        "project": QCoreApplication.translate("menus", "&Project"),
+        "edit": QCoreApplication.translate("menus", "&Edit"),
+        "label": QCoreApplication.translate("menus", "&Label"),
+        "picture": QCoreApplication.translate("menus", "P&icture"),
+        "view": QCoreApplication.translate("menus", "&View"),
+        "train": QCoreApplication.translate("menus", "&Train"),
+        "help": QCoreApplication.translate("menus", "&Help"),
+        "classes": QCoreApplication.translate("menus", "&Choose a class"),
+        "verdicts": QCoreApplication.translate("menus", "&Verdict"),
+        "theme": QCoreApplication.translate("menus", "T&heme"),
+        "language": QCoreApplication.translate("menus", "Lan&guage"),
+    }
+
+
+def ids(table: Table) -> list[str]:
+    """All ids of a table, those of submenus too."""
+    found: list[str] = []
+    for entry in table:
+        if isinstance(entry, tuple):
+            found += ids(entry[1])
+        elif entry != "-" and not entry.startswith("@"):
+            found.append(entry)
+    return found
+
+
+def fill_menu_bar(bar: QMenuBar, actions: Actions, recent: QMenu) -> None:
+    names = titles()
+    for name, table in MENUS.items():
+        _fill(bar.addMenu(names[name]), table, actions, names, recent)
+
+
+def fill_tool_bar(bar: QToolBar, table: Table, actions: Actions) -> None:
+    for entry in table:
+        if entry == "-":
+            bar.addSeparator()
+        elif isinstance(entry, str):
+            bar.addAction(actions[entry])
+            button = bar.widgetForAction(actions[entry])
+            button.setAccessibleName(actions[entry].toolTip())
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+
+
+def _fill(menu: QMenu, table: Table, actions: Actions, names: dict[str, str], recent: QMenu) -> None:
+    menu.setToolTipsVisible(True)
+    for entry in table:
+        if isinstance(entry, tuple):
+            _fill(menu.addMenu(names[entry[0]]), entry[1], actions, names, recent)
+        elif entry == "-":
+            menu.addSeparator()
+        elif entry == "@recent":
+            menu.addMenu(recent)
+        else:
+            menu.addAction(actions[entry])

@@ -1,0 +1,130 @@
+"""How one picture looks in the list: thumbnail, name, status, the classes painted in it, its verdict."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
+from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
+
+from workbench.core.index import Row
+from workbench.session.session import Session
+from workbench.ui.panels.picture_list import RowRole
+from workbench.ui.panels.thumbnails import Thumbnails
+from workbench.ui.theme import Style
+
+HEIGHT = 54
+_THUMB = 42
+
+
+class PictureRow(QStyledItemDelegate):
+    """Draws a row; every row has the same height, so that long lists need no measuring."""
+
+    def __init__(self, session: Session, thumbnails: Thumbnails, style: Style) -> None:
+        super().__init__()
+        self._session, self._thumbnails, self._style = session, thumbnails, style
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        return QSize(160, HEIGHT)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index) -> None:
+        row: Row = index.data(RowRole)
+        rect: QRect = option.rect
+        theme = self._style.theme
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        if selected or option.state & QStyle.StateFlag.State_MouseOver:
+            path = QPainterPath()
+            path.addRoundedRect(QRectF(rect).adjusted(4, 1, -4, -1), 6, 6)
+            painter.fillPath(path, theme.color("selection" if selected else "hover"))
+            if selected and option.state & QStyle.StateFlag.State_HasFocus:
+                painter.setPen(QPen(theme.color("accent"), 1))
+                painter.drawPath(path)
+        self._draw_thumbnail(painter, QRect(rect.x() + 10, rect.y() + (HEIGHT - _THUMB) // 2, _THUMB, _THUMB), row)
+        self._draw_texts(painter, rect.adjusted(10 + _THUMB + 10, 0, -12, 0), row, option)
+        painter.restore()
+
+    def _draw_thumbnail(self, painter: QPainter, box: QRect, row: Row) -> None:
+        theme = self._style.theme
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(theme.color("canvas"))
+        painter.drawRoundedRect(box, 4, 4)
+        pixmap = None if row.broken and not row.width else self._thumbnails.get(row.key)
+        if pixmap is None or pixmap.isNull():
+            icon = theme.icon("warning", "danger") if row.broken else theme.icon("picture", "disabled")
+            icon.paint(painter, box.adjusted(11, 11, -11, -11))
+            return
+        ratio = min(box.width() / pixmap.width(), box.height() / pixmap.height())
+        width, height = max(1, round(pixmap.width() * ratio)), max(1, round(pixmap.height() * ratio))
+        target = QRect(box.x() + (box.width() - width) // 2, box.y() + (box.height() - height) // 2, width, height)
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+        clip = QPainterPath()
+        clip.addRoundedRect(QRectF(box), 4, 4)
+        painter.save()
+        painter.setClipPath(clip)
+        painter.drawPixmap(target, pixmap)
+        painter.restore()
+
+    def _draw_texts(self, painter: QPainter, box: QRect, row: Row, option: QStyleOptionViewItem) -> None:
+        theme, metrics = self._style.theme, option.fontMetrics
+        folder, _, name = row.key.rpartition("/")
+        top = QRect(box.x(), box.y() + 8, box.width() - 20, metrics.height())
+        painter.setPen(theme.color("text"))
+        painter.drawText(top, Qt.AlignmentFlag.AlignVCenter, metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, top.width()))
+        self._draw_status(painter, QPointF(box.right() - 7, top.center().y() + 1), row)
+        below = QRect(box.x(), top.bottom() + 4, box.width(), metrics.height())
+        right = self._draw_marks(painter, below, row, option)
+        if row.broken:
+            painter.setPen(theme.color("danger"))
+            text = self.tr("cannot be read")
+        else:
+            painter.setPen(theme.color("muted"))
+            text = folder or (f"{row.width} × {row.height}" if row.width else "")
+        width = max(0, right - below.x() - 6)
+        painter.drawText(below.x(), below.y() + metrics.ascent(), metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, width))
+
+    def _draw_marks(self, painter: QPainter, box: QRect, row: Row, option: QStyleOptionViewItem) -> int:
+        """Verdict and class colours, from the right; returns where they begin."""
+        theme, metrics, x = self._style.theme, option.fontMetrics, box.right() + 1
+        if row.verdict:
+            text = metrics.elidedText(row.verdict, Qt.TextElideMode.ElideRight, 70)
+            width = metrics.horizontalAdvance(text) + 10
+            tag = QRectF(x - width, box.y() - 1, width, box.height() + 2)
+            painter.setPen(QPen(theme.color("border"), 1))
+            painter.setBrush(theme.color("raised"))
+            painter.drawRoundedRect(tag, 4, 4)
+            painter.setPen(theme.color("text"))
+            painter.drawText(tag, Qt.AlignmentFlag.AlignCenter, text)
+            x -= width + 6
+        project = self._session.project
+        colors = {info.id: info.color for info in project.classes} if project else {}
+        painted = [id for id, _ in row.counts if id in colors]
+        for id in painted[:6][::-1]:
+            painter.setPen(QPen(QColor(0, 0, 0, 90), 1))
+            painter.setBrush(QColor(colors[id]))
+            painter.drawRoundedRect(QRectF(x - 9, box.center().y() - 4, 8.5, 8.5), 2, 2)
+            x -= 12
+        return x
+
+    def _draw_status(self, painter: QPainter, center: QPointF, row: Row) -> None:
+        """Three shapes, not only three colours: empty ring, half disc, disc with a tick."""
+        theme = self._style.theme
+        if row.broken:
+            theme.icon("warning", "danger").paint(painter, QRectF(center.x() - 8, center.y() - 8, 16, 16).toRect())
+            return
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        if row.status == "done":
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(theme.color("success"))
+            painter.drawEllipse(center, 6, 6)
+            painter.setPen(QPen(theme.color("panel"), 1.6))
+            painter.drawPolyline([center + QPointF(-2.8, 0.2), center + QPointF(-0.8, 2.3), center + QPointF(2.9, -2.2)])
+        elif row.status == "started":
+            painter.setPen(QPen(theme.color("warning"), 1.4))
+            painter.drawEllipse(center, 5.3, 5.3)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(theme.color("warning"))
+            painter.drawPie(QRectF(center.x() - 5, center.y() - 5, 10, 10), 90 * 16, 180 * 16)
+        else:
+            painter.setPen(QPen(theme.color("disabled"), 1.4))
+            painter.drawEllipse(center, 5.3, 5.3)

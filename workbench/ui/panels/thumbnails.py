@@ -1,0 +1,77 @@
+"""Small pictures for the list, decoded in a thread for the rows in sight, newest wish first; a bounded number is kept."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+import numpy as np
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QImage, QPixmap
+
+from workbench.core.pictures import thumbnail
+from workbench.core.project import Project
+from workbench.session.lane import Lane
+
+EDGE = 96  # pixels of the longer side
+KEPT = 600
+WISHES = 40  # older wishes are for rows long scrolled by
+
+
+class Thumbnails(QObject):
+    """`get` returns at once what is there; `arrived` tells when more is."""
+
+    arrived = Signal(str)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._lane = Lane(1, self)
+        self._project: Project | None = None
+        self._kept: OrderedDict[str, QPixmap | None] = OrderedDict()
+        self._wishes: OrderedDict[str, None] = OrderedDict()
+        self._working = False
+
+    def set_project(self, project: Project | None) -> None:
+        self._project = project
+        self._kept.clear()
+        self._wishes.clear()
+
+    def get(self, key: str) -> QPixmap | None:
+        """The thumbnail, or None while it is under way or where the picture cannot be read."""
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key]
+        self._wishes[key] = None
+        self._wishes.move_to_end(key)
+        while len(self._wishes) > WISHES:
+            self._wishes.popitem(last=False)
+        self._next()
+        return None
+
+    def end(self) -> None:
+        self._wishes.clear()
+        self._lane.finish()
+
+    def _next(self) -> None:
+        if self._working or not self._wishes or self._project is None:
+            return
+        key, _ = self._wishes.popitem()
+        project = self._project
+        self._working = True
+
+        def arrive(image: QImage | None, error: Exception | None) -> None:
+            self._working = False
+            if project is self._project:
+                self._kept[key] = QPixmap.fromImage(image) if image is not None else None
+                while len(self._kept) > KEPT:
+                    self._kept.popitem(last=False)
+                self.arrived.emit(key)
+            self._next()
+
+        self._lane.submit(lambda: _image(thumbnail(project.picture_path(key), EDGE)), arrive)
+
+
+def _image(pixels: np.ndarray) -> QImage:
+    pixels = np.ascontiguousarray(pixels)
+    height, width = pixels.shape[:2]
+    kind = QImage.Format.Format_Grayscale8 if pixels.ndim == 2 else QImage.Format.Format_RGB888
+    return QImage(pixels.data, width, height, pixels.strides[0], kind).copy()

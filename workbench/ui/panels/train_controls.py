@@ -1,0 +1,156 @@
+"""The left end of the training panel: what to train, for how long, where; one big button; export."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QComboBox,
+    QDoubleSpinBox,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QPushButton,
+    QWidget,
+)
+
+from workbench.ui.theme import Style
+
+DEVICES = ("auto", "gpu", "cpu")
+
+
+class TrainControls(QWidget):
+    """Says what a person wants; the panel around it decides what is possible."""
+
+    train_clicked = Signal()
+    export_clicked = Signal()
+    changed = Signal()
+
+    def __init__(self, style: Style, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._style = style
+        self._running = False
+        self._build()
+        style.changed.connect(self._restyle)
+        self._restyle()
+
+    def _build(self) -> None:
+        grid = QGridLayout(self)
+        grid.setContentsMargins(12, 4, 12, 10)
+        grid.setHorizontalSpacing(8)
+        grid.setVerticalSpacing(7)
+        self.unet = QPushButton(self.tr("UNet: where"), objectName="left")
+        self.resnet = QPushButton(self.tr("ResNet: which verdict"), objectName="right")
+        self._models = QButtonGroup(self)
+        for button, tip in (
+            (self.unet, self.tr("UNet learns from painted masks and marks defects pixel by pixel")),
+            (self.resnet, self.tr("ResNet learns from verdicts and judges whole pictures")),
+        ):
+            button.setCheckable(True)
+            button.setToolTip(tip)
+            self._models.addButton(button)
+        self.unet.setChecked(True)
+        self._models.buttonToggled.connect(lambda *_: self.changed.emit())
+        row = QHBoxLayout()
+        row.setSpacing(0)
+        row.addWidget(self.unet, 1)
+        row.addWidget(self.resnet, 2)
+        grid.addLayout(row, 0, 0, 1, 2)
+        self.minutes = QDoubleSpinBox()
+        self.minutes.setRange(0.1, 60 * 24 * 14)
+        self.minutes.setDecimals(1)
+        self.minutes.setSingleStep(1)
+        self.minutes.setSuffix(self.tr(" min"))
+        self.minutes.setValue(5)
+        self.minutes.setToolTip(self.tr("How long to train; the model is best at the end of this time"))
+        self.minutes.setAccessibleName(self.tr("Minutes"))
+        self.minutes.valueChanged.connect(lambda _: self.changed.emit())
+        self.device = QComboBox()
+        for name, text in zip(DEVICES, (self.tr("Best device"), self.tr("GPU"), self.tr("Processor")), strict=True):
+            self.device.addItem(text, name)
+        self.device.setToolTip(self.tr("Where to train; the best device is the GPU where there is one"))
+        self.device.setAccessibleName(self.tr("Device"))
+        self.device.currentIndexChanged.connect(lambda _: self.changed.emit())
+        grid.addWidget(self.minutes, 1, 0)
+        grid.addWidget(self.device, 1, 1)
+        self.button = QPushButton()
+        self.button.setMinimumHeight(38)
+        self.button.clicked.connect(self.train_clicked)
+        grid.addWidget(self.button, 2, 0, 1, 2)
+        self.bar = QProgressBar(textVisible=False, maximum=1000)
+        self.bar.setAccessibleName(self.tr("Progress"))
+        self.left = QLabel(objectName="muted")
+        grid.addWidget(self.bar, 3, 0, 1, 2)
+        grid.addWidget(self.left, 4, 0, 1, 2)
+        self.export = QPushButton(self.tr("Export…"))
+        self.export.clicked.connect(self.export_clicked)
+        grid.addWidget(self.export, 5, 0, 1, 2)
+        grid.setRowStretch(6, 1)
+        grid.setColumnStretch(0, 1)
+        grid.setColumnStretch(1, 1)
+        self.show_state("idle", False)
+        self.show_progress(None, "")
+
+    @property
+    def model(self) -> str:
+        return "resnet" if self.resnet.isChecked() else "unet"
+
+    def set_model(self, model: str) -> None:
+        (self.resnet if model == "resnet" else self.unet).setChecked(True)
+
+    def wishes(self) -> tuple[str, float, str]:
+        """Model, minutes, device."""
+        return self.model, self.minutes.value(), self.device.currentData()
+
+    def set_wishes(self, model: str, minutes: float, device: str) -> None:
+        self.set_model(model)
+        self.minutes.setValue(minutes)
+        self.device.setCurrentIndex(max(0, self.device.findData(device)))
+
+    def show_state(self, state: str, possible: bool) -> None:
+        """`state`: idle | preparing | running | stopping. `possible`: whether the button may be pressed."""
+        self._running = state != "idle"
+        texts = {
+            "idle": self.tr("Train"), "preparing": self.tr("Preparing…"), "running": self.tr("Stop and keep the best"),
+            "stopping": self.tr("Stopping…"),
+        }  # fmt: skip
+        self.button.setText(texts[state])
+        tip = self.tr("Stop now; the best model so far is kept (Ctrl+T)") if self._running else self.tr("Start training (Ctrl+T)")
+        self.button.setToolTip(tip)
+        self.button.setEnabled(possible and state in ("idle", "running"))
+        for widget in (self.unet, self.resnet, self.minutes, self.device):
+            widget.setEnabled(not self._running)
+        self._restyle()
+
+    def show_progress(self, share: float | None, text: str) -> None:
+        """A share of 0..1; None hides the bar."""
+        self.bar.setVisible(share is not None)
+        self.left.setVisible(bool(text))
+        self.left.setText(text)
+        if share is not None:
+            self.bar.setValue(round(1000 * share))
+
+    def show_export(self, possible: bool, busy: bool) -> None:
+        self.export.setEnabled(possible or busy)
+        self.export.setText(self.tr("Cancel the export") if busy else self.tr("Export for the line"))
+        if busy:
+            tip = self.tr("Stop exporting; nothing half made is left behind")
+        elif possible:
+            tip = self.tr("Make a folder that gives the same results without the workbench (Ctrl+E)")
+        else:
+            tip = self.tr("Train first; then the model can be exported (Ctrl+E)")
+        self.export.setToolTip(tip)
+
+    def _restyle(self) -> None:
+        name = "danger" if self._running else "primary"
+        if self.button.objectName() != name:
+            self.button.setObjectName(name)
+            self.button.style().unpolish(self.button)
+            self.button.style().polish(self.button)
+        theme = self._style.theme
+        icon, role = ("stop", "danger_text") if self._running else ("train", "accent_text")
+        self.button.setIcon(theme.icon(icon, role))
+        self.export.setIcon(theme.icon("export"))
+
+

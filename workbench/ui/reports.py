@@ -1,0 +1,98 @@
+"""Facts of the engines that a person should hear of, brought to the message bar."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject
+
+from workbench.core import problems
+from workbench.ui import words
+from workbench.ui.commands import Commands
+from workbench.ui.messages import Messages
+from workbench.ui.rooms import Rooms
+
+
+class Reports(QObject):
+    """Listens to the rooms."""
+
+    def __init__(self, rooms: Rooms, messages: Messages, commands: Commands) -> None:
+        super().__init__(messages)
+        self._session, self._messages, self._commands = rooms.session, messages, commands
+        session = rooms.session
+        session.problem_met.connect(self._problem)
+        session.save_state_changed.connect(self._save_state)
+        session.project_opened.connect(self._opened)
+        session.project_closed.connect(self._closed)
+        session.picture_opened.connect(self._picture_opened)
+        session.picture_failed.connect(self._picture_failed)
+        rooms.predictions.failed.connect(self._predict_failed)
+        rooms.exporter.finished.connect(self._exported)
+        rooms.exporter.failed.connect(self._export_failed)
+        rooms.exporter.cancelled.connect(self._export_cancelled)
+
+    def refused(self, why: str) -> None:
+        """Somebody tried to paint and could not."""
+        if why == "no class":
+            says = self.tr("There is no class to paint with yet.")
+            self._messages.say("info", says, self.tr("Add one with the + beside Classes."), topic="refused")
+        elif why == "read-only":
+            says = self.tr("This project is open read-only, so nothing can be painted.")
+            self._messages.say("info", says, self.tr("Close the window that holds it, then open it again."), topic="refused")
+        elif self._session.mask_problem is not None:
+            self._picture_opened(self._session.key or "")
+
+    # --- facts -----------------------------------------------------------------------------------
+
+    def _problem(self, problem: Exception) -> None:
+        says, advice = words.problem_words(problem)
+        if isinstance(problem, problems.CannotWrite):
+            self._messages.say("problem", says, advice, topic="save")
+        elif isinstance(problem, problems.ProjectLocked):
+            self._messages.say("warning", says, self.tr("It is shown read-only here; nothing can be changed by accident."), topic="lock")
+        else:
+            self._messages.say("problem", says, advice)
+
+    def _save_state(self, state: str) -> None:
+        if state == "saved":
+            self._messages.withdraw("save")
+
+    def _opened(self) -> None:
+        for topic in ("refused", "mask", "drop", "export", "picture", "close"):
+            self._messages.withdraw(topic)
+
+    def _closed(self) -> None:
+        self._messages.clear()
+
+    def _picture_opened(self, key: str) -> None:
+        self._messages.withdraw("picture")
+        self._messages.withdraw("mask")
+        problem = self._session.mask_problem
+        if problem is not None:
+            says, advice = words.problem_words(problem)
+            self._messages.say("warning", says, advice, topic="mask")
+
+    def _picture_failed(self, key: str, problem: Exception) -> None:
+        self._messages.withdraw("mask")
+        says, advice = words.problem_words(problem)
+        self._messages.say("warning", says, advice, topic="picture")
+
+    def _predict_failed(self, problem: Exception) -> None:
+        says, advice = words.problem_words(problem)
+        self._messages.say("warning", says, advice, topic="predict")
+
+    def _exported(self, result: dict[str, Any]) -> None:
+        path = Path(str(result.get("path", "")))
+        says = self.tr("The export is ready in {path}.").format(path=path)
+        parity = words.parity_words(result.get("parity") or {})
+        self._messages.say(
+            "success", says, parity, button=self.tr("Open folder"), do=lambda: self._commands.show_path(path), topic="export"
+        )
+
+    def _export_failed(self, problem: Exception) -> None:
+        says, advice = words.problem_words(problem)
+        self._messages.say("problem", says, advice, topic="export")
+
+    def _export_cancelled(self) -> None:
+        self._messages.say("info", self.tr("The export was cancelled; nothing half made is left."), topic="export")

@@ -1,0 +1,37 @@
+"""The engines behind the window, made once and handed to it; they outlive a window that is built anew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workbench.session.exporter import Exporter
+from workbench.session.predictions import Predictions
+from workbench.session.session import Session
+from workbench.session.settings import Settings
+from workbench.session.telemetry import TelemetryThread
+from workbench.session.training import Training
+
+
+@dataclass
+class Rooms:
+    """`open` makes them in the order in which they need each other."""
+
+    settings: Settings
+    session: Session
+    training: Training
+    exporter: Exporter
+    predictions: Predictions
+    telemetry: TelemetryThread
+
+    @classmethod
+    def open(cls, settings: Settings) -> Rooms:
+        session = Session()
+        return cls(settings, session, Training(session), Exporter(), Predictions(session), TelemetryThread())
+
+    def close(self) -> None:
+        """Save, end every thread and child."""
+        self.telemetry.stop()
+        self.exporter.close()
+        self.training.close()
+        self.predictions.close()
+        self.session.close_project()
