@@ -18,6 +18,7 @@ import psutil
 
 from workbench.core.events import Event, Failed, Finished, decode
 
+_ASIDE = "stdout: "  # what libraries print, in the log; never anyone's last words
 NICENESS = 10  # the window stays smooth beside it, at a few per cent of the child's speed
 
 
@@ -116,7 +117,7 @@ class Child:
         return None if self._process is None else self._process.poll()
 
     def log_tail(self, lines: int = 12) -> str:
-        """The last lines that it wrote to the log."""
+        """The last lines that it wrote to its error output."""
         try:
             with self.log.open("rb") as file:
                 end = file.seek(0, os.SEEK_END)
@@ -124,7 +125,8 @@ class Child:
                 text = file.read().decode("utf-8", "replace")
         except OSError:
             return ""
-        return "\n".join(text.rstrip().splitlines()[-lines:])
+        own = [line for line in text.splitlines() if not line.startswith(_ASIDE)]
+        return "\n".join(own[-lines:])
 
     def _start(self) -> subprocess.Popen[str]:
         self.log.parent.mkdir(parents=True, exist_ok=True)
@@ -160,8 +162,9 @@ class Child:
 
     def _keep(self, line: str) -> None:
         """What a library printed among the events belongs into the log."""
-        with contextlib.suppress(OSError), self.log.open("a", encoding="utf-8") as log:
-            log.write(line if line.endswith("\n") else line + "\n")
+        if line.strip():
+            with contextlib.suppress(OSError), self.log.open("a", encoding="utf-8") as log:
+                log.write(f"{_ASIDE}{line.rstrip()}\n")
 
     def _end(self, pid: int, *, kill: bool) -> None:
         if os.name == "posix":

@@ -35,6 +35,7 @@ class Listing(QObject):
         self._news: dict[str, Row] = {}
         self._timer = QTimer(self, singleShot=True, interval=round(looking.TELL_EVERY * 1000), timeout=self._tell)
         self._lane = Lane(parent=self)
+        self._under_way = 0
         self._round = 0  # of an opening: news of an earlier project is dropped
         self._stop = threading.Event()
         self._heard.connect(self._hear, Qt.ConnectionType.QueuedConnection)
@@ -60,6 +61,7 @@ class Listing(QObject):
         self._stop.set()
         self._lane.abandon()
         self._stop = threading.Event()
+        self._under_way = 0
         self._timer.stop()
         self.keys, self.rows, self._places, self._news = [], {}, {}, {}
         self._own.clear()
@@ -95,6 +97,7 @@ class Listing(QObject):
 
     def _submit(self, work: Callable[[looking.Teller], None]) -> None:
         round = self._round
+        self._under_way += 1
         teller = looking.Teller(lambda kind, news: self._heard.emit(round, kind, news), self._stop)
         self._lane.submit(lambda: work(teller), lambda _, error: self._ended(error))
 
@@ -121,8 +124,10 @@ class Listing(QObject):
         elif kind == "problem":
             self.problem_met.emit(news)
         else:
-            self._tell()
-            self.settled.emit()
+            self._under_way -= 1
+            if not self._under_way:
+                self._tell()
+                self.settled.emit()
 
     def _relist(self, keys: list[str]) -> None:
         self.keys = keys

@@ -187,7 +187,13 @@ class Session(QObject):
 
     def add_pictures(self, paths: Sequence[Path | str]) -> None:
         """Copy picture files and folders into the project, in a worker thread."""
-        if self._writing("pictures"):
+        if self.project is None:
+            return
+        try:
+            self.project.need_write("new pictures")
+        except Problem as problem:
+            self.problem_met.emit(problem)
+        else:
             self._listing.add(self.project, [Path(path) for path in paths])
 
     def refresh_pictures(self) -> None:

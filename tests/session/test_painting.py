@@ -1,0 +1,282 @@
+"""Strokes, what they must leave alone, undo and redo across pictures, notes and verdicts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.session.conftest import dot, saved_mask, show
+from workbench.core import annotation, problems
+from workbench.core.drawing import Rect
+
+
+def test_what_lies_between_begin_and_commit_is_one_step(opened, qtbot):
+    before = opened.mask.copy()
+    rects = []
+    opened.mask_changed.connect(rects.append)
+    assert opened.begin("brush")
+    opened.paint_segment((10, 10), (20, 10), 2, 1)
+    opened.paint_segment((20, 10), (20, 30), 2, 1)
+    opened.paint_polygon([(50, 50), (60, 50), (60, 60)], 2)
+    opened.paint_region(np.ones((3, 3), bool), (-1, -1), 2)
+    with qtbot.waitSignal(opened.history_changed):
+        opened.commit()
+    changed = opened.mask != before
+    union = Rect(0, 0, 0, 0)
+    for rect in rects:
+        union = union.united(rect)
+    inside = np.zeros_like(changed)
+    inside[union.slices] = True
+    assert changed.any() and not (changed & ~inside).any() and len(rects) == 4
+    after = opened.mask.copy()
+    assert after[0, 0] == 2 and after[2, 2] == before[2, 2]
+    opened.undo()
+    assert np.array_equal(opened.mask, before) and not opened.can_undo() and opened.can_redo()
+    opened.redo()
+    assert np.array_equal(opened.mask, after) and not opened.can_redo()
+
+
+def test_a_cancelled_stroke_leaves_nothing(opened):
+    before = opened.mask.copy()
+    opened.begin("brush")
+    opened.paint_segment((10, 10), (80, 70), 9, 2)
+    assert not np.array_equal(opened.mask, before)
+    opened.cancel()
+    assert np.array_equal(opened.mask, before)
+    assert not opened.can_undo() and opened.save_state == "saved"
+
+
+def test_a_stroke_that_changes_nothing_is_no_step(opened):
+    opened.begin("erase")
+    opened.paint_segment((0, 0), (5, 0), 1, int(opened.mask[0, 0]))
+    opened.commit()
+    assert not opened.can_undo() and opened.save_state == "saved"
+
+
+def test_fill_takes_the_connected_area(opened):
+    opened.mask[...] = 0
+    dot(opened, 40, 40, 1, radius=10)
+    area = int((opened.mask == 1).sum())
+    opened.paint_fill((42, 40), 2)
+    assert int((opened.mask == 2).sum()) == area and not (opened.mask == 1).any()
+    opened.paint_fill((0, 0), 1)
+    assert int((opened.mask == 1).sum()) == opened.mask.size - area
+    opened.undo()
+    assert not (opened.mask == 1).any()
+    opened.paint_fill((-5, 3), 1)  # outside
+    assert not (opened.mask == 1).any()
+
+
+def test_other_and_locked_classes_are_kept(opened):
+    opened.mask[...] = 0
+    opened.mask[10:20, 10:20] = 2
+    whole = np.ones((40, 40), bool)
+    opened.set_keep_other(True)
+    opened.choose_class(1)
+    opened.paint_region(whole, (0, 0), 1)
+    assert (opened.mask[10:20, 10:20] == 2).all() and opened.mask[0, 0] == 1
+    opened.paint_region(whole, (0, 0), 0)  # the eraser takes the current class only
+    assert (opened.mask[10:20, 10:20] == 2).all() and not (opened.mask == 1).any()
+    opened.set_keep_other(False)
+    opened.set_locked(2, True)
+    opened.paint_region(whole, (0, 0), 1)
+    assert (opened.mask[10:20, 10:20] == 2).all() and opened.mask[0, 0] == 1
+    opened.set_locked(2, False)
+    opened.paint_region(whole, (0, 0), 1)
+    assert (opened.mask[:40, :40] == 1).all()
+
+
+def test_a_class_that_is_not_there_cannot_be_painted(opened):
+    met, before = [], opened.mask.copy()
+    opened.problem_met.connect(met.append)
+    opened.begin("brush")
+    for x in range(5):
+        opened.paint_segment((x, 5), (x + 1, 5), 2, 9)
+    opened.commit()
+    assert [type(problem) for problem in met] == [problems.UnknownClass]  # once a stroke
+    assert np.array_equal(opened.mask, before)
+    dot(opened, 30, 30, 2)
+    assert not np.array_equal(opened.mask, before)
+
+
+def test_undo_and_redo_follow_the_picture(opened, qtbot):
+    first, second = opened.keys[:2]
+    start = opened.mask.copy()
+    dot(opened, 10, 10, 2)
+    show(opened, qtbot, second)
+    dot(opened, 20, 20, 2)
+    show(opened, qtbot, opened.keys[2])
+    opened.undo()
+    opened.undo()  # at once, while the picture of the first is on its way
+    qtbot.waitUntil(lambda: opened.key == first and not opened.can_undo())
+    assert np.array_equal(opened.mask, start)
+    opened.redo()
+    opened.redo()
+    qtbot.waitUntil(lambda: opened.key == second and not opened.can_redo())
+    assert opened.mask[20, 20] == 2
+    assert opened.flush()
+    assert saved_mask(opened, first)[10, 10] == 2 and saved_mask(opened, second)[20, 20] == 2
+
+
+def test_undo_passes_a_picture_that_is_gone(opened, qtbot):
+    first, second = opened.keys[:2]
+    dot(opened, 10, 10, 2)
+    show(opened, qtbot, second)
+    dot(opened, 20, 20, 2)
+    show(opened, qtbot, first)
+    assert opened.flush()
+    opened.project.picture_path(second).unlink()
+    with qtbot.waitSignal(opened.picture_failed):
+        opened.undo()
+    assert opened.can_undo()
+    opened.undo()
+    qtbot.waitUntil(lambda: opened.key == first and opened.picture is not None)
+    assert opened.mask[10, 10] == 0 and not opened.can_undo()
+
+
+def test_undo_during_a_stroke_takes_that_stroke(opened):
+    before = opened.mask.copy()
+    opened.begin("brush")
+    opened.paint_segment((10, 10), (20, 10), 2, 2)
+    assert opened.can_undo()
+    opened.undo()
+    assert np.array_equal(opened.mask, before) and opened.can_redo()
+
+
+def test_the_first_stroke_makes_a_new_picture_a_started_one(opened, qtbot):
+    key = opened.keys[6]
+    show(opened, qtbot, key)
+    assert opened.note.status == "new" and not opened.mask.any()
+    with qtbot.waitSignal(opened.note_changed) as changed:
+        dot(opened, 30, 30)
+    dot(opened, 40, 30)
+    assert changed.args == [key] and opened.note.status == "started"
+    assert [act.what for act in opened.note.history] == ["paint"]
+    with qtbot.waitSignal(opened.rows_changed):
+        assert opened.flush()
+    assert annotation.load_note(opened.project, key).status == "started"
+    row = opened.rows[key]
+    assert row.masked and row.status == "started" and dict(row.counts) == {1: int((opened.mask == 1).sum())}
+
+
+def test_done_saves_an_empty_mask_and_goes_on(opened, qtbot):
+    key = opened.keys[6]
+    show(opened, qtbot, key)
+    assert not opened.project.mask_path(key).exists()
+    opened.done_and_next()
+    qtbot.waitUntil(lambda: opened.key == opened.keys[7])
+    assert opened.flush()
+    assert not saved_mask(opened, key).any()
+    assert annotation.load_note(opened.project, key).status == "done"
+    assert opened.rows[key].masked and opened.rows[key].status == "done"
+
+
+def test_a_verdict_is_noted_and_may_be_new(opened):
+    key = opened.key
+    opened.set_verdict("NG")
+    assert opened.note.verdict == "NG" and opened.project.file.verdicts == ["NG"]
+    assert opened.rows[key].verdict == "NG"
+    assert opened.flush()
+    assert annotation.load_note(opened.project, key).verdict == "NG"
+    opened.set_verdict(None)
+    assert opened.flush() and annotation.load_note(opened.project, key).verdict is None
+
+
+def test_scribbles_on_an_explicit_background(opened, qtbot):
+    show(opened, qtbot, opened.keys[6])
+    opened.set_explicit_background(True)
+    assert (opened.mask == 255).all() and opened.note.explicit_background
+    dot(opened, 20, 20, 1)
+    dot(opened, 60, 60, 0)  # painted background: a statement
+    assert opened.flush()
+    assert sorted(annotation.ids_in(saved_mask(opened, opened.key))) == [0, 1, 255]
+    opened.undo()
+    opened.undo()
+    opened.undo()
+    assert not opened.mask.any() and not opened.note.explicit_background
+    opened.redo()
+    assert (opened.mask == 255).all() and opened.note.explicit_background
+
+
+def test_labels_of_the_previous_picture_are_laid_over(opened, qtbot):
+    first = opened.key
+    opened.mask[...] = 0
+    dot(opened, 30, 30, 2)
+    dot(opened, 70, 60, 1)
+    source = opened.mask.copy()  # not saved yet: memory is newer than the disk
+    show(opened, qtbot, opened.keys[1])
+    target = opened.mask.copy()
+    with qtbot.waitSignal(opened.history_changed):
+        opened.copy_previous_labels()
+    assert np.array_equal(opened.mask, np.where(source > 0, source, target))
+    assert opened.note.history[-1].what == "copy labels"
+    opened.undo()
+    assert np.array_equal(opened.mask, target) and opened.key != first
+
+
+def test_labels_that_do_not_fit_are_not_copied(opened, qtbot):
+    show(opened, qtbot, opened.keys[7])
+    before = opened.mask.copy()
+    for spoil in (lambda path: None, lambda path: path.write_bytes(b"?")):
+        spoil(opened.project.mask_path(opened.keys[6]))
+        with qtbot.waitSignal(opened.problem_met) as met:
+            opened.copy_previous_labels()
+        assert isinstance(met.args[0], (problems.LabelsNotCopied, problems.MaskBroken))
+    annotation.save_mask(opened.project, opened.keys[6], np.ones((4, 4), np.uint8))
+    with qtbot.waitSignal(opened.problem_met) as met:
+        opened.copy_previous_labels()
+    assert "4 x 4" in str(met.args[0])
+    assert np.array_equal(opened.mask, before) and not opened.can_undo()
+
+
+def test_strokes_on_a_picture_that_is_left_quickly_stay(opened, qtbot):
+    expected = {}
+    for key in opened.keys[:6]:
+        show(opened, qtbot, key)
+        dot(opened, 48, 40, 2, radius=6)
+        expected[key] = opened.mask.copy()
+    for key in reversed(opened.keys[:6]):
+        show(opened, qtbot, key)
+        assert np.array_equal(opened.mask, expected[key])
+    assert opened.flush()
+    for key, mask in expected.items():
+        assert np.array_equal(saved_mask(opened, key), mask)
+
+
+def test_leaving_in_the_middle_of_a_stroke_keeps_it(opened, root, qtbot):
+    first = opened.key
+    opened.begin("brush")
+    opened.paint_segment((10, 10), (20, 10), 3, 2)
+    show(opened, qtbot, opened.keys[1])
+    opened.begin("brush")
+    opened.paint_segment((30, 30), (31, 30), 3, 2)
+    second = opened.key
+    opened.close_project()
+    assert annotation.read_mask(root / "masks" / f"{first}.png")[10, 10] == 2
+    assert annotation.read_mask(root / "masks" / f"{second}.png")[30, 30] == 2
+
+
+def test_a_seeded_storm_of_strokes_undoes_exactly(opened, qtbot):
+    rng = np.random.default_rng(7)
+    states = [opened.mask.copy()]
+    for _ in range(60):
+        x, y, r = rng.uniform(-5, 100), rng.uniform(-5, 85), rng.uniform(0.2, 20)
+        kind = rng.integers(4)
+        id = int(rng.choice([0, 1, 2, 254]))
+        if kind == 0:
+            opened.paint_segment((x, y), (x + rng.uniform(-30, 30), y + 3), r, id)
+        elif kind == 1:
+            opened.paint_polygon([tuple(p) for p in rng.uniform(-10, 100, (5, 2))], id)
+        elif kind == 2:
+            opened.paint_fill((x, y), id)
+        else:
+            opened.paint_region(rng.random((15, 9)) > 0.5, (int(x), int(y)), id)
+        if not np.array_equal(states[-1], opened.mask):
+            states.append(opened.mask.copy())
+    for state in reversed(states[:-1]):
+        opened.undo()
+        assert np.array_equal(opened.mask, state)
+    assert not opened.can_undo()
+    for state in states[1:]:
+        opened.redo()
+        assert np.array_equal(opened.mask, state)
+    assert opened.flush() and np.array_equal(saved_mask(opened, opened.key), states[-1])

@@ -1,0 +1,260 @@
+"""Opening projects and pictures: lists, neighbours, broken files, and who may write."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import numpy as np
+
+from tests.conftest import fill_project, scratched
+from tests.session.conftest import dot, saved_mask, settle, show
+from workbench.core import annotation, problems
+from workbench.core.pictures import read
+from workbench.core.project import Project
+from workbench.inference.reading import write_png
+from workbench.session.label import Label
+from workbench.session.loading import Loaded, Shelf
+from workbench.session.session import Session
+
+
+def test_a_project_lists_its_pictures_and_what_is_known_of_each(session, root, qtbot):
+    batches, progress = [], []
+    session.rows_changed.connect(batches.append)
+    session.index_progress.connect(lambda done, total: progress.append((done, total)))
+    with qtbot.waitSignals([session.project_opened, session.pictures_listed]):
+        assert session.open_project(root)
+    settle(session, qtbot)
+    assert session.writable and len(session.keys) == 8
+    assert [session.rows[key].status for key in session.keys] == ["done"] * 6 + ["new"] * 2
+    first = session.rows[session.keys[0]]
+    assert (first.width, first.height) == (96, 80) and dict(first.counts)[1] > 0
+    assert {row.key for batch in batches for row in batch} == set(session.keys)
+    assert progress[-1] == (8, 8)
+    session.close_project()
+    assert session.project is None and session.keys == [] and session.rows == {}
+    assert session.open_project(root)  # the lock was given back, and the rows are known at once
+    settle(session, qtbot)
+    assert session.rows[session.keys[0]] == first
+
+
+def test_a_picture_opens_with_its_label(opened):
+    key = opened.key
+    assert np.array_equal(opened.picture, read(opened.project.picture_path(key)))
+    assert np.array_equal(opened.mask, saved_mask(opened, key))
+    assert opened.note.status == "done" and opened.mask_problem is None
+
+
+def test_going_on_stops_at_the_ends(opened, qtbot):
+    assert not opened.go(-1)
+    assert opened.go(3)
+    assert opened.go(1)  # before the first has arrived: steps add up
+    qtbot.waitUntil(lambda: opened.key == opened.keys[4])
+    assert opened.go(100)
+    qtbot.waitUntil(lambda: opened.key == opened.keys[-1])
+    assert not opened.go(1)
+
+
+def test_only_the_last_wanted_picture_is_shown(opened, qtbot):
+    shown = []
+    opened.picture_opened.connect(shown.append)
+    for key in opened.keys[2:]:  # the one before is at hand already
+        opened.open_picture(key)
+    qtbot.waitUntil(lambda: opened.key == opened.keys[-1])
+    opened._loader._lane.finish()
+    assert shown == [opened.keys[-1]]
+
+
+def test_the_next_unlabelled_picture_is_found_around_the_end(opened, qtbot):
+    assert opened.go_unlabelled(1)
+    qtbot.waitUntil(lambda: opened.key == opened.keys[6])
+    assert opened.go_unlabelled(1)
+    qtbot.waitUntil(lambda: opened.key == opened.keys[7])
+    assert opened.go_unlabelled(1)
+    qtbot.waitUntil(lambda: opened.key == opened.keys[6])
+    opened.set_status("done")
+    assert opened.go_unlabelled(-1)
+    qtbot.waitUntil(lambda: opened.key == opened.keys[7])
+    opened.set_status("done")
+    assert not opened.go_unlabelled(1)
+
+
+def test_neighbours_are_read_ahead(opened, qtbot):
+    qtbot.waitUntil(lambda: opened.keys[1] in opened._loader._shelf)
+    shown = []
+    opened.picture_opened.connect(shown.append)
+    opened.go(1)
+    assert shown == [opened.keys[1]]  # at once
+
+
+def test_a_label_written_by_another_program_is_read_again(opened, qtbot):
+    first, second = opened.keys[:2]
+    show(opened, qtbot, second)
+    mask = np.zeros((80, 96), np.uint8)
+    mask[5:9, 5:9] = 2
+    annotation.save_mask(opened.project, first, mask)
+    show(opened, qtbot, first)
+    assert np.array_equal(opened.mask, mask)
+
+
+def test_a_broken_picture_stops_only_itself(opened, qtbot):
+    key = opened.keys[2]
+    path = opened.project.picture_path(key)
+    path.write_bytes(path.read_bytes()[:60])
+    with qtbot.waitSignal(opened.picture_failed) as failed:
+        opened.open_picture(key)
+    assert failed.args[0] == key and isinstance(failed.args[1], problems.PictureBroken)
+    assert opened.key == key and opened.picture is None and opened.mask is None
+    dot(opened, 10, 10)  # nowhere to go, and no harm
+    opened.done_and_next()
+    assert opened.go(1)
+    qtbot.waitUntil(lambda: opened.key == opened.keys[3] and opened.picture is not None)
+    opened.refresh_pictures()
+    settle(opened, qtbot)
+    assert opened.rows[key].broken and not opened.rows[opened.keys[3]].broken
+
+
+def broken_masks():
+    wrong_size = np.zeros((3, 4), np.uint8)
+    stranger = np.full((80, 96), 77, np.uint8)
+    return {
+        problems.MaskBroken: lambda project, key: project.mask_path(key).write_bytes(b"\x89PNG no"),
+        problems.MaskWrongSize: lambda project, key: annotation.save_mask(project, key, wrong_size),
+        problems.MaskUnknownClass: lambda project, key: annotation.save_mask(project, key, stranger),
+        problems.NoteBroken: lambda project, key: project.note_path(key).write_text("{"),
+    }
+
+
+def test_a_broken_label_is_shown_as_such_and_never_overwritten(opened, qtbot):
+    for i, (kind, spoil) in enumerate(broken_masks().items()):
+        key = opened.keys[i + 1]
+        spoil(opened.project, key)
+        paths = [opened.project.mask_path(key), opened.project.note_path(key)]
+        before = [path.read_bytes() for path in paths]
+        show(opened, qtbot, key)
+        assert isinstance(opened.mask_problem, kind) and opened.picture is not None
+        met = []
+        opened.problem_met.connect(met.append)
+        dot(opened, 10, 10)
+        opened.paint_fill((5, 5), 1)
+        opened.set_verdict("NG")
+        opened.done_and_next()
+        opened.problem_met.disconnect(met.append)
+        assert len(met) == 4 and all(isinstance(problem, kind) for problem in met)
+        assert opened.key == key and opened.flush()
+        assert [path.read_bytes() for path in paths] == before
+
+
+def test_the_second_window_reads_only_and_says_why(opened, root, qtbot):
+    other = Session()
+    met = []
+    other.problem_met.connect(met.append)
+    assert other.open_project(root)
+    assert not other.writable and isinstance(met[0], problems.ProjectLocked)
+    assert met[0].fields["pid"] == os.getpid()
+    settle(other, qtbot)
+    show(other, qtbot, other.keys[0])
+    before = other.mask.copy()
+    assert not other.begin("paint")
+    other.commit()
+    other.set_status("new")
+    other.add_class("another")
+    other.add_pictures([root])
+    assert np.array_equal(other.mask, before) and other.flush()
+    assert [type(problem) for problem in met[1:]] == [problems.ProjectReadOnly] * 4
+    other.close_project()
+
+
+def test_a_folder_without_a_project_leaves_the_open_one_alone(opened, tmp_path, qtbot):
+    with qtbot.waitSignal(opened.problem_met) as met:
+        assert not opened.open_project(tmp_path / "nothing here")
+    assert isinstance(met.args[0], problems.NotAProject)
+    assert opened.project is not None and opened.writable
+
+
+def test_a_new_project_takes_pictures_from_files_and_folders(session, tmp_path, qtbot):
+    rng = np.random.default_rng(1)
+    outside = tmp_path / "线 1"
+    for name in ("a 😀.png", "sub/b[1].png", ".hidden/c.png"):
+        write_png(outside / name, scratched(rng)[0])
+    (outside / "notes.txt").write_text("no picture")
+    single = tmp_path / "single.png"
+    write_png(single, scratched(rng)[0])
+    assert session.create_project(tmp_path / "new", classes=["scratch"], verdicts=["OK", "NG"])
+    settle(session, qtbot)
+    assert session.keys == [] and not session.go(1) and not session.go_unlabelled(1)
+    met = []
+    session.problem_met.connect(met.append)
+    session.add_pictures([outside, single, tmp_path / "gone"])
+    settle(session, qtbot)
+    assert session.keys == ["single.png", "线 1/a 😀.png", "线 1/sub/b[1].png"]
+    assert [type(problem) for problem in met] == [problems.FolderMissing]
+    assert session.rows["single.png"].width == 96
+    with qtbot.waitSignal(session.problem_met) as refused:
+        assert not session.create_project(tmp_path / "new")
+    assert isinstance(refused.args[0], problems.ProjectExists)
+
+
+def test_a_removed_picture_leaves_the_list(opened, qtbot):
+    gone = opened.keys[3]
+    opened.project.picture_path(gone).unlink()
+    opened.refresh_pictures()
+    settle(opened, qtbot)
+    assert gone not in opened.keys and gone not in opened.rows and len(opened.keys) == 7
+
+
+def test_memory_for_pictures_is_bounded_by_bytes():
+    shelf = Shelf(limit=10_000)
+    for name in "abc":
+        shelf.put(name, Loaded(np.zeros((60, 60), np.uint8), Label(name), ""))
+    assert "a" not in shelf and "b" in shelf and "c" in shelf and shelf.nbytes == 7200
+    shelf.get("b")
+    shelf.put("d", Loaded(np.zeros((60, 60), np.uint8), Label("d"), ""))
+    assert "c" not in shelf and "b" in shelf
+    shelf.put("huge", Loaded(np.zeros((300, 300), np.uint8), Label("huge"), ""))
+    assert "huge" in shelf and "b" not in shelf
+
+
+def test_classes_can_be_added_renamed_and_recoloured(opened, qtbot):
+    with qtbot.waitSignal(opened.classes_changed):
+        added = opened.add_class("pore", "#123456")
+    opened.rename_class(added.id, "pinhole")
+    opened.recolor_class(added.id, "#abcdef")
+    stored = Project.open(opened.project.root, write=False).class_named("pinhole")
+    assert stored.id == 3 and stored.color == "#abcdef"
+    met = []
+    opened.problem_met.connect(met.append)
+    opened.rename_class(added.id, "dent")
+    opened.rename_class(added.id, "  ")
+    opened.recolor_class(added.id, "red")
+    opened.recolor_class(99, "#000000")
+    assert opened.add_class("scratch") is None and opened.add_class("x", "blue") is None
+    assert [type(problem) for problem in met] == [problems.BadClass] * 6
+    assert [info.name for info in opened.project.classes] == ["scratch", "dent", "pinhole"]
+    with qtbot.waitSignal(opened.current_class_changed) as chosen:
+        opened.choose_class(added.id)
+    assert chosen.args == [added.id] and opened.class_id == added.id
+
+
+def test_a_class_that_cannot_be_stored_is_not_there(opened, monkeypatch, qtbot):
+    def refuse(self):
+        raise problems.CannotWrite(path="project.json", why="No space left on device")
+
+    monkeypatch.setattr(Project, "save", refuse)
+    with qtbot.waitSignal(opened.problem_met):
+        opened.add_class("pore")
+    opened.rename_class(1, "x")
+    assert [info.name for info in opened.project.classes] == ["scratch", "dent"]
+
+
+def test_many_pictures_arrive_in_few_batches(session, tmp_path, qtbot):
+    root = tmp_path / "many"
+    with Project.create(root, classes=["scratch"]) as project:
+        first = project.picture_path(fill_project(project, 1)[0])
+        for i in range(400):
+            shutil.copyfile(first, first.with_name(f"copy{i}.png"))
+    batches = []
+    session.rows_changed.connect(batches.append)
+    session.open_project(root)
+    settle(session, qtbot)
+    assert sum(map(len, batches)) == 401 and len(batches) < 100

@@ -1,0 +1,98 @@
+"""Predictions in the window: a real network in ONNX, real pictures, in a worker thread."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.inference.conftest import GREY_BIAS, GREY_WEIGHTS, grey_settings, write_onnx
+from tests.session.conftest import show
+from workbench.core.pictures import read
+from workbench.core.problems import PictureBroken, RunUnusable
+from workbench.core.run import Run
+from workbench.inference.predictor import Predictor
+from workbench.inference.settings import save_settings
+from workbench.session.predictions import Predictions
+
+
+@pytest.fixture
+def run(opened) -> Run:
+    run = Run(opened.project.root / "runs" / "r")
+    write_onnx(run.best / "network.onnx", GREY_WEIGHTS, GREY_BIAS)
+    save_settings(grey_settings(), run.best / "model.json")
+    return run
+
+
+@pytest.fixture
+def predictions(opened):
+    predictions = Predictions(opened)
+    yield predictions
+    predictions.close()
+
+
+def test_a_prediction_is_what_the_one_road_gives(predictions, opened, run, qtbot):
+    predictions.load(run)
+    for key in (opened.key, opened.keys[3]):  # the open picture, and one from the disk
+        with qtbot.waitSignal(predictions.predicted, timeout=20_000) as predicted:
+            predictions.predict(key)
+        expected = Predictor.open(run.best).predict(read(opened.project.picture_path(key)))
+        assert predicted.args[0] == key and np.array_equal(predicted.args[1].mask, expected.mask)
+        assert np.array_equal(predicted.args[1].scores, expected.scores)
+
+
+def test_a_prediction_is_kept_until_the_model_changes(predictions, opened, run, qtbot):
+    predictions.load(run)
+    results = []
+    predictions.predicted.connect(lambda key, result: results.append(result))
+    for _ in range(2):
+        with qtbot.waitSignal(predictions.predicted, timeout=20_000):
+            predictions.predict(opened.key)
+    assert results[0] is results[1] is predictions.result(opened.key)
+    write_onnx(run.best / "network.onnx", -GREY_WEIGHTS, GREY_BIAS + 0.5)  # a better checkpoint
+    with qtbot.waitSignal(predictions.model_changed):
+        predictions.load(run)
+    assert predictions.result(opened.key) is None
+    with qtbot.waitSignal(predictions.predicted, timeout=20_000):
+        predictions.predict(opened.key)
+    assert not np.array_equal(results[2].mask, results[0].mask)
+
+
+def test_only_the_last_wish_is_predicted(predictions, opened, run, qtbot):
+    predictions.load(run)
+    told = []
+    predictions.predicted.connect(lambda key, result: told.append(key))
+    for key in opened.keys:
+        predictions.predict(key)
+    qtbot.waitUntil(lambda: opened.keys[-1] in told, timeout=20_000)
+    predictions._lane.finish()
+    assert told[-1] == opened.keys[-1] and len(told) <= 2
+
+
+def test_a_model_or_picture_that_cannot_be_read_is_told(predictions, opened, run, qtbot):
+    predictions.predict(opened.key)  # nothing loaded: nothing to say
+    predictions.load(run)
+    opened.project.picture_path(opened.keys[5]).write_bytes(b"?")
+    with qtbot.waitSignal(predictions.failed, timeout=20_000) as failed:
+        predictions.predict(opened.keys[5])
+    assert isinstance(failed.args[0], PictureBroken)
+    (run.best / "network.onnx").write_bytes(b"no network")
+    predictions.load(run)
+    with qtbot.waitSignal(predictions.failed, timeout=20_000) as failed:
+        predictions.predict(opened.key)
+    assert isinstance(failed.args[0], RunUnusable) and failed.args[0].fields["name"] == "r"
+    (run.best / "model.json").unlink()
+    with qtbot.waitSignal(predictions.failed) as failed:
+        predictions.load(run)
+    assert isinstance(failed.args[0], RunUnusable)
+
+
+def test_closing_the_project_forgets_the_model(predictions, opened, run, qtbot):
+    predictions.load(run)
+    predictions.predict(opened.key)
+    opened.close_project()
+    assert predictions.source is None
+    opened.open_project(run.project_root)
+    with qtbot.waitSignal(opened.pictures_listed):
+        pass
+    show(opened, qtbot, opened.keys[0])
+    assert predictions.result(opened.key) is None
