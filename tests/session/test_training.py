@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
+import sys
 
 import numpy as np
 import psutil
 import pytest
 
 from tests.session.conftest import dot, show
+from workbench.core import annotation
 from workbench.core.events import Failed, Finished, Preview, Started, Step, Trouble, encode
+from workbench.core.launch import worker_environment
+from workbench.core.project import Project
 from workbench.core.recipe import request
 from workbench.core.run import Run, create_run, list_runs
 from workbench.inference.reading import write_png
@@ -158,3 +163,49 @@ def test_a_run_that_still_lives_is_found_when_its_project_opens(training, opened
         process.kill()
         process.wait()
         process.stdout.close()
+
+
+QUITTER = """
+import sys
+from pathlib import Path
+from PySide6.QtCore import QCoreApplication
+from workbench.session.exporter import Exporter
+from workbench.session.session import Session
+from workbench.session.telemetry import TelemetryThread
+from workbench.session.training import Training
+app = QCoreApplication([])
+session = Session(settle=600)
+trainer = sys.argv[2]
+training = Training(session, command=lambda run, resume: [sys.executable, trainer, "obey", str(run.root)])
+telemetry = TelemetryThread(interval=0.01)
+telemetry.start()
+session.open_project(sys.argv[1])
+session.pictures_listed.connect(lambda keys: session.open_picture(keys[0]))
+session.picture_opened.connect(lambda key: training.run is None and training.start("unet", epochs=1))
+
+def heard(event):
+    if event.kind == "trouble":
+        session.paint_fill((1, 1), 2)
+        print(training.run.root, event.kind, flush=True)
+        app.quit()
+
+training.reported.connect(heard)
+app.exec()
+"""
+
+
+def test_the_end_of_the_application_ends_every_thread_and_saves(root, tmp_path, trainer_command):
+    trainer_command("obey", Run(tmp_path))  # writes the script
+    done = subprocess.run(
+        [sys.executable, "-c", QUITTER, str(root), str(tmp_path / "trainer.py")],
+        capture_output=True, text=True, env={**worker_environment(), "QT_QPA_PLATFORM": "offscreen"}, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0 and done.stderr == ""
+    run = Run(done.stdout.rsplit(" ", 1)[0])
+    with Project.open(root) as project:  # the lock is free
+        mask = annotation.load_mask(project, project.pictures()[0])
+    assert (mask == 2).sum() > 1000
+    pid = next(event.process for event in run.events() if isinstance(event, Started))
+    with contextlib.suppress(psutil.NoSuchProcess):
+        psutil.Process(pid).wait(10)
+    assert (run.root / "saved.txt").read_text() == "window gone"
