@@ -87,7 +87,8 @@ class Index:
                 parts.append(f"{state.st_size}:{state.st_mtime_ns}")
             except OSError:
                 parts.append("-")
-        classes = ",".join(str(c.id) for c in self.project.classes)
+        # A new class can mend a mask that used it; pictures without a mask need no second look.
+        classes = "" if parts[1] == "-" else ",".join(str(c.id) for c in self.project.classes)
         return "|".join([*parts, classes])
 
     def _open(self) -> sqlite3.Connection:
