@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -111,6 +112,37 @@ def test_a_journal_that_cannot_be_written_is_told_and_the_mask_is_saved_all_the_
     assert isinstance(met.args[0], problems.CannotWrite) and opened.save_state == "failed"
     qtbot.waitUntil(lambda: opened.save_state == "saved")
     assert np.array_equal(saved_mask(opened, opened.key), opened.mask)
+
+
+def in_journal(session, key):
+    found = Journal(session.project.root / "journal").leftovers().get(key, [])
+    return [patch for patch, _ in found]
+
+
+def test_a_stroke_made_during_a_save_stays_in_the_journal_until_the_next(opened):
+    opened._saver._settle_ms = 600_000
+    dot(opened, 20, 20, 2)
+    opened._saver.changed(opened._label, now=True)
+    opened._saver._lane._pool.waitForDone()  # written, but not told yet
+    dot(opened, 60, 60, 2)
+    second = opened._editor.history.next_undo
+    opened._saver._lane.finish()
+    assert saved_mask(opened, opened.key)[60, 60] == 0 and opened.save_state == "dirty"
+    assert in_journal(opened, opened.key) == [second]
+    assert opened.flush() and saved_mask(opened, opened.key)[60, 60] == 2 and not journal_files(opened)
+
+
+def test_a_stroke_that_slips_into_a_save_leaves_nothing_behind(opened):
+    opened._saver._settle_ms = 600_000
+    gate = threading.Event()
+    opened._saver._lane.submit(lambda: gate.wait(10), lambda *_: None)
+    dot(opened, 20, 20, 2)
+    opened._saver.changed(opened._label, now=True)  # waits behind the gate
+    dot(opened, 60, 60, 2)
+    gate.set()
+    opened._saver._lane.finish()
+    assert opened.save_state == "saved" and saved_mask(opened, opened.key)[60, 60] == 2
+    assert not journal_files(opened)
 
 
 KILLED = """

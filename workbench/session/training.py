@@ -171,6 +171,7 @@ class Training(QObject):
         self.run = None
         self.preparing = self.stopping = False
         self.progress = 0.0
+        self.state_changed.emit()
 
     # --- the trainer ------------------------------------------------------------------------------
 
