@@ -1,0 +1,60 @@
+"""workbench check: findings about a project, and what to do about each kind."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.running import Talk
+from workbench.core import checking
+from workbench.core.project import Project
+
+_SHOWN = 10
+
+# Kind of finding -> what it is called, and what to do.
+_WORDS = {
+    "broken_picture": ("Pictures that cannot be read", "They are left out of training; restore or remove them."),
+    "broken_mask": ("Masks that cannot be read", "Restore them from a backup, or delete them and label again."),
+    "wrong_size": ("Masks of another size than their picture", "Import or paint them again; they are left out now."),
+    "unknown_ids": ("Masks with class ids that the project does not know", "Add these classes, or import again."),
+    "broken_note": ("Notes that cannot be read", "Mend or delete the file; its verdict and status are lost for now."),
+    "stray_mask": ("Masks without a picture", "Was the picture renamed or its folder moved? Rename the mask likewise."),
+    "stray_note": ("Notes without a picture", "Was the picture renamed or its folder moved? Rename the note likewise."),
+    "empty_defect": ("A defect by verdict, but nothing is painted", "Paint the defect, or correct the verdict."),
+    "painted_good": ("Good by verdict, but a defect is painted", "Correct the verdict, or erase what is painted."),
+    "island": ("Tiny painted spots", "Look at them: most are slips of the hand; erase those."),
+    "unused_class": ("Classes that are painted nowhere", "Delete them if they are not needed."),
+    "similar_classes": ("Classes whose names differ little", "If they mean the same, merge them."),
+    "duplicate": ("The same picture more than once", "Keep one; copies on both sides of a split flatter the score."),
+    "leak": ("Nearly the same picture learned and held out", "Give both the same group: the scores are too good now."),
+}
+
+
+def fill(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("project", type=Path, metavar="PROJECT")
+
+
+def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
+    project = Project.open(options.project, write=False)
+    with talk.progress("checking") as move:
+        findings = checking.check(project, move)
+    counts = Counter(finding.kind for finding in findings)
+    pictures = len(project.pictures())
+    if not findings:
+        talk.line(f"{pictures} pictures checked, nothing to complain about.")
+    for kind, count in counts.items():
+        title, advice = _WORDS[kind]
+        talk.line(f"{title}: {count}. {advice}")
+        for finding in [finding for finding in findings if finding.kind == kind][:_SHOWN]:
+            talk.line(f"  {finding.key}: {finding.detail}")
+        if count > _SHOWN:
+            talk.line(f"  and {count - _SHOWN} more (--json lists all)")
+    return {
+        "pictures": pictures,
+        "findings": [
+            {"kind": finding.kind, "key": finding.key, "detail": finding.detail, "advice": _WORDS[finding.kind][1]}
+            for finding in findings
+        ],
+    }

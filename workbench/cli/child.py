@@ -1,0 +1,141 @@
+"""Runs the training program as a child: its events come in, the order to stop goes out, its chatter goes to a log."""
+
+from __future__ import annotations
+
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from workbench.cli.installing import paddle_command
+from workbench.core import problems
+from workbench.core.events import Event, Failed, Finished, decode, encode_order
+from workbench.core.launch import paddle_installed, worker_command, worker_environment
+
+
+def run_child(
+    verb: str, *arguments: str | Path, device: str = "auto", log: Path, on_event: Callable[[Event], None],
+    on_stop: Callable[[], None],
+) -> Finished:  # fmt: skip
+    """Run a verb of the training program to its end. on_stop: called when the person asks to stop (Ctrl-C once).
+
+    A second Ctrl-C kills the child. Raises the problem that the child reports, PaddleMissing, or WorkerFailed.
+    """
+    if not paddle_installed():
+        raise problems.PaddleMissing(command=paddle_command())
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as chatter:
+        process = subprocess.Popen(
+            worker_command(verb, *arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=chatter,
+            env=worker_environment(device), **_own_group(),
+        )  # fmt: skip
+    ending: Finished | Failed | None = None
+    with process, _interrupts(process, on_stop):
+        for event in _events(process):
+            on_event(event)
+            if isinstance(event, (Finished, Failed)):
+                ending = event
+        process.wait()
+    if isinstance(ending, Finished):
+        return ending
+    if isinstance(ending, Failed):
+        raise _problem(ending, log)
+    raise problems.WorkerFailed(what=verb, why=_cause(process.returncode), log=str(log))
+
+
+def _own_group() -> dict[str, Any]:
+    """Ctrl-C reaches every process of the terminal's group; the child must only hear of it from us."""
+    if sys.platform == "win32":
+        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+    return {"start_new_session": True}
+
+
+def _events(process: subprocess.Popen[bytes]) -> Iterator[Event]:
+    """The child's events, read by a thread, so that this one can be interrupted on every system."""
+    lines: queue.Queue[bytes | None] = queue.Queue()
+
+    def read() -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines.put(line)
+        lines.put(None)
+
+    threading.Thread(target=read, daemon=True, name="events of the child").start()
+    while True:
+        try:
+            line = lines.get(timeout=0.2)
+        except queue.Empty:
+            continue
+        if line is None:
+            return
+        event = decode(line.decode("utf-8", "replace"))
+        if event is not None:
+            yield event
+
+
+@contextmanager
+def _interrupts(process: subprocess.Popen[bytes], on_stop: Callable[[], None]) -> Iterator[None]:
+    """While it lasts, an interrupt or a termination is an order to stop, and the second one kills."""
+    asked = 0
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        asked += 1
+        if asked == 1 and _order_stop(process):
+            on_stop()
+        else:
+            process.kill()
+
+    kinds = (signal.SIGINT, signal.SIGTERM)
+    before: dict[signal.Signals, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        before = {kind: signal.signal(kind, handle) for kind in kinds}
+    try:
+        yield
+    except BaseException:
+        process.kill()
+        raise
+    finally:
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
+
+
+def _order_stop(process: subprocess.Popen[bytes]) -> bool:
+    """False if the child does not listen any more."""
+    assert process.stdin is not None
+    try:
+        process.stdin.write((encode_order("stop") + "\n").encode())
+        process.stdin.flush()
+    except OSError:
+        return False
+    return True
+
+
+def _problem(failed: Failed, log: Path) -> problems.Problem:
+    """The child's problem as the exception that it was there."""
+    if failed.problem == "PaddleMissing":
+        return problems.PaddleMissing(command=paddle_command())
+    kind = getattr(problems, failed.problem, None)
+    if isinstance(kind, type) and issubclass(kind, problems.Problem):
+        problem = kind(**failed.fields)
+        try:
+            str(problem)
+        except (KeyError, IndexError, ValueError):  # a field is missing: the sentence is there all the same
+            return problems.WorkerFailed(what="training", why=failed.why, log=failed.log or str(log))
+        return problem
+    return problems.WorkerFailed(what="training", why=failed.why, log=failed.log or str(log))
+
+
+def _cause(status: int | None) -> str:
+    if status is None or status >= 0:
+        return f"it ended without a report, with status {status}"
+    try:
+        return f"it was ended by {signal.Signals(-status).name}"
+    except ValueError:
+        return f"it was ended by signal {-status}"

@@ -1,0 +1,33 @@
+"""workbench create: make a project folder."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.running import Talk, names
+from workbench.core.project import Project
+
+
+def fill(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("project", type=Path, metavar="PROJECT", help="the folder to make")
+    parser.add_argument("--pictures", type=Path, metavar="DIR", help="a folder of pictures that stay where they are")
+    parser.add_argument("--classes", type=names, default=[], metavar="A,B", help="kinds of defects to paint")
+    parser.add_argument("--verdicts", type=names, default=[], metavar="OK,NG", help="verdicts on whole pictures")
+    parser.add_argument("--name", default="", help="a name for the project (that of the folder)")
+
+
+def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
+    with Project.create(
+        options.project, name=options.name, pictures=options.pictures, classes=options.classes,
+        verdicts=options.verdicts,
+    ) as project:  # fmt: skip
+        count = len(project.pictures())
+        talk.line(f"Project {project.root} with {count} pictures.")
+        if not count:
+            talk.line(f"Put pictures into {project.root / 'pictures'}, or: workbench import {options.project} FOLDER")
+        return {
+            "project": project.root, "pictures": count, "classes": [info.name for info in project.classes],
+            "verdicts": project.file.verdicts,
+        }  # fmt: skip

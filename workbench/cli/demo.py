@@ -1,0 +1,135 @@
+"""workbench demo: the whole way once, on a generated project, with every promise checked."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.evaluate import evaluate
+from workbench.cli.export import export, parity_text
+from workbench.cli.installing import paddle_command
+from workbench.cli.running import Talk, percent
+from workbench.cli.train import follow, new_run, summary
+from workbench.core import annotation, problems
+from workbench.core.launch import paddle_installed
+from workbench.core.pictures import read
+from workbench.core.project import Project
+from workbench.core.recipe import request
+from workbench.core.run import Run
+from workbench.core.sample import best_threshold_dice, make_sample
+from workbench.inference import runner
+from workbench.inference.batch import predict_to_folder
+from workbench.inference.naming import collect_pictures
+from workbench.inference.predictor import Predictor
+
+UNET_MINUTES, RESNET_MINUTES = 2.5, 1.2  # with all the rest below eight minutes on two processor cores
+
+
+class SelfTestFailed(problems.Problem):
+    says = "The export {path} fails its own test: {why}"
+
+
+def fill(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("dir", nargs="?", type=Path, default=Path("sample-project"), metavar="DIR")
+    parser.add_argument("--minutes", type=float, metavar="M", help="for each of the two trainings")
+
+
+def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
+    began = time.perf_counter()
+    if not paddle_installed():
+        raise problems.PaddleMissing(command=paddle_command())
+    root = options.dir.absolute()
+    lengths = {"unet": options.minutes or UNET_MINUTES, "resnet": options.minutes or RESNET_MINUTES}
+    recipes = {model: request(model, minutes=minutes) for model, minutes in lengths.items()}
+    with talk.progress("making the sample project") as move:
+        make_sample(root, progress=move).close()
+    talk.line(f"Sample project: {root}")
+    result: dict[str, Any] = {"project": root}
+    for model, recipe in recipes.items():
+        result[model] = _one_model(root, recipe, talk)
+    result["unet"]["threshold_dice"] = _threshold_dice(result["unet"], root)
+    result["overlays"] = _overlays(result["unet"], root, talk)
+    result["seconds"] = round(time.perf_counter() - began, 1)
+    _say(result, root, talk)
+    return result
+
+
+def _one_model(root: Path, recipe: Any, talk: Talk) -> dict[str, Any]:
+    """Train, evaluate, export, and let the export test itself."""
+    trained = follow(new_run(root, recipe), talk)
+    run = Run(trained["path"])
+    measured = evaluate(run, talk)
+    exported = export(run, talk)
+    _self_test(Path(exported["path"]))
+    talk.line(
+        f"{recipe.model}: {trained['steps']} steps in {trained['seconds']:.0f} s, then {measured['split']}: "
+        f"{summary(measured)}; exported, self-test passed"
+    )
+    return {"train": trained, "evaluate": measured, "export": exported, "self_test": "passed"}
+
+
+def _self_test(folder: Path) -> None:
+    """The export's own program, as the line would run it: another process that does not know the workbench."""
+    if getattr(sys, "frozen", False):
+        with contextlib.redirect_stdout(sys.stderr):
+            if runner.main(["--self-test"], folder):
+                raise SelfTestFailed(path=str(folder), why="see above")
+        return
+    tried = subprocess.run(
+        [sys.executable, str(folder / "predict.py"), "--self-test"], capture_output=True, text=True, errors="replace",
+        cwd=folder, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    if tried.returncode:
+        lines = (tried.stderr or tried.stdout).strip().splitlines()
+        raise SelfTestFailed(path=str(folder), why=lines[-1] if lines else f"it ended with {tried.returncode}")
+
+
+def _held_out(model: dict[str, Any], root: Path) -> list[str]:
+    data = Run(root / "runs" / model["train"]["run"]).dataset()
+    return [item.key for item in data.of(model["evaluate"]["split"])]
+
+
+def _threshold_dice(model: dict[str, Any], root: Path) -> float:
+    """What a grey threshold reaches on the pictures on which the UNet was measured."""
+    project = Project.open(root, write=False)
+    pairs = []
+    for key in _held_out(model, root):
+        label = annotation.load_mask(project, key)
+        if label is not None:
+            pairs.append((read(project.picture_path(key)), label))
+    return best_threshold_dice(pairs)
+
+
+def _overlays(model: dict[str, Any], root: Path, talk: Talk) -> Path:
+    """What the export sees on held-out pictures and on the large one, to look at."""
+    project = Project.open(root, write=False)
+    out = root / "demo-results"
+    wanted = [*_held_out(model, root), *(key for key in project.pictures() if key.startswith("large/"))]
+    sources, _ = collect_pictures([project.picture_path(key) for key in wanted])
+    with talk.progress("looking at held-out pictures") as move:
+        predict_to_folder(
+            Predictor.open(model["export"]["path"], engine="onnx"), sources, out,
+            on_picture=lambda number, total, *_: move(number, total),
+        )  # fmt: skip
+    return out / "overlays"
+
+
+def _say(result: dict[str, Any], root: Path, talk: Talk) -> None:
+    unet, resnet = result["unet"], result["resnet"]
+    dice = unet["evaluate"]["any_defect"]["dice"] or 0.0
+    accuracy = percent(resnet["evaluate"]["accuracy"], resnet["evaluate"]["accuracy_interval"])
+    talk.line()
+    talk.line(f"UNet on pictures it never saw: dice {dice:.2f}; the best grey threshold: {unet['threshold_dice']:.2f}.")
+    talk.line(f"ResNet on pictures it never saw: accuracy {accuracy}.")
+    for name, model in (("UNet", unet), ("ResNet", resnet)):
+        for engine, parity in model["export"]["parity"].items():
+            talk.line(f"{name} export against the run, {engine}: {parity_text(parity)}.")
+    talk.line(f"Overlays:      {result['overlays']}")
+    talk.line(f"Exports:       {root / 'exports'}")
+    talk.line(f"Open a window: workbench {root}")
+    talk.line(f"It took {result['seconds'] / 60:.1f} minutes.")

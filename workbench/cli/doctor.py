@@ -1,0 +1,260 @@
+"""workbench doctor: what this machine can do, what is missing, and the exact command that mends it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+import psutil
+
+from workbench.cli.installing import paddle_command, pip_command, requirement
+from workbench.cli.running import Talk
+from workbench.core.launch import worker_command, worker_environment
+from workbench.inference.cpu import cpu_environment
+
+_GIB = 2**30
+_OPENCV = (
+    "opencv-python", "opencv-python-headless", "opencv-contrib-python", "opencv-contrib-python-headless",
+)  # fmt: skip
+# Import name -> distribution, of what every part needs.
+_PACKAGES = {
+    "numpy": "numpy", "PIL": "pillow", "tifffile": "tifffile", "pydantic": "pydantic", "filelock": "filelock",
+    "platformdirs": "platformdirs", "natsort": "natsort", "safetensors": "safetensors", "psutil": "psutil",
+    "tqdm": "tqdm", "pyqtgraph": "pyqtgraph", "pynvml": "nvidia-ml-py",
+}  # fmt: skip
+_QT_LIBRARIES = "libegl1 libgl1 libxkbcommon-x11-0 libxcb-cursor0 libdbus-1-3 libfontconfig1"
+
+
+@dataclass(frozen=True)
+class Check:
+    """detail: what was found. fix: the command, or what to do; "" if all is well."""
+
+    name: str
+    ok: bool
+    detail: str
+    fix: str = ""
+
+
+def fill(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--quick", action="store_true", help="do not try out training and the window")
+
+
+def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
+    checks: list[Check] = []
+    for check in _checks(quick=options.quick):
+        checks.append(check)
+        talk.line(f"{'ok  ' if check.ok else 'MEND'} {check.name}: {check.detail}")
+        if check.fix:
+            talk.line(f"       {check.fix}")
+    return {
+        "ok": all(check.ok for check in checks),
+        "checks": [{"name": c.name, "ok": c.ok, "detail": c.detail, "fix": c.fix} for c in checks],
+    }
+
+
+def _checks(*, quick: bool) -> Iterator[Check]:
+    yield _python()
+    yield _machine()
+    yield _disk()
+    yield _writing()
+    yield _packages()
+    yield _opencv()
+    yield _onnxruntime()
+    yield _window(quick)
+    cards, gpu = _gpu()
+    yield gpu
+    yield from _paddle(cards, quick)
+
+
+def _python() -> Check:
+    fits = (3, 10) <= sys.version_info[:2] < (3, 14)
+    detail = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    return Check("python", fits, detail, "" if fits else "Install Python 3.12 and make a new environment with it.")
+
+
+def _machine() -> Check:
+    cores, memory = os.cpu_count() or 1, psutil.virtual_memory().total
+    enough = memory >= 3.5 * _GIB
+    detail = f"{cores} cores, {memory / _GIB:.0f} GiB of memory"
+    special = cpu_environment()
+    if special:
+        detail += f"; training sets {' '.join(f'{name}={value}' for name, value in special.items())} on this AMD"
+    fix = "" if enough else "Close other programs; training needs about 4 GiB of memory."
+    return Check("machine", enough, detail, fix)
+
+
+def _disk() -> Check:
+    free = shutil.disk_usage(Path.cwd()).free
+    enough = free >= 2 * _GIB
+    fix = "" if enough else f"Free some space on the disk of {Path.cwd()}."
+    return Check("disk", enough, f"{free / _GIB:.0f} GiB free here", fix)
+
+
+def _writing() -> Check:
+    """Projects are made where a person works; preferences lie in their own folder."""
+    for folder in (Path.cwd(), Path(platformdirs.user_config_dir("defect-workbench"))):
+        there = next(path for path in (folder, *folder.parents) if path.exists())
+        try:
+            with tempfile.NamedTemporaryFile(dir=there):
+                pass
+        except OSError as error:
+            command = f'icacls "{there}" /grant "%USERNAME%":(OI)(CI)M' if os.name == "nt" else f'chmod u+rwx "{there}"'
+            return Check("write access", False, f"{there} is not writable: {error.strerror}", command)
+    return Check("write access", True, "this folder and the folder of preferences are writable")
+
+
+def _packages() -> Check:
+    missing = [name for module, name in _PACKAGES.items() if find_spec(module) is None]
+    if missing:
+        return Check("packages", False, f"missing: {', '.join(missing)}", pip_command(*map(requirement, missing)))
+    number = metadata.version("numpy")
+    if int(number.partition(".")[0]) < 2:
+        return Check("packages", False, f"numpy {number} is too old", pip_command(requirement("numpy")))
+    return Check("packages", True, f"numpy {number}, all others present")
+
+
+def _opencv() -> Check:
+    found = {name: _version(name) for name in _OPENCV if _version(name)}
+    listed = ", ".join(f"{name} {number}" for name, number in found.items()) or "none installed"
+    python = f'"{sys.executable}" -m pip'
+    wanted = requirement("opencv-python-headless")
+    if len(found) > 1:
+        # They share the folder cv2: removing one takes files of the other along.
+        fix = f'{python} uninstall -y {" ".join(found)} && {python} install "{wanted}"'
+        return Check("opencv", False, f"several builds overwrite each other: {listed}", fix)
+    try:
+        from workbench.inference.cv import cv2
+
+        cv2.connectedComponents  # noqa: B018
+    except (ImportError, AttributeError) as error:
+        fix = f'{python} install --force-reinstall --no-deps "{wanted}"'
+        return Check("opencv", False, f"{listed}, cannot be imported: {error}", fix)
+    return Check("opencv", True, f"{listed}" if found else f"cv2 {cv2.__version__}")
+
+
+def _onnxruntime() -> Check:
+    number = _version("onnxruntime") or _version("onnxruntime-gpu")
+    wanted = pip_command(requirement("onnxruntime"))
+    if number == "1.24.0":
+        return Check("onnxruntime", False, "1.24.0 gives wrong results on some processors", wanted)
+    try:
+        import onnxruntime
+    except ImportError as error:
+        return Check("onnxruntime", False, f"cannot be imported: {error}", wanted)
+    return Check("onnxruntime", True, onnxruntime.__version__)
+
+
+def _window(quick: bool) -> Check:
+    number = _version("PySide6-Essentials") or _version("PySide6")
+    python = f'"{sys.executable}" -m pip'
+    if number is None and not getattr(sys, "frozen", False):
+        return Check("window", False, "PySide6 is not installed", pip_command("PySide6-Essentials>=6.8,!=6.12.0"))
+    if number == "6.12.0" and sys.version_info < (3, 12):
+        fix = f'{python} install "PySide6-Essentials>=6.8,!=6.12.0"'
+        return Check("window", False, "PySide6 6.12.0 crashes after a while on this Python", fix)
+    if quick or getattr(sys, "frozen", False):
+        return Check("window", True, f"PySide6 {number or 'built in'}")
+    load = [sys.executable, "-c", "import PySide6.QtWidgets"]
+    tried = subprocess.run(load, capture_output=True, text=True, errors="replace", timeout=120)
+    if tried.returncode:
+        why = (tried.stderr.strip().splitlines() or ["it crashed"])[-1]
+        system = f"sudo apt-get install -y {_QT_LIBRARIES}" if sys.platform.startswith("linux") else ""
+        fix = system if ".so" in why and system else f'{python} install --force-reinstall "PySide6-Essentials"'
+        return Check("window", False, f"PySide6 {number} cannot be loaded: {why}", fix)
+    seen = sys.platform != "linux" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    there = "" if seen else "; there is no display here, so only the command line can be used"
+    return Check("window", True, f"PySide6 {number}{there}")
+
+
+def _gpu() -> tuple[list[str], Check]:
+    """Names of the NVIDIA cards. None is not a fault: everything works on the processor, only slower."""
+    try:
+        import pynvml
+
+        pynvml.nvmlInit()
+    except Exception as error:  # no driver, no library: whatever it is, the reason is shown
+        return [], Check("graphics card", True, f"no NVIDIA card can be used ({error}); training runs on the processor")
+    try:
+        cards, texts = [], []
+        for number in range(pynvml.nvmlDeviceGetCount()):
+            handle = pynvml.nvmlDeviceGetHandleByIndex(number)
+            name = pynvml.nvmlDeviceGetName(handle)
+            name = name if isinstance(name, str) else name.decode()
+            cards.append(name)
+            texts.append(f"{name}, {pynvml.nvmlDeviceGetMemoryInfo(handle).total / _GIB:.0f} GiB")
+        driver = pynvml.nvmlSystemGetDriverVersion()
+        driver = driver if isinstance(driver, str) else driver.decode()
+    except Exception as error:
+        return [], Check("graphics card", True, f"the NVIDIA driver does not answer ({error})")
+    finally:
+        pynvml.nvmlShutdown()
+    return cards, Check("graphics card", True, f"{'; '.join(texts)}; driver {driver}")
+
+
+def _paddle(cards: list[str], quick: bool) -> Iterator[Check]:
+    plain, gpu = _version("paddlepaddle"), _version("paddlepaddle-gpu")
+    uninstall = f'"{sys.executable}" -m pip uninstall -y paddlepaddle paddlepaddle-gpu'
+    command = paddle_command(gpu=bool(cards))
+    if plain and gpu:
+        detail = "paddlepaddle and paddlepaddle-gpu are both installed and overwrite each other"
+        yield Check("paddle", False, detail, f"{uninstall} && {command}")
+        return
+    number = plain or gpu
+    if number is None and find_spec("paddle") is None:
+        yield Check("paddle", False, "PaddlePaddle is not installed, so nothing can be trained", command)
+        return
+    if number is not None and not number.startswith("3.3"):
+        yield Check("paddle", False, f"PaddlePaddle {number} is not supported", f"{uninstall} && {command}")
+        return
+    if not quick:
+        yield _training(command)
+    if cards and not gpu:
+        detail = f"{cards[0]} is here, but this build of Paddle knows processors only: training is slow"
+        yield Check("paddle for the card", False, detail, f"{uninstall} && {paddle_command(gpu=True)}")
+    yield _onnx_export()
+
+
+def _training(command: str) -> Check:
+    """The training program tries itself, in its own process."""
+    try:
+        tried = subprocess.run(
+            worker_command("doctor"), env=worker_environment(), capture_output=True, timeout=300,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        found = json.loads(tried.stdout.decode("utf-8", "replace").strip().splitlines()[-1])
+    except (OSError, ValueError, IndexError, subprocess.TimeoutExpired) as error:
+        return Check("paddle", False, f"the training program does not start: {error}", command)
+    failed = [f"{check['name']}: {check['why']}" for check in found.get("checks", []) if not check["ok"]]
+    if not found.get("ok"):
+        return Check("paddle", False, "; ".join(failed) or found.get("why", "training fails"), command)
+    good = ", ".join(check["name"] for check in found["checks"] if check["ok"])
+    detail = f"{found.get('paddle')}, tried out: {good}" + (f"; failed: {'; '.join(failed)}" if failed else "")
+    return Check("paddle", not failed, detail, command if failed else "")
+
+
+def _onnx_export() -> Check:
+    number = _version("paddle2onnx")
+    if number is None:
+        detail = "paddle2onnx is missing: trained models cannot be used in the window"
+        return Check("paddle2onnx", False, detail, pip_command("paddle2onnx>=2.1"))
+    return Check("paddle2onnx", True, number)
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None

@@ -1,0 +1,240 @@
+"""workbench evaluate: a trained model on held-out pictures, by the same road that an export takes."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workbench.cli.running import Talk, percent
+from workbench.cli.train import summary
+from workbench.core import annotation, problems
+from workbench.core.dataset import Dataset, Item, collect
+from workbench.core.metrics import SegmentationMeter, VerdictMeter
+from workbench.core.pictures import read
+from workbench.core.project import MAX_CLASS_ID, Project, read_project_file
+from workbench.core.run import Run, find_run
+from workbench.inference.predictor import Predictor
+
+ROUGH = 10  # fewer pictures than this make a rough score
+
+
+class NothingHeldOut(problems.Problem):
+    says = "The run {name} has no pictures in {split}."
+    advice = "Say another --split, or label more pictures and train again."
+
+
+class NothingReadable(problems.Problem):
+    says = "None of the pictures could be used: {why}"
+
+
+def fill(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("project", type=Path, metavar="PROJECT")
+    parser.add_argument("--run", dest="name", default="best", metavar="RUN|best|last", help="which run (best)")
+    parser.add_argument("--model", choices=("unet", "resnet"), help="only among runs of this model")
+    parser.add_argument(
+        "--split", choices=("val", "test", "all"), help="test if there is one, else val; all includes what it learned"
+    )
+    parser.add_argument(
+        "--against", type=Path, metavar="PROJECT2", help="use every labelled picture of another project instead"
+    )
+
+
+def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
+    root = options.project.absolute()
+    read_project_file(root)
+    chosen = find_run(root, options.name, options.model)
+    if options.against is not None:
+        result = evaluate_against(chosen, options.against, talk)
+    else:
+        result = evaluate(chosen, talk, split=options.split)
+    say(result, talk)
+    return result
+
+
+def evaluate(run: Run, talk: Talk, *, split: str | None = None) -> dict[str, Any]:
+    """Measure `run` on one split of its own data, with the labels as they are now. Returns the JSON of the verb."""
+    run.need_usable()
+    data = run.dataset()
+    split = split or ("test" if data.of("test") else "val")
+    items = data.items if split == "all" else data.of(split)
+    if not items:
+        raise NothingHeldOut(name=run.name, split=split)
+    project = Project.open(run.project_root, write=False)
+    look = _Look(project, data)
+    measure = look.verdicts if data.model == "resnet" else look.masks
+    result = measure(Predictor.open(run.best, engine="onnx"), items, talk)
+    notes = []
+    if split == "all":
+        notes.append("This includes pictures that it learned from: it is no estimate for new ones.")
+    elif len(items) < ROUGH:
+        notes.append(f"Only {len(items)} pictures are held out: the numbers are rough.")
+    if look.changed:
+        notes.append(f"{look.changed} labels were changed since the training; the present ones were used.")
+    return {"run": run.name, "model": data.model, "split": split, **result, "notes": notes, **look.report()}
+
+
+def evaluate_against(run: Run, other: Path, talk: Talk) -> dict[str, Any]:
+    """Measure `run` on all labelled pictures of another project; classes are matched by name."""
+    run.need_usable()
+    data = run.dataset()
+    project = Project.open(other, write=False)
+    theirs = collect(project, data.model)
+    look = _Look(project, data, _ids_by_name(project, data), fresh=True)
+    measure = look.verdicts if data.model == "resnet" else look.masks
+    result = measure(Predictor.open(run.best, engine="onnx"), theirs.items, talk)
+    notes = [f"Measured on {result['pictures']} labelled pictures of {project.file.name}."]
+    learned = _learned(run, data, project, theirs.items)
+    if learned:
+        notes.append(f"{learned} of them are pictures that it learned from: the numbers are too good.")
+    split = f"against {project.file.name}"
+    return {"run": run.name, "model": data.model, "split": split, **result, "notes": notes, **look.report()}
+
+
+@dataclass
+class _Look:
+    """Goes over pictures with a predictor. table: uint8 (256,), ids in the labels to ids of the model."""
+
+    project: Project
+    data: Dataset
+    table: np.ndarray | None = None
+    fresh: bool = False  # labels of another project, so none of them can have changed
+    changed: int = 0
+    skipped: list[dict[str, str]] = field(default_factory=list)
+    milliseconds: list[float] = field(default_factory=list)
+
+    def report(self) -> dict[str, Any]:
+        middle = float(np.median(self.milliseconds)) if self.milliseconds else None
+        return {"changed_labels": self.changed, "skipped": self.skipped, "milliseconds": middle}
+
+    def masks(self, predictor: Predictor, items: list[Item], talk: Talk) -> dict[str, Any]:
+        meter = SegmentationMeter({info.id: info.name for info in self.data.classes})
+        for item, picture in self._pictures(items, talk):
+            truth = self._truth(item, (picture.shape[1], picture.shape[0]))
+            if truth is None:
+                continue
+            found = predictor.predict(picture)
+            assert found.mask is not None
+            self.milliseconds.append(found.milliseconds)
+            meter.add(truth, found.mask)
+        self._need_some(meter.pictures)
+        return meter.report()
+
+    def verdicts(self, predictor: Predictor, items: list[Item], talk: Talk) -> dict[str, Any]:
+        meter = VerdictMeter(tuple(self.data.verdicts))
+        for item, picture in self._pictures(items, talk):
+            verdict = self._verdict(item)
+            if verdict is None:
+                continue
+            found = predictor.predict(picture)
+            assert found.verdict is not None
+            self.milliseconds.append(found.milliseconds)
+            meter.add(verdict, found.verdict)
+        self._need_some(int(meter.confusion.sum()))
+        return meter.report()
+
+    def _pictures(self, items: list[Item], talk: Talk) -> Iterator[tuple[Item, np.ndarray]]:
+        move: Callable[[int, int], None]
+        with talk.progress("evaluating") as move:
+            for number, item in enumerate(items, 1):
+                try:
+                    yield item, read(self.project.picture_path(item.key))
+                except problems.PictureBroken as problem:
+                    self._skip(item, str(problem))
+                move(number, len(items))
+
+    def _truth(self, item: Item, size: tuple[int, int]) -> np.ndarray | None:
+        try:
+            mask = annotation.load_mask(self.project, item.key, size)
+        except problems.Problem as problem:
+            self._skip(item, str(problem))
+            return None
+        if mask is None:
+            self._skip(item, "its label was deleted")
+            return None
+        now = hashlib.sha256(self.project.mask_path(item.key).read_bytes()).hexdigest()[:16]
+        self.changed += not self.fresh and now != item.mask_hash
+        return mask if self.table is None else self.table[mask]
+
+    def _verdict(self, item: Item) -> str | None:
+        try:
+            verdict = annotation.load_note(self.project, item.key).verdict
+        except problems.NoteBroken as problem:
+            self._skip(item, str(problem))
+            return None
+        if verdict not in self.data.verdicts:
+            self._skip(item, f"the model does not know its verdict {verdict}" if verdict else "its verdict was deleted")
+            return None
+        self.changed += not self.fresh and verdict != item.verdict
+        return verdict
+
+    def _skip(self, item: Item, why: str) -> None:
+        self.skipped.append({"path": item.key, "why": why})
+
+    def _need_some(self, count: int) -> None:
+        if not count:
+            why = Counter(entry["why"] for entry in self.skipped).most_common(1)
+            raise NothingReadable(why=why[0][0] if why else "there are none")
+
+
+def _ids_by_name(project: Project, data: Dataset) -> np.ndarray:
+    """uint8 (256,): the model's id of each class of another project; unknown classes get an id that is free there."""
+    table = np.arange(256, dtype=np.uint8)
+    ours = {info.name: info.id for info in data.classes}
+    free = next(id for id in range(MAX_CLASS_ID, 0, -1) if id not in ours.values())
+    for info in project.classes:
+        table[info.id] = ours.get(info.name, free)
+    return table
+
+
+def _learned(run: Run, data: Dataset, project: Project, items: list[Item]) -> int:
+    """How many of `items` are, byte for byte, pictures that the run learned from."""
+    home = Project.open(run.project_root, write=False)
+
+    def digest(path: Path) -> str:
+        try:
+            return hashlib.sha256(path.read_bytes()).hexdigest()
+        except OSError:
+            return ""
+
+    learned = {digest(home.picture_path(item.key)) for item in data.of("train")} - {""}
+    return sum(digest(project.picture_path(item.key)) in learned for item in items)
+
+
+def say(result: dict[str, Any], talk: Talk) -> None:
+    where = {"all": "all pictures (includes pictures it learned from)"}.get(result["split"], result["split"])
+    talk.line(f"Run {result['run']} ({result['model']}), {where}:")
+    talk.line(f"  {summary(result)}")
+    (_say_verdicts if result["model"] == "resnet" else _say_classes)(result, talk)
+    for note in result["notes"]:
+        talk.line(note)
+    for entry in result["skipped"]:
+        talk.line(f"Skipped {entry['path']}: {entry['why']}")
+
+
+def _say_classes(result: dict[str, Any], talk: Talk) -> None:
+    for name, scores in result["per_class"].items():
+        dice = "-" if scores["dice"] is None else f"{scores['dice']:.3f}"
+        found = percent(scores["recall_defects"])
+        talk.line(f"  {name}: dice {dice}, {found} of {scores['defects']} defects found")
+    regions = result["regions"]
+    if regions["false_per_good_picture"] is not None:
+        rate = f"{regions['false_per_good_picture']:.2f} a picture on the {result['good_pictures']} good pictures"
+        talk.line(f"  false alarms: {regions['false']} in all, {rate}")
+    if result["only_background"]:
+        talk.line("  The model marks nothing at all, although there are defects.")
+
+
+def _say_verdicts(result: dict[str, Any], talk: Talk) -> None:
+    confusion = result["confusion"]
+    width = max(len(name) for name in confusion["names"])
+    talk.line(f"  labelled {'':{width}}  said: " + "  ".join(confusion["names"]))
+    for name, row in zip(confusion["names"], confusion["rows"]):
+        cells = "  ".join(f"{count:>{len(said)}}" for count, said in zip(row, confusion["names"]))
+        talk.line(f"           {name:{width}}        {cells}")

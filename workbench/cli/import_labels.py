@@ -1,0 +1,75 @@
+"""workbench import: pictures and labels of other tools into a project."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.running import Talk
+from workbench.core import importing
+from workbench.core.formats import FORMATS
+from workbench.core.project import Project
+
+_SHOWN = 20
+
+
+def fill(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("project", type=Path, metavar="PROJECT")
+    parser.add_argument("path", type=Path, metavar="PATH", help="a folder (or one label file)")
+    parser.add_argument("--format", choices=["auto", *FORMATS], default="auto")
+    parser.add_argument(
+        "--class", dest="class_name", metavar="NAME", help="one class for everything marked; for folders: the verdict"
+    )
+    parser.add_argument(
+        "--threshold", type=_threshold, metavar="N", help="grey mask values from N on are the defect (128)"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace labels that are there already")
+    parser.add_argument(
+        "--no-copy", dest="copy", action="store_false", help="leave pictures where they are and list their folder"
+    )
+
+
+def _threshold(text: str) -> int:
+    number = int(text)
+    if not 0 < number <= 65535:
+        raise argparse.ArgumentTypeError("a threshold is from 1 to 65535")
+    return number
+
+
+def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
+    with Project.open(options.project) as project, talk.progress("importing") as move:
+        report = importing.import_labels(
+            project, options.path, format=options.format, class_name=options.class_name, threshold=options.threshold,
+            copy=options.copy, overwrite=options.overwrite, progress=move,
+        )  # fmt: skip
+        classes = [info.name for info in project.classes]
+    _say(report, talk)
+    return {
+        "format": report.format, "pictures": report.pictures, "labelled": report.labelled, "copied": report.copied,
+        "skipped": [{"path": path, "why": why} for path, why in report.skipped], "classes": classes,
+        "added_classes": report.added_classes, "added_verdicts": report.added_verdicts, "ignored": report.ignored,
+        "notes": report.notes,
+    }  # fmt: skip
+
+
+def _say(report: importing.Report, talk: Talk) -> None:
+    talk.line(
+        f"Imported as {report.format}: {report.pictures} pictures ({report.copied} copied), {report.labelled} labelled."
+    )
+    if report.added_classes:
+        talk.line(f"New classes: {', '.join(report.added_classes)}.")
+    if report.added_verdicts:
+        talk.line(f"New verdicts: {', '.join(report.added_verdicts)}.")
+    if report.ignored:
+        talk.line(f"No longer listed as pictures, because they are masks: {', '.join(report.ignored[:_SHOWN])}")
+    for note in report.notes[:_SHOWN]:
+        talk.line(note)
+    if report.skipped:
+        talk.line(f"Skipped {len(report.skipped)}:")
+        for path, why in report.skipped[:_SHOWN]:
+            talk.line(f"  {path}: {why}")
+        if len(report.skipped) > _SHOWN:
+            reasons = Counter(why for _, why in report.skipped[_SHOWN:]).most_common(3)
+            talk.line(f"  and {len(report.skipped) - _SHOWN} more, mostly: {reasons[0][0]} (--json lists all)")

@@ -1,0 +1,48 @@
+"""The exact commands that install what is missing, for this Python."""
+
+from __future__ import annotations
+
+import re
+import sys
+from importlib import metadata
+
+DISTRIBUTION = "defect-workbench"
+# Where Paddle's builds for NVIDIA cards are; PyPI has none of this version.
+GPU_INDEX = "https://www.paddlepaddle.org.cn/packages/stable/cu126/"
+_FALLBACK = ("paddlepaddle>=3.3,<3.4", "paddle2onnx>=2.1", "setuptools>=65")
+
+
+def pip_command(*requirements: str, index: str = "") -> str:
+    """A command line that can be pasted: this interpreter's pip, every requirement quoted."""
+    quoted = " ".join(f'"{requirement}"' for requirement in requirements)
+    extra = f" --extra-index-url {index}" if index else ""
+    return f'"{sys.executable}" -m pip install {quoted}{extra}'
+
+
+def paddle_command(*, gpu: bool = False) -> str:
+    wanted = _of_extra("gpu" if gpu else "cpu")
+    if gpu and not wanted:
+        wanted = [_FALLBACK[0].replace("paddlepaddle", "paddlepaddle-gpu"), *_FALLBACK[1:]]
+    return pip_command(*(wanted or _FALLBACK), index=GPU_INDEX if gpu else "")
+
+
+def requirement(name: str) -> str:
+    """What this distribution asks of a package, "numpy>=2"; the bare name if that is not known."""
+    found = [line for line in _requirements() if _name(line) == name.casefold() and "extra ==" not in line]
+    return found[0].partition(";")[0].strip() if found else name
+
+
+def _of_extra(extra: str) -> list[str]:
+    pattern = re.compile(rf"""extra\s*==\s*['"]{extra}['"]""")
+    return [line.partition(";")[0].strip() for line in _requirements() if pattern.search(line)]
+
+
+def _requirements() -> list[str]:
+    try:
+        return metadata.requires(DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:
+        return []
+
+
+def _name(line: str) -> str:
+    return re.split(r"[^A-Za-z0-9._-]", line, maxsplit=1)[0].casefold()

@@ -1,0 +1,57 @@
+"""workbench labels: a project's labels in the files of another tool."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.running import Talk
+from workbench.core import annotation, problems
+from workbench.core.formats import FORMATS
+from workbench.core.pictures import picture_size
+from workbench.core.project import Project
+
+
+def fill(parser: argparse.ArgumentParser) -> None:
+    writers = [format.name for format in FORMATS.values() if format.write is not None]
+    parser.add_argument("project", type=Path, metavar="PROJECT")
+    parser.add_argument("out", type=Path, metavar="OUT", help="an empty or new folder")
+    parser.add_argument("--format", choices=writers, required=True)
+
+
+def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
+    out: Path = options.out
+    if out.is_file() or (out.is_dir() and any(out.iterdir())):
+        raise problems.ExportExists(path=str(out))
+    project = Project.open(options.project, write=False)
+    keys, skipped = _labelled(project)
+    if not keys:
+        raise problems.NoLabels()
+    write = FORMATS[options.format].write
+    assert write is not None
+    lost = write(project, out, keys)
+    talk.line(f"{len(keys)} labels written to {out}.")
+    for sentence in lost:
+        talk.line(f"Not held by this format: {sentence}")
+    for entry in skipped:
+        talk.line(f"Skipped {entry['path']}: {entry['why']}")
+    return {"path": out.absolute(), "format": options.format, "labels": len(keys), "lost": lost, "skipped": skipped}
+
+
+def _labelled(project: Project) -> tuple[list[str], list[dict[str, str]]]:
+    """Pictures with a label that can be read, and those with one that cannot."""
+    keys: list[str] = []
+    skipped: list[dict[str, str]] = []
+    for key in project.pictures():
+        if not (project.mask_path(key).exists() or project.note_path(key).exists()):
+            continue
+        try:
+            mask = annotation.load_mask(project, key, picture_size(project.picture_path(key)))
+            note = annotation.load_note(project, key)
+        except problems.Problem as problem:
+            skipped.append({"path": key, "why": str(problem)})
+            continue
+        if mask is not None or note.verdict is not None:
+            keys.append(key)
+    return keys, skipped

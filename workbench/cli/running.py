@@ -1,0 +1,134 @@
+"""What is common to all verbs: results on stdout, progress and remarks on stderr, problems as one sentence."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import math
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from workbench.core.problems import Problem
+from workbench.inference.engines import EngineError
+from workbench.inference.reading import ReadError
+from workbench.inference.settings import SettingsError
+
+
+class WrongUse(Exception):
+    """Options that do not go together, which the parser alone cannot tell; the text is a part of a sentence."""
+
+
+class Talk:
+    """Where a verb speaks: `line` is the result for people, `note` and `progress` are for who waits."""
+
+    def __init__(self, as_json: bool) -> None:
+        self.as_json = as_json
+
+    def line(self, text: str = "") -> None:
+        """A line of the result; with --json it is left out, as the object says the same."""
+        if not self.as_json:
+            print(text, flush=True)
+
+    def note(self, text: str) -> None:
+        """A remark on stderr, above a running progress bar."""
+        tqdm.write(text, file=sys.stderr)
+        sys.stderr.flush()
+
+    @contextlib.contextmanager
+    def progress(self, what: str) -> Iterator[Callable[[int, int], None]]:
+        """A bar on stderr that is moved by calls (done, total)."""
+        with bar(what, total=None, unit="") as shown:
+
+            def move(done: int, total: int) -> None:
+                shown.total = total
+                shown.update(done - shown.n)
+
+            yield move
+
+
+def bar(what: str, **options: Any) -> tqdm:
+    """A progress bar on stderr: lively on a terminal, a line now and then in a log."""
+    live = sys.stderr.isatty()
+    return tqdm(
+        desc=what, file=sys.stderr, leave=False, dynamic_ncols=live, mininterval=0.2 if live else 20,
+        delay=0.5 if live else 5, **options,
+    )  # fmt: skip
+
+
+def carry_out(options: argparse.Namespace) -> int:
+    """Run the verb that was parsed. Returns its exit status; a verb may set one by the key "exit" of its result."""
+    for stream in (sys.stdout, sys.stderr):
+        # A console may know fewer characters than a file name has.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    talk = Talk(options.json)
+    try:
+        result = options.run(options, talk)
+    except WrongUse as wrong:
+        print(f"workbench {options.verb}: error: {wrong}", file=sys.stderr)
+        if options.json:
+            print(json.dumps({"error": f"Wrong use: {wrong}."}))
+        return 2
+    except (Problem, SettingsError, EngineError, ReadError) as problem:
+        return _fail(str(problem), options)
+    except KeyboardInterrupt:
+        return _fail("Stopped.", options)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter complains at its end
+        return 1
+    except Exception as error:
+        said = (str(error).strip().splitlines() or [""])[0]
+        return _fail(f"Unexpected: {type(error).__name__}: {said}. Run it again with --debug and report it.", options)
+    status = result.pop("exit", 0)
+    if options.json:
+        print(json.dumps(plain(result), allow_nan=False), flush=True)
+    return status
+
+
+def _fail(sentence: str, options: argparse.Namespace) -> int:
+    if options.debug:
+        traceback.print_exc()
+    print(sentence, file=sys.stderr, flush=True)
+    if options.json:
+        print(json.dumps({"error": sentence}), flush=True)
+    return 1
+
+
+def plain(value: Any) -> Any:
+    """JSON-ready: paths become text, NumPy numbers become numbers, NaN and infinities become null."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value
+
+
+def percent(share: float | None, interval: list[float] | None = None) -> str:
+    """"73.1 %", with its 95 % interval where there is one; "-" for no number."""
+    if share is None:
+        return "-"
+    if interval is None:
+        return f"{100 * share:.1f} %"
+    return f"{100 * share:.1f} % ({100 * interval[0]:.0f} to {100 * interval[1]:.0f} %)"
+
+
+def names(text: str) -> list[str]:
+    """The parts of a list with commas."""
+    return [part.strip() for part in text.split(",") if part.strip()]

@@ -1,0 +1,194 @@
+"""workbench train: a run from the project's labels, its progress, and what came of it."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.child import run_child
+from workbench.cli.installing import paddle_command
+from workbench.cli.running import Talk, WrongUse, bar, percent
+from workbench.core import problems
+from workbench.core.events import Evaluated, Event, Finished, Progress, Started, Step, Trouble
+from workbench.core.launch import paddle_installed
+from workbench.core.project import Project, read_project_file
+from workbench.core.recipe import Recipe, parse_settings, request
+from workbench.core.run import Run, create_run, find_run
+
+
+def fill(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("project", type=Path, metavar="PROJECT")
+    parser.add_argument("--model", choices=("unet", "resnet"), help="unet: where is it? resnet: what kind is it?")
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument("--minutes", type=float, metavar="M", help="how long it may take (5)")
+    length.add_argument("--epochs", type=int, metavar="N", help="or how often every picture is looked at")
+    parser.add_argument("--device", metavar="auto|cpu|gpu|gpu:0,1", help="where to train (auto)")
+    parser.add_argument("--from", dest="start", metavar="RUN", help="begin with the weights of an earlier run")
+    parser.add_argument("--resume", metavar="RUN", help="go on with a run that was stopped")
+    parser.add_argument(
+        "--set", dest="settings", action="append", default=[], metavar="KEY=VALUE", help="any setting of the recipe"
+    )
+
+
+def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
+    if options.resume is not None:
+        root = options.project.absolute()
+        read_project_file(root)
+        chosen = find_run(root, options.resume, options.model)
+        if not chosen.resumable:
+            raise problems.RunUnusable(name=chosen.name, why="no state was saved from which it could go on")
+        result = follow(chosen, talk, resume=True)
+    else:
+        if options.model is None:
+            raise WrongUse("say --model unet or --model resnet")
+        result = follow(new_run(options.project, _recipe(options)), talk)
+    say(result, talk)
+    return result
+
+
+def _recipe(options: argparse.Namespace) -> Recipe:
+    choices = parse_settings(options.settings)
+    for key in ("minutes", "epochs", "device"):
+        value = getattr(options, key)
+        if value is not None:
+            choices[key] = value
+    choices.pop("model", None)
+    if options.start is not None:
+        root = options.project.absolute()
+        earlier = find_run(root, options.start, options.model)
+        earlier.need_usable()
+        choices["start_from"] = earlier.name if earlier.project_root == root else str(earlier.root)
+    return request(options.model, **choices)
+
+
+def new_run(project_root: Path, recipe: Recipe) -> Run:
+    """Collect and plan; the project is free again when this returns, so a window can open it meanwhile."""
+    if not paddle_installed():
+        raise problems.PaddleMissing(command=paddle_command())
+    with Project.open(project_root) as project:
+        return create_run(project, recipe)
+
+
+def follow(run: Run, talk: Talk, *, resume: bool = False) -> dict[str, Any]:
+    """Run the child on `run` and say how it goes. Returns what `train --json` prints."""
+    recipe = run.recipe()
+    story = _Story(talk)
+    with story:
+        ending = run_child(
+            "train", run.root, *(["--resume"] if resume else []), device=recipe.device, log=run.log_path,
+            on_event=story.tell,
+            on_stop=lambda: talk.note("Stopping: the model so far is kept. Ctrl-C once more kills it."),
+        )  # fmt: skip
+    run.need_usable()
+    return _result(run, recipe, story, ending)
+
+
+@dataclass
+class _Story:
+    """Shows the events of a training as they come, and keeps those that the result needs."""
+
+    talk: Talk
+    started: Started | None = None
+    step: Step | None = None
+    evaluated: dict[str, Evaluated] = field(default_factory=dict)
+    troubles: list[str] = field(default_factory=list)
+    score: str = ""
+
+    def __enter__(self) -> _Story:
+        look = "{desc} {percentage:3.0f}%|{bar}| {remaining}{postfix}"
+        self.bar = bar("starting", total=1000, unit="", bar_format=look)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.close()
+
+    def tell(self, event: Event) -> None:
+        if isinstance(event, Started):
+            self.started = event
+            self._say_start(event)
+        elif isinstance(event, Step):
+            self.step = event
+            self.bar.set_description_str("training", refresh=False)
+            self.bar.set_postfix_str(f" loss {event.loss:.3f}{self.score}", refresh=False)
+            self.bar.update(min(1000, int(1000 * event.progress)) - self.bar.n)
+        elif isinstance(event, Evaluated):
+            if event.best or event.split not in self.evaluated:
+                self.evaluated[event.split] = event
+            if event.score is not None and event.split == "val":
+                self.score = f", {'dice' if 'dice' in event.metrics else 'accuracy'} {_number(event.metrics):.3f}"
+        elif isinstance(event, Progress):
+            self.bar.set_description_str(f"{event.what} {event.done}/{event.total}")
+        elif isinstance(event, Trouble):
+            self.troubles.append(f"{event.what} {event.done}".strip())
+            self.talk.note(self.troubles[-1])
+
+    def _say_start(self, event: Started) -> None:
+        counts = ", ".join(f"{count} {split}" for split, count in event.pictures.items() if count)
+        device = f"{event.device} ({event.device_name})" if event.device_name else event.device
+        why = f" ({event.precision_reason})" if event.precision_reason else ""
+        self.talk.note(f"Training {event.model} on {device}, {event.precision}{why}; pictures: {counts}.")
+        if event.held_out_note:
+            self.talk.note(event.held_out_note)
+
+
+def _number(metrics: dict[str, Any]) -> float:
+    value = metrics.get("dice", metrics.get("accuracy"))
+    return float("nan") if value is None else value
+
+
+def _result(run: Run, recipe: Recipe, story: _Story, ending: Finished) -> dict[str, Any]:
+    said = ending.result
+    best = run.best_evaluation()
+    last = story.step
+    started = story.started
+    metrics = said.get("metrics") or (best.metrics if best is not None else {})
+    test = story.evaluated.get("test")
+    return {
+        "run": run.name,
+        "path": run.root,
+        "model": recipe.model,
+        "device": said.get("device") or (started.device if started else recipe.device),
+        "precision": said.get("precision") or (started.precision if started else ""),
+        "steps": said.get("steps", last.step if last else 0),
+        "seconds": said.get("seconds", ending.time),
+        "images_per_second": said.get("images_per_second", last.images_per_second if last else None),
+        "metrics": metrics,
+        "test": test.metrics if test is not None else None,
+        "pictures": started.pictures if started else {},
+        "held_out_note": started.held_out_note if started else "",
+        "ended": ending.why,
+        "troubles": story.troubles,
+    }
+
+
+def say(result: dict[str, Any], talk: Talk) -> None:
+    """The result of a training in a few lines."""
+    speed = f", {result['images_per_second']:.1f} pictures a second" if result["images_per_second"] else ""
+    where = f"{result['model']} on {result['device']} ({result['precision']})"
+    talk.line(f"Run {result['run']}: {where}, {result['steps']} steps in {result['seconds']:.0f} s{speed}.")
+    for split, metrics in (("validation", result["metrics"]), ("test", result["test"])):
+        if metrics:
+            talk.line(f"  {split}: {summary(metrics)}")
+    if result["held_out_note"]:
+        talk.line(f"  {result['held_out_note']}")
+    if result["ended"] == "stopped":
+        talk.line("It was stopped before its end; the best model so far is kept.")
+
+
+def summary(metrics: dict[str, Any]) -> str:
+    """The main numbers of a report of core.metrics in one line."""
+    if "confusion" in metrics:
+        accuracy = percent(metrics.get("accuracy"), metrics.get("accuracy_interval"))
+        return f"accuracy {accuracy}, macro F1 {_three(metrics.get('macro_f1'))}, {metrics.get('pictures')} pictures"
+    regions = metrics.get("regions") or {}
+    found = percent(regions.get("recall"), regions.get("recall_interval"))
+    return (
+        f"dice {_three(metrics.get('dice'))}, IoU {_three(metrics.get('iou'))}; defects found {found}, "
+        f"false alarms per picture {_three(regions.get('false_per_picture'))}, {metrics.get('pictures')} pictures"
+    )
+
+
+def _three(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
