@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import replace
 
 import numpy as np
 
@@ -193,6 +194,19 @@ def test_a_new_project_takes_pictures_from_files_and_folders(session, tmp_path, 
     with qtbot.waitSignal(session.problem_met) as refused:
         assert not session.create_project(tmp_path / "new")
     assert isinstance(refused.args[0], problems.ProjectExists)
+
+
+def test_what_this_session_changed_is_newer_than_what_the_index_read(opened, qtbot):
+    first, second = (opened.rows[key] for key in opened.keys[:2])
+    opened.set_status("started")
+    listing = opened._listing
+    late = [replace(first, counts=()), replace(second, verdict="NG")]  # read before the change, heard after it
+    with qtbot.waitSignal(listing._heard):
+        listing._heard.emit(listing._round, "rows", late)
+        listing._heard.emit(listing._round - 1, "rows", [replace(second, verdict="of another project")])
+    qtbot.waitUntil(lambda: opened.rows[second.key].verdict is not None)
+    assert opened.rows[first.key] == replace(first, status="started")
+    assert opened.rows[second.key].verdict == "NG"
 
 
 def test_a_removed_picture_leaves_the_list(opened, qtbot):

@@ -70,12 +70,14 @@ def wait_end(qtbot, thread: TrainerThread):
 
 
 def test_events_arrive_typed_and_in_order(begin, run, qtbot):
+    following.send_order(run, "an order of an earlier life")
     thread = begin("done")
     ending = wait_end(qtbot, thread)
     assert isinstance(ending, Finished) and ending.why == "done"
     assert [type(event) for event in thread.told] == [Started, Step, Step, Step, Finished]
     assert thread.told == list(run.events())
     assert "a library talks" in run.log_path.read_text()
+    assert not following.orders_path(run).exists()
 
 
 def test_orders_go_down_the_pipe(begin, qtbot):

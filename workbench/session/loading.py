@@ -150,9 +150,6 @@ class Loader(QObject):
                 self.failed.emit(key, _as_problem(project, key, error))
             return
         if found is not None:
-            label = self._unsaved(key)
-            if label is not None:  # what is in memory is newer than what was read
-                found = _with_label(found.picture, label, found.stamp)
             self._shelf.put(key, found)
         if key != self.wanted:
             return
