@@ -1,66 +1,25 @@
-"""Every command of the window, one row each. What is possible, and what is switched on, is asked in one place."""
+"""The commands as Qt actions. What is possible, and what is switched on, is asked in one place."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterable
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 
-from workbench.core.project import ClassInfo
-from workbench.session.session import Session
-from workbench.ui.appearance import Appearance
-from workbench.ui.canvas.canvas import Canvas
-from workbench.ui.commands import Commands
-from workbench.ui.overlay import Overlay
-from workbench.ui.panels.layers import LayersPanel
-from workbench.ui.panels.pictures import PicturesPanel
-from workbench.ui.panels.training import TrainingPanel
-from workbench.ui.panels.verdict import VerdictPanel
+from workbench.ui.rows import Parts, Row, Rows
 from workbench.ui.theme import Style
-
-
-@dataclass(frozen=True)
-class Row:
-    """One command. `keys`: shortcuts, "; " between them. `when`: is it possible. `on`: is it switched on."""
-
-    id: str
-    text: str
-    call: Callable[[], object]
-    keys: str = ""
-    icon: str = ""
-    when: Callable[[], bool] | None = None
-    on: Callable[[], bool] | None = None
-    group: str = ""  # of several in a group one is on
-    tip: str = ""
-
-
-@dataclass
-class Parts:
-    """What the commands act upon."""
-
-    session: Session
-    canvas: Canvas
-    pictures: PicturesPanel
-    verdict: VerdictPanel
-    layers: LayersPanel
-    training: TrainingPanel
-    commands: Commands
-    appearance: Appearance
-    overlay: Overlay
 
 
 class Actions(QObject):
     """`actions[id]` is a QAction made from its row. `refresh` soon asks every row anew."""
 
-    keys_wanted = Signal()
-
     def __init__(self, parts: Parts, style: Style, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._style = style
-        self.rows = {row.id: row for row in self._all(parts)}
+        table = Rows(self)
+        self.keys_wanted = table.keys_wanted
+        self.rows = {row.id: row for row in table.all(parts)}
         self._groups: dict[str, QActionGroup] = {}
         self._actions = {row.id: self._make(row) for row in self.rows.values()}
         self._soon = QTimer(self, singleShot=True, interval=0, timeout=self._ask)
@@ -107,191 +66,3 @@ class Actions(QObject):
         for row in self.rows.values():
             if row.icon:
                 self._actions[row.id].setIcon(self._style.theme.icon(row.icon))
-
-    # --- the table -------------------------------------------------------------------------------
-
-    def _all(self, parts: Parts) -> list[Row]:
-        return [
-            *self._project_rows(parts), *self._edit_rows(parts), *self._tool_rows(parts), *self._picture_rows(parts),
-            *self._view_rows(parts), *self._training_rows(parts), *self._help_rows(parts),
-        ]  # fmt: skip
-
-    def _project_rows(self, parts: Parts) -> list[Row]:
-        commands, session = parts.commands, parts.session
-
-        def is_open() -> bool:
-            return session.project is not None
-
-        def writable() -> bool:
-            return session.writable
-
-        return [
-            Row("new_project", self.tr("&New project…"), commands.new_project, "Ctrl+N", "new"),
-            Row("open_project", self.tr("&Open project…"), commands.open_project, "Ctrl+O", "open"),
-            Row("make_sample", self.tr("Make the &sample project"), commands.make_sample, icon="sample"),
-            Row("add_pictures", self.tr("Add &pictures…"), commands.add_pictures, "Ctrl+I", "picture-add", writable),
-            Row("add_folder", self.tr("Add a &folder of pictures…"), commands.add_folder, "Ctrl+Shift+I", "folder", writable),
-            Row("reload", self.tr("&Look for new pictures"), session.refresh_pictures, "F5", "refresh", is_open),
-            Row("show_folder", self.tr("Show the project's folde&r"), commands.show_folder, when=is_open),
-            Row("close_project", self.tr("&Close project"), commands.close_project, "Ctrl+W", "close-project", is_open),
-            Row("quit", self.tr("&Quit"), commands.quit, "Ctrl+Q", "quit"),
-        ]
-
-    def _edit_rows(self, parts: Parts) -> list[Row]:
-        session = parts.session
-        return [
-            Row("undo", self.tr("&Undo"), session.undo, "Ctrl+Z", "undo", session.can_undo),
-            Row("redo", self.tr("&Redo"), session.redo, "Ctrl+Shift+Z; Ctrl+Y", "redo", session.can_redo),
-            Row("copy_previous", self.tr("Copy the &labels of the previous picture"), session.copy_previous_labels,
-                "Ctrl+P", "copy", partial(_paintable, session)),
-            Row("find", self.tr("&Search pictures"), parts.pictures.find, "Ctrl+K", "search", lambda: bool(session.keys)),
-            Row("save", self.tr("&Save now"), parts.commands.save, "Ctrl+S", when=lambda: session.writable,
-                tip=self.tr("Everything is saved by itself within a second; this saves at once")),
-        ]  # fmt: skip
-
-    def _tool_rows(self, parts: Parts) -> list[Row]:
-        canvas, session = parts.canvas, parts.session
-        tools = (
-            ("brush", self.tr("&Brush"), "B", self.tr("Brush: paint the current class; Ctrl-drag erases")),
-            ("eraser", self.tr("&Eraser"), "E", self.tr("Eraser: back to background")),
-            ("polygon", self.tr("&Polygon"), "P", self.tr("Polygon: click the corners, Enter closes, Esc drops")),
-            ("rectangle", self.tr("Rec&tangle"), "R", self.tr("Rectangle: drag from corner to corner")),
-            ("fill", self.tr("&Fill"), "F", self.tr("Fill: give a connected area to the current class")),
-        )
-        rows = [
-            Row(name, text, partial(canvas.choose_tool, name), key, name, on=partial(_is_tool, canvas, name), group="tool",
-                tip=tip)
-            for name, text, key, tip in tools
-        ]  # fmt: skip
-        rows += [
-            Row("bigger", self.tr("&Larger brush"), partial(canvas.change_diameter, 1), "]", "bigger"),
-            Row("smaller", self.tr("&Smaller brush"), partial(canvas.change_diameter, -1), "[", "smaller"),
-            Row("pick", self.tr("&Pick the class under the pointer"), canvas.pick, "I", "pick", partial(_paintable, session)),
-            Row("keep", self.tr("&Keep other classes"), lambda: session.set_keep_other(not session.keep_other), "X", "keep",
-                on=lambda: session.keep_other, tip=self.tr("Keep other classes: paint over background only")),
-            Row("explicit", self.tr("What is unpainted is &not labelled"), partial(_toggle_explicit, session),
-                when=partial(_paintable, session), on=partial(_is_explicit, session),
-                tip=self.tr("Learn from the painted parts of this picture only")),
-        ]  # fmt: skip
-        rows += [
-            Row(f"class_{n}", self.tr("Class {n}").format(n=n), partial(_choose_class, session, n), str(n),
-                when=partial(_has_class, session, n))
-            for n in range(1, 10)
-        ]  # fmt: skip
-        return rows
-
-    def _picture_rows(self, parts: Parts) -> list[Row]:
-        session, pictures = parts.session, parts.pictures
-
-        def listed() -> bool:
-            return bool(session.keys)
-
-        def judged() -> bool:
-            return session.note is not None and session.writable
-
-        rows = [
-            Row("next", self.tr("&Next picture"), partial(pictures.go, 1), "D; PgDown", "next", listed),
-            Row("previous", self.tr("&Previous picture"), partial(pictures.go, -1), "A; PgUp", "previous", listed),
-            Row("next_unlabelled", self.tr("Next &unlabelled picture"), partial(session.go_unlabelled, 1), "Ctrl+Shift+D",
-                "next-unlabelled", listed),
-            Row("previous_unlabelled", self.tr("Previous un&labelled picture"), partial(session.go_unlabelled, -1),
-                "Ctrl+Shift+A", "previous-unlabelled", listed),
-            Row("done_next", self.tr("&Done and next"), partial(_done_and_next, session, pictures), "Return; Enter", "done-next", judged,
-                tip=self.tr("Mark this picture done and go on")),
-            Row("not_done", self.tr("Mark as not d&one"), partial(session.set_status, "started"), when=lambda: judged()
-                and session.note.status == "done"),
-        ]  # fmt: skip
-        rows += [
-            Row(f"verdict_{n}", self.tr("Verdict {n}").format(n=n), partial(parts.verdict.choose, n - 1), f"Alt+{n}",
-                when=lambda n=n: judged() and len(parts.verdict.buttons) >= n)
-            for n in range(1, 10)
-        ]  # fmt: skip
-        return rows
-
-    def _view_rows(self, parts: Parts) -> list[Row]:
-        canvas, layers, looks = parts.canvas, parts.layers, parts.appearance
-
-        def shown() -> bool:
-            return canvas.picture is not None
-
-        rows = [
-            Row("fit", self.tr("&Fit to window"), canvas.fit, "Ctrl+F", "fit", shown),
-            Row("actual", self.tr("&100 %"), canvas.actual_size, "Ctrl+0", "actual", shown),
-            Row("zoom_in", self.tr("Zoom &in"), partial(canvas.zoom, 1.25), "Ctrl++; Ctrl+=", "zoom-in", shown),
-            Row("zoom_out", self.tr("Zoom &out"), partial(canvas.zoom, 0.8), "Ctrl+-", "zoom-out", shown),
-            Row("labels", self.tr("Show &labels"), layers.toggle_labels, "H", "layers",
-                on=lambda: canvas.label_style.visible, tip=self.tr("Show labels; hold Tab to hide everything for a moment")),
-            Row("predictions", self.tr("Show &predictions"), layers.toggle_predictions, "Shift+H", "predict",
-                on=lambda: canvas.prediction_style.visible),
-            Row("filled", self.tr("F&illed predictions"), layers.toggle_filled, "Shift+C", "filled",
-                on=lambda: canvas.prediction_style.filled),
-            Row("panel_pictures", self.tr("Pi&ctures panel"), partial(looks.toggle_panel, "pictures"), "F2", "panel-left",
-                on=partial(looks.panel_shown, "pictures")),
-            Row("panel_side", self.tr("Cl&asses and layers panel"), partial(looks.toggle_panel, "side"), "F3", "panel-right",
-                on=partial(looks.panel_shown, "side")),
-            Row("panel_training", self.tr("&Training panel"), parts.training.fold, "F4", "panel-bottom",
-                on=parts.training.heading.isChecked),
-            Row("next_panel", self.tr("&Next panel"), partial(looks.focus_panel, 1), "F6"),
-            Row("previous_panel", self.tr("Pre&vious panel"), partial(looks.focus_panel, -1), "Shift+F6"),
-            Row("full_screen", self.tr("F&ull screen"), looks.toggle_full_screen, "F11", on=looks.is_full_screen),
-        ]  # fmt: skip
-        for name, text in (("system", self.tr("As the &system")), ("dark", self.tr("&Dark")), ("light", self.tr("&Light"))):
-            rows.append(Row(f"theme_{name}", text, partial(looks.set_theme, name), group="theme",
-                            on=partial(looks.is_theme, name)))  # fmt: skip
-        for name, text in (("system", self.tr("As the system")), ("en", "English"), ("zh_CN", "简体中文")):
-            rows.append(Row(f"language_{name}", text, partial(looks.set_language, name), group="language",
-                            on=partial(looks.is_language, name)))  # fmt: skip
-        return rows
-
-    def _training_rows(self, parts: Parts) -> list[Row]:
-        training, overlay = parts.training, parts.overlay
-        return [
-            Row("train", self.tr("&Train or stop"), training.toggle, "Ctrl+T", "train", training.can_train),
-            Row("predict", self.tr("&Predict this picture"), overlay.predict, "Ctrl+R", "predict", overlay.possible,
-                tip=self.tr("Show what the newest model sees on this picture")),
-            Row("export", self.tr("&Export for the line"), training.export, "Ctrl+E", "export", training.can_export,
-                tip=self.tr("Make a folder that gives the same results without the workbench")),
-        ]  # fmt: skip
-
-    def _help_rows(self, parts: Parts) -> list[Row]:
-        commands = parts.commands
-        return [
-            Row("keys", self.tr("&Keys"), self.keys_wanted.emit, "F1", "keyboard"),
-            Row("about", self.tr("&About Defect Workbench"), commands.show_about, icon="info"),
-        ]
-
-
-def _done_and_next(session: Session, pictures: PicturesPanel) -> None:
-    session.set_status("done")
-    pictures.go(1)
-
-
-def _paintable(session: Session) -> bool:
-    return session.mask is not None and session.writable
-
-
-def _is_tool(canvas: Canvas, name: str) -> bool:
-    return canvas.tool == name
-
-
-def _class(session: Session, number: int) -> ClassInfo | None:
-    classes = session.project.classes if session.project else []
-    return next((info for info in classes if info.key == str(number)), None)
-
-
-def _has_class(session: Session, number: int) -> bool:
-    return _class(session, number) is not None
-
-
-def _choose_class(session: Session, number: int) -> None:
-    info = _class(session, number)
-    if info is not None:
-        session.choose_class(info.id)
-
-
-def _is_explicit(session: Session) -> bool:
-    return session.note is not None and session.note.explicit_background
-
-
-def _toggle_explicit(session: Session) -> None:
-    session.set_explicit_background(not _is_explicit(session))

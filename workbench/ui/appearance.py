@@ -41,7 +41,14 @@ class Appearance(QObject):
         here = next((i for i, w in enumerate(stops) if now is not None and (w is now or w.isAncestorOf(now))), -step)
         target = stops[(here + step) % len(stops)]
         if target.focusPolicy() == Qt.FocusPolicy.NoFocus:
-            target = next((w for w in target.findChildren(QWidget) if w.focusPolicy() & Qt.FocusPolicy.TabFocus and w.isVisible()), target)
+            target = next(
+                (
+                    w
+                    for w in target.findChildren(QWidget)
+                    if w.focusPolicy() & Qt.FocusPolicy.TabFocus and w.isVisible()
+                ),
+                target,
+            )
         target.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def set_theme(self, name: str) -> None:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import PySide6
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QEvent, QObject, QTimer
 from PySide6.QtGui import QImageReader
 from PySide6.QtWidgets import QApplication
 
@@ -71,13 +71,16 @@ class Application(QObject):
     def show(self) -> None:
         self.window.show()
         # The plotting library is the largest import of all: after the window is up.
-        QTimer.singleShot(300, self.window, self.window.training.make_curves)
+        QTimer.singleShot(300, self.window, self.window.training.view.make_curves)
 
     def end(self) -> None:
         """Close the window and let go of everything."""
         self.window.close()
         self.rooms.close()
         self._app.removeEventFilter(self._keys)
+        # Widgets go before the application does, in an order of ours and not of the interpreter's end.
+        self.window.deleteLater()
+        self._app.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
     def _build(self) -> Window:
         window = Window(self.rooms, self.style)

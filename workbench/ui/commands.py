@@ -64,7 +64,7 @@ class Commands(QObject):
         if self._session.project is not None and not self._session.flush():
             self._messages.say(
                 "problem", self.tr("Not everything could be saved yet, so the project stays open."),
-                self.tr("The strokes are in its journal too. Free some space or make the folder writable; saving is tried again."),
+                self.tr("Free some space or make the folder writable; saving is tried again by itself."),
                 topic="close",
             )  # fmt: skip
             return
@@ -79,7 +79,7 @@ class Commands(QObject):
         def work() -> Path:
             from workbench.core.sample import make_sample
 
-            make_sample(root)
+            make_sample(root).close()
             return root
 
         self._lane.submit(work, self._sample_made)
@@ -110,7 +110,9 @@ class Commands(QObject):
 
     def add_pictures(self) -> None:
         kinds = " ".join(f"*{suffix}" for suffix in sorted(PICTURE_SUFFIXES))
-        files, _ = QFileDialog.getOpenFileNames(self._window, self.tr("Add pictures"), "", self.tr("Pictures ({kinds})").format(kinds=kinds))
+        files, _ = QFileDialog.getOpenFileNames(
+            self._window, self.tr("Add pictures"), "", self.tr("Pictures ({kinds})").format(kinds=kinds)
+        )
         if files:
             self._session.add_pictures([Path(file) for file in files])
 

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolBar, QWidge
 
 from workbench.session.session import Session
 from workbench.ui.actions import Actions
-from workbench.ui.menus import NAVIGATION, OVERLAYS, fill_tool_bar
+from workbench.ui.menus import NAVIGATION, OVERLAYS, Table, fill_tool_bar
 from workbench.ui.panels.pictures import PicturesPanel
 
 
@@ -20,18 +20,18 @@ class Header(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._session, self._pictures = session, pictures
         row = QHBoxLayout(self)
-        row.setContentsMargins(4, 0, 4, 0)
+        row.setContentsMargins(4, 0, 4, 1)
         row.setSpacing(6)
         self.name = _Elided()
         self.name.setObjectName("heading")
         self.place = QLabel(objectName="muted")
         self.model = QLabel()
         self.model.setTextFormat(Qt.TextFormat.PlainText)
-        row.addWidget(_bar(NAVIGATION, actions))
+        row.addWidget(_bar(NAVIGATION, actions, {}))
         row.addWidget(self.place)
         row.addWidget(self.name, 1)
         row.addWidget(self.model)
-        row.addWidget(_bar(OVERLAYS, actions))
+        row.addWidget(_bar(OVERLAYS, actions, {"labels": self.tr("Labels"), "predictions": self.tr("Predictions")}))
         for signal in (session.picture_opened, session.picture_failed, session.project_closed, session.pictures_listed):
             signal.connect(self.refresh)
         self.refresh()
@@ -67,8 +67,8 @@ class _Elided(QLabel):
         self.setText(self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideMiddle, self.width()))
 
 
-def _bar(table, actions: Actions) -> QToolBar:
+def _bar(table: Table, actions: Actions, texts: dict[str, str]) -> QToolBar:
     bar = QToolBar()
     bar.setIconSize(QSize(18, 18))
-    fill_tool_bar(bar, table, actions)
+    fill_tool_bar(bar, table, actions, texts)
     return bar

@@ -14,20 +14,21 @@ VERDICTS: Table = tuple(f"verdict_{n}" for n in range(1, 10))
 
 MENUS: dict[str, Table] = {
     "project": (
-        "new_project", "open_project", "@recent", "make_sample", "-", "add_pictures", "add_folder", "reload", "-", "save",
-        "show_folder", "close_project", "-", "quit",
+        "new_project", "open_project", "@recent", "make_sample", "-", "add_pictures", "add_folder", "reload", "-",
+        "save", "show_folder", "close_project", "-", "quit",
     ),
     "edit": ("undo", "redo", "-", "copy_previous", "-", "find"),
     "label": (
-        "brush", "eraser", "polygon", "rectangle", "fill", "-", "smaller", "bigger", "-", "pick", "keep", "explicit", "-",
-        ("classes", CLASSES),
+        "brush", "eraser", "polygon", "rectangle", "fill", "-", "smaller", "bigger", "-", "pick", "keep", "explicit",
+        "-", ("classes", CLASSES),
     ),
     "picture": (
-        "done_next", "not_done", "-", "next", "previous", "next_unlabelled", "previous_unlabelled", "-", ("verdicts", VERDICTS),
+        "done_next", "not_done", "-", "next", "previous", "next_unlabelled", "previous_unlabelled", "-",
+        ("verdicts", VERDICTS),
     ),
     "view": (
-        "fit", "actual", "zoom_in", "zoom_out", "-", "labels", "predictions", "filled", "-", "panel_pictures", "panel_side",
-        "panel_training", "next_panel", "previous_panel", "-", ("theme", ("theme_system", "theme_dark", "theme_light")),
+        "fit", "actual", "zoom_in", "zoom_out", "-", "labels", "predictions", "filled", "-", "panel_pictures",
+        "panel_side", "panel_training", "next_panel", "previous_panel", "-", ("theme", ("theme_system", "theme_dark", "theme_light")),
         ("language", ("language_system", "language_en", "language_zh_CN")), "full_screen",
     ),
     "train": ("train", "predict", "-", "export"),
@@ -36,7 +37,7 @@ MENUS: dict[str, Table] = {
 
 TOOLS: Table = ("brush", "eraser", "polygon", "rectangle", "fill", "-", "smaller", "bigger", "-", "pick", "keep")
 NAVIGATION: Table = ("previous", "next", "next_unlabelled", "-", "undo", "redo")
-OVERLAYS: Table = ("labels", "predictions", "filled", "-", "fit", "actual")
+OVERLAYS: Table = ("labels", "predictions", "-", "fit", "actual")
 
 
 def titles() -> dict[str, str]:
@@ -73,7 +74,8 @@ def fill_menu_bar(bar: QMenuBar, actions: Actions, recent: QMenu) -> None:
         _fill(bar.addMenu(names[name]), table, actions, names, recent)
 
 
-def fill_tool_bar(bar: QToolBar, table: Table, actions: Actions) -> None:
+def fill_tool_bar(bar: QToolBar, table: Table, actions: Actions, texts: dict[str, str] | None = None) -> None:
+    """Put a table's actions on a bar; those in `texts` get a short text beside the icon."""
     for entry in table:
         if entry == "-":
             bar.addSeparator()
@@ -82,6 +84,9 @@ def fill_tool_bar(bar: QToolBar, table: Table, actions: Actions) -> None:
             button = bar.widgetForAction(actions[entry])
             button.setAccessibleName(actions[entry].toolTip())
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            if texts and entry in texts:
+                actions[entry].setIconText(texts[entry])
+                button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
 
 
 def _fill(menu: QMenu, table: Table, actions: Actions, names: dict[str, str], recent: QMenu) -> None:

@@ -1,15 +1,16 @@
-"""The message bar: what happened, why, and what to do; never in the way, gone with one click."""
+"""Messages: what happened, why, and what to do. They float, so that no picture moves under a hand that paints."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from workbench.ui.theme import Style
 from workbench.ui.words import problem_words
 
+WIDEST, BESIDE = 780, 290  # pixels
 MOST = 3  # messages at a time; the oldest goes first
 _GONE_AFTER = 9000  # ms, for good news
 _ICONS = {"info": ("info", "accent"), "success": ("success", "success"), "warning": ("warning", "warning"),
@@ -17,16 +18,37 @@ _ICONS = {"info": ("info", "accent"), "success": ("success", "success"), "warnin
 
 
 class Messages(QWidget):
-    """Shows messages under one another. The same text is shown once."""
+    """Shows messages under one another over the top of `ground`. The same text is shown once."""
 
-    def __init__(self, style: Style, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._style = style
+    def __init__(self, style: Style, top: int = 48) -> None:
+        super().__init__()
+        self._style, self._top = style, top
         self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(8, 8, 8, 8)
+        self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(6)
         self._shown: list[Message] = []
         self.hide()
+
+    def float_over(self, ground: QWidget) -> None:
+        """Lie over a widget from now on."""
+        self.setParent(ground)
+        ground.installEventFilter(self)
+
+    def eventFilter(self, watched, event) -> bool:
+        if event.type() == QEvent.Type.Resize and watched is self.parent():
+            self._place()
+        return super().eventFilter(watched, event)
+
+    def _place(self) -> None:
+        ground = self.parentWidget()
+        if ground is None or not self._shown:
+            return
+        # Between the side panels, where there is room: tools and lists stay free.
+        between = ground.width() - 2 * BESIDE
+        width = min(WIDEST, between if between >= 420 else ground.width() - 24)
+        height = sum(m.heightForWidth(width) for m in self._shown) + self._column.spacing() * (len(self._shown) - 1)
+        self.setGeometry((ground.width() - width) // 2, self._top, width, height)
+        self.raise_()
 
     @property
     def texts(self) -> list[str]:
@@ -53,6 +75,7 @@ class Messages(QWidget):
         self._column.addWidget(message)
         self._shown.append(message)
         self.show()
+        self._place()
         if kind in ("info", "success") and not button:
             QTimer.singleShot(_GONE_AFTER, message, lambda: self._drop(message))
 
@@ -72,6 +95,7 @@ class Messages(QWidget):
             message.hide()
             message.deleteLater()
         self.setVisible(bool(self._shown))
+        self._place()
 
 
 class Message(QFrame):

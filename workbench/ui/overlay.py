@@ -14,7 +14,7 @@ from workbench.session.training import Training
 from workbench.ui import words
 from workbench.ui.canvas.canvas import Canvas
 
-AUTOMATIC = 30_000_000  # pixels up to which a picture is predicted without being asked
+AUTOMATIC = 6_000_000  # pixels up to which a picture is predicted without being asked
 
 
 class Overlay(QObject):
@@ -67,8 +67,12 @@ class Overlay(QObject):
         self._forget()
         if self._training.running:
             self._previewed(key)
-        elif self.possible() and self._session.picture.shape[0] * self._session.picture.shape[1] <= AUTOMATIC:
-            self.predict()
+        elif self.possible():
+            height, width = self._session.picture.shape[:2]
+            if height * width <= AUTOMATIC:
+                self.predict()
+            else:
+                self.told.emit(self.tr("Large picture: Ctrl+R asks the model"))
 
     def _reported(self, event: Event) -> None:
         if isinstance(event, Preview) and event.picture == self._session.key and event.verdict is not None:
@@ -91,7 +95,11 @@ class Overlay(QObject):
         if result.mask is None:
             self._show(None, self._verdict(result.verdict or "", result.probabilities))
         else:
-            self._show(result.mask, self.tr("Model: %n region(s)", "", len(result.regions)))
+            count = len(result.regions)
+            text = {0: self.tr("Model: no defect"), 1: self.tr("Model: 1 defect")}.get(
+                count, self.tr("Model: {n} defects")
+            )
+            self._show(result.mask, text.format(n=count))
 
     def _verdict(self, verdict: str, probabilities: dict[str, float] | None) -> str:
         share = (probabilities or {}).get(verdict)

@@ -39,9 +39,17 @@ class Reports(QObject):
             self._messages.say("info", says, self.tr("Add one with the + beside Classes."), topic="refused")
         elif why == "read-only":
             says = self.tr("This project is open read-only, so nothing can be painted.")
-            self._messages.say("info", says, self.tr("Close the window that holds it, then open it again."), topic="refused")
+            self._messages.say(
+                "info", says, self.tr("Close the window that holds it, then open it again."), topic="refused"
+            )
         elif self._session.mask_problem is not None:
             self._picture_opened(self._session.key or "")
+
+    def training_said(self, kind: str, says: str, advice: str) -> None:
+        self._messages.say(kind, says, advice, topic="training")
+
+    def training_recovered(self) -> None:
+        self._messages.withdraw("training")
 
     # --- facts -----------------------------------------------------------------------------------
 
@@ -50,7 +58,12 @@ class Reports(QObject):
         if isinstance(problem, problems.CannotWrite):
             self._messages.say("problem", says, advice, topic="save")
         elif isinstance(problem, problems.ProjectLocked):
-            self._messages.say("warning", says, self.tr("It is shown read-only here; nothing can be changed by accident."), topic="lock")
+            self._messages.say(
+                "warning",
+                says,
+                self.tr("It is shown read-only here; nothing can be changed by accident."),
+                topic="lock",
+            )
         else:
             self._messages.say("problem", says, advice)
 
@@ -87,7 +100,12 @@ class Reports(QObject):
         says = self.tr("The export is ready in {path}.").format(path=path)
         parity = words.parity_words(result.get("parity") or {})
         self._messages.say(
-            "success", says, parity, button=self.tr("Open folder"), do=lambda: self._commands.show_path(path), topic="export"
+            "success",
+            says,
+            parity,
+            button=self.tr("Open folder"),
+            do=lambda: self._commands.show_path(path),
+            topic="export",
         )
 
     def _export_failed(self, problem: Exception) -> None:

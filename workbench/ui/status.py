@@ -17,15 +17,17 @@ class Status(QStatusBar):
         super().__init__()
         self._session, self._canvas = session, canvas
         self.setSizeGripEnabled(False)
-        self.saved, self.reading, self.bar = QLabel(), QLabel(objectName="muted"), QProgressBar(textVisible=False)
+        self.saved, self.reading, self.bar = (
+            QLabel(objectName="plain"),
+            QLabel(objectName="muted"),
+            QProgressBar(textVisible=False),
+        )
         self.bar.setFixedWidth(120)
         self.spot, self.brush, self.zoom = (QLabel(objectName="muted") for _ in range(3))
         for widget in (self.saved, self.reading, self.bar):
             self.addWidget(widget)
         for widget in (self.spot, self.brush, self.zoom):
-            widget.setContentsMargins(8, 0, 8, 0)
             self.addPermanentWidget(widget)
-        self.saved.setContentsMargins(8, 0, 8, 0)
         session.project_opened.connect(self._save_state)
         session.project_closed.connect(self._save_state)
         session.save_state_changed.connect(self._save_state)
@@ -34,10 +36,13 @@ class Status(QStatusBar):
         canvas.hovered.connect(self._hover)
         canvas.view_changed.connect(self._zoomed)
         canvas.brush_changed.connect(self._brush_changed)
+        canvas.tool_changed.connect(self._brush_changed)
+        session.picture_opened.connect(self._brush_changed)
+        session.project_closed.connect(self._brush_changed)
         self._save_state()
         self._index(1, 1)
         self._zoomed()
-        self._brush_changed(canvas.diameter)
+        self._brush_changed()
 
     def _save_state(self, *_: object) -> None:
         session = self._session
@@ -47,7 +52,8 @@ class Status(QStatusBar):
             text = self.tr("Read-only")
         else:
             text = {
-                "saved": self.tr("All saved"), "dirty": self.tr("Saving…"), "failed": self.tr("Not saved, trying again"),
+                "saved": self.tr("All saved"), "dirty": self.tr("Saving…"),
+                "failed": self.tr("Not saved, trying again"),
             }[session.save_state]  # fmt: skip
         self.saved.setText(text)
 
@@ -70,7 +76,9 @@ class Status(QStatusBar):
             return
         value = picture[y, x]
         grey = " ".join(f"{v:g}" for v in value) if picture.ndim == 3 else f"{value:g}"
-        self.spot.setText(self.tr("{x}, {y}   grey {value}   {what}").format(x=x, y=y, value=grey, what=self._class_at(x, y)))
+        self.spot.setText(
+            self.tr("{x}, {y}   grey {value}   {what}").format(x=x, y=y, value=grey, what=self._class_at(x, y))
+        )
 
     def _class_at(self, x: int, y: int) -> str:
         mask, project = self._session.mask, self._session.project
@@ -83,7 +91,10 @@ class Status(QStatusBar):
 
     def _zoomed(self, *_: object) -> None:
         shown = self._session.picture is not None
-        self.zoom.setText(words.percent(self._canvas.view.scale, 0 if self._canvas.view.scale >= 0.1 else 1) if shown else "")
+        self.zoom.setText(
+            words.percent(self._canvas.view.scale, 0 if self._canvas.view.scale >= 0.1 else 1) if shown else ""
+        )
 
-    def _brush_changed(self, diameter: int) -> None:
-        self.brush.setText(self.tr("Brush {n} px").format(n=diameter))
+    def _brush_changed(self, *_: object) -> None:
+        shown = self._session.picture is not None and self._canvas.tool in ("brush", "eraser")
+        self.brush.setText(self.tr("Brush {n} px").format(n=self._canvas.diameter) if shown else "")

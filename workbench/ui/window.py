@@ -1,18 +1,18 @@
-"""The window: places the panels and connects them; nothing else."""
+"""The window: makes the panels and connects them; nothing else."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QByteArray, QSettings, QSize, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QScrollArea, QSplitter, QStackedWidget, QToolBar, QVBoxLayout, QWidget
+from PySide6.QtCore import QByteArray, QSettings, QSize, Signal
+from PySide6.QtWidgets import QMainWindow, QStackedWidget
 
-from workbench.ui.actions import Actions, Parts
+from workbench.ui.actions import Actions
 from workbench.ui.appearance import Appearance
 from workbench.ui.canvas.canvas import Canvas
 from workbench.ui.commands import Commands
 from workbench.ui.dialogs.keys import Keys
 from workbench.ui.drops import Drops
 from workbench.ui.header import Header
-from workbench.ui.menus import TOOLS, fill_menu_bar, fill_tool_bar
+from workbench.ui.menus import fill_menu_bar
 from workbench.ui.messages import Messages
 from workbench.ui.overlay import Overlay
 from workbench.ui.panels.classes import ClassesPanel
@@ -23,9 +23,11 @@ from workbench.ui.panels.training import TrainingPanel
 from workbench.ui.panels.verdict import VerdictPanel
 from workbench.ui.reports import Reports
 from workbench.ui.rooms import Rooms
+from workbench.ui.rows import Parts
 from workbench.ui.status import Status
 from workbench.ui.theme import Style
 from workbench.ui.welcome import Welcome
+from workbench.ui.workspace import Workspace, side_panel
 
 
 class Window(QMainWindow):
@@ -35,13 +37,14 @@ class Window(QMainWindow):
 
     def __init__(self, rooms: Rooms, style: Style) -> None:
         super().__init__()
-        self._rooms = rooms
+        self._rooms, self._style = rooms, style
         self.setWindowIcon(style.app_icon())
         self.setMinimumSize(QSize(960, 600))
         self._make(rooms, style)
         self._place(style)
         self._connect(rooms, style)
         self._restore()
+        self._restyle()
         self._project_changed()
 
     def _make(self, rooms: Rooms, style: Style) -> None:
@@ -60,105 +63,73 @@ class Window(QMainWindow):
         self.reports = Reports(rooms, self.messages, self.commands)
         parts = Parts(session, self.canvas, self.pictures, self.verdict, self.layers, self.training, self.commands,
                       self.appearance, self.overlay)  # fmt: skip
-        self.actions_ = Actions(parts, style, self)
-        self.header = Header(session, self.pictures, self.actions_)
+        self.table = Actions(parts, style, self)
+        self.header = Header(session, self.pictures, self.table)
         self.status = Status(session, self.canvas)
-        self.welcome = Welcome(self.actions_, style)
+        self.welcome = Welcome(self.table, style)
 
     def _place(self, style: Style) -> None:
-        fill_menu_bar(self.menuBar(), self.actions_, self.commands.recent_menu)
-        self.addActions(list(self.actions_.all()))
+        fill_menu_bar(self.menuBar(), self.table, self.commands.recent_menu)
+        self.addActions(list(self.table.all()))
         self.setStatusBar(self.status)
-        self.tools = QToolBar(objectName="tools", orientation=Qt.Orientation.Vertical, iconSize=QSize(20, 20))
-        fill_tool_bar(self.tools, TOOLS, self.actions_)
-        centre = QWidget()
-        column = _box(QVBoxLayout(centre))
-        column.addWidget(self.header)
-        row = _box(QHBoxLayout())
-        row.addWidget(self.tools)
-        row.addWidget(self.canvas, 1)
-        column.addLayout(row, 1)
-        self.side = self._side(style)
-        self.across = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
-        for widget in (self.pictures, centre, self.side):
-            self.across.addWidget(widget)
-        self.across.setStretchFactor(1, 1)
-        self.across.setSizes([230, 800, 250])
-        self.down = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False)
-        self.down.addWidget(self.across)
-        self.down.addWidget(self.training)
-        self.down.setStretchFactor(0, 1)
-        self.down.setSizes([560, 250])
+        self.side = side_panel([
+            Section("classes", self.tr("Classes"), self.classes, style, self.classes.add_button),
+            Section("verdict", self.tr("Verdict"), self.verdict, style, self.verdict.add_button),
+            Section("layers", self.tr("Layers"), self.layers, style),
+            Section("display", self.tr("Display"), self.display, style),
+        ])  # fmt: skip
+        self.workspace = Workspace(self.pictures, self.header, self.canvas, self.side, self.training)
+        self.workspace.fill_tools(self.table)
         self.pages = QStackedWidget()
         self.pages.addWidget(self.welcome)
-        self.pages.addWidget(self.down)
-        whole = QWidget()
-        outer = _box(QVBoxLayout(whole))
-        outer.addWidget(self.messages)
-        outer.addWidget(self.pages, 1)
-        self.setCentralWidget(whole)
+        self.pages.addWidget(self.workspace)
+        self.setCentralWidget(self.pages)
+        self.messages.float_over(self.pages)
         self.appearance.set_panels(
             {"pictures": self.pictures, "side": self.side},
             [self.canvas, self.pictures.view, self.classes.view, self.training.controls.button],
         )
 
-    def _side(self, style: Style) -> QScrollArea:
-        body = QWidget(objectName="sideBody")
-        column = _box(QVBoxLayout(body))
-        column.setContentsMargins(0, 4, 0, 8)
-        classes = Section("classes", self.tr("Classes"), self.classes, style)
-        classes.add_button(self.classes.add_button)
-        verdict = Section("verdict", self.tr("Verdict"), self.verdict, style)
-        verdict.add_button(self.verdict.add_button)
-        for section in (
-            classes, verdict, Section("layers", self.tr("Layers"), self.layers, style),
-            Section("display", self.tr("Display"), self.display, style),
-        ):  # fmt: skip
-            column.addWidget(section)
-        column.addStretch(1)
-        area = QScrollArea(objectName="side", widgetResizable=True)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setMinimumWidth(220)
-        area.setWidget(body)
-        return area
-
     def _connect(self, rooms: Rooms, style: Style) -> None:
-        session, actions = rooms.session, self.actions_
+        session, table = rooms.session, self.table
         self.drops = Drops(self)
         self.drops.dropped.connect(self.commands.drop)
         self.welcome.chosen.connect(self.commands.open)
         self.pictures.wants_files.connect(self.commands.add_pictures)
         self.pictures.wants_folder.connect(self.commands.add_folder)
         self.canvas.refused.connect(self.reports.refused)
-        self.training.said.connect(self.messages.say)
+        self.training.view.said.connect(self.reports.training_said)
+        self.training.recovered.connect(self.reports.training_recovered)
         self.training.wants_export.connect(rooms.exporter.start)
         self.overlay.told.connect(self.header.say_model)
-        rooms.telemetry.sampled.connect(self.training.sampled)
-        actions.keys_wanted.connect(self._show_keys)
+        rooms.telemetry.sampled.connect(self.training.view.sampled)
+        table.keys_wanted.connect(self._show_keys)
         session.project_opened.connect(self._project_changed)
         session.project_closed.connect(self._project_changed)
-        session.picture_opened.connect(self._title)
         style.changed.connect(self._restyle)
         for signal in (
             session.project_opened, session.project_closed, session.pictures_listed, session.picture_opened,
             session.picture_failed, session.history_changed, session.note_changed, session.classes_changed,
             self.training.changed, self.canvas.tool_changed, rooms.predictions.predicted,
         ):  # fmt: skip
-            signal.connect(actions.refresh)
-        self._style = style
-        self._restyle()
+            signal.connect(table.refresh)
+
+    # --- facts -----------------------------------------------------------------------------------
 
     def _project_changed(self) -> None:
         project = self._rooms.session.project
-        self.pages.setCurrentWidget(self.welcome if project is None else self.down)
         if project is None:
+            self.pages.setCurrentWidget(self.welcome)
             self.welcome.show_recent(self.commands.recent())
-        self._title()
-
-    def _title(self, *_: object) -> None:
-        project = self._rooms.session.project
-        read_only = self.tr(" (read-only)") if project and not project.writable else ""
-        self.setWindowTitle(f"{project.file.name}{read_only} – Defect Workbench" if project else "Defect Workbench")
+            self.welcome.buttons[0].setFocus()
+            self.setWindowTitle("Defect Workbench")
+        else:
+            self.pages.setCurrentWidget(self.workspace)
+            self.canvas.setFocus()
+            name = (
+                project.file.name if project.writable else self.tr("{name} (read-only)").format(name=project.file.name)
+            )
+            self.setWindowTitle(f"{name} – Defect Workbench")
 
     def _restyle(self) -> None:
         theme = self._style.theme
@@ -166,41 +137,31 @@ class Window(QMainWindow):
         self.canvas.update()
 
     def _show_keys(self) -> None:
-        Keys(self.actions_, self).show()
+        Keys(self.table, self).show()
 
     # --- where everything stood ------------------------------------------------------------------
 
     def _restore(self) -> None:
         settings, memory = self._rooms.settings, QSettings()
         self.resize(1280, 800)
-        for name, part in (("window", self), ("across", self.across), ("down", self.down)):
-            state = memory.value(f"geometry/{name}")
-            if isinstance(state, QByteArray):
-                part.restoreGeometry(state) if part is self else part.restoreState(state)
+        state = memory.value("geometry/window")
+        if isinstance(state, QByteArray):
+            self.restoreGeometry(state)
+        self.workspace.restore(memory)
         self.canvas.set_diameter(max(1, round(2 * settings.brush_radius)))
         self.layers.set_opacity(settings.overlay_opacity)
         self.training.controls.set_wishes(settings.model, settings.minutes, settings.device)
 
-    def _remember(self) -> None:
+    def closeEvent(self, event) -> None:
         settings, memory = self._rooms.settings, QSettings()
         memory.setValue("geometry/window", self.saveGeometry())
-        memory.setValue("geometry/across", self.across.saveState())
-        memory.setValue("geometry/down", self.down.saveState())
+        self.workspace.remember(memory)
         settings.brush_radius = self.canvas.diameter / 2
         settings.overlay_opacity = self.canvas.label_style.opacity
         settings.model, settings.minutes, settings.device = self.training.controls.wishes()
         settings.save()
-
-    def closeEvent(self, event) -> None:
-        self._remember()
         self._rooms.session.flush()
         for part in (self.canvas, self.pictures, self.commands):
             part.end()
         super().closeEvent(event)
         self.closed.emit()
-
-
-def _box(layout):
-    layout.setContentsMargins(0, 0, 0, 0)
-    layout.setSpacing(0)
-    return layout

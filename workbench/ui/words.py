@@ -111,10 +111,10 @@ def run_name(run: Run) -> str:
     """A run as its list names it: when, and which model."""
     stem, _, model = run.name.rpartition("-")
     try:
-        when = QLocale().toString(datetime.strptime(stem, "%Y%m%d-%H%M%S"), QLocale.FormatType.ShortFormat)
+        when = datetime.strptime(stem, "%Y%m%d-%H%M%S")
     except ValueError:
         return run.name
-    return f"{when}  {model_name(model)}"
+    return f"{model_name(model)}  {when:%Y-%m-%d %H:%M}"
 
 
 def started_words(event: Started) -> str:
@@ -153,7 +153,7 @@ def trouble_words(event: Trouble) -> str:
 def ending_words(event: Finished) -> str:
     if event.why == "stopped":
         return QCoreApplication.translate("words", "Stopped. The best model so far is kept.")
-    return QCoreApplication.translate("words", "Finished.")
+    return QCoreApplication.translate("words", "Finished after {time}.").format(time=duration(event.time))
 
 
 def result_words(metrics: dict[str, Any]) -> str:
@@ -170,7 +170,9 @@ def result_words(metrics: dict[str, Any]) -> str:
     )
     false = regions.get("false_per_picture")
     if false is not None:
-        alarms = QCoreApplication.translate("words", "{n} false alarms a picture").format(n=number(false, 1))
+        alarms = QCoreApplication.translate("words", "{n} false alarms a picture").format(
+            n=number(false, 1 if false < 10 else 0)
+        )
         text = f"{text}{QCoreApplication.translate('words', ', ')}{alarms}"
     dice = metrics.get("dice")
     return text + (f" (Dice {number(dice, 2)})" if dice is not None else "")
@@ -187,7 +189,9 @@ def _verdict_result(metrics: dict[str, Any]) -> str:
 
 def parity_words(parity: dict[str, Any]) -> str:
     """How exactly an export repeats its run."""
-    agreements = [p["mask_agreement"] for p in parity.values() if isinstance(p, dict) and p.get("mask_agreement") is not None]
+    agreements = [
+        p["mask_agreement"] for p in parity.values() if isinstance(p, dict) and p.get("mask_agreement") is not None
+    ]
     if not agreements:
         return ""
     worst = min(agreements)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QPainter
+from PySide6.QtCore import QEvent, QPointF, Qt, Signal
+from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-from workbench.core.drawing import Rect
-from workbench.core.project import BACKGROUND, DONT_CARE, MAX_CLASS_ID
+from workbench.core.project import BACKGROUND, MAX_CLASS_ID
 from workbench.session.session import Session
+from workbench.ui.canvas.desk import SessionDesk
 from workbench.ui.canvas.shapes import Polygon, Rectangle
-from workbench.ui.canvas.tools import Brush, Eraser, Fill, Point, Tool, Touch, next_diameter
+from workbench.ui.canvas.tools import Brush, Eraser, Fill, Tool, Touch, next_diameter
 from workbench.ui.canvas.view import View
 
 TOOLS: tuple[type[Tool], ...] = (Brush, Eraser, Polygon, Rectangle, Fill)
@@ -36,13 +36,14 @@ class Canvas(View):
         self.setAccessibleDescription(self.tr("The open picture with its labels. F1 lists all keys."))
         self.diameter = 15
         self.pointer: QPointF | None = None
-        self._tools = {tool.name: tool(_Desk(self, session)) for tool in TOOLS}
+        self._tools = {tool.name: tool(SessionDesk(self, session)) for tool in TOOLS}
         self._tool: Tool = self._tools["brush"]
         self._space = False
         self._grip: tuple[str, QPointF, int] | None = None  # "pan" or "size", where it was last, the diameter
         self._painting = False
         session.picture_opened.connect(self._show)
         session.picture_failed.connect(self._show)
+        session.project_opened.connect(self._recolor)
         session.project_closed.connect(self._show)
         session.mask_changed.connect(self.mask_changed)
         session.classes_changed.connect(self._recolor)
@@ -88,6 +89,7 @@ class Canvas(View):
     def _show(self, *_: object) -> None:
         self._tool.cancel()
         self._painting = False
+        self._hover(None)
         self.show_picture(self._session.picture, keep_display=True)
         self.show_labels(self._session.mask)
 
@@ -262,49 +264,9 @@ class Canvas(View):
     def draw_tools(self, painter: QPainter) -> None:
         if self.picture is not None:
             self._tool.draw(painter)
+        elif self._session.key is not None:
+            painter.setPen(self.palette().placeholderText().color())
+            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, self.tr("This picture cannot be read"))
 
     def busy_overlay(self) -> bool:
         return self._tool.busy
-
-
-class _Desk:
-    """What the tools see of the session and of the canvas."""
-
-    def __init__(self, canvas: Canvas, session: Session) -> None:
-        self._canvas, self._session = canvas, session
-        self.begin = session.begin
-        self.commit = session.commit
-        self.cancel = session.cancel
-        self.segment = session.paint_segment
-        self.polygon = session.paint_polygon
-        self.flood = session.paint_fill
-
-    @property
-    def class_id(self) -> int:
-        return self._session.class_id
-
-    @property
-    def diameter(self) -> int:
-        return self._canvas.diameter
-
-    @property
-    def color(self) -> QColor:
-        project = self._session.project
-        for info in project.classes if project else ():
-            if info.id == self._session.class_id:
-                return QColor(info.color)
-        return QColor("#c8c8c8" if self._session.class_id == DONT_CARE else "#ffffff")
-
-    def to_widget(self, point: Point) -> QPointF:
-        ratio = self._canvas.devicePixelRatioF()
-        x, y = self._canvas.view.to_screen(*point)
-        return QPointF(x / ratio, y / ratio)
-
-    def to_length(self, length: float) -> float:
-        return length * self._canvas.view.scale / self._canvas.devicePixelRatioF()
-
-    def redraw(self, area: QRectF) -> None:
-        ratio = self._canvas.devicePixelRatioF()
-        corner = QPoint(int(area.x() * ratio) - 2, int(area.y() * ratio) - 2)
-        width, height = int(area.width() * ratio) + 5, int(area.height() * ratio) + 5
-        self._canvas.update_screen_rect(Rect(corner.x(), corner.y(), width, height))

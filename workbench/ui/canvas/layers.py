@@ -1,7 +1,7 @@
 """What lies on the canvas: the picture, windowed for the eye, and masks in the colours of their classes.
 
-Each layer draws a device rectangle of the screen by looking up, for every device pixel, its source pixel; the results go
-to the screen one to one.
+Each layer draws a device rectangle of the screen by looking up, for every device pixel, its source pixel; the results
+go to the screen one to one.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def full_range(picture: np.ndarray) -> tuple[float, float]:
 
 
 def automatic(picture: np.ndarray) -> Display:
-    """Eight bits as they are; other pictures between their 0.5 and 99.5 percentiles, as a camera seldom fills its type."""
+    """Eight bits as they are; others between their 0.5 and 99.5 percentiles, as a camera seldom fills its type."""
     if picture.dtype == np.uint8:
         return Display()
     sample = _sample(picture)
@@ -136,11 +136,12 @@ class MaskLayer:
         for id, color in colors.items():
             if id not in hidden:
                 fill[id] = premultiplied(color, opacity if self.style.filled else 0.0)
-                line[id] = premultiplied(color, 0.25 + 0.75 * opacity)
-        fill[NOT_LABELLED] = premultiplied("#000000", 0.35 * opacity)
-        fill[DONT_CARE] = premultiplied("#c8c8c8", 0.6 * opacity)
-        line[DONT_CARE] = premultiplied("#c8c8c8", 0.25 + 0.75 * opacity)
-        line[NOT_LABELLED] = fill[NOT_LABELLED]
+                line[id] = premultiplied(color, 0.5 + 0.5 * opacity)
+        if self.style.filled:
+            fill[NOT_LABELLED] = premultiplied("#000000", 0.35 * opacity)
+            fill[DONT_CARE] = premultiplied("#c8c8c8", 0.6 * opacity)
+        line[DONT_CARE] = premultiplied("#c8c8c8", 0.5 + 0.5 * opacity)
+        line[NOT_LABELLED] = premultiplied("#000000", 0.6 * opacity)
         self._fill, self._line = fill, line
 
     def image(self, view: Viewport, rect: Rect) -> QImage | None:
@@ -163,7 +164,7 @@ class MaskLayer:
 
 
 def premultiplied(color: str, opacity: float) -> int:
-    """"#rrggbb" as 0xAARRGGBB with the colours multiplied by the opacity."""
+    """ "#rrggbb" as 0xAARRGGBB with the colours multiplied by the opacity."""
     alpha = round(255 * min(max(opacity, 0.0), 1.0))
     red, green, blue = (int(color[i : i + 2], 16) * alpha // 255 for i in (1, 3, 5))
     return alpha << 24 | red << 16 | green << 8 | blue

@@ -1,4 +1,4 @@
-"""Tools that outline an area first: a rectangle of whole pixels, and a polygon whose vertices stay movable until it is closed."""
+"""Tools that outline an area first: a rectangle of whole pixels, and a polygon with vertices that stay movable."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Rectangle(Tool):
 
 
 class Polygon(Tool):
-    """Vertices by clicks; they can be dragged until the polygon is closed by Enter, a double click or its first vertex."""
+    """Vertices by clicks, movable until the polygon is closed by Enter, a double click or its first vertex."""
 
     name = "polygon"
 

@@ -241,4 +241,3 @@ class View(QWidget):
     def end(self) -> None:
         """Wait for the thread."""
         self._jobs.finish()
-

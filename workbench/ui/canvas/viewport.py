@@ -1,7 +1,7 @@
 """Where the picture lies on the screen. Screen columns and rows are device pixels; the origin is a whole one.
 
-With a whole origin every device pixel shows a fixed source pixel whatever part of the view is drawn, so a partial repaint
-equals a full one to the bit. Qt's own scaled drawing does not have this property.
+With a whole origin every device pixel shows a fixed source pixel whatever part of the view is drawn, so a partial
+repaint equals a full one to the bit. Qt's own scaled drawing does not have this property.
 """
 
 from __future__ import annotations

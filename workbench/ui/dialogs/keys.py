@@ -91,5 +91,12 @@ def _keys_of(menu: str, actions: Actions) -> list[tuple[str, str]]:
         if keys and not (id[-1].isdigit() and id[-1] not in "1"):
             if id[-2:] == "_1":
                 keys = f"{keys} … {keys[:-1]}9"
-            rows.append((keys, action.text().replace("&", "").replace("1", "1 … 9") if id[-2:] == "_1" else action.text().replace("&", "")))
+            rows.append(
+                (
+                    keys,
+                    action.text().replace("&", "").replace("1", "1 … 9")
+                    if id[-2:] == "_1"
+                    else action.text().replace("&", ""),
+                )
+            )
     return rows

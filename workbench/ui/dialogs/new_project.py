@@ -6,7 +6,17 @@ import re
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QDialog, QFileDialog, QFormLayout, QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QDialog,
+    QFileDialog,
+    QFormLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 
 class NewProject(QDialog):
@@ -30,8 +40,10 @@ class NewProject(QDialog):
         form.setHorizontalSpacing(14)
         form.setVerticalSpacing(10)
         form.addRow(self.tr("&Name"), self.name)
-        form.addRow(self.tr("&Folder"), self._with_browse(self.place, self.tr("Where the project's folder is made")))
-        form.addRow(self.tr("&Pictures"), self._with_browse(self.pictures, self.tr("A folder of pictures, used where it lies")))
+        browse = self._with_browse(self.place, self.tr("Where the project's folder is made"))
+        form.addRow(_label(self.tr("&Folder"), self.place), browse)
+        browse = self._with_browse(self.pictures, self.tr("A folder of pictures, used where it lies"))
+        form.addRow(_label(self.tr("&Pictures"), self.pictures), browse)
         form.addRow(self.tr("&Classes"), self.classes)
         form.addRow("", _muted(self.tr("Kinds of defects to paint, for UNet; more can be added at any time")))
         form.addRow(self.tr("&Verdicts"), self.verdicts)
@@ -65,7 +77,10 @@ class NewProject(QDialog):
         pictures = self.pictures.text().strip()
         super().accept()
         self.chosen.emit(
-            self.root, Path(pictures).expanduser() if pictures else None, names(self.classes.text()), names(self.verdicts.text())
+            self.root,
+            Path(pictures).expanduser() if pictures else None,
+            names(self.classes.text()),
+            names(self.verdicts.text()),
         )
 
     def _check(self) -> None:
@@ -76,7 +91,7 @@ class NewProject(QDialog):
     def _problem(self) -> str:
         name, pictures = self.name.text().strip(), self.pictures.text().strip()
         if not name or name in (".", "..") or re.search(r'[<>:"/\\|?*]', name):
-            return self.tr("The name becomes a folder: it must not be empty or hold any of < > : \" / \\ | ? *")
+            return self.tr('The name becomes a folder: it must not be empty or hold any of < > : " / \\ | ? *')
         if not self.place.text().strip():
             return self.tr("Choose the folder in which the project is made.")
         if (self.root / "project.json").exists():
@@ -106,6 +121,12 @@ class NewProject(QDialog):
 def names(text: str) -> list[str]:
     """Names between commas (of either width) or semicolons, each once."""
     return list(dict.fromkeys(filter(None, (part.strip() for part in re.split(r"[,;，；、]", text)))))
+
+
+def _label(text: str, field: QLineEdit) -> QLabel:
+    label = QLabel(text)
+    label.setBuddy(field)
+    return label
 
 
 def _muted(text: str) -> QLabel:

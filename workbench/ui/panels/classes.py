@@ -41,7 +41,9 @@ class ClassesPanel(QWidget):
         self.view.setModel(self.model)
         self.view.setItemDelegate(ClassRow(style))
         self.view.setMouseTracking(True)
-        self.view.setEditTriggers(QAbstractItemView.EditTrigger.DoubleClicked | QAbstractItemView.EditTrigger.EditKeyPressed)
+        self.view.setEditTriggers(
+            QAbstractItemView.EditTrigger.DoubleClicked | QAbstractItemView.EditTrigger.EditKeyPressed
+        )
         self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.view.customContextMenuRequested.connect(self._menu_at)
@@ -178,7 +180,9 @@ class ClassesPanel(QWidget):
         recolor = menu.addAction(self.tr("Change colour…"), partial(self._colors, id, place))
         for action in (rename, recolor):
             action.setEnabled(self._session.writable)
-        menu.addAction(self.tr("Show") if hidden else self.tr("Hide"), partial(self._session.set_hidden, id, not hidden))
+        menu.addAction(
+            self.tr("Show") if hidden else self.tr("Hide"), partial(self._session.set_hidden, id, not hidden)
+        )
         text = self.tr("Allow painting over it") if locked else self.tr("Protect from painting over")
         menu.addAction(text, partial(self._session.set_locked, id, not locked))
         menu.popup(place)

@@ -60,6 +60,15 @@ def thinned(times: np.ndarray, values: np.ndarray, most: int = MOST) -> tuple[np
     return times[at], values[at]
 
 
+class _TimeAxis(pg.AxisItem):
+    """Seconds as minutes and seconds, or hours and minutes."""
+
+    def tickStrings(self, values, scale, spacing) -> list[str]:
+        if self.range[1] >= 2 * 3600:
+            return [f"{int(v) // 3600}h{int(v) // 60 % 60:02d}" for v in values]
+        return [f"{int(v) // 60}:{int(v) % 60:02d}" for v in values]
+
+
 class Curves(pg.GraphicsLayoutWidget):
     """Four small plots. Data come by `series`; `redraw` shows what is new."""
 
@@ -73,7 +82,7 @@ class Curves(pg.GraphicsLayoutWidget):
         self._plots: dict[str, pg.PlotItem] = {}
         self._lines: dict[str, pg.PlotDataItem] = {}
         for name, place in {"loss": (0, 0), "score": (0, 1), "load": (1, 0), "memory": (1, 1)}.items():
-            plot = self.addPlot(*place)
+            plot = self.addPlot(*place, axisItems={"bottom": _TimeAxis("bottom")})
             plot.setMenuEnabled(False)
             plot.hideButtons()
             plot.setMouseEnabled(x=False, y=False)
@@ -93,8 +102,8 @@ class Curves(pg.GraphicsLayoutWidget):
         self.set_theme(theme)
         self._place_axes()
 
-    def clear(self) -> None:
-        """Forget the run."""
+    def forget(self) -> None:
+        """Another run begins."""
         for series in self.series.values():
             series.clear()
         self.best = None
@@ -111,8 +120,8 @@ class Curves(pg.GraphicsLayoutWidget):
             plot.showGrid(y=True, alpha=0.18)
         colors = {"loss": "curve_1", "score": "curve_3", "load": "curve_2", "memory": "curve_4"}
         for name, role in colors.items():
-            # Pens wider than one pixel are many times slower to draw.
-            self._lines[name].setPen(pg.mkPen(theme.color(role), width=1))
+            # Wide pens are slow to draw; the smoothed loss has few enough points.
+            self._lines[name].setPen(pg.mkPen(theme.color(role), width=2 if name == "loss" else 1))
         self._lines["raw"].setPen(pg.mkPen(theme.color("curve_1", 90), width=1))
         self._lines["score"].setSymbol("o")
         self._lines["score"].setSymbolSize(5)

@@ -1,4 +1,4 @@
-"""What lies over the picture and how strongly, and how the picture's grey values are shown. Nothing here touches the data."""
+"""What lies over the picture and how strongly, and how its grey values are shown. Nothing here touches the data."""
 
 from __future__ import annotations
 

@@ -70,7 +70,9 @@ class PictureRow(QStyledItemDelegate):
         folder, _, name = row.key.rpartition("/")
         top = QRect(box.x(), box.y() + 8, box.width() - 20, metrics.height())
         painter.setPen(theme.color("text"))
-        painter.drawText(top, Qt.AlignmentFlag.AlignVCenter, metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, top.width()))
+        painter.drawText(
+            top, Qt.AlignmentFlag.AlignVCenter, metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, top.width())
+        )
         self._draw_status(painter, QPointF(box.right() - 7, top.center().y() + 1), row)
         below = QRect(box.x(), top.bottom() + 4, box.width(), metrics.height())
         right = self._draw_marks(painter, below, row, option)
@@ -81,7 +83,9 @@ class PictureRow(QStyledItemDelegate):
             painter.setPen(theme.color("muted"))
             text = folder or (f"{row.width} × {row.height}" if row.width else "")
         width = max(0, right - below.x() - 6)
-        painter.drawText(below.x(), below.y() + metrics.ascent(), metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, width))
+        painter.drawText(
+            below.x(), below.y() + metrics.ascent(), metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, width)
+        )
 
     def _draw_marks(self, painter: QPainter, box: QRect, row: Row, option: QStyleOptionViewItem) -> int:
         """Verdict and class colours, from the right; returns where they begin."""
@@ -118,7 +122,9 @@ class PictureRow(QStyledItemDelegate):
             painter.setBrush(theme.color("success"))
             painter.drawEllipse(center, 6, 6)
             painter.setPen(QPen(theme.color("panel"), 1.6))
-            painter.drawPolyline([center + QPointF(-2.8, 0.2), center + QPointF(-0.8, 2.3), center + QPointF(2.9, -2.2)])
+            painter.drawPolyline(
+                [center + QPointF(-2.8, 0.2), center + QPointF(-0.8, 2.3), center + QPointF(2.9, -2.2)]
+            )
         elif row.status == "started":
             painter.setPen(QPen(theme.color("warning"), 1.4))
             painter.drawEllipse(center, 5.3, 5.3)

@@ -61,7 +61,9 @@ class PicturesPanel(QWidget):
         self.search = QLineEdit(placeholderText=self.tr("Search by name"), clearButtonEnabled=True)
         self.search.setAccessibleName(self.tr("Search by name"))
         self.search.textChanged.connect(self._filter_changed)
-        self._search_sign = self.search.addAction(style.theme.icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition)
+        self._search_sign = self.search.addAction(
+            style.theme.icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition
+        )
         self.filter = QComboBox()
         self.filter.setAccessibleName(self.tr("Which pictures are listed"))
         self.filter.setToolTip(self.tr("Which pictures are listed"))
@@ -197,7 +199,7 @@ class PicturesPanel(QWidget):
         rows, total = self._session.rows, len(self._session.keys)
         done = sum(row.status == "done" for row in rows.values())
         shown = len(self.model.keys)
-        text = self.tr("%n picture(s)", "", total)
+        text = self.tr("{n} pictures").format(n=total) if total != 1 else self.tr("1 picture")
         if shown != total:
             text = self.tr("{shown} of {total} pictures").format(shown=shown, total=total)
         self.count.setText(self.tr("{pictures} · {done} done").format(pictures=text, done=done) if total else "")
@@ -251,5 +253,3 @@ class _NoMatch(QWidget):
         column.addWidget(text)
         column.addWidget(self.clear, 0, Qt.AlignmentFlag.AlignCenter)
         column.addStretch(2)
-
-

@@ -3,39 +3,37 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSettings, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from workbench.ui.theme import Style
 
 
 class Section(QWidget):
-    """A heading button over `body`; remembers whether it is open."""
+    """A heading over `body`, with a small button at its end if one is given; remembers whether it is open."""
 
     toggled = Signal(bool)
 
-    def __init__(self, name: str, title: str, body: QWidget, style: Style) -> None:
+    def __init__(self, name: str, title: str, body: QWidget, style: Style, button: QWidget | None = None) -> None:
         super().__init__()
         self._name, self._style, self.body = name, style, body
         column = QVBoxLayout(self)
         column.setContentsMargins(8, 4, 8, 4)
         column.setSpacing(4)
-        self._top = QHBoxLayout()
-        self._top.setSpacing(2)
+        top = QHBoxLayout()
+        top.setSpacing(2)
         self.heading = QPushButton(title, objectName="section")
         self.heading.setCheckable(True)
         self.heading.setToolTip(self.tr("Fold or unfold this part"))
         self.heading.toggled.connect(self._fold)
-        self._top.addWidget(self.heading, 1)
-        column.addLayout(self._top)
+        top.addWidget(self.heading, 1)
+        if button is not None:
+            top.addWidget(button)
+        column.addLayout(top)
         column.addWidget(body)
         style.changed.connect(self._sign)
         open_ = QSettings().value(f"sections/{name}", True, bool)
         self.heading.setChecked(open_)
         self._fold(open_)
-
-    def add_button(self, button: QToolButton) -> None:
-        """A small button at the end of the heading."""
-        self._top.addWidget(button)
 
     def _fold(self, open_: bool) -> None:
         self.body.setVisible(open_)

@@ -1,4 +1,4 @@
-"""Small pictures for the list, decoded in a thread for the rows in sight, newest wish first; a bounded number is kept."""
+"""Small pictures for the list, decoded in a thread for the rows in sight, newest wish first; a few hundred are kept."""
 
 from __future__ import annotations
 

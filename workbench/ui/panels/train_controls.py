@@ -63,6 +63,7 @@ class TrainControls(QWidget):
         self.minutes.setSingleStep(1)
         self.minutes.setSuffix(self.tr(" min"))
         self.minutes.setValue(5)
+        self.minutes.lineEdit().setTextMargins(5, 0, 0, 0)
         self.minutes.setToolTip(self.tr("How long to train; the model is best at the end of this time"))
         self.minutes.setAccessibleName(self.tr("Minutes"))
         self.minutes.valueChanged.connect(lambda _: self.changed.emit())
@@ -116,7 +117,11 @@ class TrainControls(QWidget):
             "stopping": self.tr("Stopping…"),
         }  # fmt: skip
         self.button.setText(texts[state])
-        tip = self.tr("Stop now; the best model so far is kept (Ctrl+T)") if self._running else self.tr("Start training (Ctrl+T)")
+        tip = (
+            self.tr("Stop now; the best model so far is kept (Ctrl+T)")
+            if self._running
+            else self.tr("Start training (Ctrl+T)")
+        )
         self.button.setToolTip(tip)
         self.button.setEnabled(possible and state in ("idle", "running"))
         for widget in (self.unet, self.resnet, self.minutes, self.device):
@@ -152,5 +157,3 @@ class TrainControls(QWidget):
         icon, role = ("stop", "danger_text") if self._running else ("train", "accent_text")
         self.button.setIcon(theme.icon(icon, role))
         self.export.setIcon(theme.icon("export"))
-
-

@@ -1,0 +1,69 @@
+"""Where the panels stand while a project is open."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QByteArray, QSettings, QSize, Qt
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QScrollArea, QSplitter, QToolBar, QVBoxLayout, QWidget
+
+from workbench.ui.actions import Actions
+from workbench.ui.menus import TOOLS, fill_tool_bar
+from workbench.ui.panels.section import Section
+
+
+class Workspace(QSplitter):
+    """Pictures, canvas and side by side over the training panel; the borders can be moved and are remembered."""
+
+    def __init__(self, pictures: QWidget, header: QWidget, canvas: QWidget, side: QWidget, training: QWidget) -> None:
+        super().__init__(Qt.Orientation.Vertical, childrenCollapsible=False)
+        self._tools = QToolBar(objectName="tools", orientation=Qt.Orientation.Vertical, iconSize=QSize(20, 20))
+        centre = QWidget()
+        column = tight(QVBoxLayout(centre))
+        column.addWidget(header)
+        row = tight(QHBoxLayout())
+        row.addWidget(self._tools)
+        row.addWidget(canvas, 1)
+        column.addLayout(row, 1)
+        self._across = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
+        for widget in (pictures, centre, side):
+            self._across.addWidget(widget)
+        self._across.setStretchFactor(1, 1)
+        self._across.setSizes([230, 800, 250])
+        self.addWidget(self._across)
+        self.addWidget(training)
+        self.setStretchFactor(0, 1)
+        self.setSizes([560, 250])
+
+    def fill_tools(self, actions: Actions) -> None:
+        fill_tool_bar(self._tools, TOOLS, actions)
+
+    def restore(self, memory: QSettings) -> None:
+        for name, splitter in (("across", self._across), ("down", self)):
+            state = memory.value(f"geometry/{name}")
+            if isinstance(state, QByteArray):
+                splitter.restoreState(state)
+
+    def remember(self, memory: QSettings) -> None:
+        memory.setValue("geometry/across", self._across.saveState())
+        memory.setValue("geometry/down", self.saveState())
+
+
+def side_panel(sections: list[Section]) -> QScrollArea:
+    """Sections under one another, scrolled where the window is low."""
+    body = QWidget(objectName="sideBody")
+    column = tight(QVBoxLayout(body))
+    column.setContentsMargins(0, 4, 0, 8)
+    for section in sections:
+        column.addWidget(section)
+    column.addStretch(1)
+    area = QScrollArea(objectName="side", widgetResizable=True)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setMinimumWidth(220)
+    area.setWidget(body)
+    return area
+
+
+def tight(layout: QBoxLayout) -> QBoxLayout:
+    """A layout without gaps."""
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(0)
+    return layout
