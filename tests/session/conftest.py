@@ -104,6 +104,9 @@ if manner == "deaf":
 def obey(line):
     order = json.loads(line)
     say(kind="trouble", what="heard " + order["order"], picture=order.get("picture"), done=str(os.getpriority(0, 0)))
+    if order["order"] == "stop" and manner == "slow":
+        say(kind="checkpoint", step=1, which="last")
+        time.sleep(float(sys.argv[3]))
     if order["order"] == "stop":
         end("stopped")
 

@@ -11,7 +11,7 @@ import threading
 import psutil
 import pytest
 
-from workbench.core.events import Failed, Finished, Started, Step, Trouble, encode
+from workbench.core.events import Checkpoint, Failed, Finished, Started, Step, Trouble, encode
 from workbench.core.project import Project
 from workbench.core.recipe import request
 from workbench.core.run import Run, create_run
@@ -142,6 +142,26 @@ def test_a_deaf_child_is_killed_and_what_it_saved_is_kept(begin, run, qtbot):
     assert ending.result == {"forced": True, "usable": False, "resumable": True}
     assert not psutil.pid_exists(pid)
     assert run.ending() == ending
+
+
+def test_a_child_that_is_saving_is_given_time(run, begin, trainer_command, qtbot):
+    patient = Patience(order=0.2, terminate=0.1, saving=60)
+    thread = begin.listen(TrainerThread(run, command=trainer_command("slow", run, "0.8"), patience=patient))
+    wait_for(qtbot, thread, Started)
+    thread.stop()
+    ending = wait_end(qtbot, thread)
+    assert isinstance(ending, Finished) and not ending.result and (run.root / "saved.txt").exists()
+
+
+@posix
+def test_a_forced_stop_does_not_wait(run, begin, trainer_command, qtbot):
+    patient = Patience(order=300, terminate=0.1, saving=300)
+    thread = begin.listen(TrainerThread(run, command=trainer_command("slow", run, "600"), patience=patient))
+    wait_for(qtbot, thread, Started)
+    thread.stop()
+    wait_for(qtbot, thread, Checkpoint)
+    thread.stop(force=True)
+    assert wait_end(qtbot, thread).problem == "RunUnusable"
 
 
 @posix

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 
-from workbench.core.events import Event, Failed, Finished, decode
+from workbench.core.events import Checkpoint, Event, Failed, Finished, decode
 
 _ASIDE = "stdout: "  # what libraries print, in the log; never anyone's last words
 NICENESS = 10  # the window stays smooth beside it, at a few per cent of the child's speed
@@ -24,10 +24,11 @@ NICENESS = 10  # the window stays smooth beside it, at a few per cent of the chi
 
 @dataclass(frozen=True)
 class Patience:
-    """Seconds between the steps of a stop: order, terminate, kill."""
+    """Seconds between the steps of a stop: order, terminate, kill. saving: from the order, for one that is at it."""
 
     order: float = 10.0
     terminate: float = 3.0
+    saving: float = 60.0
 
 
 class Child:
@@ -92,6 +93,7 @@ class Child:
                 if event is None:
                     self._keep(line)
                 else:
+                    ladder.heard(event)
                     yield event
                     if isinstance(event, (Finished, Failed)):
                         ladder.begin()  # after its last word it has as long to go as after an order
@@ -179,12 +181,23 @@ class Ladder:
 
     def __init__(self, patience: Patience) -> None:
         self._patience = patience
+        self._begun = 0.0
+        self._gently = True
         self._steps: list[tuple[float, str]] | None = None
 
     def begin(self, *, gently: bool = True) -> None:
         if self._steps is None or (not gently and len(self._steps) == 2):
-            now = time.monotonic() + (self._patience.order if gently else 0)
-            self._steps = [(now, "terminate"), (now + self._patience.terminate, "kill")]
+            self._begun, self._gently = time.monotonic(), gently
+            self._plan(self._patience.order if gently else 0)
+
+    def heard(self, event: Event) -> None:
+        """A checkpoint after the order tells that it was understood; the model for prediction takes longer to write."""
+        if isinstance(event, Checkpoint) and self._gently and self._steps is not None and len(self._steps) == 2:
+            self._plan(max(self._patience.order, self._patience.saving))
+
+    def _plan(self, seconds: float) -> None:
+        first = self._begun + seconds
+        self._steps = [(first, "terminate"), (first + self._patience.terminate, "kill")]
 
     def due(self) -> str | None:
         if self._steps and time.monotonic() >= self._steps[0][0]:

@@ -36,6 +36,7 @@ class TrainerThread(QThread):
         self._patience = patience or Patience()
         self._wake = threading.Event()
         self._stopping = self._detached = False
+        self._gently = True
         self._child: Child | None = None
         if not attach:
             arguments = [run.root, "--resume"] if resume else [run.root]
@@ -43,11 +44,15 @@ class TrainerThread(QThread):
 
     # --- orders, from any thread ------------------------------------------------------------------
 
-    def stop(self) -> None:
-        """Save and end: by order, after 10 s by signal, after 3 s more by force."""
+    def stop(self, *, force: bool = False) -> None:
+        """Save and end: by order, after 10 s (60 s if it is seen to save) by signal, after 3 s more by force.
+
+        force: by signal at once.
+        """
         self._stopping = True
+        self._gently = not force
         if self._child is not None:
-            self._child.stop(encode_order("stop"))
+            self._child.stop(None if force else encode_order("stop"))
         self._wake.set()
 
     def pause(self) -> None:
@@ -125,6 +130,11 @@ class TrainerThread(QThread):
             self.reported.emit(ending)
         return ending
 
+    def _watched(self, tail: Tail, ladder: Ladder) -> Iterator[Event]:
+        for event in tail.read(lambda: self._detached):
+            ladder.heard(event)
+            yield event
+
     def _follow(self) -> Finished | Failed | None:
         run = self.training_run
         tail = Tail(run.events_path)
@@ -139,11 +149,12 @@ class TrainerThread(QThread):
             if self._stopping and not asked:
                 asked = True
                 self._send_by_file(encode_order("stop"))
-                ladder.begin()
+            if self._stopping:
+                ladder.begin(gently=self._gently)
             if (step := ladder.due()) is not None and process_of(run, process.pid) is not None:
                 end_process(process.pid, kill=step == "kill")
             alive = process_of(run, process.pid) is not None  # asked before reading: its last words count
-            ending = self._tell(tail.read(lambda: self._detached))
+            ending = self._tell(self._watched(tail, ladder))
             if not alive:
                 break
         if ending is None and not self._detached:

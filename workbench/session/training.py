@@ -136,13 +136,13 @@ class Training(QObject):
             self._session.flush()
             self._lead(run, resume=True)
 
-    def stop(self) -> None:
-        """Finish the step, save, end. Asked again, or not heeded, it gets firmer by itself."""
-        if not self.busy or self.stopping:
+    def stop(self, *, force: bool = False) -> None:
+        """Finish the step, save, end. Not heeded, it gets firmer by itself; with `force` it does so at once."""
+        if not self.busy or (self.stopping and not force):
             return
         self.stopping = True
         if self._thread is not None:
-            self._thread.stop()
+            self._thread.stop(force=force)
         self.state_changed.emit()
 
     def pause(self) -> None:
