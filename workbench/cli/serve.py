@@ -1,0 +1,176 @@
+"""workbench serve: an export behind HTTP, on this machine unless told otherwise."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import socket
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from workbench.cli.installing import pip_command
+from workbench.cli.predict import ExportDamaged
+from workbench.cli.running import Talk, WrongUse
+from workbench.core import problems
+from workbench.inference.checks import verify_checks
+from workbench.inference.golden import self_test
+from workbench.inference.predictor import Predictor
+from workbench.inference.settings import MODEL_FILE
+
+# Library -> what to install.
+_NEEDED = {"fastapi": "fastapi>=0.110", "uvicorn": "uvicorn>=0.30", "python_multipart": "python-multipart>=0.0.18"}
+TOKEN_VARIABLE = "WORKBENCH_TOKEN"
+
+
+class ServerMissing(problems.Problem):
+    says = "To serve a model, {libraries} must be installed."
+    advice = "Install what is missing with: {command}"
+
+
+class NotAnExport(problems.Problem):
+    says = "{path} is not an export: it has no {file}."
+    advice = "Name a folder that 'workbench export' has written."
+
+
+class CannotListen(problems.Problem):
+    says = "Nobody can be served at {host} port {port}: {why}."
+    advice = "Choose another --port or --host."
+
+
+class ServerFailed(problems.Problem):
+    says = "The server processes end as soon as they start."
+    advice = "What they said stands above; try --workers 1."
+
+
+def fill(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("export", type=Path, metavar="EXPORT", help="a folder that 'workbench export' has written")
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen at (127.0.0.1: this machine alone)")
+    parser.add_argument("--port", type=_between(0, 65535), default=8123, help="0 for any that is free (8123)")
+    parser.add_argument(
+        "--token", default=None, help=f"what requests must carry as 'Authorization: Bearer TOKEN'; or {TOKEN_VARIABLE}"
+    )
+    parser.add_argument("--workers", type=_between(1, 64), default=1, metavar="N", help="processes (1)")
+    queue = "pictures that may wait, in each process (32)"
+    parser.add_argument("--queue", type=_between(0, 100_000), default=32, metavar="N", help=queue)
+    parser.add_argument("--max-mb", type=_positive, default=64, metavar="N", help="largest request (64)")
+    parser.add_argument("--max-megapixels", type=_positive, default=100, metavar="N", help="largest picture (100)")
+    parser.add_argument("--timeout", type=_positive, default=60, metavar="S", help="seconds for one answer (60)")
+    parser.add_argument("--engine", choices=("auto", "onnx", "paddle"), default="auto")
+
+
+def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
+    _need_libraries()
+    token = _token(options)
+    if not (options.export / MODEL_FILE).is_file():
+        raise NotAnExport(path=str(options.export), file=MODEL_FILE)
+
+    from workbench.cli.serving import workers
+    from workbench.cli.serving.limits import Limits
+    from workbench.cli.serving.listening import address_of, bind, is_local
+
+    try:
+        bound = bind(options.host, options.port)
+    except (OSError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise CannotListen(host=options.host, port=options.port, why=why[0].lower() + why[1:]) from error
+    with bound:
+        predictor = _tested(options.export, options.engine, options.workers)
+        plan = workers.Plan(
+            folder=str(options.export.absolute()), engine=options.engine, token=token, workers=options.workers,
+            threads=workers.threads_each(options.workers, predictor.settings.threads),
+            limits=Limits(
+                queue=options.queue, bytes=int(options.max_mb * 2**20), pixels=int(options.max_megapixels * 1e6),
+                seconds=options.timeout,
+            ),
+        )  # fmt: skip
+        if token is None and not is_local(bound):
+            talk.note("Warning: everybody who reaches this machine can use the model. Give a --token to prevent it.")
+        announce = _announcement(options, talk, predictor, address_of(bound), token)
+        _serve(plan, predictor, bound, announce)
+    talk.note("Stopped.")
+    return {}
+
+
+def _serve(plan: Any, predictor: Predictor, bound: socket.socket, announce: Callable[[], None]) -> None:
+    from workbench.cli.serving import workers
+
+    try:
+        if plan.workers == 1:
+            workers.serve_alone(plan, predictor, bound, announce)
+        else:
+            del predictor
+            workers.serve_with_workers(plan, bound, announce)
+    except workers.WorkersFailed:
+        raise ServerFailed() from None
+    except OSError as error:
+        host, port = bound.getsockname()[:2] if bound.fileno() >= 0 else ("this address", "?")
+        raise CannotListen(host=host, port=port, why=error.strerror or str(error)) from error
+
+
+def _tested(folder: Path, engine: str, workers: int) -> Predictor:
+    """The model, if it still gives what it was exported with."""
+    wrong = verify_checks(folder)
+    if wrong:
+        raise ExportDamaged(why=wrong[0])
+    predictor = Predictor.open(folder, engine=engine)
+    wrong = self_test(folder, predictor, quick=True)
+    if wrong:
+        raise ExportDamaged(why=wrong[0])
+    return predictor
+
+
+def _announcement(
+    options: argparse.Namespace, talk: Talk, predictor: Predictor, url: str, token: str | None
+) -> Callable[[], None]:
+    """Says where the server is once it takes requests: to people, or to programs as the one JSON object."""
+    engine = getattr(predictor.engine, "name", "")
+    settings = predictor.settings
+
+    def announce() -> None:
+        if options.json:
+            facts = {"url": url, "model": settings.name, "run": settings.run, "task": settings.task, "engine": engine}
+            print(json.dumps({**facts, "workers": options.workers, "token_needed": token is not None}), flush=True)
+            options.json = False  # the object is out: nothing may follow it at the end
+        talk.line(f"{settings.name} ({engine}) is served at {url}")
+        talk.line(f"  Try a picture there, or: curl -F picture=@part.png {url}/predict    Ctrl-C stops it.")
+
+    return announce
+
+
+def _need_libraries() -> None:
+    missing = [library for library in _NEEDED if find_spec(library) is None]
+    if missing:
+        command = pip_command(*(_NEEDED[library] for library in missing))
+        raise ServerMissing(libraries=" and ".join(missing).replace("_", "-"), command=command)
+
+
+def _token(options: argparse.Namespace) -> str | None:
+    token = options.token if options.token is not None else os.environ.get(TOKEN_VARIABLE)
+    if token is None:
+        return None
+    if not token or not token.isascii() or any(char <= " " or char == "\x7f" for char in token):
+        raise WrongUse("a token is made of visible ASCII characters without spaces")
+    return token
+
+
+def _between(least: int, most: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        if not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"must be from {least} to {most}, not {text}")
+        return int(text)
+
+    number.__name__ = "whole number"
+    return number
+
+
+def _positive(text: str) -> float:
+    number = float(text)
+    if not 0 < number < 1e9:
+        raise argparse.ArgumentTypeError(f"must be above 0, not {text}")
+    return number
+
+
+_positive.__name__ = "number"

@@ -1,0 +1,156 @@
+"""What a request may ask for, and a result in that form: JSON, the mask, or the picture with the mask drawn on it."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Collection
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, Field
+
+from workbench.cli.serving.refusal import Refused
+from workbench.inference.drawing import overlay
+from workbench.inference.predictor import Result
+from workbench.inference.reading import encode_png
+from workbench.inference.settings import ModelSettings
+
+Form = Literal["json", "mask", "overlay"]
+Extra = Literal["mask", "overlay"]
+
+MEDIA_TYPES: dict[Form, str] = {"json": "application/json", "mask": "image/png", "overlay": "image/png"}
+
+
+class Size(BaseModel):
+    """In pixels."""
+
+    width: int
+    height: int
+
+
+class RegionAnswer(BaseModel):
+    """One defect. Places and lengths are in pixels of the picture; those in micrometres are null where the model
+    does not know the scale.
+    """
+
+    class_id: int = Field(description="its value in the mask")
+    class_name: str
+    x: int
+    y: int
+    width: int
+    height: int
+    area: int
+    centroid: tuple[float, float]
+    width_um: float | None
+    height_um: float | None
+    area_um2: float | None
+    score: float = Field(description="mean probability, 0 to 1")
+    peak: float = Field(description="greatest probability, 0 to 1")
+
+
+class Prediction(BaseModel):
+    """What was found in one picture."""
+
+    model: str
+    run: str
+    size: Size
+    um_per_pixel: float | None
+    verdict: str | None = Field(description="of a classification; null for a segmentation")
+    probabilities: dict[str, float] | None = Field(description="by verdict; null for a segmentation")
+    regions: list[RegionAnswer] = Field(description="of a segmentation, the largest first; empty otherwise")
+    milliseconds: float = Field(description="for the prediction")
+    waited_milliseconds: float = Field(description="in the queue before it")
+    mask: str | None = Field(None, description="PNG in base64, with include=mask")
+    overlay: str | None = Field(None, description="PNG in base64, with include=overlay")
+
+
+class Refusal(BaseModel):
+    """Why there is no result."""
+
+    detail: str
+
+
+def choose_form(accept: str | None, overlay_wanted: bool) -> Form:
+    """The form that a request asks for by its header Accept. Raises Refused 406 if it takes none of them."""
+    if overlay_wanted:
+        return "overlay"
+    if not accept or not accept.strip():
+        return "json"
+    best: tuple[float, Form] | None = None
+    for part in accept.split(","):
+        kind, *options = (word.strip().lower() for word in part.split(";"))
+        form = _form(kind, options)
+        weight = _weight(options)
+        if form and weight > 0 and (best is None or weight > best[0]):
+            best = weight, form
+    if best is None:
+        raise Refused(406, "Ask for application/json, image/png, or image/png;overlay.")
+    return best[1]
+
+
+def _form(kind: str, options: Collection[str]) -> Form | None:
+    if kind in ("application/json", "application/*", "*/*"):
+        return "json"
+    if kind in ("image/png", "image/*"):
+        return "overlay" if any(option.partition("=")[0] == "overlay" for option in options) else "mask"
+    return None
+
+
+def _weight(options: Collection[str]) -> float:
+    for option in options:
+        name, _, value = option.partition("=")
+        if name == "q":
+            try:
+                return float(value)
+            except ValueError:
+                return 0.0
+    return 1.0
+
+
+def write_answer(
+    picture: np.ndarray,
+    result: Result,
+    settings: ModelSettings,
+    form: Form,
+    *,
+    include: Collection[Extra] = (),
+    waited: float = 0.0,
+) -> bytes:
+    """The body of the answer. form: "json" for a classification. waited: seconds."""
+    if form == "mask":
+        return _mask(result)
+    if form == "overlay":
+        return _overlay(picture, result, settings)
+    content = _prediction(picture, result, settings, waited)
+    if "mask" in include and result.mask is not None:
+        content["mask"] = base64.b64encode(_mask(result)).decode()
+    if "overlay" in include and result.mask is not None:
+        content["overlay"] = base64.b64encode(_overlay(picture, result, settings)).decode()
+    return json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8", "backslashreplace")
+
+
+def _mask(result: Result) -> bytes:
+    assert result.mask is not None
+    return bytes(encode_png(result.mask))
+
+
+def _overlay(picture: np.ndarray, result: Result, settings: ModelSettings) -> bytes:
+    assert result.mask is not None
+    return bytes(encode_png(overlay(picture, result.mask, settings)))
+
+
+def _prediction(picture: np.ndarray, result: Result, settings: ModelSettings, waited: float) -> dict[str, Any]:
+    um = settings.um_per_pixel
+    found = result.to_json()
+    for region in found["regions"]:
+        region["width_um"] = None if um is None else round(region["width"] * um, 3)
+        region["height_um"] = None if um is None else round(region["height"] * um, 3)
+    return {
+        "model": settings.name,
+        "run": settings.run,
+        "size": {"width": picture.shape[1], "height": picture.shape[0]},
+        "um_per_pixel": um,
+        **found,
+        "waited_milliseconds": round(1000 * waited, 3),
+    }

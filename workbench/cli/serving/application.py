@@ -1,0 +1,256 @@
+"""What the server answers under which address: POST /predict, /health, /metrics, /openapi.json, and two pages."""
+
+from __future__ import annotations
+
+import hmac
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Annotated, Any
+
+from fastapi import Depends, FastAPI, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from workbench import __version__
+from workbench.cli.serving.answers import MEDIA_TYPES, Extra, Prediction, Refusal, choose_form
+from workbench.cli.serving.desk import Desk
+from workbench.cli.serving.limits import Limits
+from workbench.cli.serving.metrics import MEDIA_TYPE, Counters
+from workbench.cli.serving.pages import PAGE_HEADERS, docs_page, test_page
+from workbench.cli.serving.refusal import Refused
+from workbench.cli.serving.upload import FIELD
+from workbench.inference.predictor import Engine
+from workbench.inference.settings import ModelSettings
+
+_ABOUT = "Finds defects in pictures with one exported model. It reads no files by name and keeps no picture."
+_bearer = HTTPBearer(auto_error=False, description="Needed where the server was started with a token.")
+
+
+class KindOfDefect(BaseModel):
+    """id: its value in a mask. color: "#rrggbb"."""
+
+    id: int
+    name: str
+    color: str
+
+
+class Health(BaseModel):
+    """Without the token, where one is needed, only `ready` and `token_needed` are filled in."""
+
+    ready: bool
+    token_needed: bool
+    model: str | None = None
+    run: str | None = None
+    task: str | None = None
+    engine: str | None = None
+    device: str | None = None
+    classes: list[KindOfDefect] | None = None
+    verdicts: list[str] | None = None
+
+
+def create_application(
+    settings: ModelSettings,
+    engine: Engine,
+    *,
+    limits: Limits | None = None,
+    token: str | None = None,
+    counters: Counters | None = None,
+) -> FastAPI:
+    """The application around one model. Its threads run at once and end when it is shut down, or by `app.state.desk`.
+
+    token: what requests must carry as "Authorization: Bearer ...", except for the pages and for being ready.
+    """
+    desk = Desk(settings, engine, limits or Limits(), counters or Counters())
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        desk.close()
+
+    app = FastAPI(
+        title="Defect Workbench", version=__version__, description=_ABOUT, docs_url=None, redoc_url=None,
+        lifespan=lifespan, separate_input_output_schemas=False,
+    )  # fmt: skip
+    app.state.desk = desk
+    _add_prediction(app, desk, token)
+    _add_state(app, desk, token)
+    _add_pages(app)
+    _add_refusals(app)
+    app.add_middleware(_Counting, counters=desk.counters)
+    return app
+
+
+Credentials = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
+
+
+def _known(credentials: HTTPAuthorizationCredentials | None, token: str | None) -> bool:
+    if token is None:
+        return True
+    # Header values arrive as Latin-1; the bytes are what was sent.
+    sent = credentials.credentials.encode("latin-1", "replace") if credentials else b""
+    return hmac.compare_digest(sent, token.encode())
+
+
+def _guard(token: str | None) -> Callable[[Credentials], Awaitable[None]]:
+    async def need_token(credentials: Credentials) -> None:
+        if not _known(credentials, token):
+            raise Refused(401, "This server needs its token.", {"WWW-Authenticate": "Bearer"})
+
+    return need_token
+
+
+def _refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    words = {
+        400: "The form is damaged", 401: "The token is missing or wrong", 406: "No such form of answer",
+        408: "The picture arrived too slowly", 413: "Too many bytes or pixels",
+        422: "No picture that can be read; the detail says why", 500: "The network failed",
+        503: "Busy: see the header Retry-After", 504: "No result in time",
+    }  # fmt: skip
+    return {status: {"model": Refusal, "description": words[status]} for status in statuses}
+
+
+_PICTURE = {"type": "string", "format": "binary"}
+_BODY = {
+    "required": True,
+    "description": f"The bytes of one picture file, or a form with the field `{FIELD}`.",
+    "content": {
+        "multipart/form-data": {
+            "schema": {"type": "object", "properties": {FIELD: _PICTURE}, "required": [FIELD]},
+        },
+        "application/octet-stream": {"schema": _PICTURE},
+        "image/*": {"schema": _PICTURE},
+    },
+}
+
+
+def _add_prediction(app: FastAPI, desk: Desk, token: str | None) -> None:
+    @app.post(
+        "/predict",
+        dependencies=[Depends(_guard(token))],
+        response_class=Response,
+        responses={
+            200: {
+                "description": "What was found. By the header Accept: application/json (also without one), "
+                "image/png for the mask of class ids, image/png;overlay for the picture with the mask drawn on it.",
+                "content": {
+                    "application/json": {"schema": {"$ref": "#/components/schemas/Prediction"}},
+                    "image/png": {"schema": _PICTURE},
+                },
+            },
+            **_refusals(400, 401, 406, 408, 413, 422, 500, 503, 504),
+        },
+        openapi_extra={"requestBody": _BODY},
+        summary="Find defects in one picture",
+    )
+    async def predict(
+        request: Request,
+        overlay: Annotated[bool, Query(description="answer with the picture and the mask drawn on it")] = False,
+        include: Annotated[list[Extra] | None, Query(description="PNGs to put into the JSON, in base64")] = None,
+    ) -> Response:
+        form = choose_form(request.headers.get("accept"), overlay)
+        body = await desk.answer(request, form, include or ())
+        return Response(body, media_type=MEDIA_TYPES[form], headers={"Cache-Control": "no-store", "Vary": "Accept"})
+
+
+def _add_state(app: FastAPI, desk: Desk, token: str | None) -> None:
+    @app.get("/health", responses={503: {"model": Health, "description": "Not ready"}}, summary="Is it ready")
+    async def health(credentials: Credentials, response: Response) -> Health:
+        ready = desk.network.alive
+        response.status_code = 200 if ready else 503
+        found = Health(ready=ready, token_needed=token is not None)
+        if _known(credentials, token):
+            settings = desk.settings
+            found.model, found.run, found.task = settings.name, settings.run, settings.task
+            found.engine = getattr(desk.engine, "name", type(desk.engine).__name__)
+            found.device = getattr(desk.engine, "device", None)
+            found.classes = [KindOfDefect(id=each.id, name=each.name, color=each.color) for each in settings.classes]
+            found.verdicts = list(settings.verdicts)
+        return found
+
+    @app.get(
+        "/metrics",
+        dependencies=[Depends(_guard(token))],
+        response_class=Response,
+        responses={
+            200: {
+                "description": "In the text format of Prometheus",
+                "content": {"text/plain": {"schema": {"type": "string"}}},
+            },
+            **_refusals(401),
+        },
+        summary="Numbers for Prometheus",
+    )
+    async def metrics() -> Response:
+        return Response(desk.counters.text(), headers={"Content-Type": MEDIA_TYPE})
+
+
+def _add_pages(app: FastAPI) -> None:
+    original = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        schema = original()
+        # Nothing returns this model through FastAPI, which would write each answer twice; so it is named here.
+        schemas = schema["components"]["schemas"]
+        if "Prediction" not in schemas:
+            made = Prediction.model_json_schema(ref_template="#/components/schemas/{model}")
+            schemas.update(made.pop("$defs"), Prediction=made)
+        return schema
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+    @app.get("/", include_in_schema=False)
+    async def start() -> HTMLResponse:
+        return HTMLResponse(test_page(), headers=PAGE_HEADERS)
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> HTMLResponse:
+        return HTMLResponse(docs_page(app.openapi()), headers=PAGE_HEADERS)
+
+
+def _add_refusals(app: FastAPI) -> None:
+    """Every refusal is an object with one sentence, `detail`."""
+
+    @app.exception_handler(Refused)
+    async def refused(request: Request, error: Refused) -> JSONResponse:
+        return JSONResponse({"detail": error.detail}, error.status, headers=error.headers)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        return JSONResponse({"detail": f"{'.'.join(map(str, first['loc']))}: {first['msg']}."}, 422)
+
+    @app.exception_handler(HTTPException)
+    async def other(request: Request, error: HTTPException) -> JSONResponse:
+        return JSONResponse({"detail": f"{error.detail}."}, error.status_code, headers=error.headers)
+
+
+class _Counting:
+    """Counts what goes through the application, by status, and how long predictions take."""
+
+    def __init__(self, app: ASGIApp, counters: Counters) -> None:
+        self._app = app
+        self._counters = counters
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        status, started = 500, time.perf_counter()
+
+        async def watched(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        finally:
+            self._counters.answered(status)
+            if scope["path"] == "/predict" and scope["method"] == "POST":
+                self._counters.took(time.perf_counter() - started)

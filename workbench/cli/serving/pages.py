@@ -1,0 +1,110 @@
+"""The two pages: one to try the model in a browser, one that says how to call it. They load nothing from elsewhere."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from functools import cache
+from html import escape
+from importlib import resources
+from typing import Any
+
+
+@cache
+def test_page() -> str:
+    """Drop a picture, see what the model finds. English or Chinese by the browser's language."""
+    return _read("page.html")
+
+
+def docs_page(schema: dict[str, Any]) -> str:
+    """What the OpenAPI description says, to be read by people, without a script."""
+    parts = [f"<h1>{escape(schema['info']['title'])} {escape(schema['info']['version'])}</h1>"]
+    parts.append(f"<p>{escape(schema['info']['description'])}</p>")
+    parts.append(f"<pre>{escape(_EXAMPLES)}</pre>")
+    for path, methods in schema["paths"].items():
+        for method, operation in methods.items():
+            parts += _operation(method.upper(), path, operation)
+    parts.append("<h2>Forms of answers</h2>")
+    for name, model in sorted(schema["components"]["schemas"].items()):
+        if "properties" in model:
+            parts += _model(name, model)
+    links = '<a href="openapi.json">openapi.json</a>. <a href="./">Try a picture</a>.'
+    parts.append(f"<p>The same for programs: {links}</p>")
+    return _read("docs.html").replace("<!-- content -->", "\n".join(parts))
+
+
+_EXAMPLES = """\
+curl -F picture=@part.png http://127.0.0.1:8123/predict                                    # JSON
+curl --data-binary @part.tif http://127.0.0.1:8123/predict                                 # bytes alone will do
+curl -F picture=@part.png -H 'Accept: image/png' http://127.0.0.1:8123/predict -o mask.png
+curl -F picture=@part.png 'http://127.0.0.1:8123/predict?overlay=1' -o overlay.png
+curl -F picture=@part.png -H 'Authorization: Bearer TOKEN' http://127.0.0.1:8123/predict   # with --token TOKEN"""
+
+
+def _operation(method: str, path: str, operation: dict[str, Any]) -> list[str]:
+    parts = [f"<h2><code>{method} {escape(path)}</code> {escape(operation.get('summary', ''))}</h2>"]
+    body = operation.get("requestBody")
+    if body:
+        kinds = ", ".join(f"<code>{escape(kind)}</code>" for kind in body["content"])
+        parts.append(f"<p>{escape(body['description'])} Content-Type: {kinds}.</p>")
+    rows = [
+        (f"<code>?{escape(each['name'])}=</code> {_type(each['schema'])}", escape(each.get("description", "")))
+        for each in operation.get("parameters", [])
+        if each["in"] == "query"
+    ]
+    rows += [
+        (f"<code>{escape(status)}</code>", escape(response.get("description", "")))
+        for status, response in sorted(operation["responses"].items())
+    ]
+    return [*parts, _table(rows)]
+
+
+def _model(name: str, model: dict[str, Any]) -> list[str]:
+    about = f" {escape(model['description'])}" if "description" in model else ""
+    rows = [
+        (f"<code>{escape(field)}</code> {_type(schema)}", escape(schema.get("description", "")))
+        for field, schema in model["properties"].items()
+    ]
+    return [f'<h3 id="{escape(name)}">{escape(name)}</h3><p>{about}</p>', _table(rows)]
+
+
+def _type(schema: dict[str, Any]) -> str:
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f'<a href="#{escape(name)}">{escape(name)}</a>'
+    if "anyOf" in schema:
+        return " or ".join(_type(each) for each in schema["anyOf"])
+    if "enum" in schema:
+        return " | ".join(f"<code>{escape(json.dumps(value))}</code>" for value in schema["enum"])
+    if schema.get("type") == "array" and "items" in schema:
+        return f"list of {_type(schema['items'])}"
+    return escape(schema.get("type", ""))
+
+
+def _table(rows: list[tuple[str, str]]) -> str:
+    return "<table>" + "".join(f"<tr><td>{left}</td><td>{right}</td></tr>" for left, right in rows) + "</table>"
+
+
+@cache
+def _read(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _hashes(tag: str) -> str:
+    """What a browser may run or apply: exactly the blocks that stand in the pages."""
+    text = _read("page.html") + _read("docs.html")
+    digests = [hashlib.sha256(block.encode()).digest() for block in re.findall(f"<{tag}>(.*?)</{tag}>", text, re.S)]
+    return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+
+
+PAGE_HEADERS = {
+    "Content-Security-Policy": (
+        f"default-src 'none'; script-src {_hashes('script')}; style-src {_hashes('style')}; "
+        "img-src data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+}

@@ -1,0 +1,107 @@
+"""The picture in a request: raw bytes, or the field `picture` of a form. Kept in memory, never under a name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.requests import Request
+
+from workbench.cli.serving.refusal import Refused
+
+FIELD = "picture"
+
+
+async def read_upload(request: Request, most: int) -> bytearray:
+    """The bytes of the picture. most: bytes that the body may have. Raises Refused 400, 413 or 422, and Starlette's
+    ClientDisconnect.
+    """
+    _refuse_length(request, most)
+    kind, options = parse_options_header(request.headers.get("content-type"))
+    form = _Form(options.get(b"boundary")) if kind == b"multipart/form-data" else None
+    content = bytearray()
+    total = 0
+    async for chunk in request.stream():
+        total += len(chunk)
+        if total > most:
+            raise _too_large(most)
+        if form is None:
+            content += chunk
+        else:
+            form.feed(chunk)
+    if form is not None:
+        content = form.finish()
+    if not content:
+        raise Refused(422, f"There is no picture in the request: send its bytes, or a form with the field {FIELD!r}.")
+    return content
+
+
+def _refuse_length(request: Request, most: int) -> None:
+    """Before any of it is read."""
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length) > most:
+        raise _too_large(most)
+
+
+def _too_large(most: int) -> Refused:
+    return Refused(413, f"The request is larger than {most / 2**20:.4g} MB, which is the most that is taken here.")
+
+
+class _Form:
+    """Reads a form as it arrives and keeps the field `picture` alone."""
+
+    def __init__(self, boundary: bytes | None) -> None:
+        if not boundary:
+            raise Refused(400, "The form has no boundary.")
+        self._picture = bytearray()
+        self._name = bytearray()
+        self._value = bytearray()
+        self._wanted = False
+        self._found = 0
+        self._whole = False
+        callbacks: Any = {
+            "on_part_begin": self._begin_part,
+            "on_header_field": lambda data, start, end: self._name.extend(data[start:end]),
+            "on_header_value": lambda data, start, end: self._value.extend(data[start:end]),
+            "on_header_end": self._end_header,
+            "on_part_data": self._take,
+            "on_end": self._end,
+        }
+        try:
+            self._parser = MultipartParser(boundary, callbacks)
+        except FormParserError as error:
+            raise Refused(400, f"The form cannot be read: {error}.") from None
+
+    def feed(self, chunk: bytes) -> None:
+        if not chunk:
+            return
+        try:
+            self._parser.write(chunk)
+        except FormParserError as error:
+            raise Refused(400, f"The form cannot be read: {error}.") from None
+
+    def finish(self) -> bytearray:
+        if not self._whole:
+            raise Refused(400, "The form cannot be read: its end is missing.")
+        if self._found > 1:
+            raise Refused(422, f"The form has {self._found} fields {FIELD!r}: send one picture a request.")
+        return self._picture
+
+    def _begin_part(self) -> None:
+        self._wanted = False
+
+    def _end_header(self) -> None:
+        if self._name.lower() == b"content-disposition":
+            _, options = parse_options_header(self._value.decode("latin-1"))
+            self._wanted = options.get(b"name") == FIELD.encode()
+            self._found += self._wanted
+        self._name.clear()
+        self._value.clear()
+
+    def _take(self, data: bytes, start: int, end: int) -> None:
+        if self._wanted and self._found == 1:
+            self._picture += data[start:end]
+
+    def _end(self) -> None:
+        self._whole = True

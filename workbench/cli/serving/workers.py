@@ -1,0 +1,169 @@
+"""Several processes that serve from one socket. The first process starts them, replaces dead ones, stops them."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from workbench.cli.serving.application import create_application
+from workbench.cli.serving.limits import Limits
+from workbench.cli.serving.listening import Server, say
+from workbench.cli.serving.metrics import WIDTH, Counters
+from workbench.inference.predictor import Predictor
+
+_SPAWN = multiprocessing.get_context("spawn")  # a forked copy of a network's threads does not work
+_READY, _STOP = "ready", "stop"
+# A process that ends so soon after its start will not do better the next time.
+_SHORT_LIFE = 10.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What each process does. folder: of the export. threads: of the network, None for its own choice."""
+
+    folder: str
+    engine: str
+    threads: int | None
+    token: str | None
+    limits: Limits
+    workers: int
+
+
+class WorkersFailed(Exception):
+    """They end as soon as they begin."""
+
+
+def serve_alone(plan: Plan, predictor: Predictor, bound: socket.socket, on_listening: Callable[[], None]) -> None:
+    """Serve in this process until it is told to stop."""
+    app = create_application(predictor.settings, predictor.engine, limits=plan.limits, token=plan.token)
+    Server(app, plan.limits, on_listening).run(sockets=[bound])
+
+
+def serve_with_workers(plan: Plan, bound: socket.socket, on_listening: Callable[[], None]) -> None:
+    """Serve in plan.workers processes until SIGINT or SIGTERM. on_listening: called when all of them take requests.
+
+    Raises WorkersFailed.
+    """
+    _Crew(plan, bound, on_listening).run()
+
+
+class _Crew:
+    def __init__(self, plan: Plan, bound: socket.socket, on_listening: Callable[[], None]) -> None:
+        self._plan = plan
+        self._bound = bound
+        self._on_listening = on_listening
+        self._cells = _SPAWN.RawArray("d", WIDTH * plan.workers)
+        self._members: list[_Member] = []
+        self._stopping = False
+
+    def run(self) -> None:
+        before = {kind: signal.signal(kind, self._interrupt) for kind in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            self._members = [self._start(row) for row in range(self._plan.workers)]
+            self._watch()
+        finally:
+            self._stop()
+            for kind, handler in before.items():
+                signal.signal(kind, handler)
+
+    def _interrupt(self, number: int, frame: Any) -> None:
+        self._stopping = True
+
+    def _start(self, row: int) -> _Member:
+        ours, theirs = _SPAWN.Pipe()
+        process = _SPAWN.Process(
+            target=_work, args=(self._plan, self._bound, self._cells, row, theirs), name=f"server {row}"
+        )
+        process.start()
+        theirs.close()  # so that the end of the process is seen here, and of this one there
+        return _Member(process, ours, time.monotonic())
+
+    def _watch(self) -> None:
+        announced = False
+        while not self._stopping:
+            wait([each.pipe for each in self._members], timeout=0.2)
+            for row, member in enumerate(self._members):
+                if member.is_dead() and not self._stopping:
+                    if not member.ready or time.monotonic() - member.started < _SHORT_LIFE:
+                        raise WorkersFailed
+                    say(f"A server process ended with {member.process.exitcode}; another takes its place.")
+                    member.pipe.close()
+                    self._members[row] = self._start(row)
+            if not announced and all(member.ready for member in self._members):
+                announced = True
+                self._on_listening()
+
+    def _stop(self) -> None:
+        self._bound.close()  # or this process would keep the port open while the others finish
+        for member in self._members:
+            member.order_stop()
+        until = time.monotonic() + self._plan.limits.seconds + 15
+        for member in self._members:
+            member.process.join(max(0.0, until - time.monotonic()))
+            if member.process.is_alive():
+                member.process.kill()
+                member.process.join()
+            member.pipe.close()
+
+
+@dataclass
+class _Member:
+    process: Any
+    pipe: Connection
+    started: float
+    ready: bool = False
+
+    def is_dead(self) -> bool:
+        """Reads what it says, too."""
+        try:
+            while self.pipe.poll():
+                self.ready = self.pipe.recv() == _READY or self.ready
+        except (EOFError, OSError):
+            self.process.join(5)
+            return True
+        return not self.process.is_alive()
+
+    def order_stop(self) -> None:
+        with contextlib.suppress(OSError):  # it is gone already
+            self.pipe.send(_STOP)
+
+
+def _work(plan: Plan, bound: socket.socket, cells: Any, row: int, pipe: Connection) -> None:
+    """The whole life of one process. It ends when told to, and when the first process is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all of a terminal; the first process passes it on
+    try:
+        predictor = Predictor.open(plan.folder, engine=plan.engine, threads=plan.threads)
+    except Exception as error:
+        say(f"A server process cannot start: {error}")
+        sys.exit(1)
+    app = create_application(
+        predictor.settings, predictor.engine, limits=plan.limits, token=plan.token, counters=Counters(cells, row)
+    )
+    server = Server(app, plan.limits, lambda: pipe.send(_READY), interrupts=(signal.SIGTERM,))
+
+    def obey() -> None:
+        with contextlib.suppress(EOFError, OSError):
+            pipe.recv()
+        server.stop()
+
+    threading.Thread(target=obey, daemon=True, name="orders").start()
+    server.run(sockets=[bound])
+
+
+def threads_each(workers: int, wanted: int) -> int | None:
+    """Threads of the network in each of several processes, which share the processor. wanted: of the model's
+    settings, 0 for all.
+    """
+    if workers == 1 or wanted:
+        return None
+    return max(1, (os.cpu_count() or 1) // workers)
