@@ -21,6 +21,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "evaluate": ("evaluate", "measure a trained model on pictures that it did not learn from"),
     "predict": ("predict", "look at pictures with a run or an export"),
     "export": ("export", "make a folder that runs without the workbench"),
+    "serve": ("serve", "answer programs and browsers over HTTP with an export"),
     "doctor": ("doctor", "what this machine can do, what is missing, what mends it"),
 }
 
