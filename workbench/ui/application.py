@@ -71,7 +71,7 @@ class Application(QObject):
     def show(self) -> None:
         self.window.show()
         # The plotting library is the largest import of all: after the window is up.
-        QTimer.singleShot(300, self.window, self.window.training.view.make_curves)
+        QTimer.singleShot(300, self.window, self.window.training.make_curves)
 
     def end(self) -> None:
         """Close the window and let go of everything."""

@@ -28,7 +28,8 @@ MENUS: dict[str, Table] = {
     ),
     "view": (
         "fit", "actual", "zoom_in", "zoom_out", "-", "labels", "predictions", "filled", "-", "panel_pictures",
-        "panel_side", "panel_training", "next_panel", "previous_panel", "-", ("theme", ("theme_system", "theme_dark", "theme_light")),
+        "panel_side", "panel_training", "next_panel", "previous_panel", "-",
+        ("theme", ("theme_system", "theme_dark", "theme_light")),
         ("language", ("language_system", "language_en", "language_zh_CN")), "full_screen",
     ),
     "train": ("train", "predict", "-", "export"),

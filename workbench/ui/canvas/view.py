@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import QWidget
 
 from workbench.core.drawing import Rect
@@ -206,14 +206,19 @@ class View(QWidget):
         self._draw_frame(painter, area, shown, ratio)
 
     def _draw_frame(self, painter: QPainter, area: QRect, shown: Rect, ratio: float) -> None:
-        painter.save()
-        painter.setClipRect(area)
-        painter.setPen(QPen(self.frame, 0))
+        """A line around the picture, in filled rectangles: drawn lines differ at corners with what is clipped."""
         left, top = math.floor(shown.x / ratio) - 1, math.floor(shown.y / ratio) - 1
         right = math.ceil((shown.x + shown.width) / ratio)
         bottom = math.ceil((shown.y + shown.height) / ratio)
-        painter.drawRect(left, top, right - left, bottom - top)
-        painter.restore()
+        for side in (
+            QRect(left, top, right - left + 1, 1),
+            QRect(left, bottom, right - left + 1, 1),
+            QRect(left, top, 1, bottom - top + 1),
+            QRect(right, top, 1, bottom - top + 1),
+        ):
+            part = side.intersected(area)
+            if not part.isEmpty():
+                painter.fillRect(part, self.frame)
 
     def resizeEvent(self, event) -> None:
         self._fit_to_widget()

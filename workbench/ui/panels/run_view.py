@@ -35,6 +35,7 @@ class RunView(QWidget):
         self._column.addWidget(self.hint, 1)
         self._begun: Started | None = None
         self._clock: float | None = None  # time.monotonic() at the run's second 0, while it is live
+        self._step: Step | None = None  # to be put into words with the next look
         self._stale = False
         self._pulse = QTimer(self, interval=REDRAW, timeout=self._redraw)
         style.changed.connect(self._restyle)
@@ -50,7 +51,7 @@ class RunView(QWidget):
 
     def forget(self) -> None:
         """Another run begins, or none is shown."""
-        self._begun = self._clock = None
+        self._begun = self._clock = self._step = None
         self.result.clear()
         self.say("")
         if self.curves is not None:
@@ -81,8 +82,7 @@ class RunView(QWidget):
             self.curves.name_axes(score=self.tr("Macro F1") if event.model == "resnet" else self.tr("Dice"))
         elif isinstance(event, Step):
             self.curves.series["loss"].add(event.time, event.loss)
-            if self._begun is not None and not quiet:
-                self.say(f"{words.device_words(self._begun)}. {words.step_words(event, self._begun.device)}")
+            self._step = event if live and not quiet else None
         elif isinstance(event, Evaluated) and event.split == "val":
             self._evaluated(event)
         elif isinstance(event, Trouble) and live:
@@ -99,12 +99,14 @@ class RunView(QWidget):
         if event.best:
             self.result.setText(words.result_words(event.metrics))
 
-    def end(self, ending: Finished | Failed) -> None:
-        self._clock = None
+    def end(self, ending: Finished | Failed, *, loud: bool) -> None:
+        """`loud`: the ending is news, so a failure also goes to the message bar."""
+        self._clock = self._step = None
         if isinstance(ending, Failed):
             says, advice = words.failure_words(ending)
             self.say(says)
-            self.said.emit("problem", says, advice)
+            if loud:
+                self.said.emit("problem", says, advice)
         else:
             self.say(words.ending_words(ending))
             if ending.result.get("metrics"):
@@ -136,6 +138,9 @@ class RunView(QWidget):
             self._stale = False
             self.curves.redraw()
             self._show_curves()
+        if self._step is not None and self._begun is not None:
+            self.say(f"{words.device_words(self._begun)}. {words.step_words(self._step, self._begun.device)}")
+            self._step = None
         self.pulsed.emit()
 
     def _show_curves(self) -> None:

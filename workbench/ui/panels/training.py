@@ -31,6 +31,7 @@ class TrainingPanel(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._session, self._training, self._exporter, self._style = session, training, exporter, style
         self.view = RunView(style)
+        self._loud = False  # this run was seen at work: its ending is news, and not history
         self._build(style)
         self.view.pulsed.connect(self._refresh_progress)
         training.started.connect(self._started)
@@ -42,10 +43,13 @@ class TrainingPanel(QWidget):
         session.project_opened.connect(self._project_changed)
         session.project_closed.connect(self._project_changed)
         style.changed.connect(self._restyle)
-        self._list_runs()
         self._restyle()
-        for event in training.run.events() if training.run is not None else ():
-            self._reported(event)
+        if training.run is None:
+            self._project_changed()
+        else:  # the window was built anew
+            self._list_runs()
+            for event in training.run.events():
+                self._reported(event)
 
     def _build(self, style: Style) -> None:
         column = QVBoxLayout(self)
@@ -110,6 +114,13 @@ class TrainingPanel(QWidget):
         usable = self.run is not None and self.run.usable
         return self._exporter.running or (usable and self._session.writable)
 
+    @property
+    def curves(self):
+        return self.view.curves
+
+    def make_curves(self) -> None:
+        self.view.make_curves()
+
     def fold(self) -> None:
         self.heading.toggle()
 
@@ -126,7 +137,8 @@ class TrainingPanel(QWidget):
     def _ended(self, ending: Finished | Failed) -> None:
         if isinstance(ending, Finished):
             self.recovered.emit()
-        self.view.end(ending)
+        self.view.end(ending, loud=self._loud)
+        self._loud = False
         self._list_runs()
 
     def _exporting(self, progress: Progress) -> None:
@@ -134,8 +146,11 @@ class TrainingPanel(QWidget):
         self.controls.show_progress(share, words.sentence(progress.what))
 
     def _project_changed(self) -> None:
+        """Begin with what the newest run came to."""
         self.view.forget()
         self._list_runs()
+        if self.runs.count() and not self._training.busy:
+            self._run_chosen(0)
 
     # --- what is shown ---------------------------------------------------------------------------
 
@@ -150,6 +165,7 @@ class TrainingPanel(QWidget):
             self.view.say(self.tr("Finishing the step under way and keeping the model…"))
         else:
             state = "running" if training.running else "idle"
+        self._loud = self._loud or training.busy
         self.view.set_live(training.running)
         self.view.hint.setText(self._hint())
         self.controls.show_state(state, self.can_train())

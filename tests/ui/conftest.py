@@ -1,0 +1,105 @@
+"""The real application on a small project, and a hand that drives its canvas in picture coordinates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+
+from tests.conftest import fill_project
+from workbench.core import annotation
+from workbench.core.project import Project
+from workbench.inference.reading import write_png
+from workbench.session.settings import Settings
+from workbench.ui.application import Application
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def root(tmp_path) -> Path:
+    """Three labelled pictures, one new one, one broken one; classes 1 scratch, 2 pit; verdicts OK, NG."""
+    root = tmp_path / "项目 [1]"
+    with Project.create(root, classes=["scratch", "pit"], verdicts=["OK", "NG"]) as project:
+        fill_project(project, 3, verdicts=True)
+        write_png(project.picture_path("lot1/new.png"), np.full((80, 96), 140, np.uint8))
+        project.picture_path("lot1/bad.png").write_bytes(b"\x89PNG\r\n\x1a\n nothing")
+    return root
+
+
+@pytest.fixture
+def application(qapp, qtbot):
+    """The window without a project, in English."""
+    application = Application(qapp, Settings(language="en", theme="dark"))
+    application.window.resize(1280, 800)
+    application.show()
+    application.window.activateWindow()
+    qtbot.waitUntil(lambda: qapp.activeWindow() is application.window, timeout=5000)
+    yield application
+    application.end()
+
+
+@pytest.fixture
+def opened(application, root, qtbot):
+    """The window with the project, its first picture open."""
+    session = application.rooms.session
+    with qtbot.waitSignal(session.picture_opened, timeout=10_000):
+        session.open_project(root)
+    qtbot.waitUntil(lambda: len(session.rows) == 5, timeout=10_000)
+    return application
+
+
+@pytest.fixture
+def hand(opened, qtbot):
+    return Hand(opened, qtbot)
+
+
+class Hand:
+    """Mouse and keys on the canvas."""
+
+    def __init__(self, application, qtbot) -> None:
+        self.window, self.rooms = application.window, application.rooms
+        self.canvas, self.session, self.qtbot = application.window.canvas, application.rooms.session, qtbot
+
+    def open(self, key: str) -> None:
+        if self.session.key != key:
+            self.session.open_picture(key)
+        self.qtbot.waitUntil(lambda: self.session.key == key, timeout=10_000)
+
+    def pixel(self, x: float, y: float) -> QPoint:
+        """The widget's pixel that shows a picture point."""
+        sx, sy = self.canvas.view.to_screen(x, y)
+        ratio = self.canvas.devicePixelRatioF()
+        return QPoint(int(np.floor(sx / ratio)), int(np.floor(sy / ratio)))
+
+    def point(self, pixel: QPoint) -> tuple[float, float]:
+        """What the canvas takes a mouse event at a pixel for."""
+        ratio = self.canvas.devicePixelRatioF()
+        return self.canvas.view.to_picture(pixel.x() * ratio, pixel.y() * ratio)
+
+    def drag(self, *points: tuple[float, float], keys=Qt.KeyboardModifier.NoModifier) -> list[tuple[float, float]]:
+        """Press, move, release; returns the exact picture points of the events."""
+        pixels = [self.pixel(*p) for p in points]
+        QTest.mouseMove(self.canvas, pixels[0])
+        QTest.mousePress(self.canvas, LEFT, keys, pixels[0])
+        for pixel in pixels[1:]:
+            QTest.mouseMove(self.canvas, pixel)
+        QTest.mouseRelease(self.canvas, LEFT, keys, pixels[-1])
+        return [self.point(p) for p in pixels]
+
+    def click(self, x: float, y: float, keys=Qt.KeyboardModifier.NoModifier) -> tuple[float, float]:
+        pixel = self.pixel(x, y)
+        QTest.mouseMove(self.canvas, pixel)
+        QTest.mouseClick(self.canvas, LEFT, keys, pixel)
+        return self.point(pixel)
+
+    def key(self, key, keys=Qt.KeyboardModifier.NoModifier) -> None:
+        QTest.keyClick(self.canvas, key, keys)
+
+    def saved(self) -> np.ndarray:
+        """The mask as its file holds it now."""
+        assert self.session.flush()
+        return annotation.load_mask(self.session.project, self.session.key)
