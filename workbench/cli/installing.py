@@ -10,6 +10,8 @@ DISTRIBUTION = "defect-workbench"
 # Where Paddle's builds for NVIDIA cards are; PyPI has none of this version.
 GPU_INDEX = "https://www.paddlepaddle.org.cn/packages/stable/cu126/"
 _FALLBACK = ("paddlepaddle>=3.3,<3.4", "paddle2onnx>=2.1", "setuptools>=65")
+# Versions that matter, for a checkout that was not installed and so has no metadata to ask.
+_KNOWN = {"onnxruntime": "onnxruntime>=1.18,!=1.24.0", "numpy": "numpy>=2"}
 
 
 def pip_command(*requirements: str, index: str = "") -> str:
@@ -29,7 +31,7 @@ def paddle_command(*, gpu: bool = False) -> str:
 def requirement(name: str) -> str:
     """What this distribution asks of a package, "numpy>=2"; the bare name if that is not known."""
     found = [line for line in _requirements() if _name(line) == name.casefold() and "extra ==" not in line]
-    return found[0].partition(";")[0].strip() if found else name
+    return found[0].partition(";")[0].strip() if found else _KNOWN.get(name, name)
 
 
 def _of_extra(extra: str) -> list[str]:

@@ -39,8 +39,11 @@ class Talk:
             print(text, flush=True)
 
     def note(self, text: str) -> None:
-        """A remark on stderr, above a running progress bar."""
-        tqdm.write(text, file=sys.stderr)
+        """A remark on stderr; on a terminal above a running progress bar."""
+        if sys.stderr.isatty():
+            tqdm.write(text, file=sys.stderr)
+        else:
+            print(text, file=sys.stderr)
         sys.stderr.flush()
 
     @contextlib.contextmanager

@@ -119,7 +119,8 @@ class _Story:
             if event.score is not None and event.split == "val":
                 self.score = f", {'dice' if 'dice' in event.metrics else 'accuracy'} {_number(event.metrics):.3f}"
         elif isinstance(event, Progress):
-            self.bar.set_description_str(f"{event.what} {event.done}/{event.total}")
+            self.bar.set_description_str(f"{event.what} {event.done}/{event.total}", refresh=False)
+            self.bar.update(0)
         elif isinstance(event, Trouble):
             self.troubles.append(f"{event.what} {event.done}".strip())
             self.talk.note(self.troubles[-1])

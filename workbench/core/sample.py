@@ -19,11 +19,11 @@ from workbench.core.surfaces import Lot, Material, make_lot
 from workbench.inference.reading import write_png
 
 GOOD = "OK"
+_BLUE, _RED = (0.55, 0.80, 1.10), (1.10, 0.50, 0.45)
 # Material, and the colour of the lot for a colour camera.
 _LOTS: tuple[tuple[Material, tuple[float, float, float] | None], ...] = (
-    ("brushed", None), ("cast", None), ("leather", None), ("painted", (0.55, 0.80, 1.10)),
-    ("brushed", None), ("cast", None), ("painted", None), ("brushed", None),
-    ("leather", None), ("painted", (1.10, 0.50, 0.45)), ("cast", None), ("brushed", None),
+    ("brushed", None), ("cast", None), ("leather", None), ("painted", _BLUE), ("brushed", None), ("cast", None),
+    ("painted", _RED), ("brushed", None), ("leather", None), ("painted", _BLUE), ("cast", None), ("brushed", None),
 )  # fmt: skip
 _SIZES = ((400, 300), (320, 320), (448, 336), (300, 400), (384, 288))
 _HOW_MANY = {"scratch": (1, 3), "pit": (2, 5), "stain": (1, 2), "dent": (1, 2)}  # at least, at most

@@ -62,9 +62,9 @@ class Scene:
         # Across the brushing: along it, nobody would see a scratch.
         angle = self.rng.uniform(0.35, np.pi - 0.35) + self.rng.choice([0, np.pi])
         points = _curve(self.rng, x, y, angle, length)
-        strength = self.rng.uniform(0.14, 0.23) * self.force
+        strength = self.rng.uniform(0.24, 0.36) * self.force
         sign = 1.0 if self.rng.random() < 0.6 else -1.0
-        half = self.rng.uniform(0.9, 1.6)
+        half = self.rng.uniform(1.2, 2.1)
         steps = np.linspace(0, 1, len(points))
         fade = np.clip(np.minimum(steps, 1 - steps) * 8, 0, 1)
         force = strength * fade * (0.75 + 0.25 * _walk(self.rng, len(points)))
@@ -80,7 +80,7 @@ class Scene:
         self.mask[place][(distance <= half + 0.6) & (here > 0.3 * strength)] = 1
 
     def _pit(self) -> None:
-        radius = self.rng.uniform(3.5, 8.5) * max(0.7, self.scale)
+        radius = self.rng.uniform(4.5, 10) * max(0.7, self.scale)
         x, y = self.place(3 * radius)
         place, dx, dy = self.window(x, y, 3 * radius)
         angle = np.arctan2(dy, dx)
@@ -88,7 +88,7 @@ class Scene:
         for wave in (2, 3, 5):
             outline += radius * self.rng.uniform(0, 0.3) / wave * np.cos(wave * angle + self.rng.uniform(0, 2 * np.pi))
         distance = np.hypot(dx, dy)
-        depth = self.rng.uniform(0.15, 0.26) * self.force
+        depth = self.rng.uniform(0.22, 0.34) * self.force
         inside = 1 / (1 + np.exp((distance - outline) / 0.6))
         facing = (dx * self.lot.light[0] + dy * self.lot.light[1]) / np.maximum(distance, 1)
         rim = np.exp(-(((distance - outline) / 1.3) ** 2))
@@ -105,12 +105,12 @@ class Scene:
         rough = 0.7 * noise(self.rng, area, size / 3, size / 3) + 0.3 * noise(self.rng, area, size / 9, size / 9)
         alpha = np.clip((shape + 0.3 * rough * np.sqrt(shape) - 0.3) / 0.34, 0, 1)
         edge = np.exp(-(((alpha - 0.5) / 0.35) ** 2)) * (alpha > 0.02)
-        depth = self.rng.uniform(0.13, 0.21) * self.force
+        depth = self.rng.uniform(0.20, 0.30) * self.force
         self.value[place] *= 1 - depth * alpha - 0.35 * depth * edge  # a drying drop is darkest at its edge
         self.mask[place][alpha > 0.4] = 3
 
     def _dent(self) -> None:
-        size = self.rng.uniform(13, 24) * self.scale
+        size = self.rng.uniform(14, 25) * self.scale
         x, y = self.place(2.2 * size)
         place, dx, dy = self.window(x, y, 4 * size)
         stretch, turn = self.rng.uniform(0.75, 1.3), self.rng.uniform(0, np.pi)
@@ -118,7 +118,7 @@ class Scene:
         v = (dy * np.cos(turn) - dx * np.sin(turn)) * stretch / size
         away = u * u + v * v
         slope = (dx * self.lot.light[0] + dy * self.lot.light[1]) / size
-        strength = self.rng.uniform(0.22, 0.31) * self.force
+        strength = self.rng.uniform(0.30, 0.42) * self.force
         self.value[place] -= strength * slope * np.exp(-away * 0.75) * 1.2
         self.mask[place][away <= 2.2] = 4
 

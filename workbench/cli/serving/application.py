@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
@@ -28,7 +28,7 @@ from workbench.inference.predictor import Engine
 from workbench.inference.settings import ModelSettings
 
 _ABOUT = "Finds defects in pictures with one exported model. It reads no files by name and keeps no picture."
-_bearer = HTTPBearer(auto_error=False, description="Needed where the server was started with a token.")
+_bearer = HTTPBearer(auto_error=False, description="What the server was started with.")
 
 
 class KindOfDefect(BaseModel):
@@ -96,12 +96,16 @@ def _known(credentials: HTTPAuthorizationCredentials | None, token: str | None) 
     return hmac.compare_digest(sent, token.encode())
 
 
-def _guard(token: str | None) -> Callable[[Credentials], Awaitable[None]]:
+def _guards(token: str | None) -> list[Any]:
+    """The dependencies of what needs the token; none where there is none, so that the description tells the truth."""
+    if token is None:
+        return []
+
     async def need_token(credentials: Credentials) -> None:
         if not _known(credentials, token):
             raise Refused(401, "This server needs its token.", {"WWW-Authenticate": "Bearer"})
 
-    return need_token
+    return [Depends(need_token)]
 
 
 def _refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -131,7 +135,7 @@ _BODY = {
 def _add_prediction(app: FastAPI, desk: Desk, token: str | None) -> None:
     @app.post(
         "/predict",
-        dependencies=[Depends(_guard(token))],
+        dependencies=_guards(token),
         response_class=Response,
         responses={
             200: {
@@ -142,7 +146,7 @@ def _add_prediction(app: FastAPI, desk: Desk, token: str | None) -> None:
                     "image/png": {"schema": _PICTURE},
                 },
             },
-            **_refusals(400, 401, 406, 408, 413, 422, 500, 503, 504),
+            **_refusals(400, *([401] if token else []), 406, 408, 413, 422, 500, 503, 504),
         },
         openapi_extra={"requestBody": _BODY},
         summary="Find defects in one picture",
@@ -158,12 +162,17 @@ def _add_prediction(app: FastAPI, desk: Desk, token: str | None) -> None:
 
 
 def _add_state(app: FastAPI, desk: Desk, token: str | None) -> None:
-    @app.get("/health", responses={503: {"model": Health, "description": "Not ready"}}, summary="Is it ready")
-    async def health(credentials: Credentials, response: Response) -> Health:
+    @app.get(
+        "/health",
+        response_description="Ready",
+        responses={503: {"model": Health, "description": "Not ready"}},
+        summary="Is it ready",
+    )
+    async def health(request: Request, response: Response) -> Health:
         ready = desk.network.alive
         response.status_code = 200 if ready else 503
         found = Health(ready=ready, token_needed=token is not None)
-        if _known(credentials, token):
+        if _known(await _bearer(request), token):
             settings = desk.settings
             found.model, found.run, found.task = settings.name, settings.run, settings.task
             found.engine = getattr(desk.engine, "name", type(desk.engine).__name__)
@@ -174,14 +183,14 @@ def _add_state(app: FastAPI, desk: Desk, token: str | None) -> None:
 
     @app.get(
         "/metrics",
-        dependencies=[Depends(_guard(token))],
+        dependencies=_guards(token),
         response_class=Response,
         responses={
             200: {
                 "description": "In the text format of Prometheus",
                 "content": {"text/plain": {"schema": {"type": "string"}}},
             },
-            **_refusals(401),
+            **_refusals(*([401] if token else [])),
         },
         summary="Numbers for Prometheus",
     )

@@ -48,7 +48,7 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> list[str]:
     body = operation.get("requestBody")
     if body:
         kinds = ", ".join(f"<code>{escape(kind)}</code>" for kind in body["content"])
-        parts.append(f"<p>{escape(body['description'])} Content-Type: {kinds}.</p>")
+        parts.append(f"<p>{_prose(body['description'])} Content-Type: {kinds}.</p>")
     rows = [
         (f"<code>?{escape(each['name'])}=</code> {_type(each['schema'])}", escape(each.get("description", "")))
         for each in operation.get("parameters", [])
@@ -62,7 +62,7 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> list[str]:
 
 
 def _model(name: str, model: dict[str, Any]) -> list[str]:
-    about = f" {escape(model['description'])}" if "description" in model else ""
+    about = _prose(model.get("description", ""))
     rows = [
         (f"<code>{escape(field)}</code> {_type(schema)}", escape(schema.get("description", "")))
         for field, schema in model["properties"].items()
@@ -81,6 +81,11 @@ def _type(schema: dict[str, Any]) -> str:
     if schema.get("type") == "array" and "items" in schema:
         return f"list of {_type(schema['items'])}"
     return escape(schema.get("type", ""))
+
+
+def _prose(text: str) -> str:
+    """Words between backticks are names."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def _table(rows: list[tuple[str, str]]) -> str:

@@ -1,0 +1,79 @@
+"""The doctor: what it says on this machine, and whether it sees the known traps and names the cure."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from workbench import cli
+from workbench.cli import doctor
+from workbench.cli.installing import paddle_command, requirement
+from workbench.core.launch import paddle_installed
+
+
+def checks(capsys, *options):
+    assert cli.main(["doctor", "--json", *options]) == 0
+    found = json.loads(capsys.readouterr().out)["checks"]
+    assert all({"name", "ok", "fix"} <= set(check) for check in found)
+    return {check["name"]: check for check in found}
+
+
+def test_this_machine_is_described(capsys):
+    found = checks(capsys, "--quick")
+    assert {"python", "machine", "disk", "write access", "packages", "opencv", "onnxruntime", "window"} <= set(found)
+    assert "graphics card" in found
+    for check in found.values():
+        assert bool(check["fix"]) == (not check["ok"]), check
+
+
+def test_whether_the_window_loads_is_tried_in_another_process(capsys):
+    before = "PySide6" in sys.modules
+    assert doctor._window(quick=False).ok
+    assert ("PySide6" in sys.modules) == before
+
+
+@pytest.mark.parametrize(
+    ("versions", "name", "words"),
+    [
+        ({"opencv-python": "4.10", "opencv-python-headless": "5.0"}, "opencv", "uninstall -y opencv-python "),
+        ({"onnxruntime": "1.24.0"}, "onnxruntime", "!=1.24.0"),
+        ({"paddlepaddle": "3.3.1", "paddlepaddle-gpu": "3.3.1"}, "paddle", "uninstall -y paddlepaddle "),
+        ({"paddlepaddle": "2.6.2"}, "paddle", "paddlepaddle>=3.3,<3.4"),
+        ({"paddlepaddle": "3.3.1"}, "paddle2onnx", "paddle2onnx>=2.1"),
+        ({}, "window", "PySide6-Essentials"),
+    ],
+)
+def test_traps_are_seen_and_the_cure_is_a_command(capsys, monkeypatch, versions, name, words):
+    monkeypatch.setattr(doctor, "_version", versions.get)
+    check = checks(capsys, "--quick")[name]
+    assert not check["ok"] and words in check["fix"] and sys.executable in check["fix"]
+
+
+def test_the_version_of_qt_that_crashes_old_pythons_is_known(monkeypatch):
+    monkeypatch.setattr(doctor, "_version", {"PySide6-Essentials": "6.12.0"}.get)
+    monkeypatch.setattr(doctor.sys, "version_info", (3, 11, 0))
+    check = doctor._window(quick=True)
+    assert not check.ok and "!=6.12.0" in check.fix
+    monkeypatch.setattr(doctor.sys, "version_info", (3, 12, 0))
+    assert doctor._window(quick=True).ok
+
+
+def test_a_card_with_the_processor_build_is_told_how_to_change(monkeypatch):
+    monkeypatch.setattr(doctor, "_version", {"paddlepaddle": "3.3.1", "paddle2onnx": "2.1.0"}.get)
+    found = {check.name: check for check in doctor._paddle(["NVIDIA RTX 4090"], quick=True)}
+    check = found["paddle for the card"]
+    assert not check.ok and "paddlepaddle-gpu" in check.fix and "--extra-index-url" in check.fix
+
+
+def test_training_is_tried_in_its_own_process(capsys):
+    if not paddle_installed():
+        pytest.skip("PaddlePaddle is not installed")
+    check = doctor._training("cure")
+    assert check.ok and "cpu" in check.detail
+
+
+def test_commands_are_quoted_for_a_shell():
+    assert paddle_command().count('"') % 2 == 0 and "<3.4" in paddle_command()
+    assert requirement("no-such-package") == "no-such-package"

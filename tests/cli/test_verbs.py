@@ -1,0 +1,202 @@
+"""The command line as a process: results on stdout, one JSON object where asked, one sentence for a problem."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from workbench import cli
+from workbench.core import annotation
+from workbench.core.formats import FORMATS
+from workbench.core.project import Project
+from workbench.inference.reading import write_png
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def workbench(*arguments, cwd=None):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
+    return subprocess.run(
+        [sys.executable, "-m", "workbench", *map(str, arguments)], capture_output=True, text=True, env=environment,
+        cwd=cwd, encoding="utf-8", stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def inside(capsys, *arguments):
+    """The same within this process, for cases that differ in nothing but their input: (status, stdout, stderr)."""
+    status = cli.main([str(argument) for argument in arguments])
+    said = capsys.readouterr()
+    return status, said.out, said.err
+
+
+def picture(path, seed=0, size=(48, 40)):
+    write_png(path, np.random.default_rng(seed).integers(60, 200, (size[1], size[0])).astype(np.uint8))
+
+
+def masked_folder(root, count=3):
+    for number in range(count):
+        picture(root / "images" / f"片 {number} [a].png", number)
+        mask = np.zeros((40, 48), np.uint8)
+        mask[5:15, 5 + number : 25] = 255
+        write_png(root / "masks" / f"片 {number} [a].png", mask)
+    return root
+
+
+def test_create_import_check_and_labels_as_processes(tmp_path):
+    created = workbench("create", tmp_path / "p 项目", "--classes", "scratch,pit", "--verdicts", "OK,NG", "--json")
+    assert created.returncode == 0, created.stderr
+    assert json.loads(created.stdout) == {
+        "project": str(tmp_path / "p 项目"), "pictures": 0, "classes": ["scratch", "pit"], "verdicts": ["OK", "NG"],
+    }  # fmt: skip
+    source = masked_folder(tmp_path / "in")
+    (source / "masks" / "片 2 [a].png").write_bytes(b"\x89PNG\r\n\x1a\n cut")
+    done = workbench("import", tmp_path / "p 项目", source, "--format", "png", "--class", "pit", "--json")
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert (report["pictures"], report["labelled"], len(report["skipped"])) == (3, 2, 1)
+    assert set(report["skipped"][0]) == {"path", "why"} and "片 2" in report["skipped"][0]["path"]
+
+    text = workbench("check", tmp_path / "p 项目")
+    assert text.returncode == 0 and "scratch" in text.stdout and "Delete them" in text.stdout
+    findings = json.loads(workbench("check", tmp_path / "p 项目", "--json").stdout)["findings"]
+    assert [(f["kind"], f["key"]) for f in findings] == [("unused_class", "scratch")]
+
+    written = workbench("labels", tmp_path / "p 项目", tmp_path / "out", "--format", "labelme", "--json")
+    assert json.loads(written.stdout)["labels"] == 2
+    assert len(list((tmp_path / "out").rglob("*.json"))) == 2
+    again = workbench("labels", tmp_path / "p 项目", tmp_path / "out", "--format", "png")
+    assert again.returncode == 1 and "already exists" in again.stderr and again.stdout == ""
+
+
+def test_text_goes_to_stdout_and_nothing_but_json_with_the_option(tmp_path, capsys):
+    source = masked_folder(tmp_path / "in")
+    inside(capsys, "create", tmp_path / "p")
+    status, out, _ = inside(capsys, "import", tmp_path / "p", source)
+    assert status == 0 and "3 pictures" in out and "New classes: defect" in out
+    status, out, _ = inside(capsys, "import", tmp_path / "p", source, "--json")
+    assert status == 0 and len(json.loads(out)["skipped"]) == 3 and out.count("\n") == 1
+    status, out, _ = inside(capsys, "import", tmp_path / "p", source, "--overwrite")
+    assert "3 labelled" in out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["juggle"],
+        ["create"],
+        ["import", "p", "x", "--threshold", "0"],
+        ["import", "p", "x", "--format", "dicom"],
+        ["train", "p"],
+        ["train", "p", "--model", "unet", "--minutes", "3", "--epochs", "4"],
+        ["export", "p", "--formats", "tensorrt"],
+        ["evaluate", "p", "--split", "train"],
+    ],
+)
+def test_wrong_use_ends_with_2(capsys, arguments):
+    status, out, err = inside(capsys, *arguments)
+    assert status == 2 and out == "" and "error:" in err
+    status, out, err = inside(capsys, *arguments, "--json")
+    assert status == 2 and json.loads(out)["error"].startswith("Wrong use")
+
+
+def test_help_names_every_verb_and_every_verb_explains_itself(capsys):
+    status, out, _ = inside(capsys, "--help")
+    assert status == 0 and all(verb in out for verb in cli.VERBS)
+    for verb in cli.VERBS:
+        status, out, _ = inside(capsys, verb, "--help")
+        assert status == 0 and "--json" in out
+    assert workbench("--version").stdout.startswith("Defect Workbench")
+
+
+def sentence(capsys, *arguments):
+    """Status 1, one sentence on stderr without a traceback, the same in JSON; returns it."""
+    status, out, err = inside(capsys, *arguments)
+    assert status == 1 and out == "" and "Traceback" not in err, err
+    status, out, _ = inside(capsys, *arguments, "--json")
+    assert status == 1 and json.loads(out)["error"] in err
+    _, _, debug = inside(capsys, *arguments, "--debug")
+    assert "Traceback" in debug
+    return err.strip().splitlines()[-1]
+
+
+def test_problems_of_a_project_are_one_sentence(tmp_path, capsys):
+    assert "no project.json" in sentence(capsys, "check", tmp_path)
+    inside(capsys, "create", tmp_path / "p", "--classes", "scratch")
+    assert "already holds a project" in sentence(capsys, "create", tmp_path / "p")
+    assert "does not exist" in sentence(capsys, "import", tmp_path / "p", tmp_path / "gone")
+    (tmp_path / "void").mkdir()
+    assert "could be imported" in sentence(capsys, "import", tmp_path / "p", tmp_path / "void")
+    assert "no pictures" in sentence(capsys, "train", tmp_path / "p", "--model", "unet")
+    picture(tmp_path / "p" / "pictures" / "a.png")
+    assert "No picture is labelled" in sentence(capsys, "train", tmp_path / "p", "--model", "unet")
+    assert "too few verdicts" in sentence(capsys, "train", tmp_path / "p", "--model", "resnet")
+    with Project.open(tmp_path / "p") as project:
+        annotation.save_mask(project, "a.png", np.pad(np.ones((9, 9), np.uint8), ((0, 31), (0, 39))))
+    assert "Only 1 labelled picture" in sentence(capsys, "train", tmp_path / "p", "--model", "unet")
+    assert "colour" in sentence(capsys, "train", tmp_path / "p", "--model", "unet", "--set", "colour=3")
+    for verb in ("evaluate", "export"):
+        assert "There is no run" in sentence(capsys, verb, tmp_path / "p")
+    assert "There is no run" in sentence(capsys, "train", tmp_path / "p", "--resume", "last")
+    assert "neither a run nor an export" in sentence(capsys, "predict", tmp_path / "p", tmp_path / "p" / "pictures")
+    assert "No picture is labelled" in sentence(capsys, "labels", _empty(tmp_path), tmp_path / "o", "--format", "png")
+
+    raw = json.loads((tmp_path / "p" / "project.json").read_text("utf-8"))
+    (tmp_path / "p" / "project.json").write_text(json.dumps(raw | {"format": 99}), "utf-8")
+    for verb in (["check"], ["train", "--model", "unet"], ["evaluate"], ["export"]):
+        assert "newer workbench" in sentence(capsys, verb[0], tmp_path / "p", *verb[1:])
+
+
+def _empty(tmp_path):
+    Project.create(tmp_path / "empty").close()
+    return tmp_path / "empty"
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path, capsys):
+    (tmp_path / "file").write_text("not a folder", "utf-8")
+    assert "could not be written" in sentence(capsys, "create", tmp_path / "file" / "p")
+    folder = tmp_path / "locked"
+    folder.mkdir(mode=0o555)
+    if os.access(folder, os.W_OK):
+        return  # this account may write anywhere
+    assert "could not be written" in sentence(capsys, "create", folder / "p")
+
+
+def test_a_project_that_is_open_elsewhere_is_not_written(project, tmp_path, capsys):
+    source = masked_folder(tmp_path / "in")
+    held = workbench("import", project.root, source)
+    assert held.returncode == 1 and "open for writing elsewhere" in held.stderr
+    assert str(os.getpid()) in held.stderr and not project.pictures()
+    assert inside(capsys, "check", project.root)[0] == 0  # reading is free
+
+
+def test_without_paddle_the_exact_command_is_told(labelled):
+    labelled.close()
+    code = (
+        "import sys; sys.modules['paddle'] = None\n"
+        f"from workbench.cli import main; sys.exit(main(['train', {str(labelled.root)!r}, '--model', 'unet']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert f'"{sys.executable}" -m pip install "paddlepaddle' in done.stderr
+    assert not list((labelled.root / "runs").iterdir())
+
+
+def test_an_unknown_failure_is_a_sentence_too(tmp_path, capsys, monkeypatch):
+    from workbench.core import checking
+
+    Project.create(tmp_path / "p").close()
+    monkeypatch.setattr(checking, "check", lambda *_: 1 / 0)
+    assert "ZeroDivisionError" in sentence(capsys, "check", tmp_path / "p")
+
+
+def test_every_written_format_can_be_chosen(capsys):
+    _, out, _ = inside(capsys, "labels", "--help")
+    assert all(name in out for name, format in FORMATS.items() if format.write is not None)
