@@ -15,7 +15,6 @@ from workbench.session.settings import Settings
 from workbench.ui import translation
 from workbench.ui.rooms import Rooms
 from workbench.ui.theme import Style
-from workbench.ui.typing_keys import TypingKeys
 from workbench.ui.window import Window
 
 
@@ -58,8 +57,6 @@ class Application(QObject):
         app.setDesktopFileName("defect-workbench")
         QImageReader.setAllocationLimit(0)
         self._app = app
-        self._keys = TypingKeys(self)
-        app.installEventFilter(self._keys)
         self.style = Style(app)
         self.style.apply(settings.theme)
         self._translators = translation.install(app, settings.language)
@@ -77,7 +74,6 @@ class Application(QObject):
         """Close the window and let go of everything."""
         self.window.close()
         self.rooms.close()
-        self._app.removeEventFilter(self._keys)
         # Widgets go before the application does, in an order of ours and not of the interpreter's end.
         self.window.deleteLater()
         self._app.sendPostedEvents(None, QEvent.Type.DeferredDelete)

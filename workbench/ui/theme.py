@@ -16,7 +16,8 @@ from PySide6.QtWidgets import QApplication
 from workbench.ui import resources
 
 NAMES = ("dark", "light")
-_SIZES = (16, 20, 24, 32, 48, 64)
+# Of buttons and menus, on plain and on dense screens.
+_SIZES = {QIcon.Mode.Normal: (16, 18, 20, 24, 36, 48), QIcon.Mode.Disabled: (16, 20, 40)}
 
 
 @dataclass
@@ -48,9 +49,10 @@ class Theme:
         known = self._icons.get((name, role))
         if known is None:
             known = QIcon()
-            for size in _SIZES:
-                known.addPixmap(tinted(name, self.color(role), size), QIcon.Mode.Normal)
-                known.addPixmap(tinted(name, self.color("disabled"), size), QIcon.Mode.Disabled)
+            for mode, color_role in ((QIcon.Mode.Normal, role), (QIcon.Mode.Disabled, "disabled")):
+                drawing = _drawing(name, self.color(color_role))
+                for size in _SIZES[mode]:
+                    known.addPixmap(_pixmap(drawing, size), mode)
             self._icons[name, role] = known
         return known
 
@@ -119,10 +121,18 @@ class Style(QObject):
 
 def tinted(name: str, color: QColor, size: int) -> QPixmap:
     """The drawing `name` in one colour, `size` pixels square. Raises FileNotFoundError."""
-    drawing = resources.path(f"icons/{name}.svg").read_bytes().replace(b"currentColor", color.name().encode())
+    return _pixmap(_drawing(name, color), size)
+
+
+def _drawing(name: str, color: QColor) -> QSvgRenderer:
+    svg = resources.path(f"icons/{name}.svg").read_bytes().replace(b"currentColor", color.name().encode())
+    return QSvgRenderer(QByteArray(svg))
+
+
+def _pixmap(drawing: QSvgRenderer, size: int) -> QPixmap:
     pixmap = QPixmap(QSize(size, size))
     pixmap.fill(Qt.GlobalColor.transparent)
     painter = QPainter(pixmap)
-    QSvgRenderer(QByteArray(drawing)).render(painter, QRectF(0, 0, size, size))
+    drawing.render(painter, QRectF(0, 0, size, size))
     painter.end()
     return pixmap

@@ -1,12 +1,10 @@
 """What happened, said to a person: problems, events and numbers as sentences of the chosen language.
 
-`core` carries English patterns, which are the message ids: context "problems" for its problems, "sentences" for
-everything that a run says. In "sentences" every number is a place holder, so one translation serves all numbers.
+`core` carries English patterns, which are the message ids; see `sentences` for what runs and files say.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
@@ -16,8 +14,7 @@ from PySide6.QtCore import QCoreApplication, QLocale
 from workbench.core import problems
 from workbench.core.events import Failed, Finished, Started, Step, Trouble
 from workbench.core.run import Run
-
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+from workbench.ui.sentences import sentence
 
 
 def problem_words(problem: Exception) -> tuple[str, str]:
@@ -39,16 +36,6 @@ def failure_words(failed: Failed) -> tuple[str, str]:
             pass  # written by another version, with other fields
     advice = QCoreApplication.translate("words", "Details are in {log}.").format(log=failed.log) if failed.log else ""
     return sentence(failed.why), advice
-
-
-def sentence(english: str) -> str:
-    """A sentence of a run in the chosen language, English where it is not known."""
-    if not english:
-        return ""
-    numbers = _NUMBER.findall(english)
-    pattern = _NUMBER.sub("{}", english)
-    translated = QCoreApplication.translate("sentences", pattern)
-    return english if translated == pattern or translated.count("{}") != len(numbers) else translated.format(*numbers)
 
 
 def _filled(pattern: str, fields: dict[str, Any]) -> str:
@@ -173,7 +160,7 @@ def result_words(metrics: dict[str, Any]) -> str:
         alarms = QCoreApplication.translate("words", "{n} false alarms a picture").format(
             n=number(false, 1 if false < 10 else 0)
         )
-        text = f"{text}{QCoreApplication.translate('words', ', ')}{alarms}"
+        text = listed((text, alarms))
     dice = metrics.get("dice")
     return text + (f" (Dice {number(dice, 2)})" if dice is not None else "")
 

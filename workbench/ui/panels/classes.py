@@ -119,7 +119,8 @@ class ClassesPanel(QWidget):
         if id == DONT_CARE:
             return self.tr("Paint where nobody can tell: left out of learning and of all scores")
         tip = f"{name} ({key})" if key else name
-        return f"{tip}\n{self.tr('Double-click or F2: rename. Click the colour: change it.')}"
+        hint = self.tr("Double-click or F2: rename. Click the colour: change it.")
+        return f"{tip}\n{hint}"
 
     def _follow(self, id: int) -> None:
         item = self._item(id)

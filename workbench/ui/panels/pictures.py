@@ -20,6 +20,7 @@ from workbench.ui.panels.picture_list import FILTERS, PictureList
 from workbench.ui.panels.picture_row import PictureRow
 from workbench.ui.panels.thumbnails import Thumbnails
 from workbench.ui.theme import Style
+from workbench.ui.typing_keys import TypingKeys
 
 
 class PicturesPanel(QWidget):
@@ -60,6 +61,7 @@ class PicturesPanel(QWidget):
         column.setSpacing(6)
         self.search = QLineEdit(placeholderText=self.tr("Search by name"), clearButtonEnabled=True)
         self.search.setAccessibleName(self.tr("Search by name"))
+        TypingKeys(self.search)
         self.search.textChanged.connect(self._filter_changed)
         self._search_sign = self.search.addAction(
             style.theme.icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition

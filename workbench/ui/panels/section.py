@@ -24,16 +24,16 @@ class Section(QWidget):
         self.heading = QPushButton(title, objectName="section")
         self.heading.setCheckable(True)
         self.heading.setToolTip(self.tr("Fold or unfold this part"))
-        self.heading.toggled.connect(self._fold)
         top.addWidget(self.heading, 1)
         if button is not None:
             top.addWidget(button)
         column.addLayout(top)
         column.addWidget(body)
         style.changed.connect(self._sign)
-        open_ = QSettings().value(f"sections/{name}", True, bool)
-        self.heading.setChecked(open_)
-        self._fold(open_)
+        self.heading.setChecked(QSettings().value(f"sections/{name}", True, bool))
+        body.setVisible(self.heading.isChecked())
+        self.heading.toggled.connect(self._fold)
+        self._sign()
 
     def _fold(self, open_: bool) -> None:
         self.body.setVisible(open_)

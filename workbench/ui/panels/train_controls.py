@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.ui.theme import Style
+from workbench.ui.typing_keys import TypingKeys
 
 DEVICES = ("auto", "gpu", "cpu")
 
@@ -66,6 +67,7 @@ class TrainControls(QWidget):
         self.minutes.lineEdit().setTextMargins(5, 0, 0, 0)
         self.minutes.setToolTip(self.tr("How long to train; the model is best at the end of this time"))
         self.minutes.setAccessibleName(self.tr("Minutes"))
+        TypingKeys(self.minutes)
         self.minutes.valueChanged.connect(lambda _: self.changed.emit())
         self.device = QComboBox()
         for name, text in zip(DEVICES, (self.tr("Best device"), self.tr("GPU"), self.tr("Processor")), strict=True):
@@ -84,7 +86,7 @@ class TrainControls(QWidget):
         self.left = QLabel(objectName="muted")
         grid.addWidget(self.bar, 3, 0, 1, 2)
         grid.addWidget(self.left, 4, 0, 1, 2)
-        self.export = QPushButton(self.tr("Export…"))
+        self.export = QPushButton(self.tr("Export for the line"))
         self.export.clicked.connect(self.export_clicked)
         grid.addWidget(self.export, 5, 0, 1, 2)
         grid.setRowStretch(6, 1)

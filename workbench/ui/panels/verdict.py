@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from workbench.session.session import Session
 from workbench.ui.theme import Style
+from workbench.ui.typing_keys import TypingKeys
 
 
 class VerdictPanel(QWidget):
@@ -42,6 +43,7 @@ class VerdictPanel(QWidget):
         self._name.setMaxLength(60)
         self._name.setAccessibleName(self.tr("New verdict"))
         self._name.setToolTip(self.tr("Type a name and press Enter"))
+        TypingKeys(self._name)
         self._name.returnPressed.connect(self._add)
         self._name.hide()
         row.addWidget(self._name)

@@ -1,0 +1,1862 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="zh_CN" sourcelanguage="en">
+<context>
+    <name>About</name>
+    <message>
+        <source>About Defect Workbench</source>
+        <translation>关于 Defect Workbench</translation>
+    </message>
+    <message>
+        <source>Version {version}</source>
+        <translation>版本 {version}</translation>
+    </message>
+    <message>
+        <source>Label surface defects, train UNet and ResNet on this workstation, see the overlay get right, export what the line can run. Nothing leaves this computer.</source>
+        <translation>标注表面缺陷，在本机训练 UNet 和 ResNet，看着预测一步步变准，再导出产线可用的模型。数据不会离开这台电脑。</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+</context>
+<context>
+    <name>Canvas</name>
+    <message>
+        <source>Picture</source>
+        <translation>图片</translation>
+    </message>
+    <message>
+        <source>The open picture with its labels. F1 lists all keys.</source>
+        <translation>当前图片及其标注。按 F1 查看全部快捷键。</translation>
+    </message>
+    <message>
+        <source>This picture cannot be read</source>
+        <translation>无法读取这张图片</translation>
+    </message>
+</context>
+<context>
+    <name>ClassesPanel</name>
+    <message>
+        <source>Classes</source>
+        <translation>类别</translation>
+    </message>
+    <message>
+        <source>A class is a kind of defect. Add the first one, then paint.</source>
+        <translation>一个类别就是一种缺陷。先添加第一个类别，然后开始涂画。</translation>
+    </message>
+    <message>
+        <source>Add a class</source>
+        <translation>添加类别</translation>
+    </message>
+    <message>
+        <source>defect {n}</source>
+        <translation>缺陷 {n}</translation>
+    </message>
+    <message>
+        <source>Don&apos;t care</source>
+        <translation>不计入</translation>
+    </message>
+    <message>
+        <source>Paint where nobody can tell: left out of learning and of all scores</source>
+        <translation>涂在无法判断的地方：不参与学习，也不计入任何评分</translation>
+    </message>
+    <message>
+        <source>Double-click or F2: rename. Click the colour: change it.</source>
+        <translation>双击或按 F2 改名；点击颜色可更换颜色。</translation>
+    </message>
+    <message>
+        <source>Rename</source>
+        <translation>改名</translation>
+    </message>
+    <message>
+        <source>Change colour…</source>
+        <translation>更换颜色…</translation>
+    </message>
+    <message>
+        <source>Show</source>
+        <translation>显示</translation>
+    </message>
+    <message>
+        <source>Hide</source>
+        <translation>隐藏</translation>
+    </message>
+    <message>
+        <source>Allow painting over it</source>
+        <translation>允许被覆盖</translation>
+    </message>
+    <message>
+        <source>Protect from painting over</source>
+        <translation>保护，不被覆盖</translation>
+    </message>
+    <message>
+        <source>Another colour…</source>
+        <translation>其他颜色…</translation>
+    </message>
+</context>
+<context>
+    <name>Commands</name>
+    <message>
+        <source>Open &amp;recent</source>
+        <translation>最近的项目(&amp;R)</translation>
+    </message>
+    <message>
+        <source>Open a project</source>
+        <translation>打开项目</translation>
+    </message>
+    <message>
+        <source>Not everything could be saved yet, so the project stays open.</source>
+        <translation>还有内容未能保存，因此项目保持打开。</translation>
+    </message>
+    <message>
+        <source>Free some space or make the folder writable; saving is tried again by itself.</source>
+        <translation>请腾出磁盘空间或使文件夹可写；程序会自动重试保存。</translation>
+    </message>
+    <message>
+        <source>Making the sample project in {path}…</source>
+        <translation>正在 {path} 中生成示例项目…</translation>
+    </message>
+    <message>
+        <source>Everything is saved.</source>
+        <translation>全部已保存。</translation>
+    </message>
+    <message>
+        <source>Add pictures</source>
+        <translation>添加图片</translation>
+    </message>
+    <message>
+        <source>Pictures ({kinds})</source>
+        <translation>图片 ({kinds})</translation>
+    </message>
+    <message>
+        <source>Add a folder of pictures</source>
+        <translation>添加图片文件夹</translation>
+    </message>
+    <message>
+        <source>Open or make a project first, then drop the pictures again.</source>
+        <translation>请先打开或新建一个项目，再把图片拖进来。</translation>
+    </message>
+    <message>
+        <source>No project yet</source>
+        <translation>还没有项目</translation>
+    </message>
+</context>
+<context>
+    <name>Curves</name>
+    <message>
+        <source>Score</source>
+        <translation>评分</translation>
+    </message>
+    <message>
+        <source>CPU %</source>
+        <translation>CPU %</translation>
+    </message>
+    <message>
+        <source>RAM GB</source>
+        <translation>内存 GB</translation>
+    </message>
+    <message>
+        <source>Loss</source>
+        <translation>损失</translation>
+    </message>
+</context>
+<context>
+    <name>DisplayPanel</name>
+    <message>
+        <source>Black at</source>
+        <translation>黑点</translation>
+    </message>
+    <message>
+        <source>White at</source>
+        <translation>白点</translation>
+    </message>
+    <message>
+        <source>Gamma</source>
+        <translation>伽马</translation>
+    </message>
+    <message>
+        <source>Grey values up to this one are shown black</source>
+        <translation>不高于此灰度值的像素显示为黑色</translation>
+    </message>
+    <message>
+        <source>Grey values from this one on are shown white</source>
+        <translation>不低于此灰度值的像素显示为白色</translation>
+    </message>
+    <message>
+        <source>Above 1 lights up the dark parts</source>
+        <translation>大于 1 时提亮暗部</translation>
+    </message>
+    <message>
+        <source>Reset display</source>
+        <translation>恢复显示</translation>
+    </message>
+    <message>
+        <source>Show the picture as it is; sixteen bits by their usual range</source>
+        <translation>按原样显示图片；16 位图片按常用灰度范围显示</translation>
+    </message>
+</context>
+<context>
+    <name>Header</name>
+    <message>
+        <source>Labels</source>
+        <translation>标注</translation>
+    </message>
+    <message>
+        <source>Predictions</source>
+        <translation>预测</translation>
+    </message>
+    <message>
+        <source>{number} of {count}</source>
+        <translation>第 {number} / {count} 张</translation>
+    </message>
+</context>
+<context>
+    <name>Keys</name>
+    <message>
+        <source>Keys</source>
+        <translation>快捷键</translation>
+    </message>
+    <message>
+        <source>Search</source>
+        <translation>搜索</translation>
+    </message>
+    <message>
+        <source>Pointer</source>
+        <translation>鼠标</translation>
+    </message>
+    <message>
+        <source>Ctrl + drag</source>
+        <translation>Ctrl + 拖动</translation>
+    </message>
+    <message>
+        <source>Erase with any tool</source>
+        <translation>用任意工具擦除</translation>
+    </message>
+    <message>
+        <source>Alt + click</source>
+        <translation>Alt + 单击</translation>
+    </message>
+    <message>
+        <source>Pick the class under the pointer</source>
+        <translation>拾取指针处的类别</translation>
+    </message>
+    <message>
+        <source>Alt + right drag</source>
+        <translation>Alt + 右键拖动</translation>
+    </message>
+    <message>
+        <source>Brush size</source>
+        <translation>画笔大小</translation>
+    </message>
+    <message>
+        <source>Ctrl+Shift + wheel</source>
+        <translation>Ctrl+Shift + 滚轮</translation>
+    </message>
+    <message>
+        <source>Wheel</source>
+        <translation>滚轮</translation>
+    </message>
+    <message>
+        <source>Zoom at the pointer</source>
+        <translation>以指针为中心缩放</translation>
+    </message>
+    <message>
+        <source>Middle drag, Space + drag</source>
+        <translation>中键拖动，空格 + 拖动</translation>
+    </message>
+    <message>
+        <source>Move the picture</source>
+        <translation>移动图片</translation>
+    </message>
+    <message>
+        <source>Hold Tab</source>
+        <translation>按住 Tab</translation>
+    </message>
+    <message>
+        <source>Hide labels and predictions</source>
+        <translation>隐藏标注和预测</translation>
+    </message>
+    <message>
+        <source>Backspace</source>
+        <translation>退格键</translation>
+    </message>
+    <message>
+        <source>Polygon: take back the last corner</source>
+        <translation>多边形：撤回最后一个顶点</translation>
+    </message>
+    <message>
+        <source>Enter, double click</source>
+        <translation>回车，双击</translation>
+    </message>
+    <message>
+        <source>Polygon: close and paint</source>
+        <translation>多边形：闭合并涂画</translation>
+    </message>
+    <message>
+        <source>Esc</source>
+        <translation>Esc</translation>
+    </message>
+    <message>
+        <source>Drop what is begun</source>
+        <translation>放弃正在进行的操作</translation>
+    </message>
+</context>
+<context>
+    <name>LayersPanel</name>
+    <message>
+        <source>Labels</source>
+        <translation>标注</translation>
+    </message>
+    <message>
+        <source>Show or hide the labels (H)</source>
+        <translation>显示或隐藏标注 (H)</translation>
+    </message>
+    <message>
+        <source>How strongly labels are shown</source>
+        <translation>标注的不透明度</translation>
+    </message>
+    <message>
+        <source>Predictions</source>
+        <translation>预测</translation>
+    </message>
+    <message>
+        <source>Show or hide the predictions (Shift+H)</source>
+        <translation>显示或隐藏预测 (Shift+H)</translation>
+    </message>
+    <message>
+        <source>How strongly predictions are shown</source>
+        <translation>预测的不透明度</translation>
+    </message>
+    <message>
+        <source>Outline</source>
+        <translation>轮廓</translation>
+    </message>
+    <message>
+        <source>Filled</source>
+        <translation>填充</translation>
+    </message>
+    <message>
+        <source>Predictions as outlines (Shift+C)</source>
+        <translation>以轮廓显示预测 (Shift+C)</translation>
+    </message>
+    <message>
+        <source>Predictions as filled areas (Shift+C)</source>
+        <translation>以填充区域显示预测 (Shift+C)</translation>
+    </message>
+</context>
+<context>
+    <name>Message</name>
+    <message>
+        <source>Close this message</source>
+        <translation>关闭此消息</translation>
+    </message>
+</context>
+<context>
+    <name>NewProject</name>
+    <message>
+        <source>New project</source>
+        <translation>新建项目</translation>
+    </message>
+    <message>
+        <source>my-project</source>
+        <translation>我的项目</translation>
+    </message>
+    <message>
+        <source>Optional; pictures can also be dropped in later</source>
+        <translation>可不填；以后也可以把图片拖进来</translation>
+    </message>
+    <message>
+        <source>scratch, pit, stain</source>
+        <translation>划痕，凹坑，污渍</translation>
+    </message>
+    <message>
+        <source>OK, NG</source>
+        <translation>OK，NG</translation>
+    </message>
+    <message>
+        <source>&amp;Name</source>
+        <translation>名称(&amp;N)</translation>
+    </message>
+    <message>
+        <source>Where the project&apos;s folder is made</source>
+        <translation>项目文件夹建在哪里</translation>
+    </message>
+    <message>
+        <source>&amp;Folder</source>
+        <translation>位置(&amp;F)</translation>
+    </message>
+    <message>
+        <source>A folder of pictures, used where it lies</source>
+        <translation>图片文件夹，原地使用，不复制</translation>
+    </message>
+    <message>
+        <source>&amp;Pictures</source>
+        <translation>图片(&amp;P)</translation>
+    </message>
+    <message>
+        <source>&amp;Classes</source>
+        <translation>类别(&amp;C)</translation>
+    </message>
+    <message>
+        <source>Kinds of defects to paint, for UNet; more can be added at any time</source>
+        <translation>要涂画的缺陷种类，供 UNet 学习；可随时添加</translation>
+    </message>
+    <message>
+        <source>&amp;Verdicts</source>
+        <translation>判定(&amp;V)</translation>
+    </message>
+    <message>
+        <source>Judgements of a whole picture, for ResNet; may stay empty</source>
+        <translation>对整张图片的判定，供 ResNet 学习；可以不填</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Create project</source>
+        <translation>创建项目</translation>
+    </message>
+    <message>
+        <source>The project will be made in {path}</source>
+        <translation>项目将建在 {path}</translation>
+    </message>
+    <message>
+        <source>The name becomes a folder: it must not be empty or hold any of &lt; &gt; : &quot; / \ | ? *</source>
+        <translation>名称会成为文件夹名：不能为空，也不能含有 &lt; &gt; : &quot; / \ | ? *</translation>
+    </message>
+    <message>
+        <source>Choose the folder in which the project is made.</source>
+        <translation>请选择用来存放项目的文件夹。</translation>
+    </message>
+    <message>
+        <source>There is a project of this name already. Choose another name, or open it.</source>
+        <translation>已有同名项目。请换一个名称，或者直接打开它。</translation>
+    </message>
+    <message>
+        <source>This folder of pictures does not exist.</source>
+        <translation>这个图片文件夹不存在。</translation>
+    </message>
+    <message>
+        <source>Browse…</source>
+        <translation>浏览…</translation>
+    </message>
+</context>
+<context>
+    <name>Overlay</name>
+    <message>
+        <source>Model: looking…</source>
+        <translation>模型：正在预测…</translation>
+    </message>
+    <message>
+        <source>Large picture: Ctrl+R asks the model</source>
+        <translation>图片较大：按 Ctrl+R 进行预测</translation>
+    </message>
+    <message>
+        <source>Model after step {step}</source>
+        <translation>第 {step} 步的模型</translation>
+    </message>
+    <message>
+        <source>Model: no defect</source>
+        <translation>模型：没有缺陷</translation>
+    </message>
+    <message>
+        <source>Model: 1 defect</source>
+        <translation>模型：1 处缺陷</translation>
+    </message>
+    <message>
+        <source>Model: {n} defects</source>
+        <translation>模型：{n} 处缺陷</translation>
+    </message>
+    <message>
+        <source>Model says: {verdict}{sure}</source>
+        <translation>模型判定：{verdict}{sure}</translation>
+    </message>
+</context>
+<context>
+    <name>PictureRow</name>
+    <message>
+        <source>cannot be read</source>
+        <translation>无法读取</translation>
+    </message>
+</context>
+<context>
+    <name>PicturesPanel</name>
+    <message>
+        <source>Search by name</source>
+        <translation>按名称搜索</translation>
+    </message>
+    <message>
+        <source>Which pictures are listed</source>
+        <translation>列出哪些图片</translation>
+    </message>
+    <message>
+        <source>Pictures</source>
+        <translation>图片</translation>
+    </message>
+    <message>
+        <source>All pictures</source>
+        <translation>全部图片</translation>
+    </message>
+    <message>
+        <source>Not done yet</source>
+        <translation>未完成</translation>
+    </message>
+    <message>
+        <source>Started</source>
+        <translation>已开始</translation>
+    </message>
+    <message>
+        <source>Done</source>
+        <translation>已完成</translation>
+    </message>
+    <message>
+        <source>With defects</source>
+        <translation>有缺陷</translation>
+    </message>
+    <message>
+        <source>Done, without defects</source>
+        <translation>已完成，无缺陷</translation>
+    </message>
+    <message>
+        <source>Cannot be read</source>
+        <translation>无法读取</translation>
+    </message>
+    <message>
+        <source>{n} pictures</source>
+        <translation>{n} 张图片</translation>
+    </message>
+    <message>
+        <source>1 picture</source>
+        <translation>1 张图片</translation>
+    </message>
+    <message>
+        <source>{shown} of {total} pictures</source>
+        <translation>{shown} / {total} 张图片</translation>
+    </message>
+    <message>
+        <source>{pictures} · {done} done</source>
+        <translation>{pictures} · 已完成 {done}</translation>
+    </message>
+</context>
+<context>
+    <name>Reports</name>
+    <message>
+        <source>There is no class to paint with yet.</source>
+        <translation>还没有可以涂画的类别。</translation>
+    </message>
+    <message>
+        <source>Add one with the + beside Classes.</source>
+        <translation>点击“类别”旁的 + 添加一个。</translation>
+    </message>
+    <message>
+        <source>This project is open read-only, so nothing can be painted.</source>
+        <translation>项目以只读方式打开，不能涂画。</translation>
+    </message>
+    <message>
+        <source>Close the window that holds it, then open it again.</source>
+        <translation>请关闭占用它的窗口，然后重新打开。</translation>
+    </message>
+    <message>
+        <source>It is shown read-only here; nothing can be changed by accident.</source>
+        <translation>这里以只读方式显示，不会被误改。</translation>
+    </message>
+    <message>
+        <source>The export is ready in {path}.</source>
+        <translation>导出已完成，位于 {path}。</translation>
+    </message>
+    <message>
+        <source>Open folder</source>
+        <translation>打开文件夹</translation>
+    </message>
+    <message>
+        <source>The export was cancelled; nothing half made is left.</source>
+        <translation>已取消导出，没有留下未完成的文件。</translation>
+    </message>
+</context>
+<context>
+    <name>Rows</name>
+    <message>
+        <source>&amp;New project…</source>
+        <translation>新建项目(&amp;N)…</translation>
+    </message>
+    <message>
+        <source>&amp;Open project…</source>
+        <translation>打开项目(&amp;O)…</translation>
+    </message>
+    <message>
+        <source>Make the &amp;sample project</source>
+        <translation>生成示例项目(&amp;S)</translation>
+    </message>
+    <message>
+        <source>Add &amp;pictures…</source>
+        <translation>添加图片(&amp;P)…</translation>
+    </message>
+    <message>
+        <source>Add a &amp;folder of pictures…</source>
+        <translation>添加图片文件夹(&amp;F)…</translation>
+    </message>
+    <message>
+        <source>&amp;Look for new pictures</source>
+        <translation>查找新图片(&amp;L)</translation>
+    </message>
+    <message>
+        <source>Show the project&apos;s folde&amp;r</source>
+        <translation>显示项目文件夹(&amp;R)</translation>
+    </message>
+    <message>
+        <source>&amp;Close project</source>
+        <translation>关闭项目(&amp;C)</translation>
+    </message>
+    <message>
+        <source>&amp;Quit</source>
+        <translation>退出(&amp;Q)</translation>
+    </message>
+    <message>
+        <source>&amp;Undo</source>
+        <translation>撤销(&amp;U)</translation>
+    </message>
+    <message>
+        <source>&amp;Redo</source>
+        <translation>重做(&amp;R)</translation>
+    </message>
+    <message>
+        <source>Copy the &amp;labels of the previous picture</source>
+        <translation>复制上一张图片的标注(&amp;L)</translation>
+    </message>
+    <message>
+        <source>&amp;Search pictures</source>
+        <translation>搜索图片(&amp;S)</translation>
+    </message>
+    <message>
+        <source>&amp;Save now</source>
+        <translation>立即保存(&amp;S)</translation>
+    </message>
+    <message>
+        <source>Everything is saved by itself within a second; this saves at once</source>
+        <translation>所有内容会在一秒内自动保存；此命令立即保存</translation>
+    </message>
+    <message>
+        <source>&amp;Brush</source>
+        <translation>画笔(&amp;B)</translation>
+    </message>
+    <message>
+        <source>Brush: paint the current class; Ctrl-drag erases</source>
+        <translation>画笔：涂画当前类别；按住 Ctrl 拖动为擦除</translation>
+    </message>
+    <message>
+        <source>&amp;Eraser</source>
+        <translation>橡皮擦(&amp;E)</translation>
+    </message>
+    <message>
+        <source>Eraser: back to background</source>
+        <translation>橡皮擦：恢复为背景</translation>
+    </message>
+    <message>
+        <source>&amp;Polygon</source>
+        <translation>多边形(&amp;P)</translation>
+    </message>
+    <message>
+        <source>Polygon: click the corners, Enter closes, Esc drops</source>
+        <translation>多边形：逐点单击，回车闭合，Esc 放弃</translation>
+    </message>
+    <message>
+        <source>Rec&amp;tangle</source>
+        <translation>矩形(&amp;T)</translation>
+    </message>
+    <message>
+        <source>Rectangle: drag from corner to corner</source>
+        <translation>矩形：从一角拖到对角</translation>
+    </message>
+    <message>
+        <source>&amp;Fill</source>
+        <translation>填充(&amp;F)</translation>
+    </message>
+    <message>
+        <source>Fill: give a connected area to the current class</source>
+        <translation>填充：把连通区域改为当前类别</translation>
+    </message>
+    <message>
+        <source>&amp;Larger brush</source>
+        <translation>增大画笔(&amp;L)</translation>
+    </message>
+    <message>
+        <source>&amp;Smaller brush</source>
+        <translation>减小画笔(&amp;S)</translation>
+    </message>
+    <message>
+        <source>&amp;Pick the class under the pointer</source>
+        <translation>拾取指针处的类别(&amp;P)</translation>
+    </message>
+    <message>
+        <source>&amp;Keep other classes</source>
+        <translation>保留其他类别(&amp;K)</translation>
+    </message>
+    <message>
+        <source>Keep other classes: paint over background only</source>
+        <translation>保留其他类别：只在背景上涂画</translation>
+    </message>
+    <message>
+        <source>What is unpainted is &amp;not labelled</source>
+        <translation>未涂画处视为未标注(&amp;N)</translation>
+    </message>
+    <message>
+        <source>Learn from the painted parts of this picture only</source>
+        <translation>这张图片只学习涂画过的部分</translation>
+    </message>
+    <message>
+        <source>Class {n}</source>
+        <translation>类别 {n}</translation>
+    </message>
+    <message>
+        <source>&amp;Next picture</source>
+        <translation>下一张图片(&amp;N)</translation>
+    </message>
+    <message>
+        <source>&amp;Previous picture</source>
+        <translation>上一张图片(&amp;P)</translation>
+    </message>
+    <message>
+        <source>Next &amp;unlabelled picture</source>
+        <translation>下一张未标注图片(&amp;U)</translation>
+    </message>
+    <message>
+        <source>Previous un&amp;labelled picture</source>
+        <translation>上一张未标注图片(&amp;L)</translation>
+    </message>
+    <message>
+        <source>&amp;Done and next</source>
+        <translation>完成并下一张(&amp;D)</translation>
+    </message>
+    <message>
+        <source>Mark this picture done and go on</source>
+        <translation>把这张图片标为完成，并转到下一张</translation>
+    </message>
+    <message>
+        <source>Mark as not d&amp;one</source>
+        <translation>标为未完成(&amp;O)</translation>
+    </message>
+    <message>
+        <source>Verdict {n}</source>
+        <translation>判定 {n}</translation>
+    </message>
+    <message>
+        <source>&amp;Fit to window</source>
+        <translation>适合窗口(&amp;F)</translation>
+    </message>
+    <message>
+        <source>&amp;100 %</source>
+        <translation>&amp;100 %</translation>
+    </message>
+    <message>
+        <source>Zoom &amp;in</source>
+        <translation>放大(&amp;I)</translation>
+    </message>
+    <message>
+        <source>Zoom &amp;out</source>
+        <translation>缩小(&amp;O)</translation>
+    </message>
+    <message>
+        <source>Show &amp;labels</source>
+        <translation>显示标注(&amp;L)</translation>
+    </message>
+    <message>
+        <source>Show labels; hold Tab to hide everything for a moment</source>
+        <translation>显示标注；按住 Tab 可暂时隐藏全部叠加</translation>
+    </message>
+    <message>
+        <source>Show &amp;predictions</source>
+        <translation>显示预测(&amp;P)</translation>
+    </message>
+    <message>
+        <source>F&amp;illed predictions</source>
+        <translation>填充显示预测(&amp;I)</translation>
+    </message>
+    <message>
+        <source>Pi&amp;ctures panel</source>
+        <translation>图片面板(&amp;C)</translation>
+    </message>
+    <message>
+        <source>Cl&amp;asses and layers panel</source>
+        <translation>类别和图层面板(&amp;A)</translation>
+    </message>
+    <message>
+        <source>&amp;Training panel</source>
+        <translation>训练面板(&amp;T)</translation>
+    </message>
+    <message>
+        <source>&amp;Next panel</source>
+        <translation>下一个面板(&amp;N)</translation>
+    </message>
+    <message>
+        <source>Pre&amp;vious panel</source>
+        <translation>上一个面板(&amp;V)</translation>
+    </message>
+    <message>
+        <source>F&amp;ull screen</source>
+        <translation>全屏(&amp;U)</translation>
+    </message>
+    <message>
+        <source>As the &amp;system</source>
+        <translation>跟随系统(&amp;S)</translation>
+    </message>
+    <message>
+        <source>&amp;Dark</source>
+        <translation>深色(&amp;D)</translation>
+    </message>
+    <message>
+        <source>&amp;Light</source>
+        <translation>浅色(&amp;L)</translation>
+    </message>
+    <message>
+        <source>As the system</source>
+        <translation>跟随系统</translation>
+    </message>
+    <message>
+        <source>&amp;Train or stop</source>
+        <translation>训练或停止(&amp;T)</translation>
+    </message>
+    <message>
+        <source>&amp;Predict this picture</source>
+        <translation>预测这张图片(&amp;P)</translation>
+    </message>
+    <message>
+        <source>Show what the newest model sees on this picture</source>
+        <translation>显示最新模型在这张图片上的结果</translation>
+    </message>
+    <message>
+        <source>&amp;Export for the line</source>
+        <translation>导出到产线(&amp;E)</translation>
+    </message>
+    <message>
+        <source>Make a folder that gives the same results without the workbench</source>
+        <translation>生成一个文件夹，不用本软件也能得到相同结果</translation>
+    </message>
+    <message>
+        <source>&amp;Keys</source>
+        <translation>快捷键(&amp;K)</translation>
+    </message>
+    <message>
+        <source>&amp;About Defect Workbench</source>
+        <translation>关于 Defect Workbench(&amp;A)</translation>
+    </message>
+</context>
+<context>
+    <name>RunView</name>
+    <message>
+        <source>Macro F1</source>
+        <translation>宏平均 F1</translation>
+    </message>
+    <message>
+        <source>Dice</source>
+        <translation>Dice</translation>
+    </message>
+    <message>
+        <source>GPU load %</source>
+        <translation>GPU 负载 %</translation>
+    </message>
+    <message>
+        <source>GPU memory GB</source>
+        <translation>显存 GB</translation>
+    </message>
+    <message>
+        <source>Processor load %</source>
+        <translation>处理器负载 %</translation>
+    </message>
+    <message>
+        <source>Memory GB</source>
+        <translation>内存 GB</translation>
+    </message>
+</context>
+<context>
+    <name>Section</name>
+    <message>
+        <source>Fold or unfold this part</source>
+        <translation>折叠或展开此部分</translation>
+    </message>
+</context>
+<context>
+    <name>Status</name>
+    <message>
+        <source>Read-only</source>
+        <translation>只读</translation>
+    </message>
+    <message>
+        <source>All saved</source>
+        <translation>全部已保存</translation>
+    </message>
+    <message>
+        <source>Saving…</source>
+        <translation>正在保存…</translation>
+    </message>
+    <message>
+        <source>Not saved, trying again</source>
+        <translation>未保存，正在重试</translation>
+    </message>
+    <message>
+        <source>Looking through {total} pictures</source>
+        <translation>正在检查 {total} 张图片</translation>
+    </message>
+    <message>
+        <source>{x}, {y}   grey {value}   {what}</source>
+        <translation>{x}, {y}   灰度 {value}   {what}</translation>
+    </message>
+    <message>
+        <source>don&apos;t care</source>
+        <translation>不计入</translation>
+    </message>
+    <message>
+        <source>not labelled</source>
+        <translation>未标注</translation>
+    </message>
+    <message>
+        <source>Brush {n} px</source>
+        <translation>画笔 {n} 像素</translation>
+    </message>
+</context>
+<context>
+    <name>TrainControls</name>
+    <message>
+        <source>UNet: where</source>
+        <translation>UNet：在哪里</translation>
+    </message>
+    <message>
+        <source>ResNet: which verdict</source>
+        <translation>ResNet：是哪种</translation>
+    </message>
+    <message>
+        <source>UNet learns from painted masks and marks defects pixel by pixel</source>
+        <translation>UNet 从涂画的掩码学习，逐像素标出缺陷</translation>
+    </message>
+    <message>
+        <source>ResNet learns from verdicts and judges whole pictures</source>
+        <translation>ResNet 从判定学习，对整张图片作出判定</translation>
+    </message>
+    <message>
+        <source> min</source>
+        <translation> 分钟</translation>
+    </message>
+    <message>
+        <source>How long to train; the model is best at the end of this time</source>
+        <translation>训练多长时间；到时间结束时模型最好</translation>
+    </message>
+    <message>
+        <source>Minutes</source>
+        <translation>分钟数</translation>
+    </message>
+    <message>
+        <source>Best device</source>
+        <translation>自动选择设备</translation>
+    </message>
+    <message>
+        <source>GPU</source>
+        <translation>GPU</translation>
+    </message>
+    <message>
+        <source>Processor</source>
+        <translation>处理器</translation>
+    </message>
+    <message>
+        <source>Where to train; the best device is the GPU where there is one</source>
+        <translation>在哪里训练；有 GPU 时自动选择 GPU</translation>
+    </message>
+    <message>
+        <source>Device</source>
+        <translation>设备</translation>
+    </message>
+    <message>
+        <source>Progress</source>
+        <translation>进度</translation>
+    </message>
+    <message>
+        <source>Train</source>
+        <translation>开始训练</translation>
+    </message>
+    <message>
+        <source>Preparing…</source>
+        <translation>正在准备…</translation>
+    </message>
+    <message>
+        <source>Stop and keep the best</source>
+        <translation>停止并保留最佳模型</translation>
+    </message>
+    <message>
+        <source>Stopping…</source>
+        <translation>正在停止…</translation>
+    </message>
+    <message>
+        <source>Stop now; the best model so far is kept (Ctrl+T)</source>
+        <translation>立即停止，保留目前最佳的模型 (Ctrl+T)</translation>
+    </message>
+    <message>
+        <source>Start training (Ctrl+T)</source>
+        <translation>开始训练 (Ctrl+T)</translation>
+    </message>
+    <message>
+        <source>Cancel the export</source>
+        <translation>取消导出</translation>
+    </message>
+    <message>
+        <source>Export for the line</source>
+        <translation>导出到产线</translation>
+    </message>
+    <message>
+        <source>Stop exporting; nothing half made is left behind</source>
+        <translation>停止导出，不会留下未完成的文件</translation>
+    </message>
+    <message>
+        <source>Make a folder that gives the same results without the workbench (Ctrl+E)</source>
+        <translation>生成一个文件夹，不用本软件也能得到相同结果 (Ctrl+E)</translation>
+    </message>
+    <message>
+        <source>Train first; then the model can be exported (Ctrl+E)</source>
+        <translation>请先训练，然后才能导出模型 (Ctrl+E)</translation>
+    </message>
+</context>
+<context>
+    <name>TrainingPanel</name>
+    <message>
+        <source>Training</source>
+        <translation>训练</translation>
+    </message>
+    <message>
+        <source>Fold or unfold the training panel (F4)</source>
+        <translation>折叠或展开训练面板 (F4)</translation>
+    </message>
+    <message>
+        <source>Runs</source>
+        <translation>训练记录</translation>
+    </message>
+    <message>
+        <source>Which run is shown; older runs can be looked at again and exported</source>
+        <translation>显示哪一次训练；以前的训练可以再次查看和导出</translation>
+    </message>
+    <message>
+        <source>Reading the labels and planning the run…</source>
+        <translation>正在读取标注并规划训练…</translation>
+    </message>
+    <message>
+        <source>Finishing the step under way and keeping the model…</source>
+        <translation>正在完成当前步骤并保存模型…</translation>
+    </message>
+    <message>
+        <source>Starting…</source>
+        <translation>正在启动…</translation>
+    </message>
+    <message>
+        <source>{share} done, {time} left</source>
+        <translation>已完成 {share}，剩余 {time}</translation>
+    </message>
+    <message>
+        <source>Open a project to train.</source>
+        <translation>打开一个项目即可训练。</translation>
+    </message>
+    <message>
+        <source>The curves begin with the first steps.</source>
+        <translation>训练开始后这里会显示曲线。</translation>
+    </message>
+    <message>
+        <source>Choose a run on the right to see how it went, or train a new one.</source>
+        <translation>在右侧选择一次训练查看其过程，或者开始新的训练。</translation>
+    </message>
+    <message>
+        <source>Paint a few defects and mark the pictures done (Enter), or give verdicts. Then press Train: the curves and the overlay on the picture show how the model learns.</source>
+        <translation>涂画几处缺陷并把图片标为完成（回车），或者给出判定。然后按“开始训练”：曲线和图片上的叠加会显示模型的学习过程。</translation>
+    </message>
+    <message>
+        <source>Earlier runs</source>
+        <translation>以前的训练</translation>
+    </message>
+</context>
+<context>
+    <name>VerdictPanel</name>
+    <message>
+        <source>Verdicts such as OK and NG judge a whole picture. ResNet learns them.</source>
+        <translation>判定（如 OK、NG）针对整张图片，由 ResNet 学习。</translation>
+    </message>
+    <message>
+        <source>New verdict</source>
+        <translation>新的判定</translation>
+    </message>
+    <message>
+        <source>Type a name and press Enter</source>
+        <translation>输入名称后按回车</translation>
+    </message>
+    <message>
+        <source>Add a verdict</source>
+        <translation>添加判定</translation>
+    </message>
+    <message>
+        <source>This picture is: {name}{key}</source>
+        <translation>这张图片判定为：{name}{key}</translation>
+    </message>
+    <message>
+        <source>Verdict {name}</source>
+        <translation>判定 {name}</translation>
+    </message>
+</context>
+<context>
+    <name>Welcome</name>
+    <message>
+        <source>Recent projects</source>
+        <translation>最近的项目</translation>
+    </message>
+    <message>
+        <source>New here? The sample project holds pictures of a scratched surface with labels: press Train and watch the overlay get right within minutes.</source>
+        <translation>第一次使用？示例项目里有带标注的表面缺陷图片：按“开始训练”，几分钟内就能看到预测逐渐变准。</translation>
+    </message>
+    <message>
+        <source>Label defects, train, see it get right, export</source>
+        <translation>标注缺陷，训练，看它变准，导出</translation>
+    </message>
+    <message>
+        <source>New project</source>
+        <translation>新建项目</translation>
+    </message>
+    <message>
+        <source>Open project</source>
+        <translation>打开项目</translation>
+    </message>
+    <message>
+        <source>Sample project</source>
+        <translation>示例项目</translation>
+    </message>
+</context>
+<context>
+    <name>Window</name>
+    <message>
+        <source>Classes</source>
+        <translation>类别</translation>
+    </message>
+    <message>
+        <source>Verdict</source>
+        <translation>判定</translation>
+    </message>
+    <message>
+        <source>Layers</source>
+        <translation>图层</translation>
+    </message>
+    <message>
+        <source>Display</source>
+        <translation>显示</translation>
+    </message>
+    <message>
+        <source>{name} (read-only)</source>
+        <translation>{name}（只读）</translation>
+    </message>
+</context>
+<context>
+    <name>_Empty</name>
+    <message>
+        <source>Drop pictures or folders here</source>
+        <translation>把图片或文件夹拖到这里</translation>
+    </message>
+    <message>
+        <source>They are copied into the project; the originals stay as they are.</source>
+        <translation>它们会被复制到项目中，原文件保持不变。</translation>
+    </message>
+    <message>
+        <source>Add pictures…</source>
+        <translation>添加图片…</translation>
+    </message>
+    <message>
+        <source>Add a folder…</source>
+        <translation>添加文件夹…</translation>
+    </message>
+</context>
+<context>
+    <name>_NoMatch</name>
+    <message>
+        <source>No picture matches</source>
+        <translation>没有符合条件的图片</translation>
+    </message>
+    <message>
+        <source>Show all pictures</source>
+        <translation>显示全部图片</translation>
+    </message>
+</context>
+<context>
+    <name>menus</name>
+    <message>
+        <source>&amp;Project</source>
+        <translation>项目(&amp;P)</translation>
+    </message>
+    <message>
+        <source>&amp;Edit</source>
+        <translation>编辑(&amp;E)</translation>
+    </message>
+    <message>
+        <source>&amp;Label</source>
+        <translation>标注(&amp;L)</translation>
+    </message>
+    <message>
+        <source>P&amp;icture</source>
+        <translation>图片(&amp;I)</translation>
+    </message>
+    <message>
+        <source>&amp;View</source>
+        <translation>视图(&amp;V)</translation>
+    </message>
+    <message>
+        <source>&amp;Train</source>
+        <translation>训练(&amp;T)</translation>
+    </message>
+    <message>
+        <source>&amp;Help</source>
+        <translation>帮助(&amp;H)</translation>
+    </message>
+    <message>
+        <source>&amp;Choose a class</source>
+        <translation>选择类别(&amp;C)</translation>
+    </message>
+    <message>
+        <source>&amp;Verdict</source>
+        <translation>判定(&amp;V)</translation>
+    </message>
+    <message>
+        <source>T&amp;heme</source>
+        <translation>主题(&amp;H)</translation>
+    </message>
+    <message>
+        <source>Lan&amp;guage</source>
+        <translation>语言(&amp;G)</translation>
+    </message>
+</context>
+<context>
+    <name>problems</name>
+    <message>
+        <source>Something went wrong.</source>
+        <translation>出了问题。</translation>
+    </message>
+    <message>
+        <source>{path} is not a workbench project: it has no project.json.</source>
+        <translation>{path} 不是本软件的项目：其中没有 project.json。</translation>
+    </message>
+    <message>
+        <source>Choose another folder, or create a project there.</source>
+        <translation>请选择其他文件夹，或在那里新建项目。</translation>
+    </message>
+    <message>
+        <source>{path} already holds a project.</source>
+        <translation>{path} 中已有一个项目。</translation>
+    </message>
+    <message>
+        <source>Open it, or choose an empty folder.</source>
+        <translation>请打开它，或选择一个空文件夹。</translation>
+    </message>
+    <message>
+        <source>{path} cannot be read: {why}.</source>
+        <translation>无法读取 {path}：{why}。</translation>
+    </message>
+    <message>
+        <source>Nothing was changed. Restore the file from a backup, or mend it by hand.</source>
+        <translation>没有作任何更改。请从备份恢复该文件，或手动修复。</translation>
+    </message>
+    <message>
+        <source>{path} was written by a newer workbench (format {found}; this one knows up to {known}).</source>
+        <translation>{path} 由更新版本的软件写成（格式 {found}；本版本只支持到 {known}）。</translation>
+    </message>
+    <message>
+        <source>Update the workbench to open it. Nothing was changed.</source>
+        <translation>请升级软件后再打开。没有作任何更改。</translation>
+    </message>
+    <message>
+        <source>This project is open for writing elsewhere (process {pid} on {host}).</source>
+        <translation>该项目正在别处以可写方式打开（{host} 上的进程 {pid}）。</translation>
+    </message>
+    <message>
+        <source>Close it there, or open it here read-only.</source>
+        <translation>请在那边关闭，或在这里以只读方式打开。</translation>
+    </message>
+    <message>
+        <source>The project is open read-only, so {what} cannot be saved.</source>
+        <translation>项目以只读方式打开，无法保存 {what}。</translation>
+    </message>
+    <message>
+        <source>Close the other window that holds it, then open it again.</source>
+        <translation>请关闭占用它的另一个窗口，然后重新打开。</translation>
+    </message>
+    <message>
+        <source>The folder {path} does not exist.</source>
+        <translation>文件夹 {path} 不存在。</translation>
+    </message>
+    <message>
+        <source>Check the path.</source>
+        <translation>请检查路径。</translation>
+    </message>
+    <message>
+        <source>{path} could not be written: {why}.</source>
+        <translation>无法写入 {path}：{why}。</translation>
+    </message>
+    <message>
+        <source>The work is kept in memory and is tried again; free some space or make the folder writable.</source>
+        <translation>内容仍保留在内存中并会重试；请腾出磁盘空间或使文件夹可写。</translation>
+    </message>
+    <message>
+        <source>The picture {path} cannot be read: {why}.</source>
+        <translation>无法读取图片 {path}：{why}。</translation>
+    </message>
+    <message>
+        <source>It is left out; everything else goes on.</source>
+        <translation>已跳过它，其余一切照常。</translation>
+    </message>
+    <message>
+        <source>The mask {path} cannot be read: {why}.</source>
+        <translation>无法读取掩码 {path}：{why}。</translation>
+    </message>
+    <message>
+        <source>It is kept as it is and never overwritten; mend or delete it to label this picture again.</source>
+        <translation>它会原样保留，绝不被覆盖；修复或删除它之后才能重新标注这张图片。</translation>
+    </message>
+    <message>
+        <source>The mask {path} is {mask_width} x {mask_height} pixels, but its picture is {width} x {height}.</source>
+        <translation>掩码 {path} 为 {mask_width} x {mask_height} 像素，而对应图片为 {width} x {height}。</translation>
+    </message>
+    <message>
+        <source>It is kept as it is and left out; make it the size of its picture.</source>
+        <translation>它会原样保留并被跳过；请使其与图片尺寸一致。</translation>
+    </message>
+    <message>
+        <source>The mask {path} uses the class ids {ids}, which this project does not know.</source>
+        <translation>掩码 {path} 使用了本项目没有的类别编号 {ids}。</translation>
+    </message>
+    <message>
+        <source>Add these classes, or import the mask again with the right mapping.</source>
+        <translation>请添加这些类别，或用正确的对应关系重新导入该掩码。</translation>
+    </message>
+    <message>
+        <source>The labels of {source} cannot be copied: {why}.</source>
+        <translation>无法复制 {source} 的标注：{why}。</translation>
+    </message>
+    <message>
+        <source>Nothing was changed.</source>
+        <translation>没有作任何更改。</translation>
+    </message>
+    <message>
+        <source>The note {path} cannot be read: {why}.</source>
+        <translation>无法读取记录 {path}：{why}。</translation>
+    </message>
+    <message>
+        <source>It is kept as it is; mend or delete it.</source>
+        <translation>它会原样保留；请修复或删除它。</translation>
+    </message>
+    <message>
+        <source>There are no pictures in this project.</source>
+        <translation>这个项目里没有图片。</translation>
+    </message>
+    <message>
+        <source>Put pictures into its folder &apos;pictures&apos;, or add a folder as a source.</source>
+        <translation>请把图片放入其 pictures 文件夹，或添加一个图片来源文件夹。</translation>
+    </message>
+    <message>
+        <source>Nothing in {path} could be imported as {format}.</source>
+        <translation>{path} 中没有可以按 {format} 导入的内容。</translation>
+    </message>
+    <message>
+        <source>Check the folder and the format.</source>
+        <translation>请检查文件夹和格式。</translation>
+    </message>
+    <message>
+        <source>{name} is not a label format that the workbench knows.</source>
+        <translation>{name} 不是本软件支持的标注格式。</translation>
+    </message>
+    <message>
+        <source>Choose one of: {known}.</source>
+        <translation>请从以下选择：{known}。</translation>
+    </message>
+    <message>
+        <source>No picture is labelled yet, so there is nothing to learn from.</source>
+        <translation>还没有标注任何图片，没有可学习的内容。</translation>
+    </message>
+    <message>
+        <source>Paint at least two pictures and mark them done (Enter), then train.</source>
+        <translation>请至少涂画两张图片并标为完成（回车），然后再训练。</translation>
+    </message>
+    <message>
+        <source>There are too few verdicts to learn from: {found} pictures in {kinds} kinds.</source>
+        <translation>判定太少，无法学习：{kinds} 种判定共 {found} 张图片。</translation>
+    </message>
+    <message>
+        <source>Give at least two pictures each of at least two verdicts, then train ResNet.</source>
+        <translation>请至少为两种判定各给出两张图片，然后再训练 ResNet。</translation>
+    </message>
+    <message>
+        <source>Only {found} labelled picture is there, so nothing can be held out to check the model.</source>
+        <translation>只有 {found} 张已标注图片，无法留出图片来检验模型。</translation>
+    </message>
+    <message>
+        <source>Label at least one more picture.</source>
+        <translation>请至少再标注一张图片。</translation>
+    </message>
+    <message>
+        <source>No labelled picture for training contains a painted defect.</source>
+        <translation>用于训练的已标注图片中没有任何缺陷。</translation>
+    </message>
+    <message>
+        <source>Paint some defects first.</source>
+        <translation>请先涂画一些缺陷。</translation>
+    </message>
+    <message>
+        <source>This project has no class named {name}.</source>
+        <translation>本项目没有名为 {name} 的类别。</translation>
+    </message>
+    <message>
+        <source>Its classes are: {known}.</source>
+        <translation>现有类别：{known}。</translation>
+    </message>
+    <message>
+        <source>The class {name} cannot be added: {why}.</source>
+        <translation>无法添加类别 {name}：{why}。</translation>
+    </message>
+    <message>
+        <source>There is no run {name} in this project.</source>
+        <translation>本项目没有名为 {name} 的训练。</translation>
+    </message>
+    <message>
+        <source>Runs are: {known}.</source>
+        <translation>现有训练：{known}。</translation>
+    </message>
+    <message>
+        <source>The run {name} has no usable model: {why}.</source>
+        <translation>训练 {name} 没有可用的模型：{why}。</translation>
+    </message>
+    <message>
+        <source>Train again, or choose another run.</source>
+        <translation>请重新训练，或选择另一次训练。</translation>
+    </message>
+    <message>
+        <source>The run file {path} cannot be read: {why}.</source>
+        <translation>无法读取训练文件 {path}：{why}。</translation>
+    </message>
+    <message>
+        <source>The other runs are not affected.</source>
+        <translation>其他训练不受影响。</translation>
+    </message>
+    <message>
+        <source>The setting {key} cannot be {value}: {why}.</source>
+        <translation>设置 {key} 不能为 {value}：{why}。</translation>
+    </message>
+    <message>
+        <source>The device {device} cannot be used: {why}.</source>
+        <translation>无法使用设备 {device}：{why}。</translation>
+    </message>
+    <message>
+        <source>Run &apos;workbench doctor&apos; to see what this machine offers.</source>
+        <translation>运行 workbench doctor 可查看这台机器能做什么。</translation>
+    </message>
+    <message>
+        <source>PaddlePaddle is not installed, so nothing can be trained.</source>
+        <translation>没有安装 PaddlePaddle，无法训练。</translation>
+    </message>
+    <message>
+        <source>Install it with: {command}</source>
+        <translation>安装命令：{command}</translation>
+    </message>
+    <message>
+        <source>The {what} process ended with an error: {why}.</source>
+        <translation>{what}进程出错结束：{why}。</translation>
+    </message>
+    <message>
+        <source>Details are in {log}.</source>
+        <translation>详情见 {log}。</translation>
+    </message>
+    <message>
+        <source>The export does not reproduce the run ({why}), so it is not offered.</source>
+        <translation>导出的模型不能复现训练结果（{why}），因此不提供。</translation>
+    </message>
+    <message>
+        <source>The report is in {report}.</source>
+        <translation>报告见 {report}。</translation>
+    </message>
+    <message>
+        <source>{path} already exists.</source>
+        <translation>{path} 已存在。</translation>
+    </message>
+    <message>
+        <source>Choose another folder for the export.</source>
+        <translation>请为导出选择另一个文件夹。</translation>
+    </message>
+</context>
+<context>
+    <name>sentences</name>
+    <message>
+        <source>All labelled pictures show the same part, so none could be held out: no score is shown.</source>
+        <translation>所有已标注图片都是同一个零件，无法留出检验图片，因此不显示评分。</translation>
+    </message>
+    <message>
+        <source>Only {n} pictures with defects are held out: the scores are rough.</source>
+        <translation>只留出了 {n} 张有缺陷的图片，评分只是粗略的。</translation>
+    </message>
+    <message>
+        <source>Only {n} pictures are held out: the scores are rough.</source>
+        <translation>只留出了 {n} 张图片，评分只是粗略的。</translation>
+    </message>
+    <message>
+        <source>The network marks nothing at all on the held-out pictures, although there are defects on them.</source>
+        <translation>留出的图片上有缺陷，但网络什么也没有标出。</translation>
+    </message>
+    <message>
+        <source>It may still begin to. If it does not: more minutes, or more labelled defects.</source>
+        <translation>它之后可能会开始标出。如果没有：请延长时间，或标注更多缺陷。</translation>
+    </message>
+    <message>
+        <source>Train longer, or label more defects.</source>
+        <translation>请延长训练时间，或标注更多缺陷。</translation>
+    </message>
+    <message>
+        <source>The network is checked in Paddle instead.</source>
+        <translation>改用 Paddle 检验网络。</translation>
+    </message>
+    <message>
+        <source>The final score is missing; the model is kept.</source>
+        <translation>缺少最终评分；模型已保留。</translation>
+    </message>
+    <message>
+        <source>There was time to look at {n} of the {m} pictures of &apos;{split}&apos;.</source>
+        <translation>时间只够检验“{split}”的 {m} 张图片中的 {n} 张。</translation>
+    </message>
+    <message>
+        <source>The score is that of these.</source>
+        <translation>评分只针对这些图片。</translation>
+    </message>
+    <message>
+        <source>The memory of {device} did not suffice.</source>
+        <translation>{device} 的内存不足。</translation>
+    </message>
+    <message>
+        <source>Each batch is now computed in {n} parts, with the same result.</source>
+        <translation>现在每个批次分 {n} 份计算，结果相同。</translation>
+    </message>
+    <message>
+        <source>The numbers ran away at step {n}.</source>
+        <translation>第 {n} 步时数值发散。</translation>
+    </message>
+    <message>
+        <source>Went back to step {n}; the learning rate is halved.</source>
+        <translation>已退回第 {n} 步，学习率减半。</translation>
+    </message>
+    <message>
+        <source>Its label before is used on.</source>
+        <translation>继续使用它之前的标注。</translation>
+    </message>
+    <message>
+        <source>It is left out; the training goes on with the others.</source>
+        <translation>已跳过它，训练用其余图片继续。</translation>
+    </message>
+    <message>
+        <source>The training goes on; saving is tried again in a minute.</source>
+        <translation>训练继续，一分钟后重试保存。</translation>
+    </message>
+    <message>
+        <source>The recipe was changed after this run had begun.</source>
+        <translation>这次训练开始后，配方被改动过。</translation>
+    </message>
+    <message>
+        <source>It goes on with the new recipe.</source>
+        <translation>将按新的配方继续。</translation>
+    </message>
+    <message>
+        <source>Only {n} of {m} weights of {run} fit into this network.</source>
+        <translation>{run} 的 {m} 个权重中只有 {n} 个适合此网络。</translation>
+    </message>
+    <message>
+        <source>The others begin untrained.</source>
+        <translation>其余权重从头开始训练。</translation>
+    </message>
+    <message>
+        <source>The network could not be converted to ONNX: {why}</source>
+        <translation>无法把网络转换为 ONNX：{why}</translation>
+    </message>
+    <message>
+        <source>Training goes on; the weights are kept. Is paddle2onnx installed?</source>
+        <translation>训练继续，权重已保留。是否安装了 paddle2onnx？</translation>
+    </message>
+    <message>
+        <source>Looking at all held-out pictures</source>
+        <translation>正在检验全部留出图片</translation>
+    </message>
+    <message>
+        <source>training</source>
+        <translation>训练</translation>
+    </message>
+    <message>
+        <source>export</source>
+        <translation>导出</translation>
+    </message>
+    <message>
+        <source>the memory does not suffice even for one patch at a time; choose a smaller patch or network</source>
+        <translation>内存连一次处理一个图块也不够；请选择更小的图块或网络</translation>
+    </message>
+    <message>
+        <source>the numbers ran away {n} times, although the learning rate was halved each time</source>
+        <translation>数值发散了 {n} 次，尽管每次都把学习率减半</translation>
+    </message>
+    <message>
+        <source>the installed Paddle is the one for processors</source>
+        <translation>安装的是仅支持处理器的 Paddle</translation>
+    </message>
+    <message>
+        <source>no NVIDIA card can be used here (is its driver installed?)</source>
+        <translation>这里没有可用的 NVIDIA 显卡（驱动是否已安装？）</translation>
+    </message>
+    <message>
+        <source>there are {n} cards, numbered from 0, and no number {m}</source>
+        <translation>共有 {n} 块显卡，从 0 开始编号，没有 {m} 号</translation>
+    </message>
+    <message>
+        <source>this version trains on one card at a time; choose one of them, such as gpu:0</source>
+        <translation>本版本一次只能用一块显卡训练；请选择其中一块，例如 gpu:0</translation>
+    </message>
+    <message>
+        <source>it was stopped before its first checkpoint</source>
+        <translation>它在第一个检查点之前就被停止了</translation>
+    </message>
+    <message>
+        <source>it was stopped</source>
+        <translation>它被停止了</translation>
+    </message>
+    <message>
+        <source>it was written by a newer workbench</source>
+        <translation>它由更新版本的软件写成</translation>
+    </message>
+    <message>
+        <source>it ran out of memory</source>
+        <translation>内存不足</translation>
+    </message>
+    <message>
+        <source>it was killed by signal 9 (SIGKILL), most often because the memory of this computer was used up</source>
+        <translation>它被信号 9 (SIGKILL) 终止，多半是因为电脑内存耗尽</translation>
+    </message>
+    <message>
+        <source>it crashed by signal {n} ({name})</source>
+        <translation>它因信号 {n} ({name}) 崩溃</translation>
+    </message>
+    <message>
+        <source>it was ended by signal {n} ({name})</source>
+        <translation>它被信号 {n} ({name}) 终止</translation>
+    </message>
+    <message>
+        <source>it ended without saying why (exit code 0)</source>
+        <translation>它没有说明原因就结束了（退出码 0）</translation>
+    </message>
+    <message>
+        <source>its process is gone and has not said why</source>
+        <translation>它的进程已消失，没有说明原因</translation>
+    </message>
+    <message>
+        <source>it ended with exit code {n}</source>
+        <translation>它以退出码 {n} 结束</translation>
+    </message>
+    <message>
+        <source>{why}; its last words were: {words}</source>
+        <translation>{why}；最后的输出是：{words}</translation>
+    </message>
+    <message>
+        <source>a class of this name is there already</source>
+        <translation>已有同名类别</translation>
+    </message>
+    <message>
+        <source>it has no name</source>
+        <translation>没有名称</translation>
+    </message>
+    <message>
+        <source>there is no class of this id</source>
+        <translation>没有这个编号的类别</translation>
+    </message>
+    <message>
+        <source>no id is free (ids are 1 to {n} and never reused)</source>
+        <translation>没有空闲编号（编号为 1 到 {n}，且不重复使用）</translation>
+    </message>
+    <message>
+        <source>it has none</source>
+        <translation>它没有标注</translation>
+    </message>
+    <message>
+        <source>it is {w} x {h} pixels, and this picture is {width} x {height}</source>
+        <translation>它为 {w} x {h} 像素，而这张图片为 {width} x {height}</translation>
+    </message>
+    <message>
+        <source>it is gone</source>
+        <translation>它已不存在</translation>
+    </message>
+    <message>
+        <source>it does not exist</source>
+        <translation>它不存在</translation>
+    </message>
+    <message>
+        <source>it names no format</source>
+        <translation>没有写明格式</translation>
+    </message>
+    <message>
+        <source>two classes share an id</source>
+        <translation>有两个类别使用同一个编号</translation>
+    </message>
+    <message>
+        <source>it is a {mode} picture, not class ids</source>
+        <translation>它是 {mode} 图片，而不是类别编号</translation>
+    </message>
+    <message>
+        <source>too many pictures of this name</source>
+        <translation>同名图片太多</translation>
+    </message>
+    <message>
+        <source>there is no such file</source>
+        <translation>没有这个文件</translation>
+    </message>
+    <message>
+        <source>there is not enough memory for it</source>
+        <translation>内存不够</translation>
+    </message>
+    <message>
+        <source>the file cannot be opened ({why})</source>
+        <translation>无法打开文件（{why}）</translation>
+    </message>
+    <message>
+        <source>the file is empty</source>
+        <translation>文件是空的</translation>
+    </message>
+    <message>
+        <source>the file is incomplete: {why}</source>
+        <translation>文件不完整：{why}</translation>
+    </message>
+    <message>
+        <source>the end of the {kind} data is missing</source>
+        <translation>缺少 {kind} 数据的结尾</translation>
+    </message>
+    <message>
+        <source>{n} bytes are missing</source>
+        <translation>缺少 {n} 字节</translation>
+    </message>
+    <message>
+        <source>the {kind} data are damaged or of an unknown variant</source>
+        <translation>{kind} 数据已损坏或属于未知变体</translation>
+    </message>
+    <message>
+        <source>the TIFF data are damaged or of an unknown variant ({why})</source>
+        <translation>TIFF 数据已损坏或属于未知变体（{why}）</translation>
+    </message>
+    <message>
+        <source>this is not a picture file that can be read</source>
+        <translation>这不是可读取的图片文件</translation>
+    </message>
+    <message>
+        <source>it has {n} channels; grey and colour pictures can be read</source>
+        <translation>它有 {n} 个通道；只能读取灰度和彩色图片</translation>
+    </message>
+    <message>
+        <source>No space left on device</source>
+        <translation>磁盘空间不足</translation>
+    </message>
+    <message>
+        <source>Permission denied</source>
+        <translation>没有权限</translation>
+    </message>
+    <message>
+        <source>Read-only file system</source>
+        <translation>文件系统只读</translation>
+    </message>
+</context>
+<context>
+    <name>words</name>
+    <message>
+        <source>Something unexpected happened: {why}</source>
+        <translation>发生了意外情况：{why}</translation>
+    </message>
+    <message>
+        <source>Details are in {log}.</source>
+        <translation>详情见 {log}。</translation>
+    </message>
+    <message>
+        <source>{number} %</source>
+        <translation>{number} %</translation>
+    </message>
+    <message>
+        <source>{s} s</source>
+        <translation>{s} 秒</translation>
+    </message>
+    <message>
+        <source>{m} min</source>
+        <translation>{m} 分钟</translation>
+    </message>
+    <message>
+        <source>{m} min {s} s</source>
+        <translation>{m} 分 {s} 秒</translation>
+    </message>
+    <message>
+        <source>{h} h {m} min</source>
+        <translation>{h} 小时 {m} 分</translation>
+    </message>
+    <message>
+        <source>{n} GB</source>
+        <translation>{n} GB</translation>
+    </message>
+    <message>
+        <source>{n} MB</source>
+        <translation>{n} MB</translation>
+    </message>
+    <message>
+        <source>, </source>
+        <translation>，</translation>
+    </message>
+    <message>
+        <source>Learning from {train} pictures, checked on {held}.</source>
+        <translation>用 {train} 张图片学习，用 {held} 张检验。</translation>
+    </message>
+    <message>
+        <source>Processor</source>
+        <translation>处理器</translation>
+    </message>
+    <message>
+        <source>{n} pictures a second.</source>
+        <translation>每秒 {n} 张图片。</translation>
+    </message>
+    <message>
+        <source>The GPU waits for pictures {share} of the time.</source>
+        <translation>GPU 有 {share} 的时间在等待图片。</translation>
+    </message>
+    <message>
+        <source>Training waits for pictures {share} of the time.</source>
+        <translation>训练有 {share} 的时间在等待图片。</translation>
+    </message>
+    <message>
+        <source>Stopped. The best model so far is kept.</source>
+        <translation>已停止。目前最佳的模型已保留。</translation>
+    </message>
+    <message>
+        <source>Finished after {time}.</source>
+        <translation>用时 {time} 完成。</translation>
+    </message>
+    <message>
+        <source>It marks nothing yet on the held-out pictures.</source>
+        <translation>在留出的图片上还没有标出任何内容。</translation>
+    </message>
+    <message>
+        <source>No held-out picture has a defect, so there is no score.</source>
+        <translation>留出的图片都没有缺陷，因此没有评分。</translation>
+    </message>
+    <message>
+        <source>Found {found} of {defects} held-out defects</source>
+        <translation>留出的 {defects} 处缺陷找到 {found} 处</translation>
+    </message>
+    <message>
+        <source>{n} false alarms a picture</source>
+        <translation>每张图片 {n} 处误报</translation>
+    </message>
+    <message>
+        <source>No picture is held out, so there is no score.</source>
+        <translation>没有留出图片，因此没有评分。</translation>
+    </message>
+    <message>
+        <source>Judged {right} of {total} held-out pictures right ({share})</source>
+        <translation>留出的 {total} 张图片判对 {right} 张（{share}）</translation>
+    </message>
+    <message>
+        <source>It gives exactly the results that you saw here.</source>
+        <translation>它给出的结果与您在这里看到的完全一致。</translation>
+    </message>
+    <message>
+        <source>It agrees with what you saw here on {share} of all pixels.</source>
+        <translation>它与您在这里看到的结果有 {share} 的像素一致。</translation>
+    </message>
+</context>
+</TS>

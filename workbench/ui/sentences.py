@@ -1,0 +1,65 @@
+"""English sentences of the rooms below, found again by their patterns and said in the chosen language."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from PySide6.QtCore import QCoreApplication
+
+from workbench.core import problems
+from workbench.ui import resources
+
+_FIELD = re.compile(r"\{(\w+)\}")
+_DEEPEST = 3  # a reason may hold a reason
+
+
+def sentence(english: str, depth: int = 0) -> str:
+    """In the chosen language what matches a known pattern; anything else stays English."""
+    if not english or depth > _DEEPEST:
+        return english
+    for pattern, context, texts in _known():
+        matched = pattern.fullmatch(english)
+        if matched:
+            fields = {name: sentence(text, depth + 1) for name, text in matched.groupdict().items()}
+            return " ".join(_filled(QCoreApplication.translate(context, text), fields) for text in texts)
+    return english
+
+
+def kinds() -> list[type[problems.Problem]]:
+    """Every kind of problem that core names."""
+    found = [kind for kind in vars(problems).values() if isinstance(kind, type)]
+    return [kind for kind in found if issubclass(kind, problems.Problem)]
+
+
+@cache
+def _known() -> list[tuple[re.Pattern[str], str, tuple[str, ...]]]:
+    """(what to match, context, patterns to translate), the most literal first."""
+    lines = [line for line in resources.text("i18n/sentences.txt").splitlines() if line and not line.startswith("#")]
+    found = [(_regex(line), "sentences", (line,)) for line in lines]
+    for kind in kinds():
+        texts = tuple(filter(None, (kind.says, kind.advice)))
+        found.append((_regex(" ".join(texts)), "problems", texts))
+    return sorted(found, key=lambda entry: -len(_FIELD.sub("", " ".join(entry[2]))))
+
+
+def _regex(pattern: str) -> re.Pattern[str]:
+    seen: set[str] = set()
+
+    def group(matched: re.Match[str]) -> str:
+        name = matched.group(1)
+        if name in seen:
+            return f"(?P={name})"
+        seen.add(name)
+        return f"(?P<{name}>.+?)"
+
+    parts = _FIELD.split(pattern)
+    text = "".join(re.escape(part) if i % 2 == 0 else f"{{{part}}}" for i, part in enumerate(parts))
+    return re.compile(_FIELD.sub(group, text), re.DOTALL)
+
+
+def _filled(pattern: str, fields: dict[str, str]) -> str:
+    try:
+        return pattern.format(**fields)
+    except (KeyError, IndexError, ValueError):
+        return pattern
