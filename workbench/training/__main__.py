@@ -1,0 +1,149 @@
+"""The training program: `python -m workbench.training train|export|doctor ...`. Its stdout carries events only."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from workbench.core.events import Event, Failed
+from workbench.core.launch import worker_environment
+from workbench.core.problems import PaddleMissing, Problem, RunBroken
+from workbench.core.run import Run
+from workbench.training.orders import Orders
+from workbench.training.reporter import Clock, Reporter, claim_stdout
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Carry out one verb. Returns 0, 1 after a problem that was reported as an event, or 2 for wrong use."""
+    began = time.perf_counter()
+    options = _parse(sys.argv[1:] if argv is None else argv)
+    pipe = claim_stdout()
+    _quieten(options)
+    if options.verb == "convert":
+        from workbench.training.onnx import convert
+
+        convert(options.stem, options.target)
+        return 0
+    if options.verb == "doctor":
+        return _doctor(pipe)
+    run = Run(options.run)
+    if options.verb == "train":
+        clock = Clock(began)
+        report = Reporter(pipe, clock, run.events_path if run.root.is_dir() else None)
+        orders = Orders(run.root / "orders.jsonl", keep_running=options.keep_running)
+        orders.listen()
+        return _carry_out(lambda: _train(run, report, orders, clock, options.resume), report, run.log_path)
+    report = Reporter(pipe, Clock(began))
+    orders = Orders(None, keep_running=options.keep_running)
+    orders.listen()
+    return _carry_out(lambda: _export(run, report, orders, options), report, _export_log(options.out))
+
+
+def _train(run: Run, report: Reporter, orders: Orders, clock: Clock, resume: bool) -> Event:
+    if not run.recipe_path.exists():
+        raise RunBroken(path=str(run.recipe_path), why="it does not exist")
+    if resume and not run.resumable:
+        raise RunBroken(path=str(run.last), why="no state was saved from which it could go on")
+    _need_paddle()
+    from workbench.training.loop import train
+
+    return train(run, report, orders, clock, resume=resume)
+
+
+def _export(run: Run, report: Reporter, orders: Orders, options: argparse.Namespace) -> Event:
+    _need_paddle()
+    from workbench.training.export import export
+
+    formats = [name.strip() for name in options.formats.split(",") if name.strip()]
+    return export(run, options.out, formats, report, cancelled=lambda: orders.stop)
+
+
+def _carry_out(work: Callable[[], Event], report: Reporter, log: Path) -> int:
+    """Whatever happens, the last line is Finished or Failed."""
+    try:
+        report(work())
+        return 0
+    except Problem as problem:
+        _keep_traceback(log)
+        plain = {name: v if isinstance(v, (int, float)) else str(v) for name, v in problem.fields.items()}
+        report(Failed(why=str(problem), problem=type(problem).__name__, fields=plain, log=str(log)))
+    except BaseException as error:
+        _keep_traceback(log)
+        first = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        fields = {"what": "training", "why": f"{type(error).__name__}: {first}", "log": str(log)}
+        why = f"The training process ended with an error: {fields['why']}. Details are in {log}."
+        report(Failed(why=why, problem="WorkerFailed", fields=fields, log=str(log)))
+    return 1
+
+
+def _keep_traceback(log: Path) -> None:
+    traceback.print_exc()
+    with contextlib.suppress(OSError):
+        if log.parent.is_dir():
+            with log.open("a", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')}\n{traceback.format_exc()}\n")
+
+
+def _doctor(pipe: int | None) -> int:
+    from workbench.training.doctor import examine
+
+    found: dict[str, Any] = examine()
+    line = (json.dumps(found, ensure_ascii=False) + "\n").encode()
+    if pipe is not None:
+        os.write(pipe, line)
+    return 0 if found["ok"] else 1
+
+
+def _quieten(options: argparse.Namespace) -> None:
+    """Before Paddle is imported: what a person did not set themselves, and less noise."""
+    for name, value in worker_environment(base=dict(os.environ)).items():
+        os.environ.setdefault(name, value)
+    # TF32 keeps ten bits: what is measured and shown would differ from what an export gives.
+    os.environ.setdefault("NVIDIA_TF32_OVERRIDE", "0")
+    warnings.filterwarnings("ignore", message="No ccache found")
+    warnings.filterwarnings("ignore", message="When training, we now always track global mean")
+
+
+def _need_paddle() -> None:
+    try:
+        import paddle  # noqa: F401
+    except ImportError as error:
+        print(error, file=sys.stderr)  # noqa: T201
+        raise PaddleMissing(command='pip install "defect-workbench[cpu]"') from error
+
+
+def _export_log(out: Path) -> Path:
+    return out.absolute().parent / f"{out.name}.log.txt"
+
+
+def _parse(argv: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="workbench.training", description=__doc__)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    keep = os.environ.get("WORKBENCH_KEEP_RUNNING", "") not in ("", "0")
+    train = verbs.add_parser("train", help="carry out a run")
+    train.add_argument("run", type=Path, metavar="RUN_DIR")
+    train.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
+    export = verbs.add_parser("export", help="make a folder of a run that works without the workbench")
+    export.add_argument("run", type=Path, metavar="RUN_DIR")
+    export.add_argument("--out", type=Path, required=True, metavar="DIR")
+    export.add_argument("--formats", default="onnx,paddle", help="onnx, paddle or both, with a comma")
+    for verb in (train, export):
+        verb.add_argument("--keep-running", action="store_true", default=keep, help="a closed stdin is no order")
+    verbs.add_parser("doctor", help="say what training can use here, as one JSON object")
+    convert = verbs.add_parser("convert", help="a saved Paddle program to ONNX (used by the others)")
+    convert.add_argument("stem", type=Path)
+    convert.add_argument("target", type=Path)
+    return parser.parse_args(argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

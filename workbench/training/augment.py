@@ -1,0 +1,113 @@
+"""Patches cut from pictures, and the ways in which they are varied. NumPy and OpenCV; every choice from a generator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.core.project import NOT_LABELLED
+from workbench.inference.cv import cv2
+
+
+@dataclass(frozen=True)
+class Pose:
+    """How a patch lies: angle in degrees, zoom (2 shows things twice as large), then flips and quarter turns."""
+
+    angle: float = 0.0
+    zoom: float = 1.0
+    flip_horizontal: bool = False
+    flip_vertical: bool = False
+    quarters: int = 0
+
+
+def draw_pose(generator: np.random.Generator, ways: Collection[str]) -> Pose:
+    """Always draws the same number of values, so that one way more or less leaves the others as they were."""
+    horizontal, vertical = generator.random(2) < 0.5
+    quarters = int(generator.integers(0, 4))
+    angle, zoom, turned, zoomed = generator.uniform(-1, 1, 4)
+    return Pose(
+        angle=float(angle * 20) if "rotate" in ways and turned < 0 else 0.0,
+        zoom=float(1.3**zoom) if "zoom" in ways and zoomed < 0 else 1.0,
+        flip_horizontal="flip_horizontal" in ways and bool(horizontal),
+        flip_vertical="flip_vertical" in ways and bool(vertical),
+        quarters=quarters if "rotate_90" in ways else 0,
+    )
+
+
+def cut_patch(
+    picture: np.ndarray, mask: np.ndarray | None, centre: tuple[float, float], side: int, pose: Pose
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """A square of `side` pixels around `centre` (y, x) of a picture and of its mask.
+
+    Beyond the border the picture is mirrored, as it is when predicting, and the mask is not labelled.
+    """
+    turn = math.radians(pose.angle)
+    if turn or pose.zoom != 1:
+        reach = math.ceil(side / pose.zoom * (abs(math.cos(turn)) + abs(math.sin(turn)))) + 4
+        top, left = round(centre[0] - reach / 2), round(centre[1] - reach / 2)
+        middle = ((centre[1] - left), (centre[0] - top))
+        cosine, sine = math.cos(turn) / pose.zoom, math.sin(turn) / pose.zoom
+        half = (side - 1) / 2
+        # From the patch to the cut: warpAffine asks for each pixel of the patch where it comes from.
+        back = np.array([
+            [cosine, -sine, middle[0] - cosine * half + sine * half],
+            [sine, cosine, middle[1] - sine * half - cosine * half],
+        ])  # fmt: skip
+        flags = cv2.WARP_INVERSE_MAP
+        picture = cv2.warpAffine(
+            cut_square(picture, top, left, reach), back, (side, side),
+            flags=flags | cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT_101,
+        )  # fmt: skip
+        if mask is not None:
+            mask = cv2.warpAffine(
+                cut_square(mask, top, left, reach, NOT_LABELLED), back, (side, side),
+                flags=flags | cv2.INTER_NEAREST, borderMode=cv2.BORDER_CONSTANT, borderValue=NOT_LABELLED,
+            )  # fmt: skip
+    else:
+        top, left = round(centre[0] - side / 2), round(centre[1] - side / 2)
+        picture = cut_square(picture, top, left, side)
+        mask = None if mask is None else cut_square(mask, top, left, side, NOT_LABELLED)
+    return _flipped(picture, pose), None if mask is None else _flipped(mask, pose)
+
+
+def cut_square(picture: np.ndarray, top: int, left: int, side: int, fill: int | None = None) -> np.ndarray:
+    """picture[top : top + side, left : left + side], which may reach beyond it: filled with `fill`, or mirrored."""
+    height, width = picture.shape[:2]
+    above, before = max(0, -top), max(0, -left)
+    below, after = max(0, top + side - height), max(0, left + side - width)
+    part = picture[max(0, top) : max(0, top + side), max(0, left) : max(0, left + side)]
+    if not (above or before or below or after):
+        return part
+    if part.size == 0:  # wholly outside: can only happen to a patch far beyond the border
+        return cut_square(picture, min(max(0, top), height - 1), min(max(0, left), width - 1), side, fill)
+    if fill is not None:
+        return cv2.copyMakeBorder(part, above, below, before, after, cv2.BORDER_CONSTANT, value=fill)
+    # OpenCV mirrors as often as it must, where the picture is smaller than what is missing.
+    return cv2.copyMakeBorder(part, above, below, before, after, cv2.BORDER_REFLECT_101)
+
+
+def vary_light(patch: np.ndarray, generator: np.random.Generator, ways: Collection[str]) -> np.ndarray:
+    """Brightness, contrast and noise of a normalised patch, float32 (C, H, W), in place."""
+    shift, stretch = generator.uniform(-1, 1, 2)
+    strength = generator.uniform(-1, 1)
+    if "contrast" in ways:
+        middle = np.float32(patch.mean())
+        patch -= middle
+        patch *= np.float32(1.35**stretch)
+        patch += middle
+    if "brightness" in ways:
+        patch += np.float32(0.4 * shift)
+    if "noise" in ways and strength > 0:
+        patch += generator.standard_normal(patch.shape, np.float32) * np.float32(0.15 * strength)
+    return patch
+
+
+def _flipped(patch: np.ndarray, pose: Pose) -> np.ndarray:
+    if pose.flip_horizontal:
+        patch = patch[:, ::-1]
+    if pose.flip_vertical:
+        patch = patch[::-1]
+    return np.ascontiguousarray(np.rot90(patch, pose.quarters))

@@ -1,0 +1,87 @@
+"""What a run keeps on disk so that it can go on as if nothing had happened, and what it keeps to be used.
+
+`last/` is switched from one state to the next by replacing one file, state.json, which names the others: at any
+instant, also under kill -9, it describes a whole state. Weights are safetensors, which cannot execute anything.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load as decode
+from safetensors.numpy import save as encode
+
+from workbench.core.problems import RunBroken
+from workbench.core.recipe import Recipe
+from workbench.core.run import Run
+from workbench.core.storage import write_bytes, write_json
+
+Arrays = dict[str, np.ndarray]
+WEIGHTS = "weights.safetensors"
+_FORMAT = 1
+
+
+def save_last(run: Run, step: int, tensors: dict[str, Arrays], state: dict[str, Any]) -> None:
+    """Make `last/` this state. tensors: file stem ("weights", "optimiser", "average") to arrays by name.
+
+    Raises CannotWrite; the state before is then still whole.
+    """
+    before = _read_state(run.last / "state.json") if run.resumable else {}
+    # Two names in turn: the files of the state before are not touched until the switch.
+    turn = 1 - int(before.get("turn", 1))
+    files = {}
+    for stem, arrays in tensors.items():
+        files[stem] = f"{stem}.{turn}.safetensors"
+        write_bytes(run.last / files[stem], encode(arrays))
+    write_json(run.last / "state.json", {"format": _FORMAT, "step": step, "turn": turn, "files": files, **state})
+    for name in before.get("files", {}).values():
+        if name not in files.values():
+            with contextlib.suppress(OSError):  # held open by a reader; the next turn writes over it
+                (run.last / name).unlink(missing_ok=True)
+
+
+def load_last(run: Run) -> tuple[dict[str, Arrays], dict[str, Any]]:
+    """The tensors and the state of `last/`. Raises RunBroken."""
+    state = _read_state(run.last / "state.json")
+    try:
+        names = {str(stem): Path(name).name for stem, name in state["files"].items()}
+        if state["format"] > _FORMAT:
+            raise RunBroken(path=str(run.last), why="it was written by a newer workbench")
+        return {stem: load_arrays(run.last / name) for stem, name in names.items()}, state
+    except (KeyError, TypeError, AttributeError) as error:
+        raise RunBroken(path=str(run.last / "state.json"), why=f"{error} is missing or damaged") from error
+
+
+def save_arrays(path: Path, arrays: Arrays) -> None:
+    write_bytes(path, encode(arrays))
+
+
+def load_arrays(path: Path) -> Arrays:
+    """Arrays by name. Raises RunBroken."""
+    try:
+        return decode(path.read_bytes())
+    except (OSError, SafetensorError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise RunBroken(path=str(path), why=why) from error
+
+
+def recipe_hash(recipe: Recipe) -> str:
+    """Of the settings; their reasons do not count."""
+    text = json.dumps(recipe.model_dump(mode="json", exclude={"reasons"}), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _read_state(path: Path) -> dict[str, Any]:
+    try:
+        state = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise RunBroken(path=str(path), why=str(error)) from error
+    if not isinstance(state, dict):
+        raise RunBroken(path=str(path), why="it holds no state")
+    return state

@@ -1,0 +1,211 @@
+"""Which patches a network sees: a pure function of seed, step and place in the batch, computed ahead by threads.
+
+Nothing depends on when a thread runs, so a resumed run sees exactly what an uninterrupted one would have seen; and
+several processes could share one batch by dealing out the places.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import defaultdict
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import numpy as np
+
+from workbench.core.dataset import Dataset, Item
+from workbench.core.problems import NoLabels, Problem
+from workbench.core.recipe import Recipe
+from workbench.inference.cv import cv2
+from workbench.inference.normalise import normalise
+from workbench.inference.settings import ModelSettings
+from workbench.training.augment import cut_patch, draw_pose, vary_light
+from workbench.training.cache import PictureCache, estimate_bytes
+from workbench.training.losses import IGNORED
+from workbench.training.networks import patch_side
+
+_BLOCK = 50  # steps for which a choice of pictures stays, where not all fit into memory
+_TRIES = 50
+
+Sample = tuple[np.ndarray, "np.ndarray | int"]
+
+
+class Sampler:
+    """Draws samples. For a UNet a patch, float32 (C, side, side), with uint8 (side, side) channels or IGNORED; for a
+    ResNet a picture, float32 (C, size, size), with the number of its verdict.
+    """
+
+    def __init__(self, recipe: Recipe, dataset: Dataset, settings: ModelSettings, cache: PictureCache) -> None:
+        self.recipe, self.dataset, self.settings, self.cache = recipe, dataset, settings, cache
+        self.items = dataset.of("train")
+        self.side = patch_side(recipe) if recipe.model == "unet" else recipe.input_size
+        self._channel = np.full(256, IGNORED, np.uint8)
+        self._channel[0] = 0
+        for number, info in enumerate(dataset.classes, start=1):
+            self._channel[info.id] = number
+        self._bytes = [estimate_bytes(item, settings) for item in self.items]
+        self._blocks: dict[int, dict[object, list[int]]] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Steps that cover the area of all training pictures once, or show each of them once."""
+        if self.recipe.model == "resnet":
+            patches = len(self.items)
+        else:
+            area = self.side**2 / self.recipe.scale**2
+            patches = sum(max(1, round(item.width * item.height / area)) for item in self.items)
+        return max(1, -(-patches // self.recipe.batch))
+
+    def sample(self, step: int, place: int) -> Sample:
+        """The sample at `place` 0..batch-1 of `step`. Raises NoLabels if no picture can be read any more."""
+        generator = np.random.default_rng([self.recipe.seed, step, place])
+        strata = self._strata(step)
+        for _ in range(_TRIES):
+            # A broken picture is drawn and passed over again each time, whoever found it and when.
+            try:
+                if self.recipe.model == "resnet":
+                    return self._verdict_sample(strata, generator)
+                return self._patch(strata, place, generator)
+            except Problem:
+                continue
+        raise NoLabels()
+
+    # --- what is drawn from ----------------------------------------------------------------------
+
+    def _strata(self, step: int) -> dict[object, list[int]]:
+        """Stratum (class id, verdict, or None for all) to numbers of items; all of them, or as many as memory holds."""
+        fits = sum(self._bytes) <= self.cache.most_bytes
+        block = 0 if fits else step // _BLOCK
+        with self._lock:
+            if block not in self._blocks:
+                chosen = range(len(self.items)) if fits else self._choose_block(block)
+                self._blocks[block] = self._sort(chosen)
+                for old in [number for number in self._blocks if number < block - 1]:
+                    del self._blocks[old]
+            return self._blocks[block]
+
+    def _choose_block(self, block: int) -> list[int]:
+        """As many pictures as fit; each stratum in turn gives one, so that rare classes are there."""
+        generator = np.random.default_rng([self.recipe.seed, 1 << 32, block])
+        queues = [list(generator.permutation(numbers)) for numbers in self._sort(range(len(self.items))).values()]
+        chosen: dict[int, None] = {}
+        room = self.cache.most_bytes * 0.9
+        while room > 0 and any(queues):
+            for queue in queues:
+                number = int(queue.pop()) if queue else -1
+                if number >= 0 and number not in chosen:
+                    room -= self._bytes[number]
+                    if room > 0 or not chosen:
+                        chosen[number] = None
+        return list(chosen)
+
+    def _sort(self, numbers: object) -> dict[object, list[int]]:
+        strata: dict[object, list[int]] = defaultdict(list)
+        for number in numbers:  # type: ignore[attr-defined]
+            item: Item = self.items[number]
+            strata[None].append(number)
+            for stratum in item.classes if self.recipe.model == "unet" else [item.verdict]:
+                strata[stratum].append(number)
+        return dict(strata)
+
+    # --- samples ---------------------------------------------------------------------------------
+
+    def _patch(self, strata: dict[object, list[int]], place: int, generator: np.random.Generator) -> Sample:
+        painted = [stratum for stratum in strata if stratum is not None]
+        pose = draw_pose(generator, self.recipe.augment)
+        # By place, not by chance: every batch holds the same share of defects.
+        if painted and (place + 0.5) / self.recipe.batch < self.recipe.foreground_share:
+            id = painted[generator.integers(len(painted))]
+            loaded = self.cache.get(self.items[_any(strata[id], generator)].key)
+            spots = loaded.spots.get(id)  # type: ignore[arg-type]
+        else:
+            loaded, spots = self.cache.get(self.items[_any(strata[None], generator)].key), None
+        if spots is None:  # also where the class was painted over since
+            centre = generator.uniform(0, loaded.picture.shape[:2])
+        else:
+            centre = spots[generator.integers(len(spots))] + generator.uniform(-1, 1, 2) * self.side / 3
+        half = self.side / 2 / pose.zoom
+        at = [_inside(float(c), half, length) for c, length in zip(centre, loaded.picture.shape[:2])]
+        picture, mask = cut_patch(loaded.picture, loaded.mask, (at[0], at[1]), self.side, pose)
+        patch = vary_light(normalise(picture, self.settings), generator, self.recipe.augment)
+        assert mask is not None
+        return patch, self._channel[mask]
+
+    def _verdict_sample(self, strata: dict[object, list[int]], generator: np.random.Generator) -> Sample:
+        kinds = [stratum for stratum in strata if stratum is not None]
+        verdict = kinds[generator.integers(len(kinds))]
+        loaded = self.cache.get(self.items[_any(strata[verdict], generator)].key)
+        pose = draw_pose(generator, self.recipe.augment)
+        middle = np.array(loaded.picture.shape[:2]) / 2 + generator.uniform(-1, 1, 2) * self.side * 0.06
+        picture, _ = cut_patch(loaded.picture, None, (middle[0], middle[1]), self.side, pose)
+        patch = vary_light(normalise(picture, self.settings), generator, self.recipe.augment)
+        return patch, self.dataset.verdicts.index(str(verdict))
+
+    def class_shares(self, batches: int = 4) -> np.ndarray:
+        """float (K,): the classes' shares of the pixels of some batches, background first."""
+        counts = np.ones(len(self.dataset.classes) + 1)
+        for number in range(batches * self.recipe.batch):
+            batch, place = divmod(number, self.recipe.batch)
+            truth = self.sample(10**9 + batch, place)[1]
+            counts += np.bincount(np.asarray(truth).ravel(), minlength=256)[: len(counts)]
+        return counts / counts.sum()
+
+    def relabel(self, key: str, classes: list[int]) -> None:
+        """A person has changed the label of a picture: draw from it as it is now."""
+        self.cache.forget(key)
+        with self._lock:
+            for item in self.items:
+                if item.key == key:
+                    item.classes = [id for id in classes if self._channel[id] != IGNORED]
+            self._blocks.clear()
+
+
+class Loader:
+    """Batches, prepared ahead by threads. waited: seconds that `take` has spent waiting for them."""
+
+    def __init__(self, sampler: Sampler, *, batch: int, threads: int, ahead: int = 3) -> None:
+        cv2.setNumThreads(0)  # our threads are enough; OpenCV's would fight with them
+        self._sampler, self._batch, self._ahead = sampler, batch, ahead
+        self._pool = ThreadPoolExecutor(max(1, threads), thread_name_prefix="patches")
+        self._pending: dict[int, list[Future[Sample]]] = {}
+        self.waited = 0.0
+
+    def take(self, step: int) -> tuple[np.ndarray, np.ndarray]:
+        """The batch of a step: float32 (N, C, H, W), and int64 (N,) or uint8 (N, H, W). Raises NoLabels."""
+        for missing in [other for other in self._pending if other < step]:
+            _cancel(self._pending.pop(missing))
+        for wanted in range(step, step + self._ahead + 1):
+            if wanted not in self._pending:
+                places = range(self._batch)
+                self._pending[wanted] = [self._pool.submit(self._sampler.sample, wanted, p) for p in places]
+        began = time.perf_counter()
+        samples = [future.result() for future in self._pending.pop(step)]
+        self.waited += time.perf_counter() - began
+        pictures = np.stack([picture for picture, _ in samples])
+        truth = np.stack([np.asarray(t) for _, t in samples])
+        return pictures, truth
+
+    def restart(self) -> None:
+        """Forget what was prepared: the next step is another one, or labels have changed."""
+        for futures in self._pending.values():
+            _cancel(futures)
+        self._pending.clear()
+
+    def close(self) -> None:
+        self.restart()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _cancel(futures: list[Future[Sample]]) -> None:
+    for future in futures:
+        future.cancel()
+
+
+def _any(numbers: list[int], generator: np.random.Generator) -> int:
+    return numbers[int(generator.integers(len(numbers)))]
+
+
+def _inside(centre: float, half: float, length: int) -> float:
+    """A centre at which the patch stays inside the picture, where it is large enough for that."""
+    return length / 2 if 2 * half >= length else min(max(centre, half), length - half)

@@ -1,0 +1,195 @@
+"""How good the network is on pictures that it does not learn from, by the same road on which it will be used."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import paddle
+
+from workbench.core import annotation
+from workbench.core.dataset import Dataset, Item
+from workbench.core.metrics import SegmentationMeter, VerdictMeter
+from workbench.core.pictures import read
+from workbench.core.problems import MaskBroken, Problem
+from workbench.core.project import Project
+from workbench.inference.predictor import Cancelled, Engine, Predictor, apply_thresholds
+from workbench.inference.settings import ModelSettings
+from workbench.training.learner import is_out_of_memory
+from workbench.training.thresholds import AreaSweep, ThresholdSweep, choose_temperature
+
+
+class DygraphEngine:
+    """A network in training as an engine of the predictor: fp32, evaluation mode, no gradients."""
+
+    name = "dygraph"
+
+    def __init__(self, net: paddle.nn.Layer) -> None:
+        self._net = net
+
+    @paddle.no_grad()
+    def __call__(self, batch: np.ndarray) -> np.ndarray:
+        self._net.eval()
+        try:
+            return paddle.nn.functional.softmax(self._net(paddle.to_tensor(batch)), axis=1).numpy()
+        except Exception as error:
+            if len(batch) == 1 or not is_out_of_memory(error):
+                raise
+        half = len(batch) // 2
+        return np.concatenate([self(batch[:half]), self(batch[half:])])
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """metrics: as core.metrics reports them. score: the one number of a model, 0..1; None without held-out pictures.
+    settings: those asked for, or with thresholds, least areas and temperature chosen on these pictures.
+    keys: of the pictures looked at. seconds: it took.
+    """
+
+    metrics: dict[str, Any]
+    score: float | None
+    settings: ModelSettings
+    keys: list[str]
+    seconds: float
+
+
+@dataclass
+class _Look:
+    """One picture's truth and what the network said, small enough to keep all of them."""
+
+    truth: np.ndarray | str
+    packed: bytes = b""
+    shape: tuple[int, ...] = ()
+    probabilities: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def class_scores(self) -> np.ndarray:
+        return np.frombuffer(zlib.decompress(self.packed), np.uint8).reshape(self.shape)
+
+
+class Judge:
+    """Evaluates networks on pictures of a dataset. skipped: keys of pictures that could not be read."""
+
+    def __init__(self, project: Project, dataset: Dataset, *, least_area: int = 0) -> None:
+        self.project, self.dataset = project, dataset
+        self.least_area = least_area
+        self.skipped: dict[str, Problem] = {}
+
+    def evaluate(
+        self, engine: Engine, settings: ModelSettings, items: Sequence[Item], *, choose: bool = False,
+        most_seconds: float | None = None, cancelled: Callable[[], bool] = lambda: False,
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> Evaluation | None:  # fmt: skip
+        """Look at `items`, in their order; None if cancelled, or if not one of them could be read.
+
+        choose: choose thresholds on these pictures, and report what they give. most_seconds: no further picture is
+        begun after that; keys then says which ones were looked at.
+        """
+        began = time.perf_counter()
+        looks, keys = [], []
+        try:
+            for item, look in self._looks(Predictor(settings, engine), items, cancelled):
+                looks.append(look)
+                keys.append(item.key)
+                progress(len(keys), len(items))
+                if most_seconds is not None and time.perf_counter() - began > most_seconds:
+                    break
+        except Cancelled:
+            return None
+        if not looks:
+            return None
+        if choose:
+            settings = self._choose(settings, looks)
+        metrics = self._measure(settings, looks)
+        return Evaluation(metrics, score(metrics), settings, keys, time.perf_counter() - began)
+
+    def _looks(
+        self, predictor: Predictor, items: Sequence[Item], cancelled: Callable[[], bool]
+    ) -> Iterator[tuple[Item, _Look]]:
+        with ThreadPoolExecutor(1) as ahead:  # the next picture is decoded while this one is looked at
+            coming = ahead.submit(self._read, items[0]) if items else None
+            for number, item in enumerate(items):
+                assert coming is not None
+                try:
+                    picture, truth = coming.result()
+                except Problem as problem:
+                    self.skipped.setdefault(item.key, problem)
+                    picture = None
+                coming = ahead.submit(self._read, items[number + 1]) if number + 1 < len(items) else None
+                if picture is None:
+                    continue
+                if isinstance(truth, str):
+                    result = predictor.predict(picture, cancelled=cancelled)
+                    assert result.probabilities is not None
+                    yield item, _Look(truth, probabilities=np.array(list(result.probabilities.values())))
+                else:
+                    result = predictor.predict(picture, cancelled=cancelled, keep_probabilities=True)
+                    assert result.class_scores is not None
+                    scores = result.class_scores
+                    yield item, _Look(truth, zlib.compress(scores.tobytes(), 1), scores.shape)
+
+    def _read(self, item: Item) -> tuple[np.ndarray, np.ndarray | str]:
+        picture = read(self.project.picture_path(item.key))
+        if self.dataset.model == "resnet":
+            return picture, str(item.verdict)
+        mask = annotation.load_mask(self.project, item.key, (picture.shape[1], picture.shape[0]))
+        if mask is None:
+            raise MaskBroken(path=str(self.project.mask_path(item.key)), why="it is gone")
+        return picture, mask
+
+    def _choose(self, settings: ModelSettings, looks: list[_Look]) -> ModelSettings:
+        if settings.task == "classification":
+            truths = [settings.verdicts.index(str(look.truth)) for look in looks]
+            temperature = choose_temperature([look.probabilities for look in looks], truths)
+            return dataclasses.replace(settings, temperature=temperature)
+        ids = tuple(entry.id for entry in settings.classes)
+        levels, areas = ThresholdSweep(ids), AreaSweep(ids)
+        for look in looks:
+            levels.add(look.truth, look.class_scores)  # type: ignore[arg-type]
+        raw = dataclasses.replace(settings, thresholds=tuple(levels.best()), min_area=(0,) * len(ids))
+        for look in looks:
+            areas.add(look.truth, apply_thresholds(look.class_scores, raw)[0])  # type: ignore[arg-type]
+        return dataclasses.replace(raw, min_area=tuple(areas.best(self.least_area)))
+
+    def _measure(self, settings: ModelSettings, looks: list[_Look]) -> dict[str, Any]:
+        if settings.task == "classification":
+            verdicts = VerdictMeter(settings.verdicts)
+            for look in looks:
+                # The temperature moves no probability past another, so it changes no verdict.
+                verdicts.add(str(look.truth), settings.verdicts[int(np.argmax(look.probabilities))])
+            return verdicts.report()
+        meter = SegmentationMeter({entry.id: entry.name for entry in settings.classes})
+        for look in looks:
+            meter.add(look.truth, apply_thresholds(look.class_scores, settings)[0])  # type: ignore[arg-type]
+        return meter.report()
+
+
+def score(metrics: dict[str, Any]) -> float | None:
+    """The one number by which `best` is chosen.
+
+    Verdicts: macro F1. Segmentation: the mean of the classes' Dice and of the Dice of "any defect", so that a defect
+    called by the name of another still counts for something.
+    """
+    if "macro_f1" in metrics:
+        return metrics["macro_f1"]
+    dices = [dice for dice in (metrics["dice"], metrics["any_defect"]["dice"]) if dice is not None]
+    return float(np.mean(dices)) if dices else None
+
+
+def in_telling_order(items: Sequence[Item]) -> list[Item]:
+    """A fixed order of which every beginning tells something: kinds take turns, the pictures of each by hash."""
+    strata: dict[object, list[Item]] = {}
+    for item in sorted(items, key=lambda item: zlib.crc32(item.key.encode("utf-8", "surrogatepass"))):
+        kind = item.verdict if not (item.classes or item.mask_hash) else tuple(item.classes[:1])
+        strata.setdefault(kind, []).append(item)
+    queues = sorted(strata.values(), key=lambda queue: (not queue[0].classes, len(queue), queue[0].key))
+    order = []
+    for turn in range(max(map(len, queues), default=0)):
+        order += [queue[turn] for queue in queues if turn < len(queue)]
+    return order

@@ -1,0 +1,181 @@
+"""A network and all that makes it learn: optimiser, precision, averaged weights. One call, one step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import paddle
+
+from workbench.core.problems import RunBroken
+from workbench.training.precision import Precision
+
+Arrays = dict[str, np.ndarray]
+Loss = Callable[[paddle.Tensor, paddle.Tensor], paddle.Tensor]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one step came to. skipped: the weights stayed, because a 16-bit gradient had overflowed."""
+
+    loss: float
+    grad_norm: float
+    skipped: bool
+
+    @property
+    def broken(self) -> bool:
+        """The numbers ran away. An overflow that the loss scaler has dealt with is no such thing."""
+        return not math.isfinite(self.loss) or (not self.skipped and not math.isfinite(self.grad_norm))
+
+
+class OutOfMemory(Exception):
+    """A step does not fit into the device's memory even with one picture at a time."""
+
+
+class Learner:
+    """`net` learns; `mean` holds the exponential average of its weights, in fp32, and is what is used.
+
+    micro: how many parts a batch is computed in; doubled where the memory does not suffice.
+    """
+
+    def __init__(
+        self, net: paddle.nn.Layer, mean: paddle.nn.Layer, loss: Loss, precision: Precision,
+        *, weight_decay: float, grad_clip: float, average: float,
+    ) -> None:  # fmt: skip
+        self.net, self.mean, self.loss, self.precision = net, mean, loss, precision
+        self.grad_clip, self.average = grad_clip, average
+        self.parts = 1
+        self.updates = 0  # of the average
+        # Norms and biases have few values, and pulling them to zero only hurts.
+        decayed = {p.name for p in net.parameters() if len(p.shape) > 1}
+        self.optimizer = paddle.optimizer.AdamW(
+            learning_rate=1e-3, parameters=net.parameters(), weight_decay=weight_decay,
+            apply_decay_param_fun=decayed.__contains__, multi_precision=precision.choice.name != "fp32",
+        )  # fmt: skip
+        precision.prepare(net, self.optimizer)
+        for parameter in mean.parameters():
+            parameter.stop_gradient = True
+        mean.eval()
+        self.copy_to_mean()
+
+    # --- a step ----------------------------------------------------------------------------------
+
+    def step(self, pictures: np.ndarray, truth: np.ndarray, rate: float) -> Outcome:
+        """Learn from a batch: float32 (N, C, H, W) and its truth. Raises OutOfMemory, MemoryError.
+
+        After a MemoryError nothing has changed but the norms' statistics, a little; `split` and try again.
+        """
+        self.net.train()
+        self.optimizer.set_lr(rate)
+        total = 0.0
+        try:
+            for part in np.array_split(np.arange(len(pictures)), min(self.parts, len(pictures))):
+                share = len(part) / len(pictures)
+                with self.precision.cast():
+                    answer = self.net(paddle.to_tensor(pictures[part]))
+                loss = self.loss(answer, paddle.to_tensor(truth[part])) * share
+                self.precision.backward(loss)
+                total += loss.item()
+            norm, skipped = self.precision.step(self.optimizer, self.optimizer._parameter_list, self.grad_clip)
+        except Exception as error:
+            if is_out_of_memory(error):
+                raise MemoryError from error
+            raise
+        finally:
+            self.optimizer.clear_grad()
+        outcome = Outcome(total, norm, skipped)
+        if not outcome.broken and not skipped:
+            self._update_mean()
+        return outcome
+
+    def split(self, batch: int) -> None:
+        """Compute batches in twice as many parts from now on. Raises OutOfMemory if that is not possible."""
+        if self.parts >= batch:
+            raise OutOfMemory
+        self.parts *= 2
+
+    @paddle.no_grad()
+    def _update_mean(self) -> None:
+        self.updates += 1
+        # Young averages forget quickly, or they would remember the untrained weights for the whole of a short run.
+        keep = min(self.average, (1 + self.updates) / (10 + self.updates)) if self.average else 0.0
+        if not keep:
+            self.copy_to_mean()
+            return
+        for slow, fast in self._pairs():
+            slow.scale_(keep)
+            slow.add_(fast.astype("float32") * (1 - keep))
+
+    @paddle.no_grad()
+    def copy_to_mean(self) -> None:
+        for slow, fast in self._pairs():
+            paddle.assign(fast.astype("float32"), slow)
+
+    def _pairs(self) -> list[tuple[paddle.Tensor, paddle.Tensor]]:
+        fast = self.net.state_dict()
+        return [(slow, fast[name]) for name, slow in self.mean.state_dict().items()]
+
+    # --- what a checkpoint holds -----------------------------------------------------------------
+
+    def optimizer_arrays(self) -> Arrays:
+        """The optimiser's memory under names of the network's structure.
+
+        Paddle's own names count all layers that the process ever made, so they mean nothing in the next process.
+        """
+        arrays = {}
+        names = {p.name: name for name, p in self.net.named_parameters()}
+        for kind, of_kind in self.optimizer._accumulators.items():
+            for owner, tensor in of_kind.items():
+                arrays[f"{kind}/{names[owner]}"] = to_array(tensor)
+        for owner, tensor in self.optimizer._master_weights.items():
+            arrays[f"master/{names[owner]}"] = to_array(tensor)
+        return arrays
+
+    def load_optimizer(self, arrays: Arrays) -> None:
+        """Put the optimiser's memory back; call it before the weights are loaded. Raises RunBroken.
+
+        A step with zero gradients makes Paddle create the accumulators, which are then overwritten.
+        """
+        if arrays:
+            loss = sum((p.astype("float32") * 0).sum() for p in self.net.parameters())
+            loss.backward()
+            self.optimizer.step()
+            self.optimizer.clear_grad()
+        owners = dict(self.net.named_parameters())
+        for name, array in arrays.items():
+            kind, _, owner = name.partition("/")
+            table = self.optimizer._master_weights if kind == "master" else self.optimizer._accumulators.get(kind, {})
+            tensor = table.get(owners[owner].name) if owner in owners else None
+            if tensor is None or list(tensor.shape) != list(array.shape):
+                raise RunBroken(path="last/optimiser.safetensors", why=f"{name} does not fit this network")
+            tensor.set_value(array.astype(str(tensor.numpy().dtype)))
+
+
+def weights(net: paddle.nn.Layer) -> Arrays:
+    """All parameters and statistics by structured name, fp32."""
+    return {name: to_array(tensor) for name, tensor in net.state_dict().items()}
+
+
+def load_weights(net: paddle.nn.Layer, arrays: Arrays, path: str, *, strict: bool = True) -> int:
+    """Put arrays into a network; returns how many fitted. With `strict` all must fit: raises RunBroken."""
+    fitted = 0
+    tensors = net.state_dict()
+    for name, tensor in tensors.items():
+        array = arrays.get(name)
+        if array is not None and list(array.shape) == list(tensor.shape):
+            tensor.set_value(paddle.to_tensor(array).astype(tensor.dtype))
+            fitted += 1
+        elif strict:
+            raise RunBroken(path=path, why=f"{name} is missing or does not fit this network")
+    return fitted
+
+
+def to_array(tensor: paddle.Tensor) -> np.ndarray:
+    """fp32 on the host: exact for tensors of 16 bits too, which NumPy or safetensors may not know."""
+    return np.ascontiguousarray(tensor.astype("float32").numpy())
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    return isinstance(error, MemoryError) or "ResourceExhausted" in str(error) or "Out of memory" in str(error)

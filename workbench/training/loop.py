@@ -1,0 +1,285 @@
+"""A training from its first step to its last: learn, look at held-out pictures, keep the best, end in time."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+
+from workbench.core import annotation
+from workbench.core.dataset import SPLITS, Item
+from workbench.core.events import Checkpoint, Evaluated, Finished, Started, Step, Trouble
+from workbench.core.problems import Problem, WorkerFailed
+from workbench.core.run import Run
+from workbench.inference.engines import EngineError
+from workbench.training.device import release_memory
+from workbench.training.ending import finish
+from workbench.training.evaluate import DygraphEngine, Evaluation
+from workbench.training.learner import Outcome, OutOfMemory
+from workbench.training.orders import Orders
+from workbench.training.prepare import Stage, prepare
+from workbench.training.previews import preview
+from workbench.training.reporter import Clock, Reporter
+from workbench.training.schedule import one_cycle
+
+_SAVE_SECONDS = 60.0
+_PREVIEW_SECONDS = 10.0
+_PREVIEW_SHARE = 0.06  # of the time, at most
+_REPORT_SECONDS = 0.2
+_MOST_ROLLBACKS = 3
+_MOST_SKIPPED = 40  # in a row: the loss scale has then fallen to nothing
+
+
+def train(run: Run, report: Reporter, orders: Orders, clock: Clock, *, resume: bool) -> Finished:
+    """Carry out a run. Returns its last event; raises a Problem if it cannot go on."""
+    stage = prepare(run, report, orders, clock)
+    try:
+        if resume:
+            stage.resume()
+        else:
+            stage.save_last()  # something to go back to, from the first step on
+        report(_started(stage, resume))
+        session = Session(stage)
+        session.learn()
+        return finish(stage, images_per_second=session.images_per_second)
+    finally:
+        stage.loader.close()
+        stage.best.close()
+
+
+class Session:
+    """The learning itself, with what it has to remember between two steps."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        now = time.perf_counter()
+        self.saved, self.saved_step = now, -1
+        self.reported = 0.0
+        self.previewed, self.preview_cost, self.shown = now, 0.0, ""
+        self.busy = self.busy_steps = 0.0
+        self.waited = 0.0
+        self.skipped_in_row = 0
+        self.named: set[str] = set()
+
+    def learn(self) -> None:
+        stage = self.stage
+        while stage.progress < 1 and not stage.orders.stop:
+            self.serve_orders()
+            outcome = self.step()
+            if outcome is None:
+                continue
+            self.report_step(outcome)
+            self.name_broken()
+            stage.best.poll()
+            due = int(stage.progress * stage.recipe.validations)
+            if due > stage.course.validated and not stage.orders.stop:
+                stage.course.validated = due
+                self.validate()
+            elif time.perf_counter() - self.saved > _SAVE_SECONDS:
+                self.save()
+            self.preview_if_due()
+        if not stage.orders.stop and stage.course.validated < stage.recipe.validations:
+            stage.course.validated = stage.recipe.validations  # the time ran out between two steps
+            self.validate()
+        if self.saved_step != stage.course.step:
+            self.save()
+
+    @property
+    def images_per_second(self) -> float:
+        return self.busy_steps * self.stage.recipe.batch / max(1e-9, self.busy)
+
+    # --- one step --------------------------------------------------------------------------------
+
+    def step(self) -> Outcome | None:
+        """Take one step; None if it came to nothing and something was done about it."""
+        stage, course = self.stage, self.stage.course
+        began, waited = time.perf_counter(), stage.loader.waited
+        pictures, truth = stage.loader.take(course.step)
+        recipe = stage.recipe
+        rate = course.rate_factor * one_cycle(stage.progress, peak=recipe.rate, warm_up=recipe.warm_up)
+        try:
+            outcome = stage.learner.step(pictures, truth, rate)
+        except MemoryError:
+            self.make_room(len(pictures))
+            return None
+        if outcome.skipped and not outcome.broken:
+            course.skipped += 1
+            self.skipped_in_row += 1
+        if outcome.broken or self.skipped_in_row > _MOST_SKIPPED:
+            self.roll_back()
+            return None
+        if not outcome.skipped:
+            course.step += 1
+            self.skipped_in_row = 0
+        self.busy += time.perf_counter() - began
+        self.waited += stage.loader.waited - waited
+        self.busy_steps += 1
+        return outcome
+
+    def make_room(self, batch: int) -> None:
+        release_memory(self.stage.device)
+        try:
+            self.stage.learner.split(batch)
+        except OutOfMemory:
+            why = "the memory does not suffice even for one patch at a time; choose a smaller patch or network"
+            raise WorkerFailed(what="training", why=why, log=str(self.stage.run.log_path)) from None
+        done = f"Each batch is now computed in {self.stage.learner.parts} parts, with the same result."
+        self.stage.report(Trouble(what=f"The memory of {self.stage.device.name} did not suffice.", done=done))
+
+    def roll_back(self) -> None:
+        course = self.stage.course
+        rollbacks, factor, step = course.rollbacks + 1, course.rate_factor / 2, course.step
+        if rollbacks > _MOST_ROLLBACKS:
+            why = f"the numbers ran away {rollbacks} times, although the learning rate was halved each time"
+            raise WorkerFailed(what="training", why=why, log=str(self.stage.run.log_path))
+        self.stage.load_last()
+        self.stage.course.rollbacks, self.stage.course.rate_factor = rollbacks, factor
+        self.skipped_in_row = 0
+        done = f"Went back to step {self.stage.course.step}; the learning rate is halved."
+        self.stage.report(Trouble(what=f"The numbers ran away at step {step}.", done=done))
+
+    # --- between steps ---------------------------------------------------------------------------
+
+    def serve_orders(self) -> None:
+        stage = self.stage
+        for key in stage.orders.take_changed():
+            self.relabel(key)
+        if not stage.orders.paused:
+            return
+        self.save()
+        while stage.orders.paused:
+            began = time.perf_counter()
+            stage.orders.wait_while_paused(0.5)
+            stage.clock.stand_still(time.perf_counter() - began)
+
+    def relabel(self, key: str) -> None:
+        stage = self.stage
+        try:
+            mask = annotation.load_mask(stage.project, key)
+        except Problem as problem:
+            stage.report(Trouble(what=str(problem), done="Its label before is used on.", picture=key))
+            return
+        if mask is not None:
+            stage.sampler.relabel(key, annotation.ids_in(mask))
+            stage.loader.restart()
+
+    def report_step(self, outcome: Outcome) -> None:
+        now = time.perf_counter()
+        if now - self.reported < _REPORT_SECONDS:
+            return
+        stage, course = self.stage, self.stage.course
+        stage.report(
+            Step(
+                step=course.step, loss=outcome.loss, rate=float(stage.learner.optimizer.get_lr()),
+                epoch=course.step / stage.sampler.steps_per_epoch, grad_norm=outcome.grad_norm,
+                loss_scale=stage.learner.precision.loss_scale, skipped=course.skipped,
+                images_per_second=self.images_per_second,
+                data_wait=min(1.0, self.waited / max(1e-9, self.busy)), progress=stage.progress,
+            )  # fmt: skip
+        )
+        self.reported = now
+
+    def name_broken(self) -> None:
+        broken = {**self.stage.sampler.cache.broken, **self.stage.judge.skipped}
+        for key in broken.keys() - self.named:
+            self.named.add(key)
+            done = "It is left out; the training goes on with the others."
+            self.stage.report(Trouble(what=str(broken[key]), done=done, picture=key))
+
+    def save(self) -> None:
+        try:
+            self.stage.save_last()
+        except Problem as problem:
+            done = "The training goes on; saving is tried again in a minute."
+            self.stage.report(Trouble(what=str(problem), done=done))
+        else:
+            self.saved_step = self.stage.course.step
+            self.stage.report(Checkpoint(step=self.saved_step, which="last"))
+        self.saved = time.perf_counter()
+
+    def validate(self) -> None:
+        """Look at held-out pictures, keep the weights if they are the best, and save."""
+        stage, course = self.stage, self.stage.course
+        items = stage.validation_items()
+        limit = None if course.subset else stage.budget.evaluation_seconds(stage.recipe.validations)
+        try:
+            found = stage.judge.evaluate(
+                DygraphEngine(stage.learner.mean), stage.settings, items,
+                choose=True, most_seconds=limit, cancelled=lambda: stage.orders.stop,
+            )  # fmt: skip
+        except EngineError:  # it answers with numbers that are not finite
+            self.roll_back()
+            return
+        self.name_broken()
+        if found is None and items:
+            return  # stopped in between; without held-out pictures the newest weights are the best
+        if found is not None and course.subset is None:
+            course.subset = found.keys
+            self.plan_end(found)
+        better = stage.best.is_better(found.score if found else None)
+        if better:
+            settings = found.settings if found else stage.settings
+            stage.best.keep(stage.learner.mean, settings, step=course.step, score=found.score if found else None)
+        if found is not None:
+            stage.report(Evaluated(step=course.step, metrics=found.metrics, score=found.score, best=better))
+            self.warn(found)
+        self.save()
+        self.show()
+
+    def plan_end(self, found: Evaluation) -> None:
+        """Keep back the time that the last look at all held-out pictures will take."""
+        stage, segments = self.stage, self.stage.recipe.model == "unet"
+        pictures = stage.dataset.of("val", "test")
+        looked = [item for item in pictures if item.key in set(found.keys)]
+        seconds = found.seconds * _cost(pictures, segments) / max(1.0, _cost(looked, segments))
+        most = stage.budget.final_evaluation_seconds() or 0.0
+        stage.course.reserve = stage.budget.reserve = stage.best.conversion_seconds + min(most, seconds)
+
+    def warn(self, found: Evaluation) -> None:
+        if found.metrics.get("only_background") and self.stage.progress > 0.3:
+            what = "The network marks nothing at all on the held-out pictures, although there are defects on them."
+            done = "It may still begin to. If it does not: more minutes, or more labelled defects."
+            self.stage.report(Trouble(what=what, done=done))
+
+    def preview_if_due(self) -> None:
+        now = time.perf_counter()
+        period = max(_PREVIEW_SECONDS, self.preview_cost / _PREVIEW_SHARE)
+        turned = self.stage.orders.watched not in (None, self.shown)
+        if now - self.previewed > (1.0 if turned else period):
+            self.show()
+
+    def show(self) -> None:
+        """Predict the picture that is looked at, or else one that is held out."""
+        stage = self.stage
+        key = stage.orders.watched or _first_picture(stage)
+        began = time.perf_counter()
+        event = preview(
+            stage.run, stage.project, DygraphEngine(stage.learner.mean), stage.settings, key, stage.course.step,
+            cancelled=lambda: stage.orders.stop,
+        )  # fmt: skip
+        self.previewed = time.perf_counter()
+        self.preview_cost, self.shown = self.previewed - began, key
+        if event is not None:
+            stage.report(event)
+
+
+def _first_picture(stage: Stage) -> str:
+    """Shown as long as nobody watches another: held out, and with something to find on it."""
+    items = stage.dataset.of("val") or stage.dataset.of("train")
+    return next((item for item in items if item.classes), items[0]).key
+
+
+def _cost(items: Sequence[Item], segments: bool) -> float:
+    """What looking at these pictures takes, in no unit."""
+    return float(sum(item.width * item.height if segments else 1 for item in items))
+
+
+def _started(stage: Stage, resumed: bool) -> Started:
+    dataset, choice = stage.dataset, stage.learner.precision.choice
+    return Started(
+        model=stage.recipe.model, device=stage.device.name, device_name=stage.device.title, precision=choice.name,
+        precision_reason=choice.reason, parameters=sum(p.size for p in stage.learner.net.parameters()),
+        pictures={split: len(dataset.of(split)) for split in SPLITS}, held_out_note=dataset.held_out_note,
+        steps_planned=stage.budget.steps, seconds_planned=stage.budget.seconds, step=stage.course.step,
+        resumed=resumed, process=os.getpid(),
+    )  # fmt: skip

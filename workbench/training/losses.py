@@ -1,0 +1,51 @@
+"""What a network is taught to make small. All arithmetic in fp32, whatever the network computes in."""
+
+from __future__ import annotations
+
+import paddle
+from paddle.nn import functional as F
+
+# In a batch of label channels: this pixel teaches nothing (don't care, not labelled, beyond the picture).
+IGNORED = 255
+
+
+def segmentation_loss(
+    logits: paddle.Tensor, truth: paddle.Tensor, *, dice_weight: float, cross_entropy_weight: float
+) -> paddle.Tensor:
+    """Cross entropy plus Dice (Milletari et al. 2016) over whole batches.
+
+    logits: (N, K, H, W), channel 0 being the background. truth: integer (N, H, W), channels or IGNORED. Dice is the
+    mean over foreground channels that occur in the batch: pooled, because a patch without defects has no Dice.
+    """
+    logs = F.log_softmax(logits.astype("float32"), axis=1)
+    channels = logs.shape[1]
+    counted = (truth != IGNORED).astype("float32")
+    # One plane a channel by comparison: an ignored pixel is in none of them.
+    planes = paddle.stack([(truth == c).astype("float32") for c in range(channels)], axis=1)
+    entropy = -(planes * logs).sum() / counted.sum().clip(min=1.0)
+    if not dice_weight:
+        return cross_entropy_weight * entropy
+    said = logs.exp() * counted.unsqueeze(1)
+    import os
+    if os.environ.get("PS"):
+        both = (said * planes).sum(axis=(2, 3))[:, 1:]
+        real = planes.sum(axis=(2, 3))[:, 1:]
+        dice = (2 * both + 1.0) / (said.sum(axis=(2, 3))[:, 1:] + real + 1.0)
+        present = (real > 0).astype("float32")
+        lost = ((1 - dice) * present).sum() / present.sum().clip(min=1.0)
+        return cross_entropy_weight * entropy + dice_weight * lost
+    axes = (0, 2, 3)
+    both = (said * planes).sum(axis=axes)[1:]
+    real = planes.sum(axis=axes)[1:]
+    dice = (2 * both + 1.0) / (said.sum(axis=axes)[1:] + real + 1.0)
+    present = (real > 0).astype("float32")
+    lost = ((1 - dice) * present).sum() / present.sum().clip(min=1.0)
+    return cross_entropy_weight * entropy + dice_weight * lost
+
+
+def verdict_loss(logits: paddle.Tensor, truth: paddle.Tensor, *, label_smoothing: float) -> paddle.Tensor:
+    """Cross entropy with smoothed labels (Szegedy et al. 2016). logits: (N, V). truth: int64 (N,)."""
+    logs = F.log_softmax(logits.astype("float32"), axis=1)
+    hit = F.one_hot(truth, logs.shape[1])
+    wanted = hit * (1 - label_smoothing) + label_smoothing / logs.shape[1]
+    return -(wanted * logs).sum(axis=1).mean()

@@ -1,0 +1,83 @@
+"""From a recipe to its network, and to the settings under which everybody uses that network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import paddle
+from paddle import nn
+
+from workbench.core.dataset import Dataset
+from workbench.core.problems import BadRecipe, RunBroken
+from workbench.core.recipe import Recipe
+from workbench.inference.settings import ClassSettings, ModelSettings, SettingsError
+from workbench.training.resnet import ResNet
+from workbench.training.unet import UNet
+
+_TILE = 512  # pixels; greater tiles waste less on their overlap and show a pixel more of its surroundings
+
+
+class Answer(nn.Layer):
+    """A network that answers with probabilities: what is saved, converted and shipped."""
+
+    def __init__(self, net: nn.Layer) -> None:
+        super().__init__()
+        self.net = net
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        return nn.functional.softmax(self.net(x), axis=1)
+
+
+def build(recipe: Recipe, dataset: Dataset) -> UNet | ResNet:
+    """The untrained network of a run. A UNet has one output for the background and one a class."""
+    if recipe.model == "unet":
+        return UNet(recipe.channels, len(dataset.classes) + 1, recipe.widths, recipe.stem)
+    outputs = len(dataset.verdicts)
+    return ResNet(recipe.channels, outputs, depth=recipe.depth, width=recipe.width, input_size=recipe.input_size)
+
+
+def multiple(recipe: Recipe) -> int:
+    """The sides of a UNet's input are multiples of this."""
+    return recipe.stem * 2 ** (len(recipe.widths) - 1)
+
+
+def patch_side(recipe: Recipe) -> int:
+    """The recipe's patch, rounded up to what the network takes."""
+    return -(-recipe.patch // multiple(recipe)) * multiple(recipe)
+
+
+def settings(
+    recipe: Recipe, dataset: Dataset, *, name: str, run: str,
+    thresholds: Sequence[float] = (), min_area: Sequence[int] = (), um_per_pixel: float | None = None,
+    files: dict[str, str] | None = None,
+) -> ModelSettings:  # fmt: skip
+    """How pictures come into the network of this recipe and what its answers mean: the content of model.json.
+
+    thresholds, min_area: per class of the dataset; empty before they were chosen. Raises BadRecipe, RunBroken.
+    """
+    if not len(recipe.mean) == len(recipe.std) == recipe.channels:
+        why = f"mean and std need one number for each of the {recipe.channels} channels"
+        raise BadRecipe(key="mean", value=recipe.mean, why=why)
+    seen = {
+        "channels": recipe.channels, "full_scale": recipe.full_scale, "low": recipe.low, "high": recipe.high,
+        "mean": tuple(recipe.mean), "std": tuple(recipe.std),
+    }  # fmt: skip
+    common = {"name": name, "run": run, "um_per_pixel": um_per_pixel, "files": files or {}, **seen}
+    try:
+        if recipe.model == "resnet":
+            return ModelSettings(
+                task="classification", verdicts=tuple(dataset.verdicts), input_size=recipe.input_size, **common
+            )
+        side = multiple(recipe)
+        tile = max(patch_side(recipe), _TILE // side * side)
+        classes = dataset.classes
+        return ModelSettings(
+            task="segmentation",
+            classes=tuple(ClassSettings(c.id, c.name, c.color) for c in classes),
+            scale=recipe.scale, tile=tile, overlap=min(recipe.overlap, tile // 2), multiple=side,
+            thresholds=tuple(thresholds) or (0.5,) * len(classes),
+            min_area=tuple(min_area) or (recipe.min_area,) * len(classes),
+            **common,
+        )  # fmt: skip
+    except SettingsError as error:
+        raise RunBroken(path=run, why=str(error).rstrip(".")) from error

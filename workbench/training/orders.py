@@ -1,0 +1,110 @@
+"""What the window asks of a training while it runs: down the pipe, or through a file for one that came back later."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+from types import FrameType
+
+from workbench.core.events import decode_order
+
+_POLL_SECONDS = 0.4
+
+
+class Orders:
+    """Read by threads of its own; asked by the training between its steps.
+
+    path: RUN/orders.jsonl; what it held before the start is past. keep_running: a closed pipe ends nothing.
+    """
+
+    def __init__(self, path: Path | None, *, keep_running: bool = False) -> None:
+        self._stop = threading.Event()
+        self._go = threading.Event()
+        self._go.set()
+        self._keep_running = keep_running
+        self._lock = threading.Lock()
+        self._changed: list[str] = []
+        self.watched: str | None = None
+        self._path = path
+        self._read_to = path.stat().st_size if path is not None and path.exists() else 0
+
+    def listen(self) -> None:
+        """Begin to listen. Main thread only: an interrupt or a termination becomes an order to stop."""
+        for kind in (signal.SIGTERM, signal.SIGINT):
+            with contextlib.suppress(ValueError, OSError):
+                signal.signal(kind, self._on_signal)
+        threading.Thread(target=self._read_pipe, daemon=True, name="orders").start()
+        if self._path is not None:
+            threading.Thread(target=self._follow_file, daemon=True, name="orders-file").start()
+
+    @property
+    def stop(self) -> bool:
+        return self._stop.is_set()
+
+    @property
+    def paused(self) -> bool:
+        return not self._go.is_set() and not self.stop
+
+    def wait_while_paused(self, most: float) -> None:
+        self._go.wait(most)
+
+    def take_changed(self) -> list[str]:
+        """Pictures whose labels were changed since the last call."""
+        with self._lock:
+            changed, self._changed = self._changed, []
+        return changed
+
+    def obey(self, line: str) -> None:
+        """Carry out one line; anything that is no order is passed over."""
+        order, picture = decode_order(line) or ("", None)
+        if order == "stop":
+            self._stop.set()
+            self._go.set()
+        elif order == "pause":
+            self._go.clear()
+        elif order == "resume":
+            self._go.set()
+        elif order == "watch":
+            self.watched = picture
+        elif order == "labels_changed" and picture:
+            with self._lock:
+                self._changed.append(picture)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self._stop.is_set():  # asked twice
+            signal.default_int_handler(number, frame)
+        self._stop.set()
+        self._go.set()
+
+    def _read_pipe(self) -> None:
+        rest = b""
+        while True:
+            try:
+                data = os.read(0, 65536)
+            except OSError:
+                return  # there is no pipe at all, as in a program without a console
+            if not data:
+                break
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines:
+                self.obey(line.decode("utf-8", "replace"))
+        if not self._keep_running:
+            self._stop.set()
+            self._go.set()
+
+    def _follow_file(self) -> None:
+        assert self._path is not None
+        while True:
+            time.sleep(_POLL_SECONDS)
+            with contextlib.suppress(OSError), self._path.open("rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                file.seek(self._read_to if size >= self._read_to else 0)
+                data = file.read()
+                whole = data[: data.rfind(b"\n") + 1]
+                self._read_to = file.tell() - len(data) + len(whole)
+                for line in whole.splitlines():
+                    self.obey(line.decode("utf-8", "replace"))

@@ -1,0 +1,125 @@
+"""Whether an exported network gives what the trained one gives: the same pictures, the same road, two engines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from workbench.inference.engines import EngineError
+from workbench.inference.predictor import Engine, Predictor, apply_thresholds
+from workbench.inference.regions import Region, find_regions
+from workbench.inference.settings import ModelSettings
+
+MOST_DIFFERENCE = 1e-4  # of a probability, in fp32
+LEAST_AGREEMENT = 0.9999  # share of a mask's pixels
+_FEW_PIXELS = 4  # by which a region may differ: a probability on the very threshold falls either way
+
+
+@dataclass
+class Parity:
+    """What the comparison of one format came to. why: of its failure; empty if it passed."""
+
+    max_abs: float = 0.0
+    mask_agreement: float = 1.0  # the least of any picture; for verdicts the share that agree
+    same_regions: bool = True  # for verdicts: all the same
+    pictures: int = 0
+    why: str = ""
+    rows: list[dict[str, Any]] = field(default_factory=list)  # one a picture
+
+    @property
+    def passed(self) -> bool:
+        return not self.why
+
+    def summary(self) -> dict[str, Any]:
+        return {
+            "max_abs": self.max_abs, "mask_agreement": self.mask_agreement, "same_regions": self.same_regions,
+            "pictures": self.pictures, "passed": self.passed, "why": self.why,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Answer:
+    probabilities: np.ndarray
+    mask: np.ndarray | None
+    regions: list[Region]
+    verdict: int | None
+
+
+def compare(
+    settings: ModelSettings, reference: Engine, engines: dict[str, Engine],
+    pictures: Sequence[tuple[str, Callable[[], np.ndarray]]], on_picture: Callable[[int], None] = lambda done: None,
+) -> dict[str, Parity]:  # fmt: skip
+    """Compare each engine with `reference`. pictures: name, and a call that gives the pixels.
+
+    on_picture(done) is called after each and may raise to end it. An engine that fails has failed the comparison.
+    """
+    found = {name: Parity() for name in engines}
+    for number, (key, read) in enumerate(pictures, start=1):
+        picture = read()
+        expected = _answer(Predictor(settings, reference), picture)
+        for name, engine in engines.items():
+            if not found[name].why:
+                try:
+                    _add(found[name], key, expected, _answer(Predictor(settings, engine), picture))
+                except (EngineError, RuntimeError, ValueError) as error:
+                    found[name].why = f"it cannot run {key}: {str(error).strip().splitlines()[0]}"
+        on_picture(number)
+    for parity in found.values():
+        parity.why = parity.why or _judge(parity)
+    return found
+
+
+def _answer(predictor: Predictor, picture: np.ndarray) -> _Answer:
+    settings = predictor.settings
+    probabilities = predictor.probabilities(picture)
+    if settings.task == "classification":
+        return _Answer(probabilities, None, [], int(np.argmax(probabilities)))
+    # As `predict` does it, from the same probabilities, so that the network runs once.
+    mask, scores = apply_thresholds(np.rint(probabilities[1:] * 255).astype(np.uint8), settings)
+    return _Answer(probabilities, mask, find_regions(mask, scores, settings), None)
+
+
+def _add(parity: Parity, key: str, expected: _Answer, got: _Answer) -> None:
+    difference = float(np.abs(expected.probabilities - got.probabilities).max())
+    if expected.mask is None or got.mask is None:
+        same = expected.verdict == got.verdict
+        agreement = 1.0 if same else 0.0
+        earlier = parity.mask_agreement * parity.pictures
+        parity.mask_agreement = (earlier + agreement) / (parity.pictures + 1)
+    else:
+        same = same_regions(expected.regions, got.regions)
+        agreement = float(np.mean(expected.mask == got.mask))
+        parity.mask_agreement = min(parity.mask_agreement, agreement)
+    parity.max_abs = max(parity.max_abs, difference)
+    parity.same_regions &= same
+    parity.pictures += 1
+    row = {"picture": key, "max_abs": difference, "mask_agreement": agreement, "same_regions": same}
+    parity.rows.append({**row, "regions": len(expected.regions)})
+
+
+def same_regions(expected: Sequence[Region], got: Sequence[Region]) -> bool:
+    """Whether every region that is more than a few pixels has its like on the other side."""
+    return all(
+        any(_alike(region, other) for other in others)
+        for regions, others in ((expected, got), (got, expected))
+        for region in regions
+        if region.area > _FEW_PIXELS
+    )
+
+
+def _alike(a: Region, b: Region) -> bool:
+    near = all(abs(getattr(a, side) - getattr(b, side)) <= 2 for side in ("x", "y", "width", "height"))
+    return a.class_id == b.class_id and near and abs(a.area - b.area) <= max(_FEW_PIXELS, 0.001 * a.area)
+
+
+def _judge(parity: Parity) -> str:
+    if not parity.pictures:
+        return "there was no picture to compare"
+    if not parity.max_abs <= MOST_DIFFERENCE:
+        return f"a probability differs by {parity.max_abs:.2g}, more than {MOST_DIFFERENCE:g}"
+    if parity.mask_agreement < LEAST_AGREEMENT:
+        return f"only {parity.mask_agreement:.4%} of the results agree, less than {LEAST_AGREEMENT:.2%}"
+    return "" if parity.same_regions else "it finds other regions or verdicts"

@@ -1,0 +1,139 @@
+"""Numbers of half the size where a card is faster with them: automatic mixed precision, kept honest.
+
+Paddle's mixed precision does nothing on processors, and its state is global: the kind of number that the first
+`auto_cast` names is remembered, and scaling a loss under another kind switches the scaler off for good. So a process
+uses one kind, and everything outside a training step (validation, previews, export) runs in plain fp32.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import paddle
+
+from workbench.core.problems import BadRecipe
+from workbench.training.device import Device
+
+_DTYPES = {"fp16": "float16", "bf16": "bfloat16"}
+_LEAST_CAPABILITY = {"fp16": (7, 0), "bf16": (8, 0)}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """name: "fp32", "fp16" or "bf16". reason: why, for the screen."""
+
+    name: str
+    reason: str
+
+
+def choose(asked: str, device: Device) -> Choice:
+    """What a recipe's wish for precision comes to on this device. Raises BadRecipe where it cannot be met."""
+    if not device.is_gpu:
+        reason = "A processor trains in 32 bits: Paddle has no mixed precision there."
+        return Choice("fp32", reason if asked in ("auto", "fp32") else f"{reason} {asked} was asked for.")
+    if asked == "fp32":
+        return Choice("fp32", "Chosen by hand.")
+    if asked == "auto":
+        if device.capability >= _LEAST_CAPABILITY["fp16"]:
+            return Choice("fp16", "This card multiplies 16-bit numbers several times faster.")
+        return Choice("fp32", "This card is too old to gain from 16-bit numbers.")
+    least = _LEAST_CAPABILITY[asked]
+    if device.capability < least:
+        have = ".".join(map(str, device.capability))
+        need = ".".join(map(str, least))
+        raise BadRecipe(key="precision", value=asked, why=f"it needs compute capability {need}; this card has {have}")
+    return Choice(asked, "Chosen by hand.")
+
+
+class Scaler(paddle.amp.GradScaler):
+    """Paddle's scaler, which fails at the first overflow with NumPy 2.4 and prints to stdout.
+
+    It asks an array of one element for its float, which NumPy no longer gives (mended in Paddle after 3.3.1).
+    """
+
+    @property
+    def value(self) -> float:
+        return self._scale.item() if self._enable else 1.0
+
+    @property
+    def skipped(self) -> bool:
+        """Whether the last step was left out because a gradient had overflowed."""
+        return _truth(self._cache_found_inf) if self._enable else False
+
+    def _update(self) -> None:
+        if not self._enable:
+            return
+        if _truth(self._cache_found_inf):
+            self._incr_count = 0
+            self._decr_count += 1
+            if self._decr_count >= self._decr_every_n_nan_or_inf:
+                self._scale = self._scale * self._decr_ratio
+                self._decr_count = 0
+        else:
+            self._decr_count = 0
+            self._incr_count += 1
+            if self._incr_count >= self._incr_every_n_steps:
+                self._scale = self._scale * self._incr_ratio
+                self._incr_count = 0
+
+
+class Precision:
+    """The part of a training step that depends on the kind of number."""
+
+    def __init__(self, choice: Choice, level: str = "O1", scaler: Scaler | None = None) -> None:
+        self.choice = choice
+        self.level = level
+        if choice.name == "fp16" and scaler is None:
+            # Doubled every 500 clean steps: a run of minutes never sees Paddle's 2000.
+            scaler = Scaler(init_loss_scaling=2.0**15, incr_every_n_steps=500)
+        self.scaler = scaler
+
+    def prepare(self, net: paddle.nn.Layer, optimizer: paddle.optimizer.Optimizer) -> None:
+        """Level O2: the network's own weights become 16-bit ones, the optimiser keeps 32-bit masters."""
+        if self.choice.name != "fp32" and self.level == "O2":
+            paddle.amp.decorate(models=net, optimizers=optimizer, level="O2", dtype=_DTYPES[self.choice.name])
+
+    def cast(self) -> contextlib.AbstractContextManager:
+        if self.choice.name == "fp32":
+            return contextlib.nullcontext()
+        return paddle.amp.auto_cast(level=self.level, dtype=_DTYPES[self.choice.name])
+
+    def backward(self, loss: paddle.Tensor) -> None:
+        (self.scaler.scale(loss) if self.scaler else loss).backward()
+
+    def step(
+        self, optimizer: paddle.optimizer.Optimizer, parameters: list[paddle.Tensor], clip: float
+    ) -> tuple[float, bool]:
+        """Unscale, clip, step. Returns the gradient norm before clipping and whether the step was left out."""
+        if self.scaler:
+            self.scaler.unscale_(optimizer)
+        norm = paddle.nn.utils.clip_grad_norm_(parameters, clip).item()
+        if self.scaler:
+            self.scaler.step(optimizer)
+            self.scaler.update()
+            return norm, self.scaler.skipped
+        if not math.isfinite(norm):
+            return norm, True
+        optimizer.step()
+        return norm, False
+
+    @property
+    def loss_scale(self) -> float | None:
+        return self.scaler.value if self.scaler else None
+
+    def state(self) -> dict[str, Any]:
+        """JSON-ready; empty without a scaler."""
+        state = self.scaler.state_dict() if self.scaler else {}
+        return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in state.items()}
+
+    def load(self, state: dict[str, Any]) -> None:
+        if self.scaler and state:
+            self.scaler.load_state_dict({**state, "scale": np.asarray(state["scale"], np.float32)})
+
+
+def _truth(found: Any) -> bool:
+    return bool(found.item()) if isinstance(found, paddle.Tensor) else bool(found)

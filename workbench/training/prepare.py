@@ -1,0 +1,174 @@
+"""From a run folder to everything that its training needs."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+import paddle
+
+from workbench.core.dataset import Dataset, Item
+from workbench.core.events import Trouble
+from workbench.core.problems import BadRecipe
+from workbench.core.project import Project
+from workbench.core.recipe import Recipe
+from workbench.core.run import Run, find_run
+from workbench.inference.settings import ModelSettings
+from workbench.training import checkpoint, device, networks, precision
+from workbench.training.best import Best
+from workbench.training.cache import PictureCache
+from workbench.training.data import Loader, Sampler
+from workbench.training.device import Device
+from workbench.training.evaluate import Judge, in_telling_order
+from workbench.training.learner import Learner, load_weights, weights
+from workbench.training.losses import segmentation_loss, verdict_loss
+from workbench.training.orders import Orders
+from workbench.training.reporter import Clock, Reporter
+from workbench.training.schedule import Budget
+
+
+@dataclass
+class Course:
+    """How far a run has come: all of it is in state.json."""
+
+    step: int = 0
+    skipped: int = 0  # steps left out because gradients overflowed
+    validated: int = 0  # how many of the recipe's validations were made
+    rollbacks: int = 0
+    rate_factor: float = 1.0  # halved whenever the numbers ran away
+    reserve: float | None = None  # seconds kept back for the end; None: not measured yet
+    subset: list[str] | None = None  # held-out pictures that are looked at during the run; None: not chosen yet
+
+
+@dataclass
+class Stage:
+    """Everything on the table when a training begins."""
+
+    run: Run
+    recipe: Recipe
+    dataset: Dataset
+    project: Project
+    device: Device
+    settings: ModelSettings
+    learner: Learner
+    sampler: Sampler
+    loader: Loader
+    judge: Judge
+    best: Best
+    budget: Budget
+    clock: Clock
+    report: Reporter
+    orders: Orders
+    course: Course = field(default_factory=Course)
+
+    @property
+    def progress(self) -> float:
+        return self.budget.progress(self.course.step, self.clock.elapsed)
+
+    def validation_items(self) -> list[Item]:
+        """The held-out pictures that are looked at during the run, in telling order."""
+        items = in_telling_order(self.dataset.of("val"))
+        if self.course.subset is None:
+            return items
+        chosen = set(self.course.subset)
+        return [item for item in items if item.key in chosen]
+
+    def save_last(self) -> None:
+        """Write `last/`. Raises CannotWrite."""
+        checkpoint.save_last(
+            self.run,
+            self.course.step,
+            {
+                "weights": weights(self.learner.net),
+                "optimiser": self.learner.optimizer_arrays(),
+                "average": weights(self.learner.mean),
+            },
+            {
+                "elapsed": self.clock.elapsed,
+                "recipe": checkpoint.recipe_hash(self.recipe),
+                "course": {name: value for name, value in vars(self.course).items() if name != "step"},
+                "updates": self.learner.updates,
+                "parts": self.learner.parts,
+                "scaler": self.learner.precision.state(),
+                "best": self.best.state(),
+                # Samples are a pure function of these; no layer draws random numbers while it learns.
+                "random": {"seed": self.recipe.seed, "step": self.course.step},
+            },
+        )
+
+    def load_last(self) -> None:
+        """Go back to `last/`. Raises RunBroken."""
+        tensors, state = checkpoint.load_last(self.run)
+        where = str(self.run.last)
+        self.learner.load_optimizer(tensors["optimiser"])
+        load_weights(self.learner.net, tensors["weights"], where)
+        load_weights(self.learner.mean, tensors["average"], where)
+        self.learner.updates, self.learner.parts = state["updates"], state["parts"]
+        self.learner.precision.load(state["scaler"])
+        self.course = Course(step=state["step"], **state["course"])
+        self.best.load(state["best"])
+        self.budget.reserve = self.course.reserve or self.budget.reserve
+        self.loader.restart()
+
+    def resume(self) -> None:
+        """Continue from `last/` in a new process. Raises RunBroken."""
+        self.load_last()
+        _, state = checkpoint.load_last(self.run)
+        self.clock.continue_from(state["elapsed"])
+        if state["recipe"] != checkpoint.recipe_hash(self.recipe):
+            what = "The recipe was changed after this run had begun."
+            self.report(Trouble(what=what, done="It goes on with the new recipe."))
+
+
+def prepare(run: Run, report: Reporter, orders: Orders, clock: Clock) -> Stage:
+    """Raises a Problem if the run cannot begin."""
+    recipe, dataset = run.recipe(), run.dataset()
+    project = Project.open(run.project_root, write=False)
+    place = device.choose(recipe.device)
+    choice = precision.choose(recipe.precision, place)
+    settings = networks.settings(
+        recipe, dataset, name=project.file.name, run=run.name,
+        um_per_pixel=project.file.um_per_pixel, files={"onnx": "network.onnx"},
+    )  # fmt: skip
+    cache = PictureCache(project, dataset, settings)
+    sampler = Sampler(recipe, dataset, settings, cache)
+    np.random.seed(recipe.seed)
+    paddle.seed(recipe.seed)
+    net, mean = networks.build(recipe, dataset), networks.build(recipe, dataset)
+    if recipe.model == "unet":
+        net.set_prior(sampler.class_shares())
+        loss = partial(
+            segmentation_loss, dice_weight=recipe.dice_weight, cross_entropy_weight=recipe.cross_entropy_weight
+        )
+    else:
+        loss = partial(verdict_loss, label_smoothing=recipe.label_smoothing)
+    if recipe.start_from:
+        _start_from(project, recipe, net, report)
+    learner = Learner(
+        net, mean, loss, precision.Precision(choice, recipe.amp_level), weight_decay=recipe.weight_decay,
+        grad_clip=recipe.grad_clip, average=recipe.average,
+    )  # fmt: skip
+    threads = recipe.threads or min(4, os.cpu_count() or 1)
+    steps = None if recipe.epochs is None else recipe.epochs * sampler.steps_per_epoch
+    seconds = None if steps is not None else (recipe.minutes or 5.0) * 60
+    return Stage(
+        run=run, recipe=recipe, dataset=dataset, project=project, device=place, settings=settings, learner=learner,
+        sampler=sampler, loader=Loader(sampler, batch=recipe.batch, threads=threads),
+        judge=Judge(project, dataset, least_area=recipe.min_area), best=Best(run, recipe, settings, report),
+        budget=Budget(steps, seconds), clock=clock, report=report, orders=orders,
+    )  # fmt: skip
+
+
+def _start_from(project: Project, recipe: Recipe, net: paddle.nn.Layer, report: Reporter) -> None:
+    """Take over the weights of an earlier run as far as they fit, which is all of them in a like network."""
+    assert recipe.start_from is not None
+    earlier = find_run(project.root, recipe.start_from)
+    arrays = checkpoint.load_arrays(earlier.best / checkpoint.WEIGHTS)
+    fitted = load_weights(net, arrays, str(earlier.best), strict=False)
+    if not fitted:
+        raise BadRecipe(key="start_from", value=recipe.start_from, why="its network is a different one")
+    if fitted < len(net.state_dict()):
+        what = f"Only {fitted} of {len(net.state_dict())} weights of {earlier.name} fit into this network."
+        report(Trouble(what=what, done="The others begin untrained."))

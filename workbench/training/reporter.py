@@ -1,0 +1,85 @@
+"""The one way in which the training program speaks: events, a line each, to stdout and to events.jsonl."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import threading
+import time
+from pathlib import Path
+
+from workbench.core.events import Event, encode
+
+
+class Clock:
+    """Seconds that a run has taken: over all its sittings, pauses not counted."""
+
+    def __init__(self, began: float | None = None) -> None:
+        self._began = time.perf_counter() if began is None else began
+        self._earlier = 0.0
+        self._stood = 0.0
+
+    @property
+    def elapsed(self) -> float:
+        return self._earlier + time.perf_counter() - self._began - self._stood
+
+    def continue_from(self, earlier: float) -> None:
+        """This is a further sitting of a run that has already taken `earlier` seconds."""
+        self._earlier = earlier
+
+    def stand_still(self, seconds: float) -> None:
+        self._stood += seconds
+
+
+class Reporter:
+    """Writes events whole, one line each, and never fails: a reader that is gone must not end a training."""
+
+    def __init__(self, pipe: int | None, clock: Clock, path: Path | None = None) -> None:
+        self._pipe, self._clock, self._path = pipe, clock, path
+        self._lock = threading.Lock()
+        self._begun = False
+
+    def __call__(self, event: Event) -> None:
+        event = dataclasses.replace(event, time=round(self._clock.elapsed, 3))
+        # A name that is no UTF-8 holds lone surrogates: as an escape they are JSON again.
+        line = (encode(event) + "\n").encode("utf-8", "backslashreplace")
+        with self._lock:
+            if self._pipe is not None and not _write_all(self._pipe, line):
+                self._pipe = None
+            if self._path is not None:
+                self._append(line)
+
+    def _append(self, line: bytes) -> None:
+        assert self._path is not None
+        with contextlib.suppress(OSError), self._path.open("ab+") as file:
+            if not self._begun and file.tell():
+                file.seek(-1, os.SEEK_END)
+                if file.read(1) != b"\n":  # torn when the process before was killed
+                    line = b"\n" + line
+            file.write(line)
+            self._begun = True
+
+
+def claim_stdout() -> int | None:
+    """A descriptor for events; what anything else prints to stdout goes to stderr from now on.
+
+    None if there is no stdout, as in a program without a console.
+    """
+    try:
+        pipe = os.dup(1)
+        os.set_inheritable(pipe, False)
+    except OSError:
+        return None
+    with contextlib.suppress(OSError):
+        os.dup2(2, 1)
+    return pipe
+
+
+def _write_all(pipe: int, data: bytes) -> bool:
+    try:
+        while data:
+            data = data[os.write(pipe, data) :]
+    except OSError:
+        return False
+    return True

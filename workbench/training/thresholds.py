@@ -1,0 +1,123 @@
+"""From which probability on a pixel is a defect, and from which size on a region is one: chosen on held-out pictures.
+
+Also the temperature that makes a verdict's probabilities mean what they say (Guo et al. 2017).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from workbench.core.project import MAX_CLASS_ID
+from workbench.inference.cv import cv2
+
+_LEVELS = np.arange(5, 96) / 100
+_AREAS = (0, 4, 9, 16, 25, 36, 49, 64, 100, 144, 225, 400, 625, 900)
+_TEMPERATURES = np.round(np.exp(np.linspace(np.log(0.5), np.log(4), 43)), 3)
+_ENOUGH_VERDICTS = 20
+
+
+@dataclass
+class ThresholdSweep:
+    """Counts, for every class and every score, the pixels that are of the class and those that are not."""
+
+    ids: tuple[int, ...]
+    right: np.ndarray = field(init=False)  # int64 (classes, 256): pixels of the class, by their score
+    wrong: np.ndarray = field(init=False)
+    missed: np.ndarray = field(init=False)  # pixels of the class at which another class scores higher
+
+    def __post_init__(self) -> None:
+        self.right = np.zeros((len(self.ids), 256), np.int64)
+        self.wrong = np.zeros((len(self.ids), 256), np.int64)
+        self.missed = np.zeros(len(self.ids), np.int64)
+
+    def add(self, truth: np.ndarray, class_scores: np.ndarray) -> None:
+        """One picture: uint8 (H, W) label, and uint8 (classes, H, W) scores, 255 times the probability."""
+        counted = truth <= MAX_CLASS_ID
+        highest = class_scores.max(axis=0)
+        for number, (id, plane) in enumerate(zip(self.ids, class_scores)):
+            leads = (plane == highest) & counted
+            real = truth == id
+            self.right[number] += np.bincount(plane[leads & real], minlength=256)
+            self.wrong[number] += np.bincount(plane[leads & ~real], minlength=256)
+            self.missed[number] += np.count_nonzero(real & ~leads)
+
+    def best(self) -> list[float]:
+        """Per class the threshold of the greatest Dice; 0.5 for a class that is not there to be measured.
+
+        A hundredth of Dice is given up for every half of the way back to 0.5: few pictures make ragged curves.
+        """
+        chosen = []
+        for right, wrong, missed in zip(self.right, self.wrong, self.missed):
+            if not right.sum() + missed:
+                chosen.append(0.5)
+                continue
+            levels = np.ceil(255 * _LEVELS - 1e-9).astype(int)
+            hit = right[::-1].cumsum()[::-1][levels]
+            false = wrong[::-1].cumsum()[::-1][levels]
+            dice = 2 * hit / (hit + false + right.sum() + missed)
+            chosen.append(float(_LEVELS[np.argmax(dice - 0.02 * np.abs(_LEVELS - 0.5))]))
+        return chosen
+
+
+@dataclass
+class AreaSweep:
+    """Collects regions that were found, right or wrong, and the sizes of the labelled ones."""
+
+    ids: tuple[int, ...]
+    said: dict[int, list[tuple[int, bool]]] = field(default_factory=dict)  # id -> (area, touches its label)
+    real: dict[int, list[int]] = field(default_factory=dict)  # id -> areas
+
+    def add(self, truth: np.ndarray, mask: np.ndarray) -> None:
+        """One picture: label and prediction before small regions are dropped, uint8 (H, W)."""
+        counted = truth <= MAX_CLASS_ID
+        for id in self.ids:
+            labelled = truth == id
+            self.real.setdefault(id, []).extend(_areas(labelled)[0].tolist())
+            areas, labels = _areas(mask == id)
+            if not len(areas):
+                continue
+            touching = np.bincount(labels[labelled], minlength=len(areas) + 1)[1:] > 0
+            countable = np.bincount(labels[counted], minlength=len(areas) + 1)[1:] * 2 >= areas
+            found = [(int(a), bool(t)) for a, t, c in zip(areas, touching, countable) if t or c]
+            self.said.setdefault(id, []).extend(found)
+
+    def best(self, least: int = 0) -> list[int]:
+        """Per class the smallest least area that drops the most false regions and not one right one.
+
+        Never beyond half the size of the labelled defects' small end, so that a true defect of a size that is known
+        cannot be lost; never below `least`.
+        """
+        chosen = []
+        for id in self.ids:
+            real = self.real.get(id, [])
+            bound = np.percentile(real, 5) / 2 if real else 0
+            right = [area for area, touches in self.said.get(id, []) if touches]
+            false = [area for area, touches in self.said.get(id, []) if not touches]
+            bound = min(bound, min(right, default=bound))
+            allowed = [area for area in _AREAS if area <= bound] or [0]
+            dropped = [sum(other < area for other in false) for area in allowed]
+            chosen.append(max(least, allowed[int(np.argmax(dropped))]))
+        return chosen
+
+
+def choose_temperature(probabilities: Sequence[np.ndarray], truths: Sequence[int]) -> float:
+    """The temperature of the greatest likelihood, 0.5 to 4; 1 where too few verdicts are held out to tell."""
+    if len(truths) < _ENOUGH_VERDICTS:
+        return 1.0
+    logs = np.log(np.maximum(np.stack(probabilities), 1e-12)).astype(np.float64)
+    losses = []
+    for temperature in _TEMPERATURES:
+        scaled = logs / temperature
+        scaled -= scaled.max(axis=1, keepdims=True)
+        normaliser = np.log(np.exp(scaled).sum(axis=1))
+        losses.append(float((normaliser - scaled[np.arange(len(truths)), list(truths)]).mean()))
+    return float(_TEMPERATURES[int(np.argmin(losses))])
+
+
+def _areas(where: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Areas of the connected pieces, int (n,), and their labels, int32 (H, W)."""
+    count, labels, stats, _ = cv2.connectedComponentsWithStats(where.astype(np.uint8), connectivity=8)
+    return stats[1:count, cv2.CC_STAT_AREA], labels

@@ -1,0 +1,117 @@
+"""Which of a project's pictures bear witness that an export is right: one of every kind that has caused trouble."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from workbench.core.dataset import Dataset
+from workbench.core.pictures import read
+from workbench.core.problems import Problem
+from workbench.core.project import Project
+
+MOST = 20
+MOST_PIXELS = 4_000_000  # of a picture, or the part of one, that is compared; many tiles each way
+_MOST_HEADERS = 400
+_ORIENTATION = 0x0112
+
+
+@dataclass(frozen=True)
+class Witness:
+    """One picture. why: "smallest", "largest", "16 bit", "turned", "defects", a verdict, or "". pixels: its size."""
+
+    key: str
+    path: Path
+    why: str
+    pixels: int
+
+    def read(self) -> np.ndarray:
+        """Its pixels, of a large one the middle. Raises PictureBroken."""
+        picture = read(self.path)
+        height, width = picture.shape[:2]
+        if height * width <= MOST_PIXELS:
+            return picture
+        factor = (MOST_PIXELS / (height * width)) ** 0.5
+        rows, columns = max(1, int(height * factor)), max(1, int(width * factor))
+        if min(rows, columns) < 64:  # a long strip: take all of its short side
+            rows, columns = min(height, MOST_PIXELS // max(1, columns)), min(width, MOST_PIXELS // max(1, rows))
+        top, left = (height - rows) // 2, (width - columns) // 2
+        return np.ascontiguousarray(picture[top : top + rows, left : left + columns])
+
+
+def choose(project: Project, dataset: Dataset) -> list[Witness]:
+    """Up to MOST pictures: the smallest, the largest, 16-bit and turned ones, with defects, one of each verdict, and
+    others spread over the project. Reads headers only. Pictures that cannot be opened are passed over.
+    """
+    seen = {item.key for item in dataset.items}
+    rest = [key for key in project.pictures() if key not in seen]
+    spread = rest[:: max(1, len(rest) // (_MOST_HEADERS // 2))]
+    keys = [*(item.key for item in dataset.items[:_MOST_HEADERS]), *spread][: 2 * _MOST_HEADERS]
+    headers = {key: header for key in keys if (header := _header(project.picture_path(key))) is not None}
+    by_size = sorted(headers, key=lambda key: (headers[key].pixels, key))
+    wanted: list[tuple[str, Iterable[str], int]] = [
+        ("smallest", by_size, 1),
+        ("largest", reversed(by_size), 1),
+        ("16 bit", (key for key in headers if headers[key].deep), 2),
+        ("turned", (key for key in headers if headers[key].turned), 2),
+    ]
+    for class_id in {id for item in dataset.items for id in item.classes}:
+        wanted.append(("defects", (item.key for item in dataset.items if class_id in item.classes), 2))
+    for verdict in dataset.verdicts:
+        wanted.append((verdict, (item.key for item in dataset.items if item.verdict == verdict), 2))
+    wanted.append(("", list(headers)[:: max(1, len(headers) // MOST)], MOST))
+    chosen: dict[str, Witness] = {}
+    for why, candidates, most in wanted:
+        taken = 0
+        for key in candidates:
+            if taken == most or len(chosen) == MOST:
+                break
+            if key in headers and key not in chosen:
+                chosen[key] = Witness(key, project.picture_path(key), why, headers[key].pixels)
+                taken += 1
+    return list(chosen.values())
+
+
+def for_golden(witnesses: list[Witness]) -> list[Witness]:
+    """Three to six that travel with an export: the smallest, the largest that is not too large, some with defects."""
+    fit = [w for w in witnesses if w.pixels <= MOST_PIXELS] or sorted(witnesses, key=lambda w: w.pixels)[:1]
+    by_size = sorted(fit, key=lambda w: w.pixels)
+    telling = [w for w in fit if w.why not in ("", "smallest", "largest")][:4]
+    return list(dict.fromkeys([by_size[0], by_size[-1], *telling, *by_size]))[: max(3, 2 + len(telling))]
+
+
+def readable(witnesses: list[Witness]) -> list[tuple[str, Callable[[], np.ndarray]]]:
+    """Those that can be decoded, as `parity.compare` takes them."""
+    found: list[tuple[str, Callable[[], np.ndarray]]] = []
+    for witness in witnesses:
+        try:
+            witness.read()
+        except Problem:
+            continue
+        found.append((witness.key, witness.read))
+    return found
+
+
+@dataclass(frozen=True)
+class _Header:
+    pixels: int
+    deep: bool
+    turned: bool
+
+
+def _header(path: Path) -> _Header | None:
+    try:
+        with Image.open(path) as file:
+            deep = file.mode.startswith("I;16") or file.mode in ("I", "F")
+            return _Header(file.width * file.height, deep, file.getexif().get(_ORIENTATION, 1) not in (0, 1))
+    except (OSError, ValueError, SyntaxError):
+        pass
+    try:  # a kind that Pillow does not know: TIFF of odd depth, for example
+        picture = read(path)
+    except Problem:
+        return None
+    return _Header(int(np.prod(picture.shape[:2])), picture.dtype != np.uint8, False)
