@@ -79,7 +79,8 @@ def test_train_says_what_was_done(trained):
 
 
 def test_a_resnet_reports_verdicts(copy, capsys):
-    said = workbench("train", copy, "--model", "resnet", "--epochs", "1", "--set", "input_size=32", "--set", "width=0.25")
+    slim = ("--set", "input_size=32", "--set", "width=0.25")
+    said = workbench("train", copy, "--model", "resnet", "--epochs", "1", *slim)
     assert {"accuracy", "macro_f1", "confusion"} <= set(said["metrics"])
     status, found, _ = inside(capsys, "evaluate", copy, "--run", said["run"])
     assert status == 0 and found["confusion"]["names"] == ["OK", "scratch", "pit", "stain", "dent"]
@@ -125,14 +126,13 @@ def test_evaluate_uses_the_labels_of_today(copy, capsys):
 
 
 def test_evaluate_against_another_project_matches_classes_by_name(copy, tmp_path, capsys):
+    home = Project.open(copy, write=False)
     with Project.create(tmp_path / "other", classes=["dent", "scratch", "unheard of"]) as other:
-        with Project.open(copy, write=False) as home:
-            for number, key in enumerate(home.pictures()[:6]):
-                other.copy_picture(home.picture_path(key), f"new/{number}.png")
-                mask = annotation.load_mask(home, key)
-                table = np.array([0, 2, 3, 3, 1] + [0] * 251, np.uint8)  # home: scratch, pit, stain, dent
-                annotation.save_mask(other, f"new/{number}.png", table[mask])
-                annotation.save_note(other, f"new/{number}.png", annotation.Note(status="done"))
+        for number, key in enumerate(home.pictures()[:6]):
+            other.copy_picture(home.picture_path(key), f"new/{number}.png")
+            table = np.array([0, 2, 3, 3, 1] + [0] * 251, np.uint8)  # at home: scratch, pit, stain, dent
+            annotation.save_mask(other, f"new/{number}.png", table[annotation.load_mask(home, key)])
+            annotation.save_note(other, f"new/{number}.png", annotation.Note(status="done"))
     status, found, _ = inside(capsys, "evaluate", copy, "--against", tmp_path / "other")
     assert status == 0 and found["pictures"] == 6 and set(found["per_class"]) == {"scratch", "pit", "stain", "dent"}
     assert found["per_class"]["pit"]["defects"] == 0 < found["per_class"]["scratch"]["defects"]

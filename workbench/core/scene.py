@@ -62,9 +62,9 @@ class Scene:
         # Across the brushing: along it, nobody would see a scratch.
         angle = self.rng.uniform(0.35, np.pi - 0.35) + self.rng.choice([0, np.pi])
         points = _curve(self.rng, x, y, angle, length)
-        strength = self.rng.uniform(0.24, 0.36) * self.force
-        sign = 1.0 if self.rng.random() < 0.6 else -1.0
-        half = self.rng.uniform(1.2, 2.1)
+        strength = self.rng.uniform(0.26, 0.38) * self.force
+        sign = 1.0 if self.rng.random() < 0.5 else -1.0
+        half = self.rng.uniform(1.4, 2.3)
         steps = np.linspace(0, 1, len(points))
         fade = np.clip(np.minimum(steps, 1 - steps) * 8, 0, 1)
         force = strength * fade * (0.75 + 0.25 * _walk(self.rng, len(points)))
@@ -220,15 +220,15 @@ class Scene:
 
     def photograph(self, depth: int = 8) -> np.ndarray:
         """What the camera sees: (H, W), or (H, W, 3) RGB for a tinted lot; uint8, or uint16 for a `depth` of 16."""
-        top = 2**depth - 1
-        planes = []
-        base = _soften(self.value)
-        for factor in self.lot.tint or (1.0,):
-            light = np.clip(base, 0.01, 1.2) * factor
-            grain = self.rng.normal(0, 1, light.shape) * np.sqrt(light) * 0.016
-            planes.append(np.clip(light + grain, 0, 1) * top)
-        picture = np.rint(np.stack(planes, axis=2) if len(planes) > 1 else planes[0])
-        return picture.astype(np.uint8 if depth == 8 else np.uint16)
+        factors = self.lot.tint or (1.0,)
+        picture = np.empty((self.height, self.width, len(factors)), np.uint8 if depth == 8 else np.uint16)
+        base = np.clip(_soften(self.value), 0.01, 1.2)
+        for plane, factor in enumerate(factors):
+            for row in range(0, self.height, 128):  # strips stay in the processor's cache
+                light = base[row : row + 128] * factor
+                light += self.rng.normal(0, 0.016, light.shape) * np.sqrt(light)
+                picture[row : row + 128, :, plane] = np.rint(np.clip(light, 0, 1) * (2**depth - 1))
+        return picture if len(factors) > 1 else picture[:, :, 0]
 
 
 def _soften(value: np.ndarray) -> np.ndarray:

@@ -64,7 +64,7 @@ def bare_surface(rng: np.random.Generator, lot: Lot, shape: tuple[int, int], sca
         reach = int(abs(lot.slope) * width) + 2
         tall = (height + 2 * reach, width)
         streaks = 0.6 * noise(rng, tall, 70, 0.6) + 0.5 * noise(rng, tall, 25, 0.5)
-        streaks += 0.5 * noise(rng, tall, 200, 2.2)
+        streaks += 0.3 * noise(rng, tall, 200, 2.2)
         texture = 0.055 * _sheared(streaks, lot.slope, reach)
     elif lot.material == "cast":
         relief = noise(rng, shape, 1.6, 1.6) + 1.6 * noise(rng, shape, 4, 4) + 2.4 * noise(rng, shape, 11, 11)
@@ -81,10 +81,15 @@ def bare_surface(rng: np.random.Generator, lot: Lot, shape: tuple[int, int], sca
     x = np.linspace(-1, 1, width)[None, :]
     y = np.linspace(-1, 1, height)[:, None]
     tilt = rng.uniform(0.08, 0.22)
-    light = 1 + tilt * (x * lot.light[0] + y * lot.light[1]) - rng.uniform(0.05, 0.16) * (x * x + y * y)
-    cloud = 0.05 * noise(rng, shape, width / 7, height / 7)
-    exposure = rng.uniform(0.93, 1.07)
-    return (lot.brightness * (light + cloud) * exposure) * (1 + lot.contrast * texture / 0.5)
+    falloff = rng.uniform(0.05, 0.16)
+    value = 0.05 * noise(rng, shape, width / 7, height / 7)
+    value += 1 + tilt * lot.light[0] * x - falloff * x * x  # in place: a large sheet has many pixels
+    value += tilt * lot.light[1] * y - falloff * y * y
+    value *= lot.brightness * rng.uniform(0.93, 1.07)
+    texture *= lot.contrast / 0.5
+    texture += 1
+    value *= texture
+    return value
 
 
 def noise(rng: np.random.Generator, shape: tuple[int, int], wide: float, high: float) -> np.ndarray:
@@ -102,7 +107,13 @@ def noise(rng: np.random.Generator, shape: tuple[int, int], wide: float, high: f
         for _ in range(2):
             field = cv2.blur(field, fold, borderType=cv2.BORDER_REFLECT_101)
     field = field[fold[1] : fold[1] + shape[0], fold[0] : fold[0] + shape[1]]
-    return (field - field.mean()) / max(1e-9, float(field.std()))
+    return _unit(field)
+
+
+def _unit(field: np.ndarray) -> np.ndarray:
+    """The field with mean 0 and spread 1, as measured on a part of its pixels."""
+    thin = field[:: max(1, field.shape[0] // 512), :: max(1, field.shape[1] // 512)]
+    return (field - thin.mean()) * (1 / max(1e-9, float(thin.std())))
 
 
 def _lit(relief: np.ndarray, light: tuple[float, float]) -> np.ndarray:
@@ -110,7 +121,7 @@ def _lit(relief: np.ndarray, light: tuple[float, float]) -> np.ndarray:
     slope = np.zeros_like(relief)
     slope[:, 1:] -= light[0] * (relief[:, 1:] - relief[:, :-1])
     slope[1:] -= light[1] * (relief[1:] - relief[:-1])
-    return slope / max(1e-9, float(slope.std()))
+    return _unit(slope)
 
 
 def _cells(rng: np.random.Generator, shape: tuple[int, int], size: float) -> np.ndarray:
