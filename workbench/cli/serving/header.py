@@ -49,8 +49,8 @@ def claimed_size(data: bytes | bytearray) -> Claim | None:
             return _jpeg_2000(view)
         if re.match(rb"P[1-6]\s", start):
             return _pnm(view)
-    except (struct.error, IndexError):
-        pass  # cut off in the middle of the header
+    except (struct.error, IndexError, OverflowError):
+        pass  # cut off in the middle of the header, or pointing out of the file
     return None
 
 
@@ -201,7 +201,7 @@ def _codestream(view: memoryview, at: int) -> Claim | None:
     return Claim(max(0, width - left), max(0, height - top), channels)
 
 
-_NUMBER = re.compile(rb"(?:\s|#[^\n\r]*[\n\r])*(\d{1,12})")
+_NUMBER = re.compile(rb"(?:\s|#[^\n\r]*[\n\r])*(\d{1,12})(?!\d)")
 
 
 def _pnm(view: memoryview) -> Claim | None:

@@ -34,6 +34,11 @@ class SharedNetwork:
     def alive(self) -> bool:
         return self._thread.is_alive() and not self._closed
 
+    @property
+    def waiting(self) -> int:
+        """Batches that have not gone to the network yet."""
+        return len(self._line)
+
     def seat(self, cancelled: Callable[[], bool]) -> Engine:
         """An engine for one picture's predictor. It raises Cancelled within 50 ms of `cancelled` while it waits."""
 

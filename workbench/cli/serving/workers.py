@@ -23,8 +23,8 @@ from workbench.inference.predictor import Predictor
 
 _SPAWN = multiprocessing.get_context("spawn")  # a forked copy of a network's threads does not work
 _READY, _STOP = "ready", "stop"
-# A process that ends so soon after its start will not do better the next time.
-_SHORT_LIFE = 10.0
+# So many processes that end so soon after they began to serve are replaced; then it is given up.
+_SHORT_LIVES, _SHORT_LIFE = 3, 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,7 @@ class Plan:
 
 
 class WorkersFailed(Exception):
-    """They end as soon as they begin."""
+    """They do not start, or end as soon as they did."""
 
 
 def serve_alone(plan: Plan, predictor: Predictor, bound: socket.socket, on_listening: Callable[[], None]) -> None:
@@ -89,12 +89,13 @@ class _Crew:
         return _Member(process, ours, time.monotonic())
 
     def _watch(self) -> None:
-        announced = False
+        announced, short_lives = False, 0
         while not self._stopping:
             wait([each.pipe for each in self._members], timeout=0.2)
             for row, member in enumerate(self._members):
                 if member.is_dead() and not self._stopping:
-                    if not member.ready or time.monotonic() - member.started < _SHORT_LIFE:
+                    short_lives = short_lives + 1 if time.monotonic() - member.started < _SHORT_LIFE else 0
+                    if not member.ready or short_lives > _SHORT_LIVES:
                         raise WorkersFailed
                     say(f"A server process ended with {member.process.exitcode}; another takes its place.")
                     member.pipe.close()

@@ -1,0 +1,160 @@
+"""Exports to serve, applications in this process with a network that can be held up, and servers as processes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from tests.inference.conftest import grey_export, verdict_export
+from workbench.cli.serving.application import create_application
+from workbench.cli.serving.limits import Limits
+from workbench.inference.predictor import Predictor
+from workbench.inference.reading import encode_png
+
+__all__ = ["grey_export", "verdict_export"]
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def png(picture: np.ndarray) -> bytes:
+    return bytes(encode_png(picture))
+
+
+class Gated:
+    """A network whose calls wait while the gate is shut. calls: the shapes that came through."""
+
+    name = "gated"
+
+    def __init__(self, engine) -> None:
+        self.engine = engine
+        self.calls: list[tuple[int, ...]] = []
+        self.entered = 0
+        self.gate = threading.Event()
+        self.gate.set()
+
+    def __call__(self, batch: np.ndarray) -> np.ndarray:
+        self.entered += 1
+        assert self.gate.wait(30)
+        self.calls.append(batch.shape)
+        return self.engine(batch)
+
+
+@dataclass
+class Served:
+    """An application in this process, without sockets."""
+
+    app: Any
+    engine: Gated
+    predictor: Predictor
+
+    @property
+    def counters(self) -> dict[str, float]:
+        lines = self.app.state.desk.counters.text().splitlines()
+        return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if line[0] != "#"}
+
+    def client(self) -> httpx.AsyncClient:
+        return httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url="http://server")
+
+    def ask(self, method: str, path: str, **request) -> httpx.Response:
+        async def once() -> httpx.Response:
+            async with self.client() as client:
+                return await client.request(method, path, **request)
+
+        return asyncio.run(once())
+
+    def predict(self, content: bytes, **request) -> httpx.Response:
+        return self.ask("POST", "/predict", content=content, **request)
+
+
+@pytest.fixture
+def served() -> Iterator[Callable[..., Served]]:
+    """Makes an application around an export; its threads end with the test."""
+    made: list[Served] = []
+
+    def make(folder: Path, *, token: str | None = None, **limits) -> Served:
+        predictor = Predictor.open(folder)
+        engine = Gated(predictor.engine)
+        app = create_application(predictor.settings, engine, limits=Limits(**limits), token=token)
+        made.append(Served(app, engine, predictor))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.engine.gate.set()
+        each.app.state.desk.close()
+
+
+async def until(true: Callable[[], Any]) -> None:
+    """Gives way to others until something holds."""
+    for _ in range(3000):
+        if true():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it never came to hold")
+
+
+class Server:
+    """`workbench serve` as a process of its own, on a free port of this machine."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        command = [sys.executable, "-m", "workbench", "serve", str(folder), "--port", "0", "--json", *options]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
+            encoding="utf-8", env=environment,
+        )  # fmt: skip
+        line = self.process.stdout.readline()
+        if not line.startswith('{"url"'):
+            self.process.kill()
+            raise AssertionError(f"it does not serve: {line} {self.process.communicate()}")
+        self.facts = json.loads(line)
+        self.url = self.facts["url"]
+
+    def metric(self, name: str) -> float:
+        lines = httpx.get(f"{self.url}/metrics").text.splitlines()
+        return next(float(line.split()[-1]) for line in lines if line.startswith(f"{name} "))
+
+    def wait_for(self, true: Callable[[], Any]) -> None:
+        for _ in range(3000):
+            if true():
+                return
+            time.sleep(0.01)
+        raise AssertionError("it never came to hold")
+
+    def stop(self) -> tuple[int, str, str]:
+        """Status, and what it said after the first line."""
+        self.process.terminate()
+        out, error = self.process.communicate(timeout=60)
+        return self.process.returncode, out, error
+
+
+@pytest.fixture
+def server() -> Iterator[Callable[..., Server]]:
+    with contextlib.ExitStack() as stack:
+
+        def start(folder: Path, *options: str) -> Server:
+            made = Server(folder, *options)
+
+            def end() -> None:
+                if made.process.poll() is None:
+                    made.process.kill()
+                    made.process.communicate()
+
+            stack.callback(end)
+            return made
+
+        yield start

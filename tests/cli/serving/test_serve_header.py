@@ -1,0 +1,163 @@
+"""Sizes from headers: right for every kind that is read, never smaller than what a decoder would make of it."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+
+import numpy as np
+import pytest
+import tifffile
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from workbench.cli.serving.header import Claim, claimed_size
+from workbench.inference.cv import cv2
+from workbench.inference.reading import ReadError, decode_picture
+
+WIDTH, HEIGHT = 37, 23
+GREY = np.random.default_rng(0).integers(0, 256, (HEIGHT, WIDTH)).astype(np.uint8)
+COLOUR = np.dstack([GREY, GREY[::-1], GREY[:, ::-1]])
+
+
+def by_opencv(ending, picture=GREY, *flags):
+    done, data = cv2.imencode(ending, picture, list(flags))
+    assert done
+    return data.tobytes()
+
+
+def by_pillow(kind, picture=GREY, **options):
+    out = io.BytesIO()
+    Image.fromarray(picture).save(out, kind, **options)
+    return out.getvalue()
+
+
+def by_tifffile(picture=GREY, **options):
+    out = io.BytesIO()
+    big, order = options.pop("bigtiff", False), options.pop("byteorder", "<")
+    with tifffile.TiffWriter(out, bigtiff=big, byteorder=order) as writer:
+        writer.write(picture, **options)
+    return out.getvalue()
+
+
+FILES = {
+    "png": by_opencv(".png"),
+    "png 16 colour": by_opencv(".png", COLOUR.astype(np.uint16) * 257),
+    "jpeg": by_opencv(".jpg", COLOUR),
+    "jpeg progressive": by_opencv(".jpg", COLOUR, cv2.IMWRITE_JPEG_PROGRESSIVE, 1),
+    "jpeg with exif": by_pillow("JPEG", exif=b"Exif\0\0II*\0\x08\0\0\0\0\0\0\0\0\0"),
+    "jpeg with fill": by_opencv(".jpg")[:2] + b"\xff\xff\xff" + by_opencv(".jpg")[2:],
+    "bmp": by_opencv(".bmp", COLOUR),
+    "webp": by_pillow("WEBP", COLOUR),
+    "webp lossless": by_pillow("WEBP", COLOUR, lossless=True),
+    "webp with exif": by_pillow("WEBP", COLOUR, exif=b"Exif\0\0II*\0\x08\0\0\0\0\0\0\0\0\0"),
+    "jp2": by_pillow("JPEG2000", COLOUR),
+    "jpeg 2000 codestream": by_pillow("JPEG2000", COLOUR, no_jp2=True),
+    "pgm": by_opencv(".pgm"),
+    "pgm of text": by_opencv(".pgm", GREY, cv2.IMWRITE_PXM_BINARY, 0),
+    "pgm with remarks": f"P5 # {WIDTH + 5}\n#7 7\n {WIDTH}\n# x\n{HEIGHT} 255\n".encode() + GREY.tobytes(),
+    "ppm": by_opencv(".ppm", COLOUR),
+    "pbm": by_opencv(".pbm", (GREY > 99).astype(np.uint8) * 255),
+    "tiff": by_opencv(".tif", COLOUR),
+    "tiff deflate": by_tifffile(compression="zlib"),
+    "tiff 16 big-endian": by_tifffile(GREY.astype(np.uint16), byteorder=">"),
+    "tiff of 8 byte offsets": by_tifffile(bigtiff=True),
+    "tiff half float": by_tifffile(GREY.astype(np.float16)),
+    "tiff planes": by_tifffile(np.moveaxis(COLOUR, 2, 0), photometric="rgb", planarconfig="separate"),
+}
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_the_size_is_that_of_the_decoded_picture(kind):
+    claim = claimed_size(FILES[kind])
+    height, width = decode_picture(FILES[kind]).shape[:2]
+    assert (claim.width, claim.height) == (width, height) == (WIDTH, HEIGHT)
+    assert claim.channels <= 4
+    assert claimed_size(bytearray(FILES[kind])) == claim
+
+
+def test_tiles_of_a_tiff_count_because_they_are_allocated_whole():
+    claim = claimed_size(by_tifffile(tile=(64, 128)))
+    assert claim.pixels == 64 * 128
+
+
+def chunk(kind, body):
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+
+def png_that_claims(width, height):
+    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    data = chunk(b"IDAT", zlib.compress(bytes(100_000)))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + data + chunk(b"IEND", b"")
+
+
+BOMBS = {
+    "png": (png_that_claims(60_000, 50_000), 60_000 * 50_000),
+    "jpeg": (FILES["jpeg"].replace(struct.pack(">HH", HEIGHT, WIDTH), b"\xff\xf0\xff\xf0"), 0xFFF0**2),
+    "bmp from top to bottom": (b"BM" + bytes(12) + struct.pack("<Iii", 40, 30_000, -20_000) + bytes(99), 6 * 10**8),
+    "pgm": (b"P2 100000 100000 255 1 2 3", 10**10),
+}
+
+
+def test_what_a_small_file_claims_is_seen():
+    for kind, (data, pixels) in BOMBS.items():
+        assert claimed_size(data).pixels == pixels, kind
+
+
+def tiff(*entries):
+    head = struct.pack("<2sHIH", b"II", 42, 8, len(entries))
+    return head + b"".join(struct.pack("<HHII", *entry) for entry in entries) + bytes(4)
+
+
+def test_of_two_sizes_in_a_tiff_the_larger_counts():
+    long, once = 4, 1
+    assert claimed_size(tiff((256, long, once, 9), (257, long, once, 8))) == Claim(9, 8, 1)
+    twice = tiff((256, long, once, 9), (256, long, once, 90_000), (257, long, once, 8))
+    assert claimed_size(twice).width == 90_000
+    assert claimed_size(tiff((256, long, once, 9), (257, long, once, 8), (277, long, once, 60_000))).channels == 60_000
+    assert claimed_size(tiff((256, long, 2, 9), (257, long, once, 8))) is None
+    assert claimed_size(tiff((256, 11, once, 9), (257, long, once, 8))) is None
+    assert claimed_size(tiff((256, long, once, 9))) is None
+
+
+UNKNOWN = [b"", b"GIF89a" + bytes(99), b"P7\nWIDTH 9\n", b"Pf 9 9 1", b"%PDF", b"P2 1" + b"0" * 13]
+
+
+@pytest.mark.parametrize("data", UNKNOWN)
+def test_other_kinds_are_of_no_known_size(data):
+    assert claimed_size(data) is None
+
+
+CHANGES = st.lists(st.tuples(st.integers(0, 300), st.integers(0, 255)), max_size=6)
+
+
+@given(st.sampled_from(sorted(FILES)), CHANGES, st.data())
+@settings(max_examples=250, deadline=None)
+def test_a_damaged_header_never_hides_a_larger_picture(kind, changes, draw):
+    """Nothing is raised, and whatever can still be decoded is at most as large as was said."""
+    data = bytearray(FILES[kind])
+    for position, value in changes:
+        data[position % len(data)] = value
+    data = data[: draw.draw(st.integers(0, len(data)))] if draw.draw(st.booleans()) else data
+    claim = claimed_size(data)
+    if claim is not None and claim.pixels > 10**6:
+        return
+    try:
+        picture = decode_picture(bytes(data)) if claim is not None else None
+    except ReadError:
+        return
+    if picture is not None:
+        assert sorted(picture.shape[:2]) <= sorted((claim.height, claim.width))
+        assert picture.shape[0] * picture.shape[1] <= claim.pixels
+
+
+SIGNATURES = [*(data[:4] for data in FILES.values()), b"RIFF\0\0\0\0WEBP", FILES["jp2"][:12]]
+
+
+@given(st.sampled_from(SIGNATURES), st.binary(max_size=400))
+@settings(max_examples=250, deadline=None)
+def test_noise_after_a_signature_raises_nothing(start, noise):
+    claim = claimed_size(start + noise)
+    assert claim is None or claim.pixels >= 0

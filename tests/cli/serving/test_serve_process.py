@@ -1,0 +1,214 @@
+"""`workbench serve` as people start it: a process that listens on a free port of this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import numpy as np
+import psutil
+import pytest
+
+from tests.cli.serving.conftest import ROOT, png
+from tests.inference.conftest import spotted
+from workbench.cli.serving import listening
+from workbench.inference.predictor import Predictor
+
+POSIX = pytest.mark.skipif(os.name != "posix", reason="Windows knows no gentle signal between processes")
+
+
+def mixed(count):
+    """Pictures of many sizes and kinds, no two alike."""
+    rng = np.random.default_rng(2)
+    made = []
+    for number in range(count):
+        picture = spotted(rng, 30 + 7 * (number % 9), 40 + 11 * (number % 5))
+        if number % 3 == 1:
+            picture = picture.astype(np.uint16) * 257
+        elif number % 3 == 2:
+            picture = np.dstack([picture] * 3)
+        made.append(picture)
+    return made
+
+
+def post_all(server, pictures, clients, **request):
+    """The answers in the order of the pictures, asked for by so many clients at once."""
+    limits = httpx.Limits(max_connections=clients)
+    with httpx.Client(timeout=60, limits=limits) as client, ThreadPoolExecutor(clients) as pool:
+        return list(pool.map(lambda each: client.post(f"{server.url}/predict", content=png(each), **request), pictures))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_forty_at_once_each_get_their_own_mask_to_the_byte(server, grey_export, workers):
+    running = server(grey_export, "--workers", str(workers), "--queue", "64")
+    assert running.facts["model"] == "spots" and running.facts["workers"] == workers
+    assert running.url.startswith("http://127.0.0.1:")
+    predictor, pictures = Predictor.open(grey_export), mixed(40)
+    answers = post_all(running, pictures, 40, headers={"Accept": "image/png"})
+    expected = [png(predictor.predict(picture).mask) for picture in pictures]
+    assert len(set(expected)) == 40
+    for answer, mask in zip(answers, expected):
+        assert answer.status_code == 200 and answer.content == mask
+    # The counts are those of all processes, whichever of them is asked.
+    for _ in range(4):
+        assert running.metric('workbench_requests_total{status="200"}') >= 40
+        assert running.metric("workbench_predict_seconds_count") == 40
+        assert running.metric("workbench_in_flight") == 0
+    if os.name == "posix":
+        assert running.stop() == (0, "", "Stopped.\n")
+
+
+def test_verdicts_come_right_from_many_clients(server, verdict_export):
+    running = server(verdict_export)
+    pictures = [np.full((20 + number, 30), (37 * number) % 256, np.uint8) for number in range(40)]
+    predictor = Predictor.open(verdict_export)
+    for picture, answer in zip(pictures, post_all(running, pictures, 16)):
+        expected, found = predictor.predict(picture), answer.json()
+        assert found["verdict"] == expected.verdict
+        assert found["probabilities"]["NG"] == pytest.approx(expected.probabilities["NG"], abs=1e-6)
+
+
+@POSIX
+def test_a_stop_finishes_what_is_in_flight_and_refuses_what_is_new(server, grey_export):
+    running = server(grey_export)
+    large = spotted(np.random.default_rng(3), 2500, 2500)
+    answers = []
+
+    def post():
+        headers = {"Accept": "image/png"}
+        answers.append(httpx.post(f"{running.url}/predict", content=png(large), timeout=120, headers=headers))
+
+    asking = threading.Thread(target=post)
+    asking.start()
+    running.wait_for(lambda: running.metric("workbench_network_calls_total") > 0)
+    running.process.send_signal(signal.SIGTERM)
+    address = ("127.0.0.1", int(running.url.rpartition(":")[2]))
+
+    def refused():
+        try:
+            socket.create_connection(address, timeout=5).close()
+        except ConnectionRefusedError:
+            return True
+        return False
+
+    running.wait_for(refused)
+    assert running.process.poll() is None and not answers  # it still works on the large one
+    asking.join(120)
+    assert answers[0].status_code == 200
+    assert answers[0].content == png(Predictor.open(grey_export).predict(large).mask)
+    out, error = running.process.communicate(timeout=60)
+    assert (running.process.returncode, out, error) == (0, "", "Stopped.\n")
+
+
+@POSIX
+def test_a_dead_process_is_replaced_and_all_end_with_the_first(server, grey_export):
+    running = server(grey_export, "--workers", "2")
+    first = psutil.Process(running.process.pid)
+
+    def members():
+        found = []
+        for each in first.children():
+            with contextlib.suppress(psutil.Error):  # it has just ended
+                if any("spawn_main" in word for word in each.cmdline()):
+                    found.append(each)
+        return found
+
+    before = members()
+    assert len(before) == 2
+    before[0].kill()
+    running.wait_for(lambda: len(set(members()) - set(before)) == 1 and before[0] not in members())
+    for answer in post_all(running, mixed(8), 8):
+        assert answer.status_code == 200
+    left = members()
+    running.process.kill()
+    assert len(left) == 2
+    _, alive = psutil.wait_procs(left, timeout=60)
+    assert alive == []
+    assert "another takes its place" in running.process.communicate()[1]
+
+
+def refuse(folder, *options, before="pass"):
+    code = f"import sys; {before}; from workbench import cli; sys.exit(cli.main(sys.argv[1:]))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "serve", str(folder), "--port", "0", *options], capture_output=True, text=True,
+        encoding="utf-8", env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}, timeout=120,
+    )  # fmt: skip
+    assert done.stdout == "" and "Traceback" not in done.stderr
+    return done.returncode, done.stderr
+
+
+def test_an_export_that_was_changed_is_not_served(grey_export):
+    with (grey_export / "network.onnx").open("r+b") as file:
+        file.seek(-1, os.SEEK_END)
+        file.write(b"\x01")
+    status, said = refuse(grey_export)
+    assert status == 1 and "network.onnx has been changed" in said
+
+
+def test_an_export_that_gives_something_else_is_not_served(grey_export):
+    from workbench.inference.checks import write_checks
+
+    expected = grey_export / "golden" / "2.json"
+    expected.write_text(expected.read_text(encoding="utf-8").replace('"area": ', '"area": 1'), encoding="utf-8")
+    write_checks(grey_export)
+    status, said = refuse(grey_export)
+    assert status == 1 and "the regions differ" in said
+
+
+def test_what_is_missing_is_named_with_the_command_that_installs_it(grey_export):
+    status, said = refuse(grey_export, before="sys.modules.update(fastapi=None, uvicorn=None)")
+    assert status == 1 and "-m pip install" in said
+    assert "fastapi>=" in said and "uvicorn>=" in said and "multipart>=" not in said
+
+
+def test_other_reasons_not_to_start(grey_export, tmp_path):
+    status, said = refuse(tmp_path)
+    assert status == 1 and "is not an export" in said
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        status, said = refuse(grey_export, "--port", str(taken.getsockname()[1]))
+    assert status == 1 and "Choose another --port" in said
+    assert refuse(grey_export, "--host", "no.such.host.invalid")[0] == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--workers", "0"), ("--queue", "-1"), ("--port", "70000"), ("--timeout", "0"), ("--max-mb", "nan"),
+     ("--max-megapixels", "x"), ("--token", ""), ("--token", "two words"), ("--engine", "none")],
+)  # fmt: skip
+def test_wrong_use_ends_with_two(grey_export, options, capsys):
+    from workbench import cli
+
+    assert cli.main(["serve", str(grey_export), *options]) == 2
+    assert options[0].strip("-") in capsys.readouterr().err
+
+
+def test_the_token_may_come_from_the_environment(server, grey_export, monkeypatch):
+    monkeypatch.setenv("WORKBENCH_TOKEN", "from-outside")
+    running = server(grey_export)
+    assert running.facts["token_needed"] is True
+    assert httpx.post(f"{running.url}/predict", content=b"x").status_code == 401
+    answer = httpx.post(f"{running.url}/predict", content=b"x", headers={"Authorization": "Bearer from-outside"})
+    assert answer.status_code == 422
+    assert httpx.get(f"{running.url}/").status_code == 200
+
+
+def test_only_addresses_of_this_machine_count_as_local():
+    class Bound:
+        def __init__(self, host):
+            self.host = host
+
+        def getsockname(self):
+            return (self.host, 80)
+
+    for host, local in [("127.0.0.1", True), ("127.1.2.3", True), ("::1", True), ("0.0.0.0", False), ("::", False),
+                        ("192.168.1.9", False), ("fe80::1%eth0", False)]:  # fmt: skip
+        assert listening.is_local(Bound(host)) is local
+    with listening.bind("localhost", 0) as bound:
+        assert listening.is_local(bound) and listening.address_of(bound).startswith("http://")

@@ -1,0 +1,272 @@
+"""Many requests at once: the full queue, time limits, clients that go away, and company in front of the network."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import numpy as np
+import pytest
+
+from tests.cli.serving.conftest import png, until
+from tests.inference.conftest import spotted
+from workbench.cli.serving.network import SharedNetwork
+from workbench.cli.serving.work_queue import Full, WorkQueue
+from workbench.inference.engines import EngineError
+from workbench.inference.predictor import Cancelled
+
+SMALL = spotted(np.random.default_rng(1), 40, 50)
+
+
+def post(client, picture, **request):
+    return asyncio.ensure_future(client.post("/predict", content=png(picture), **request))
+
+
+def test_a_full_queue_says_so_at_once_and_loses_nobody_it_took(served, grey_export):
+    one = served(grey_export, threads=1, queue=2)
+    one.engine.gate.clear()
+
+    async def stuff():
+        async with one.client() as client:
+            taken = [post(client, SMALL + shade, headers={"Accept": "image/png"}) for shade in range(3)]
+            await until(lambda: one.counters["workbench_in_flight"] == 3 and one.engine.entered == 1)
+            await until(lambda: one.counters["workbench_queue_depth"] == 2)
+            refused = [await client.post("/predict", content=png(SMALL)) for _ in range(4)]
+            ready = await client.get("/health")
+            one.engine.gate.set()
+            return await asyncio.gather(*taken), refused, ready
+
+    taken, refused, ready = asyncio.run(stuff())
+    for answer in refused:
+        assert answer.status_code == 503 and 1 <= int(answer.headers["retry-after"]) <= 60
+    assert ready.status_code == 200
+    for shade, answer in enumerate(taken):
+        assert answer.status_code == 200 and answer.content == png(one.predictor.predict(SMALL + shade).mask)
+    counted = one.counters
+    assert counted["workbench_rejected_total"] == counted['workbench_requests_total{status="503"}'] == 4
+    assert counted["workbench_queue_depth"] == counted["workbench_in_flight"] == 0
+    assert one.predict(png(SMALL)).status_code == 200
+
+
+def test_what_takes_too_long_is_given_up_and_its_place_is_free_again(served, grey_export):
+    one = served(grey_export, threads=1, queue=1, seconds=1.2)
+    one.engine.gate.clear()
+
+    async def wait():
+        async with one.client() as client:
+            return await asyncio.gather(post(client, SMALL), post(client, SMALL))
+
+    for answer in asyncio.run(wait()):
+        assert answer.status_code == 504 and "1.2 s" in answer.json()["detail"]
+    assert one.counters["workbench_queue_depth"] == 0  # the one that waited is not begun at all
+    assert one.engine.entered == 1
+    assert one.counters["workbench_in_flight"] == 1  # the network has not come back yet
+    one.engine.gate.set()
+    asyncio.run(until(lambda: one.counters["workbench_in_flight"] == 0))
+    assert one.predict(png(SMALL)).status_code == 200
+
+
+def test_a_large_picture_is_given_up_between_two_calls_of_the_network(served, grey_export):
+    one = served(grey_export, threads=1, queue=0, seconds=1.2)
+    one.engine.gate.clear()
+    large = np.zeros((700, 700), np.uint8)
+    assert one.predict(png(large)).status_code == 504
+    one.engine.gate.set()
+    asyncio.run(until(lambda: one.counters["workbench_in_flight"] == 0))
+    assert len(one.engine.calls) == 1
+
+
+def test_a_picture_that_does_not_arrive_is_not_waited_for(served, grey_export):
+    one = served(grey_export, queue=0, threads=1, seconds=0.2)
+
+    async def slowly():
+        yield png(SMALL)[:100]
+        await asyncio.sleep(30)
+
+    answer = one.predict(slowly())
+    assert answer.status_code == 408 and answer.headers["connection"] == "close"
+    assert one.predict(png(SMALL)).status_code == 200
+
+
+def test_for_a_client_that_hung_up_nothing_is_begun(served, grey_export):
+    one = served(grey_export, threads=1, queue=5)
+    one.engine.gate.clear()
+
+    async def hang_up():
+        async with one.client() as client:
+            first = post(client, SMALL)
+            await until(lambda: one.engine.entered == 1)
+            gone, sent = asyncio.Event(), []
+
+            async def receive():
+                if not sent:
+                    sent.append(1)
+                    return {"type": "http.request", "body": png(SMALL), "more_body": False}
+                await gone.wait()
+                return {"type": "http.disconnect"}
+
+            async def send(message):
+                pass
+
+            scope = {
+                "type": "http", "method": "POST", "path": "/predict", "raw_path": b"/predict", "query_string": b"",
+                "headers": [], "http_version": "1.1", "scheme": "http", "server": ("server", 80), "root_path": "",
+            }  # fmt: skip
+            second = asyncio.ensure_future(one.app(scope, receive, send))
+            await until(lambda: one.counters["workbench_queue_depth"] == 1)
+            gone.set()
+            await second
+            assert one.counters["workbench_queue_depth"] == 0 and one.counters["workbench_in_flight"] == 1
+            one.engine.gate.set()
+            assert (await first).status_code == 200
+
+    asyncio.run(hang_up())
+    assert one.engine.entered == 1
+    assert one.counters['workbench_requests_total{status="499"}'] == 1
+
+
+def test_waiting_pictures_of_a_classification_share_a_call(served, verdict_export):
+    one = served(verdict_export, threads=9)
+    one.engine.gate.clear()
+    shades = [20, 240, 110, 128, 140, 60, 200, 90, 170]
+
+    async def together():
+        async with one.client() as client:
+            first = post(client, np.full((30, 40), shades[0], np.uint8))
+            await until(lambda: one.engine.entered == 1)
+            rest = [post(client, np.full((20 + shade, 50), shade, np.uint8)) for shade in shades[1:]]
+            await until(lambda: one.app.state.desk.network.waiting == 8)
+            one.engine.gate.set()
+            return await asyncio.gather(first, *rest)
+
+    answers = asyncio.run(together())
+    assert [shape[0] for shape in one.engine.calls] == [1, 8]
+    for number, (shade, answer) in enumerate(zip(shades, answers)):
+        size = (20 + shade, 50) if number else (30, 40)
+        expected = one.predictor.predict(np.full(size, shade, np.uint8))
+        found = answer.json()
+        assert found["size"] == {"height": size[0], "width": size[1]}
+        assert found["verdict"] == expected.verdict
+        for name, probability in expected.probabilities.items():
+            assert found["probabilities"][name] == pytest.approx(probability, abs=1e-6)
+
+
+def test_tiles_of_different_pictures_do_not_share_a_call(served, grey_export):
+    one = served(grey_export, threads=4)
+    one.engine.gate.clear()
+
+    async def together():
+        async with one.client() as client:
+            requests = [post(client, SMALL) for _ in range(4)]
+            await until(lambda: one.app.state.desk.network.waiting == 3)
+            one.engine.gate.set()
+            return await asyncio.gather(*requests)
+
+    assert [answer.status_code for answer in asyncio.run(together())] == [200] * 4
+    assert [shape[0] for shape in one.engine.calls] == [1] * 4
+
+
+def asked_at_once(network, batches):
+    """What each gets that asks while the network is busy with another."""
+    found = [None] * len(batches)
+
+    def ask(index):
+        try:
+            found[index] = network.seat(lambda: False)(batches[index])
+        except Exception as error:
+            found[index] = error
+
+    return [threading.Thread(target=ask, args=(index,)) for index in range(len(batches))], found
+
+
+class Holding:
+    """A network that doubles, holds its first call until told, and does not like the number 13."""
+
+    def __init__(self):
+        self.free, self.shapes = threading.Event(), []
+
+    def __call__(self, batch):
+        self.shapes.append(batch.shape)
+        assert self.free.wait(30)
+        if (batch == 13).any():
+            raise RuntimeError("thirteen")
+        return batch * 2
+
+
+def run_held(network, engine, batches):
+    threads, found = asked_at_once(network, batches)
+    threads[0].start()
+    asyncio.run(until(lambda: len(engine.shapes) == 1))
+    for number, thread in enumerate(threads[1:], start=1):
+        thread.start()
+        asyncio.run(until(lambda: network.waiting == number))  # noqa: B023
+    engine.free.set()
+    for thread in threads:
+        thread.join(30)
+    network.close()
+    return found
+
+
+def test_one_bad_picture_does_not_spoil_its_company():
+    engine = Holding()
+    network = SharedNetwork(engine, together=8)
+    batches = [np.full((1, 2), value) for value in (1, 2, 13, 4)]
+    found = run_held(network, engine, batches)
+    assert engine.shapes == [(1, 2), (3, 2), (1, 2), (1, 2), (1, 2)]
+    for index in (0, 1, 3):
+        np.testing.assert_array_equal(found[index], batches[index] * 2)
+    assert str(found[2]) == "thirteen"
+
+
+def test_only_equal_sizes_go_together_and_never_more_than_allowed():
+    engine = Holding()
+    network = SharedNetwork(engine, together=3)
+    batches = [np.full((count, width), 10 * count + width) for count, width in [(1, 2), (2, 2), (1, 5), (2, 2), (1, 2)]]
+    found = run_held(network, engine, batches)
+    assert engine.shapes == [(1, 2), (3, 2), (1, 5), (2, 2)]
+    for batch, answer in zip(batches, found):
+        np.testing.assert_array_equal(answer, batch * 2)
+
+
+def test_who_does_not_wait_any_more_is_left_out():
+    engine = Holding()
+    network = SharedNetwork(engine, together=8)
+    threads, _ = asked_at_once(network, [np.ones((1, 2))])
+    threads[0].start()
+    asyncio.run(until(lambda: len(engine.shapes) == 1))
+    with pytest.raises(Cancelled):
+        network.seat(lambda: True)(np.zeros((1, 2)))
+    engine.free.set()
+    threads[0].join(30)
+    network.close()
+    assert engine.shapes == [(1, 2)] and not network.alive
+    with pytest.raises(EngineError):
+        network.seat(lambda: False)(np.zeros((1, 2)))
+
+
+def test_seats_are_given_back_however_they_are_left():
+    changes = []
+    queue = WorkQueue(threads=1, waiting=1, on_change=lambda depth, seats: changes.append((depth, seats)))
+    with queue.reserve(), queue.reserve(), pytest.raises(Full):
+        queue.reserve()
+    with pytest.raises(ZeroDivisionError), queue.reserve() as seat:
+        seat.submit(lambda may_stop: 1 / 0).result(10)
+    with queue.reserve() as seat:
+        assert seat.submit(lambda may_stop: may_stop()).result(10) is False
+    assert changes[-1] == (0, 0) and max(seats for _, seats in changes) == 2
+    begun, told = threading.Event(), []
+
+    def long(may_stop):
+        begun.set()
+        while not may_stop():
+            pass
+        told.append(True)
+
+    with queue.reserve() as seat:
+        running = seat.submit(long)
+        assert begun.wait(10)
+    running.result(10)
+    assert told == [True] and changes[-1] == (0, 0)
+    queue.close()
+    with pytest.raises(Full):
+        queue.reserve()

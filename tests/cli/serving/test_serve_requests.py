@@ -1,0 +1,319 @@
+"""What requests get: the forms of an answer, and every reason for which there is none."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import struct
+import zlib
+
+import numpy as np
+import pytest
+
+from tests.cli.serving.conftest import png
+from tests.inference.conftest import spotted
+from workbench.cli.serving import desk
+from workbench.cli.serving.answers import choose_form
+from workbench.cli.serving.metrics import WIDTH, Counters
+from workbench.cli.serving.pages import test_page as page_of_tests
+from workbench.cli.serving.refusal import Refused
+from workbench.inference.drawing import overlay
+from workbench.inference.reading import decode_picture
+
+PICTURE = spotted(np.random.default_rng(8), 120, 170)
+
+
+def test_json_holds_the_regions_in_pixels_and_micrometres(served, grey_export):
+    one = served(grey_export)
+    answer = one.predict(png(PICTURE))
+    assert answer.status_code == 200 and answer.headers["content-type"] == "application/json"
+    found, expected = answer.json(), one.predictor.predict(PICTURE).to_json()
+    assert found["size"] == {"width": 170, "height": 120}
+    assert (found["model"], found["run"], found["um_per_pixel"]) == ("spots", "2024-unet", 2.5)
+    assert found["verdict"] is None and found["probabilities"] is None and found["milliseconds"] > 0
+    assert len(found["regions"]) == len(expected["regions"]) > 2
+    for region, wanted in zip(found["regions"], expected["regions"]):
+        assert region.pop("width_um") == wanted["width"] * 2.5
+        assert region.pop("height_um") == wanted["height"] * 2.5
+        assert region == wanted and region["area_um2"] == wanted["area"] * 6.25
+
+
+def test_the_mask_and_the_overlay_are_what_the_predictor_gives_to_the_byte(served, grey_export):
+    one = served(grey_export)
+    mask = one.predictor.predict(PICTURE).mask
+    drawn = png(overlay(PICTURE, mask, one.predictor.settings))
+    assert len(np.unique(mask)) == 3
+    for request, expected in (
+        ({"headers": {"Accept": "image/png"}}, png(mask)),
+        ({"headers": {"Accept": "image/png;overlay"}}, drawn),
+        ({"params": {"overlay": "1"}}, drawn),
+    ):
+        answer = one.predict(png(PICTURE), **request)
+        assert answer.headers["content-type"] == "image/png"
+        assert answer.content == expected
+    found = one.predict(png(PICTURE), params={"include": ["mask", "overlay"]}).json()
+    assert base64.b64decode(found["mask"]) == png(mask) and base64.b64decode(found["overlay"]) == drawn
+
+
+def test_bytes_and_forms_give_the_same_whatever_the_file_is_called(served, grey_export):
+    one = served(grey_export)
+    expected = one.predict(png(PICTURE), headers={"Accept": "image/png"}).content
+    for name in ("part.png", "../../etc/passwd", "片 [1] 🔍.png", "/etc/passwd", 'quo"te.png'):
+        form = {"files": {"picture": (name, png(PICTURE))}, "data": {"note": "x" * 3000}}
+        answer = one.ask("POST", "/predict", headers={"Accept": "image/png"}, **form)
+        assert answer.content == expected
+    for kind in ("image/png", "application/x-www-form-urlencoded", "text/plain; charset=utf-8"):
+        answer = one.predict(png(PICTURE), headers={"Accept": "image/png", "Content-Type": kind})
+        assert answer.content == expected
+
+
+def test_sixteen_bits_are_answered_like_eight(served, grey_export):
+    one = served(grey_export)
+    deep = PICTURE.astype(np.uint16) * 257
+    eight, sixteen = (one.predict(png(each), headers={"Accept": "image/png"}).content for each in (PICTURE, deep))
+    assert eight == sixteen
+
+
+def test_a_verdict_comes_with_its_probabilities_and_has_no_mask(served, verdict_export):
+    one = served(verdict_export)
+    dark = np.full((30, 50), 40, np.uint8)
+    found = one.predict(png(dark), params={"include": ["mask", "overlay"]}).json()
+    expected = one.predictor.predict(dark)
+    assert found["verdict"] == expected.verdict == "NG"
+    assert found["probabilities"] == expected.probabilities
+    assert found["regions"] == [] and found["um_per_pixel"] is None and "mask" not in found
+    for request in ({"headers": {"Accept": "image/png"}}, {"params": {"overlay": "true"}}):
+        answer = one.predict(png(dark), **request)
+        assert answer.status_code == 406 and "verdict" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("accept", "form"),
+    [
+        (None, "json"),
+        ("", "json"),
+        ("*/*", "json"),
+        ("text/html,application/xhtml+xml,*/*;q=0.8", "json"),
+        ("image/png", "mask"),
+        ("IMAGE/PNG ; Overlay", "overlay"),
+        ("image/png;overlay=1", "overlay"),
+        ("image/png;q=0.5, application/json;q=0.9", "json"),
+        ("application/json;q=0, image/*", "mask"),
+        ("image/png;overlay;q=0.9, image/png;q=0.8", "overlay"),
+    ],
+)
+def test_the_header_accept_chooses(accept, form):
+    assert choose_form(accept, False) == form
+    assert choose_form(accept, True) == "overlay"
+
+
+@pytest.mark.parametrize("accept", ["text/html", "image/jpeg", "image/png;q=0", "application/json;q=x", ";;,"])
+def test_other_forms_are_refused(accept):
+    with pytest.raises(Refused) as refused:
+        choose_form(accept, False)
+    assert refused.value.status == 406
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "no picture in the request"),
+        (b"/etc/passwd", "not a picture file"),
+        (b"GIF89a" + bytes(40), "not a picture file"),
+        (png(PICTURE)[:-40], "incomplete"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(8), "not a picture file"),
+        (png(PICTURE)[:60] + bytes(500) + png(PICTURE)[560:], "damaged"),
+    ],
+)
+def test_a_broken_picture_is_refused_with_the_reason(served, grey_export, content, said):
+    one = served(grey_export)
+    answer = one.predict(content)
+    assert answer.status_code == 422 and said in answer.json()["detail"]
+    answer = one.ask("POST", "/predict", files={"picture": ("p.png", content)})
+    assert answer.status_code == 422 and said in answer.json()["detail"]
+    assert one.engine.calls == []
+
+
+FORM = "multipart/form-data; boundary=b"
+PART, OTHER = (b'--b\r\nContent-Disposition: form-data; name="%s"\r\n\r\nabc\r\n' % name for name in (b"picture", b"p"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "status", "said"),
+    [
+        ("multipart/form-data", b"x", 400, "no boundary"),
+        (FORM, b"nonsense", 400, "cannot be read"),
+        (FORM, b"", 400, "end is missing"),
+        (FORM, PART, 400, "end is missing"),
+        (FORM, OTHER + b"--b--", 422, "the field 'picture'"),
+        (FORM, PART + PART + b"--b--", 422, "2 fields"),
+        (f"{FORM}{'b' * 999}", b"x", 400, "cannot be read"),
+    ],
+)
+def test_a_damaged_form_is_refused(served, grey_export, kind, body, status, said):
+    answer = served(grey_export).predict(body, headers={"Content-Type": kind})
+    assert answer.status_code == status and said in answer.json()["detail"]
+
+
+def test_a_request_with_too_many_bytes_is_refused_with_and_without_its_length(served, grey_export):
+    one = served(grey_export, bytes=3000)
+    taken = []
+
+    async def chunks():
+        for _ in range(100):
+            taken.append(1)
+            yield bytes(1000)
+
+    assert one.predict(bytes(3001)).status_code == 413
+    assert one.predict(chunks()).status_code == 413
+    assert len(taken) == 4  # the rest is not read
+    assert one.ask("POST", "/predict", files={"picture": ("p.png", bytes(4000))}).status_code == 413
+    assert one.predict(png(PICTURE[:20, :20])).status_code == 200
+    assert one.counters['workbench_requests_total{status="413"}'] == 3
+
+
+def bomb(width, height):
+    """A valid PNG of a few kilobytes that unpacks to width * height bytes."""
+
+    def chunk(kind, body):
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    deflate = zlib.compressobj(9)
+    rows = b"".join(deflate.compress(bytes((width + 1) * 64)) for _ in range(height // 64)) + deflate.flush()
+    head = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0))
+    return b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+def test_a_picture_with_too_many_pixels_is_refused_before_it_is_decoded(served, grey_export, monkeypatch):
+    content = bomb(6400, 6400)
+    assert len(content) < 50_000 and decode_picture(content).size == 6400**2
+    decoded = []
+    monkeypatch.setattr(desk, "decode_picture", lambda data: decoded.append(data) or decode_picture(data))
+    one = served(grey_export, pixels=40_000_000)
+    answer = one.predict(content)
+    assert answer.status_code == 413 and "6400 x 6400" in answer.json()["detail"] and "40 megapixels" in answer.text
+    assert decoded == [] and one.engine.calls == []
+    assert one.predict(png(PICTURE)).status_code == 200 and len(decoded) == 1
+
+
+def test_without_the_token_there_is_nothing_to_have(served, grey_export):
+    token = "s3cret+/="
+    one = served(grey_export, token=token)
+    wrong = ["Bearer wrong", f"Basic {token}", "Bearer", f"Bearer {token}x", "Bearer s3cr\xe9t".encode("latin-1")]
+    for headers in [{}, *({"Authorization": each} for each in wrong)]:
+        answer = one.predict(png(PICTURE), headers=headers)
+        assert answer.status_code == 401 and answer.headers["www-authenticate"] == "Bearer"
+        assert one.ask("GET", "/metrics", headers=headers).status_code == 401
+        health = one.ask("GET", "/health", headers=headers)
+        assert health.status_code == 200
+        assert {key: value for key, value in health.json().items() if value is not None} == {
+            "ready": True, "token_needed": True,
+        }  # fmt: skip
+    assert one.engine.calls == []
+    right = {"Authorization": f"Bearer {token}"}
+    assert one.predict(png(PICTURE), headers=right).status_code == 200
+    assert one.ask("GET", "/metrics", headers=right).status_code == 200
+    assert one.ask("GET", "/health", headers=right).json()["model"] == "spots"
+    assert one.counters['workbench_requests_total{status="401"}'] == 2 * len([None, *wrong])
+
+
+def test_a_failing_network_is_told_in_one_sentence_and_the_next_picture_works(served, grey_export):
+    one = served(grey_export)
+    works, one.engine.engine = one.engine.engine, lambda batch: (_ for _ in ()).throw(RuntimeError("out of\nsorts"))
+    answer = one.predict(png(PICTURE))
+    assert answer.status_code == 500 and answer.json()["detail"] == "The network failed: out of"
+    one.engine.engine = lambda batch: batch[:0]
+    assert "does not fit its settings" in one.predict(png(PICTURE)).json()["detail"]
+    one.engine.engine = works
+    assert one.predict(png(PICTURE)).status_code == 200
+    assert one.ask("GET", "/health").json()["ready"] is True
+
+
+def test_an_unforeseen_error_gives_no_detail_away(served, grey_export, monkeypatch, caplog):
+    def fail(*args, **options):
+        raise ZeroDivisionError("secret place")
+
+    monkeypatch.setattr(desk, "write_answer", fail)
+    answer = served(grey_export).predict(png(PICTURE))
+    assert answer.status_code == 500 and "secret" not in answer.text
+    assert "secret place" in caplog.text
+
+
+def test_health_names_the_model(served, grey_export, verdict_export):
+    found = served(grey_export).ask("GET", "/health").json()
+    assert found == {
+        "ready": True, "token_needed": False, "model": "spots", "run": "2024-unet", "task": "segmentation",
+        "engine": "gated", "device": None, "verdicts": [],
+        "classes": [{"id": 3, "name": "dark scratch", "color": "#ff0000"},
+                    {"id": 7, "name": "亮点", "color": "#00ff80"}],
+    }  # fmt: skip
+    one = served(verdict_export)
+    assert one.ask("GET", "/health").json()["verdicts"] == ["OK", "NG"]
+    one.app.state.desk.close()
+    closed = one.ask("GET", "/health")
+    assert closed.status_code == 503 and closed.json()["ready"] is False
+
+
+def test_metrics_count_what_happened(served, grey_export):
+    one = served(grey_export, pixels=30_000)
+    one.predict(png(PICTURE))
+    one.predict(png(PICTURE))
+    one.predict(b"nothing")
+    one.predict(png(np.zeros((300, 300), np.uint8)))
+    assert one.ask("GET", "/nowhere").status_code == 404
+    assert one.ask("GET", "/predict").status_code == 405
+    answer = one.ask("GET", "/metrics")
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    counted = one.counters
+    for status, count in {200: 3, 422: 1, 413: 1, 404: 1, 405: 1, 503: 0}.items():
+        assert counted[f'workbench_requests_total{{status="{status}"}}'] == count
+    assert counted["workbench_predict_seconds_count"] == 4
+    assert counted['workbench_predict_seconds_bucket{le="+Inf"}'] == 4
+    assert counted["workbench_predict_seconds_sum"] > 0
+    assert counted["workbench_queue_depth"] == counted["workbench_in_flight"] == 0
+    assert counted["workbench_network_calls_total"] == len(one.engine.calls)
+    assert counted["workbench_network_pictures_total"] == sum(shape[0] for shape in one.engine.calls)
+
+
+def test_buckets_of_times_add_up():
+    cells = [0.0] * (2 * WIDTH)
+    first, second = Counters(cells, 0), Counters(cells, 1)
+    for counters, seconds in ((first, 0.003), (first, 0.005), (second, 0.0051), (second, 999.0)):
+        counters.took(seconds)
+    second.load(3, 4)
+    first.load(1, 2)
+    first.answered(418)
+    text = second.text().splitlines()
+    for line in (
+        'workbench_predict_seconds_bucket{le="0.005"} 2', 'workbench_predict_seconds_bucket{le="0.01"} 3',
+        'workbench_predict_seconds_bucket{le="60.0"} 3', 'workbench_predict_seconds_bucket{le="+Inf"} 4',
+        "workbench_predict_seconds_count 4", "workbench_queue_depth 4", "workbench_in_flight 6",
+        'workbench_requests_total{status="other"} 1',
+    ):  # fmt: skip
+        assert line in text
+    assert Counters(cells, 1).text().count("workbench_queue_depth 1") == 1  # a new process has nothing in flight
+
+
+def test_the_pages_load_nothing_from_elsewhere(served, grey_export):
+    one = served(grey_export)
+    for path in ("/", "/docs"):
+        page = one.ask("GET", path)
+        assert page.status_code == 200 and page.headers["content-type"] == "text/html; charset=utf-8"
+        assert "default-src 'none'" in page.headers["content-security-policy"]
+        text = re.sub(r"http://(127\.0\.0\.1:8123|www\.w3\.org/2000/svg)", "", page.text)
+        assert not re.search(r"https?://|//[a-z]|@import|<link[^>]+href=\"(?!data:)|\bsrc=\"", text)
+    page = one.ask("GET", "/")
+    for block in re.findall("<(?:script|style)>(.*?)</(?:script|style)>", page.text, re.S):
+        digest = base64.b64encode(hashlib.sha256(block.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in page.headers["content-security-policy"]
+    docs = one.ask("GET", "/docs").text
+    for word in ("POST /predict", "area_um2", "include", "503", "KindOfDefect"):
+        assert word in docs
+
+
+def test_both_languages_of_the_page_say_the_same_things():
+    english, chinese = (re.search(rf"  {tag}: {{(.*?)\n  }},", page_of_tests(), re.S)[1] for tag in ("en", "zh"))
+    keys = [re.findall(r"(?<![\w$])([a-z_]+|\d{3}): ", block) for block in (english, chinese)]
+    assert sorted(keys[0]) == sorted(keys[1]) and len(keys[0]) > 25
+    assert re.search("[\u4e00-\u9fff]", chinese) and not re.search("[\u4e00-\u9fff]", english)

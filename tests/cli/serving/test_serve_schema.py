@@ -1,0 +1,33 @@
+"""Requests that the description of the interface allows, and some that it does not: never an unforeseen answer."""
+
+from __future__ import annotations
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+LIMITED = settings(max_examples=30, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.mark.parametrize("token", [None, "a-token"])
+@pytest.mark.parametrize("kind", ["grey_export", "verdict_export"])
+def test_no_request_gets_an_answer_that_is_not_described(served, request, kind, token):
+    one = served(request.getfixturevalue(kind), token=token)
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    schema = schemathesis.openapi.from_asgi("/openapi.json", one.app)
+    labels = set()
+    for found in schema.get_all_operations():
+        operation = found.ok()
+        labels.add(operation.label)
+
+        @LIMITED
+        @given(case=operation.as_strategy())
+        def ask(case):
+            # A string of bytes need not be a picture, which a description cannot say.
+            case.call_and_validate(headers=headers, excluded_checks=[positive_data_acceptance])
+
+        ask()
+    assert labels == {"POST /predict", "GET /health", "GET /metrics"}
+    assert one.counters['workbench_requests_total{status="500"}'] == 0
+    assert one.counters['workbench_requests_total{status="200"}'] > 3
