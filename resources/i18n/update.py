@@ -1,7 +1,7 @@
 """Brings the translations up to date: `python resources/i18n/update.py` (needs pyside6-lupdate and pyside6-lrelease).
 
-Texts of the window are found in its sources. Those of `core`, which speaks English patterns and knows no translator, are
-written to a passing file first: problems under the context "problems", and what a run may say, as listed in
+Texts of the window are found in its sources. Those of `core`, which speaks English patterns and knows no translator,
+are written to a passing file first: problems under the context "problems", and what a run may say, as listed in
 sentences.txt, under "sentences".
 """
 
@@ -28,8 +28,8 @@ def patterns() -> list[tuple[str, str]]:
 
 
 def main() -> int:
-    tools = [shutil.which(name, path=str(Path(sys.executable).parent)) for name in ("pyside6-lupdate", "pyside6-lrelease")]
-    update, release = (tool or name for tool, name in zip(tools, ("pyside6-lupdate", "pyside6-lrelease")))
+    beside = str(Path(sys.executable).parent)
+    update, release = (shutil.which(name, path=beside) or name for name in ("pyside6-lupdate", "pyside6-lrelease"))
     with tempfile.TemporaryDirectory() as folder:
         passing = Path(folder) / "patterns.py"
         calls = [f"QCoreApplication.translate({context!r}, {text!r})" for context, text in dict.fromkeys(patterns())]

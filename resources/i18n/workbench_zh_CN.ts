@@ -1824,7 +1824,7 @@
     </message>
     <message>
         <source>Finished after {time}.</source>
-        <translation>用时 {time} 完成。</translation>
+        <translation>已完成，用时 {time}。</translation>
     </message>
     <message>
         <source>It marks nothing yet on the held-out pictures.</source>

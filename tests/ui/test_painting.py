@@ -59,8 +59,7 @@ def blank(hand):
     return hand
 
 
-@pytest.mark.parametrize("diameter", [1, 2, 7, 15, 40])
-@pytest.mark.parametrize("zoom", [None, 1.0, 2.5])
+@pytest.mark.parametrize("diameter, zoom", [(1, None), (2, 1.0), (7, 2.5), (15, None), (40, 1.0)])
 def test_a_stroke_is_exactly_what_its_geometry_says(blank, diameter, zoom):
     if zoom is not None:
         blank.canvas.set_view(blank.canvas.view.at_scale(zoom))

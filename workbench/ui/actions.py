@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from PySide6.QtCore import QObject, QTimer
@@ -9,6 +10,11 @@ from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 
 from workbench.ui.rows import Parts, Row, Rows
 from workbench.ui.theme import Style
+
+
+def plain(text: str) -> str:
+    """A command's name without its mnemonic: "&Undo" and "撤销(&U)"."""
+    return re.sub(r"\(&\w\)", "", text).replace("&", "")
 
 
 class Actions(QObject):
@@ -50,9 +56,9 @@ class Actions(QObject):
         action.setObjectName(row.id)
         if row.keys:
             action.setShortcuts([QKeySequence(keys) for keys in row.keys.split("; ")])
-        plain = row.text.replace("&", "").rstrip("…")
+        said = plain(row.text).rstrip("…")
         key = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-        action.setToolTip((row.tip or plain) + (f" ({key})" if key else ""))
+        action.setToolTip((row.tip or said) + (f" ({key})" if key else ""))
         if row.on is not None:
             action.setCheckable(True)
         if row.group:

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QDialog, QGridLayout, QHBoxLayout, QLabel, QLineEdit, QScrollArea, QVBoxLayout, QWidget
 
-from workbench.ui.actions import Actions
+from workbench.ui.actions import Actions, plain
 from workbench.ui.menus import MENUS, ids, titles
 
 
@@ -43,7 +43,7 @@ class Keys(QDialog):
             ("label", left), ("pointer", left), ("edit", left), ("train", left), ("picture", right), ("view", right),
             ("project", right), ("help", right),
         ):  # fmt: skip
-            title = self.tr("Pointer") if name == "pointer" else names[name].replace("&", "")
+            title = self.tr("Pointer") if name == "pointer" else plain(names[name])
             rows = self._pointer() if name == "pointer" else _keys_of(name, actions)
             self._add(grid, title, rows)
         area = QScrollArea(widgetResizable=True)
@@ -86,17 +86,13 @@ class Keys(QDialog):
 def _keys_of(menu: str, actions: Actions) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     for id in ids(MENUS[menu]):
-        action = actions[id]
-        keys = ", ".join(key.toString(QKeySequence.SequenceFormat.NativeText) for key in action.shortcuts())
-        if keys and not (id[-1].isdigit() and id[-1] not in "1"):
-            if id[-2:] == "_1":
-                keys = f"{keys} … {keys[:-1]}9"
-            rows.append(
-                (
-                    keys,
-                    action.text().replace("&", "").replace("1", "1 … 9")
-                    if id[-2:] == "_1"
-                    else action.text().replace("&", ""),
-                )
-            )
+        shortcuts = [key.toString(QKeySequence.SequenceFormat.NativeText) for key in actions[id].shortcuts()]
+        keys, text = ", ".join(dict.fromkeys(shortcuts)), plain(actions[id].text())
+        stem, _, number = id.rpartition("_")
+        if stem in ("class", "verdict"):  # nine of a kind are one line
+            if number != "1":
+                continue
+            keys, text = f"{keys} … {keys[:-1]}9", f"{text} … 9"
+        if keys:
+            rows.append((keys, text))
     return rows

@@ -1,0 +1,130 @@
+"""What is said: problems in both languages, numbers, results; and that the Chinese is complete."""
+
+from __future__ import annotations
+
+import re
+import string
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from workbench.core import problems
+from workbench.core.events import Failed
+from workbench.ui import resources, translation, words
+from workbench.ui.sentences import kinds, sentence
+
+TS = "i18n/workbench_zh_CN.ts"
+
+
+@pytest.fixture
+def chinese(qapp):
+    translators = translation.install(qapp, "zh_CN")
+    assert len(translators) >= 1
+    yield
+    for translator in translators:
+        qapp.removeTranslator(translator)
+    translation.install(qapp, "en")
+
+
+def messages() -> list[tuple[str, str, ElementTree.Element]]:
+    root = ElementTree.parse(resources.path(TS)).getroot()
+    return [
+        (context.findtext("name"), message.findtext("source"), message.find("translation"))
+        for context in root.iter("context")
+        for message in context.iter("message")
+    ]
+
+
+def fields_of(pattern: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(pattern) if name}
+
+
+def test_every_text_is_translated_with_its_fields():
+    found = messages()
+    assert len(found) > 400
+    for context, source, chinese in found:
+        assert chinese.get("type") is None and chinese.text, (context, source)
+        if context != "Overlay" or "%n" not in source:
+            assert fields_of(chinese.text) == fields_of(source), (context, source)
+        assert bool(re.search(r"&\w|&1", source)) == ("&" in chinese.text), (context, source)
+
+
+def test_the_compiled_file_is_as_new_as_its_source(chinese):
+    """Every message of the .ts file is what the application really says."""
+    from PySide6.QtCore import QCoreApplication
+
+    for context, source, translated in messages():
+        assert QCoreApplication.translate(context, source) == translated.text, (context, source)
+
+
+def test_every_text_of_the_window_is_known_to_the_translators():
+    """Texts are found in the sources anew; a text inside an f-string would be missed by the translators' tools."""
+    known = {(context, source) for context, source, _ in messages()}
+    sources = {source for _, source in known}
+    for path in (resources.folder().parent / "workbench" / "ui").rglob("*.py"):
+        text = path.read_text("utf-8")
+        assert not re.search(r"f\"[^\"\n]*\{[^}\n]*(?:\btr|translate)\(", text), path
+        for literal in re.findall(r"self\.tr\(\s*\"((?:[^\"\\]|\\.)*)\"\s*\)", text):
+            assert literal.replace('\\"', '"').replace("\\\\", "\\") in sources, (path.name, literal)
+
+
+@pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.__name__)
+def test_every_problem_is_said_in_chinese(chinese, kind):
+    fields = {name: f"<{name}>" for name in fields_of(kind.says) | fields_of(kind.advice)}
+    says, advice = words.problem_words(kind(**fields))
+    assert re.search("[一-鿿]", says) and bool(advice) == bool(kind.advice)
+    for value in fields.values():
+        assert value in says + advice
+    assert sentence(str(kind(**fields))) == " ".join(filter(None, (says, advice)))
+
+
+def test_reasons_within_reasons_are_said_too(chinese):
+    problem = problems.PictureBroken(path="/p/a.png", why="the file is incomplete: the end of the PNG data is missing")
+    says, _ = words.problem_words(problem)
+    assert says == "无法读取图片 /p/a.png：文件不完整：缺少 PNG 数据的结尾。"
+    failed = Failed(
+        why="x", problem="WorkerFailed", fields={"what": "training", "why": "it ran out of memory", "log": "/l"}
+    )
+    assert words.failure_words(failed) == ("训练进程出错结束：内存不足。", "详情见 /l。")
+    assert sentence("A sentence nobody knows.") == "A sentence nobody knows."
+
+
+def test_english_stays_as_it_is():
+    for kind in kinds():
+        fields = {name: f"<{name}>" for name in fields_of(kind.says) | fields_of(kind.advice)}
+        assert " ".join(filter(None, words.problem_words(kind(**fields)))) == str(kind(**fields))
+    assert words.problem_words(ValueError("odd"))[0].endswith("ValueError: odd")
+    assert sentence("Only 3 pictures are held out: the scores are rough.").startswith("Only 3")
+    assert sentence("") == ""
+
+
+def test_problems_of_another_version_do_not_break_the_words():
+    failed = Failed(why="as told", problem="RunBroken", fields={"other": 1}, log="/l")
+    assert words.failure_words(failed) == ("as told", "Details are in /l.")
+
+
+@pytest.mark.parametrize(
+    "seconds, said",
+    [(0, "0 s"), (59.6, "1 min"), (45, "45 s"), (61, "1 min 1 s"), (600, "10 min"), (7265, "2 h 1 min"), (-3, "0 s")],
+)
+def test_durations(seconds, said):
+    assert words.duration(seconds) == said
+
+
+def test_results_in_words():
+    assert "no score" in words.result_words({"accuracy": None, "pictures": 0})
+    assert words.result_words({"accuracy": 0.9, "pictures": 30}).startswith("Judged 27 of 30")
+    assert "marks nothing" in words.result_words({"only_background": True, "regions": {"defects": 3}})
+    assert "no score" in words.result_words({"regions": {"defects": 0}})
+    found = words.result_words({"dice": None, "regions": {"found": 2, "defects": 3, "false_per_picture": 120.4}})
+    assert found == "Found 2 of 3 held-out defects, 120 false alarms a picture"
+    assert words.parity_words({}) == "" and "exactly" in words.parity_words({"onnx": {"mask_agreement": 1.0}})
+
+
+def test_the_systems_language_is_followed(monkeypatch):
+    from PySide6.QtCore import QLocale
+
+    monkeypatch.setattr(QLocale, "system", staticmethod(lambda: QLocale("zh_CN")))
+    assert translation.chosen("system") == "zh_CN" and translation.chosen("en") == "en"
+    monkeypatch.setattr(QLocale, "system", staticmethod(lambda: QLocale("de_DE")))
+    assert translation.chosen("system") == "en"
