@@ -1,0 +1,248 @@
+"""The main job in the window: from a folder of pictures to a verified export, by mouse and keys, with real children."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from tests.conftest import ROOT, fill_project
+from workbench.core import annotation
+from workbench.core.events import Failed, Finished, Preview, Started, Step
+from workbench.core.project import Project
+from workbench.core.run import Run
+from workbench.ui.dialogs.new_project import NewProject
+
+# Asked without importing it: this process is the window's.
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("paddle") is None, reason="PaddlePaddle is not installed")
+
+
+def new_project(hand, root: Path, pictures: Path) -> None:
+    """Through the real dialog."""
+    hand.window.commands.new_project()
+    dialog = hand.window.findChild(NewProject)
+    dialog.name.setText(root.name)
+    dialog.place.setText(str(root.parent))
+    dialog.pictures.setText(str(pictures))
+    dialog.classes.setText("blob")
+    dialog.verdicts.setText("OK, NG")
+    with hand.qtbot.waitSignal(hand.session.picture_opened, timeout=15_000):
+        QTest.mouseClick(dialog.create, Qt.MouseButton.LeftButton)
+    # A window manager would do this when the dialog closes; there is none offscreen.
+    hand.window.activateWindow()
+    hand.qtbot.waitUntil(hand.window.isActiveWindow, timeout=5000)
+
+
+def test_from_a_folder_of_pictures_to_a_verified_export(hand, qtbot, tmp_path, raw_pictures):
+    folder, masks = raw_pictures
+    root = tmp_path / "my project"
+    new_project(hand, root, folder)
+    session, training = hand.session, hand.rooms.training
+    assert len(session.keys) == 12
+
+    # label: paint defects with the mouse, call good pictures done
+    for key, mask in zip(session.keys, masks.values()):
+        hand.open(key)
+        if mask.any():
+            hand.scribble(mask)
+            painted = session.mask > 0
+            assert (painted & (mask > 0)).sum() / (painted | (mask > 0)).sum() > 0.6
+        shown = session.mask.copy()
+        hand.key(Qt.Key.Key_Return)
+        qtbot.waitUntil(lambda key=key: session.rows[key].status == "done", timeout=5000)
+        # It saves itself, and what is stored is what was shown.
+        qtbot.waitUntil(lambda key=key: session.project.mask_path(key).exists(), timeout=5000)
+        assert np.array_equal(annotation.load_mask(session.project, key), shown)
+    assert session.flush()
+
+    # train: press the button, see curves move and an overlay appear
+    hand.open(session.keys[0])
+    events = []
+    training.reported.connect(events.append)
+    hand.window.training.controls.minutes.setValue(0.4)
+    overlays = []
+    training.preview_arrived.connect(
+        lambda key: overlays.append(hand.canvas.grab().toImage()) if key == session.key else None
+    )
+    blank = hand.canvas.grab().toImage()
+    with qtbot.waitSignal(training.ended, timeout=150_000) as ended:
+        QTest.mouseClick(hand.window.training.controls.button, Qt.MouseButton.LeftButton)
+        qtbot.waitUntil(lambda: training.running, timeout=20_000)
+    assert isinstance(ended.args[0], Finished), ended.args[0]
+    steps = [e for e in events if isinstance(e, Step)]
+    assert len(steps) > 3 and np.mean([s.loss for s in steps[-3:]]) < np.mean([s.loss for s in steps[:3]])
+    assert hand.window.training.curves.series["loss"].count >= len(steps)
+    assert hand.window.training.curves.series["load"].count > 3
+    assert any(isinstance(e, Preview) for e in events) and overlays
+    assert any(image != blank for image in overlays)
+    run = training.run
+    assert run.usable and run.dataset().of("val")
+
+    # the model is asked about a picture that it did not learn from
+    key = run.dataset().of("val")[0].key
+    if session.key != key:
+        with qtbot.waitSignal(hand.rooms.predictions.predicted, timeout=20_000):
+            session.open_picture(key)
+
+    # export: one button, then the export works without the workbench
+    finished = []
+    hand.rooms.exporter.finished.connect(finished.append)
+    hand.rooms.exporter.failed.connect(finished.append)
+    QTest.mouseClick(hand.window.training.controls.export, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: bool(finished), timeout=120_000)
+    result = finished[0]
+    assert isinstance(result, dict), result
+    assert result["parity"]["onnx"]["max_abs"] <= 1e-4 and result["parity"]["onnx"]["mask_agreement"] >= 0.9999
+    export = Path(result["path"])
+    done = subprocess.run(
+        [sys.executable, "-P" if sys.version_info >= (3, 11) else "-s", str(export / "predict.py"), str(folder),
+         "--out", str(tmp_path / "out"), "--json"],
+        cwd=tmp_path, env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)["pictures"]
+    assert len(said) == 12
+    assert "paddle" not in sys.modules
+
+
+def start_training(hand, labelled_root: Path, minutes: float) -> None:
+    with hand.qtbot.waitSignal(hand.session.picture_opened, timeout=15_000):
+        hand.session.open_project(labelled_root)
+        hand.qtbot.waitUntil(lambda: bool(hand.session.keys), timeout=10_000)
+    hand.rooms.training.start("unet", minutes=minutes)
+
+
+@pytest.fixture
+def labelled_root(tmp_path) -> Path:
+    with Project.create(tmp_path / "labelled", classes=["scratch"]) as project:
+        fill_project(project, 10, good=2)
+    return tmp_path / "labelled"
+
+
+def test_a_killed_trainer_is_told_and_the_window_stays(hand, qtbot, labelled_root):
+    training = hand.rooms.training
+    events = []
+    training.reported.connect(events.append)
+    start_training(hand, labelled_root, minutes=5)
+    qtbot.waitUntil(lambda: any(isinstance(e, Step) for e in events), timeout=60_000)
+    started = next(e for e in events if isinstance(e, Started))
+    with qtbot.waitSignal(training.ended, timeout=20_000) as ended:
+        psutil.Process(started.process).kill()
+    assert isinstance(ended.args[0], Failed) and ended.args[0].why
+    assert not training.running
+    # the window goes on: paint, undo, and train again
+    hand.open(hand.session.keys[0])
+    before = hand.session.mask.copy()
+    QTest.mousePress(hand.canvas, Qt.MouseButton.LeftButton, pos=hand.at(40, 40))
+    QTest.mouseRelease(hand.canvas, Qt.MouseButton.LeftButton, pos=hand.at(40, 40))
+    assert not np.array_equal(hand.session.mask, before)
+    undo = next(a for a in hand.window.actions() if "Ctrl+Z" in [keys.toString() for keys in a.shortcuts()])
+    qtbot.waitUntil(undo.isEnabled, timeout=2000)
+    hand.key(Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert np.array_equal(hand.session.mask, before)
+    assert hand.window.training.can_train()
+
+
+def test_stop_keeps_a_model(hand, qtbot, labelled_root):
+    training = hand.rooms.training
+    events = []
+    training.reported.connect(events.append)
+    start_training(hand, labelled_root, minutes=5)
+    qtbot.waitUntil(lambda: sum(isinstance(e, Step) for e in events) > 3, timeout=60_000)
+    with qtbot.waitSignal(training.ended, timeout=60_000) as ended:
+        QTest.mouseClick(hand.window.training.controls.button, Qt.MouseButton.LeftButton)
+    assert isinstance(ended.args[0], Finished) and ended.args[0].why == "stopped"
+    assert training.run.usable and training.run.resumable
+
+
+WINDOW = """
+import sys
+from pathlib import Path
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication
+from workbench.session.settings import Settings
+from workbench.ui.application import Application
+
+app = QApplication([])
+application = Application(app, Settings(language="en"))
+application.show()
+session, training = application.rooms.session, application.rooms.training
+session.open_project(Path(sys.argv[1]))
+QTimer.singleShot(500, lambda: training.start("unet", minutes=5))
+app.exec()
+"""
+
+
+def test_a_killed_window_loses_nothing_and_the_next_one_takes_over(hand, qtbot, labelled_root):
+    """kill -9 on the window: the trainer notices, saves a usable model and ends; a new window shows that run."""
+    window = subprocess.Popen(
+        [sys.executable, "-c", WINDOW, str(labelled_root)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "QT_QPA_PLATFORM": "offscreen"},
+    )
+    try:
+        run = wait_for_run(labelled_root)
+        wait_for(lambda: sum(isinstance(e, Step) for e in run.events()) > 2, 90)
+        trainer = psutil.Process(next(e.process for e in run.events() if isinstance(e, Started)))
+        window.send_signal(signal.SIGKILL if os.name != "nt" else signal.SIGTERM)
+        window.wait(10)
+        wait_for(lambda: not trainer.is_running() or trainer.status() == psutil.STATUS_ZOMBIE, 60)
+    finally:
+        window.kill()
+    assert isinstance(run.ending(), Finished)
+    assert run.usable and run.resumable
+    with qtbot.waitSignal(hand.session.project_opened, timeout=15_000):
+        hand.session.open_project(labelled_root)
+    qtbot.waitUntil(lambda: hand.window.training.run is not None, timeout=10_000)
+    assert hand.window.training.run.name == run.name
+    assert hand.window.training.can_export()
+
+
+def test_a_new_window_follows_a_run_that_still_lives(hand, qtbot, labelled_root):
+    """A run started from the command line, or left behind: the window re-attaches, follows, and can stop it."""
+    child = subprocess.Popen(
+        [sys.executable, "-m", "workbench", "train", str(labelled_root), "--model", "unet", "--minutes", "5", "--json"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        run = wait_for_run(labelled_root)
+        wait_for(lambda: any(isinstance(e, Step) for e in run.events()), 90)
+        training, events = hand.rooms.training, []
+        training.reported.connect(events.append)
+        hand.session.open_project(labelled_root, write=False)
+        qtbot.waitUntil(lambda: sum(isinstance(e, Step) for e in events) > 3, timeout=30_000)
+        assert training.running
+        with qtbot.waitSignal(training.ended, timeout=60_000) as ended:
+            training.stop()
+        assert isinstance(ended.args[0], Finished) and ended.args[0].why == "stopped"
+        assert child.wait(30) == 0
+        assert json.loads(child.stdout.read())["run"] == run.name
+    finally:
+        child.kill()
+        child.wait()
+
+
+def wait_for(condition, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.1)
+
+
+def wait_for_run(root: Path) -> Run:
+    wait_for(lambda: any((root / "runs").glob("*/events.jsonl")), 60)
+    return Run(next((root / "runs").glob("*/events.jsonl")).parent)
