@@ -449,8 +449,8 @@
         <translation>模型：正在预测…</translation>
     </message>
     <message>
-        <source>Large picture: Ctrl+R asks the model</source>
-        <translation>图片较大：按 Ctrl+R 进行预测</translation>
+        <source>Ctrl+R: predict</source>
+        <translation>Ctrl+R：预测</translation>
     </message>
     <message>
         <source>Model after step {step}</source>
@@ -973,12 +973,12 @@
         <translation>开始训练</translation>
     </message>
     <message>
-        <source>Preparing…</source>
-        <translation>正在准备…</translation>
-    </message>
-    <message>
         <source>Stop and keep the best</source>
         <translation>停止并保留最佳模型</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
     </message>
     <message>
         <source>Stopping…</source>

@@ -24,6 +24,7 @@ class Header(QWidget):
         row.setSpacing(6)
         self.name = _Elided()
         self.name.setObjectName("heading")
+        self.name.setMinimumWidth(120)
         self.place = QLabel(objectName="muted")
         self.model = QLabel()
         self.model.setTextFormat(Qt.TextFormat.PlainText)
@@ -42,7 +43,9 @@ class Header(QWidget):
     def refresh(self, *_: object) -> None:
         number, count = self._pictures.position()
         self.place.setText(self.tr("{number} of {count}").format(number=number, count=count) if number else "")
-        self.name.set_text(self._session.key or "")
+        key = self._session.key or ""
+        self.name.set_text(key.rpartition("/")[2])
+        self.name.setToolTip(key)
 
 
 class _Elided(QLabel):
@@ -56,7 +59,6 @@ class _Elided(QLabel):
 
     def set_text(self, text: str) -> None:
         self._whole = text
-        self.setToolTip(text)
         self._fit()
 
     def resizeEvent(self, event) -> None:

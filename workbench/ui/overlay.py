@@ -72,7 +72,7 @@ class Overlay(QObject):
             if height * width <= AUTOMATIC:
                 self.predict()
             else:
-                self.told.emit(self.tr("Large picture: Ctrl+R asks the model"))
+                self.told.emit(self.tr("Ctrl+R: predict"))
 
     def _reported(self, event: Event) -> None:
         if isinstance(event, Preview) and event.picture == self._session.key and event.verdict is not None:

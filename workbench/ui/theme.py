@@ -97,7 +97,7 @@ class Style(QObject):
     changed = Signal()
 
     def __init__(self, app: QApplication) -> None:
-        super().__init__(app)
+        super().__init__()
         self._app = app
         self._folder = tempfile.TemporaryDirectory(prefix="workbench-style-")
         self.theme = Theme.load("dark")

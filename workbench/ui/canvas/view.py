@@ -237,6 +237,7 @@ class View(QWidget):
         if (width, height) == (self.view.width, self.view.height):
             return
         fitted = self._fitted
+        self.label_style.thickness, self.prediction_style.thickness = max(1, round(ratio)), max(2, round(2 * ratio))
         self.view = self.view.resized(width, height)
         if fitted:
             self.view = self.view.fitted()

@@ -115,7 +115,7 @@ class TrainControls(QWidget):
         """`state`: idle | preparing | running | stopping. `possible`: whether the button may be pressed."""
         self._running = state != "idle"
         texts = {
-            "idle": self.tr("Train"), "preparing": self.tr("Preparing…"), "running": self.tr("Stop and keep the best"),
+            "idle": self.tr("Train"), "preparing": self.tr("Cancel"), "running": self.tr("Stop and keep the best"),
             "stopping": self.tr("Stopping…"),
         }  # fmt: skip
         self.button.setText(texts[state])
@@ -125,7 +125,7 @@ class TrainControls(QWidget):
             else self.tr("Start training (Ctrl+T)")
         )
         self.button.setToolTip(tip)
-        self.button.setEnabled(possible and state in ("idle", "running"))
+        self.button.setEnabled(possible and state != "stopping")
         for widget in (self.unet, self.resnet, self.minutes, self.device):
             widget.setEnabled(not self._running)
         self._restyle()
