@@ -116,15 +116,20 @@ def read_mask(path: Path) -> np.ndarray:
         raise problems.MaskBroken(path=str(path), why=str(error)) from error
 
 
-def encode_mask(mask: np.ndarray, classes: list[ClassInfo]) -> bytes:
-    """An 8-bit palette PNG of class ids, uint8 (H, W); the palette holds the classes' colours."""
+def palette_bytes(classes: list[ClassInfo]) -> bytes:
+    """The palette of a mask's PNG, 256 x RGB: the classes' colours at their ids."""
     palette = np.zeros((256, 3), np.uint8)
     for info in classes:
         palette[info.id] = [int(info.color[i : i + 2], 16) for i in (1, 3, 5)]
     palette[DONT_CARE] = (160, 160, 160)
     palette[NOT_LABELLED] = (64, 64, 64)
+    return palette.tobytes()
+
+
+def encode_mask(mask: np.ndarray, classes: list[ClassInfo]) -> bytes:
+    """An 8-bit palette PNG of class ids, uint8 (H, W); the palette holds the classes' colours."""
     image = Image.fromarray(np.ascontiguousarray(mask))
-    image.putpalette(palette.tobytes())
+    image.putpalette(palette_bytes(classes))
     out = io.BytesIO()
     image.save(out, "PNG", compress_level=1)
     return out.getvalue()

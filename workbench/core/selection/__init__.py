@@ -1,0 +1,48 @@
+"""What the tools of the canvas select: pixels of a picture, found in a window around where a hand works.
+
+Pictures are (H, W) or (H, W, 3) RGB, uint8, uint16 or float32; points are picture coordinates (x, y), where pixel
+(0, 0) covers [0, 1) x [0, 1). No function's work grows with the picture, only with what it selects.
+"""
+
+from workbench.core.selection.bands import suggest_tolerance
+from workbench.core.selection.box_cut import box_cut
+from workbench.core.selection.crack_tracer import NO_CRACK, Crack, CrackTracer, trace_crack
+from workbench.core.selection.measure import Measures, measures
+from workbench.core.selection.region_ops import encircle, fill_holes, grow, region_at, shrink, smooth
+from workbench.core.selection.scissors import Scissors, close
+from workbench.core.selection.selection import EMPTY, Point, Selection
+from workbench.core.selection.threshold_brush import Band, Histogram, histogram, take, touch
+from workbench.core.selection.tones import Levels, levels_of
+from workbench.core.selection.wand import LIVE, WHOLE, magic_wand
+
+__all__ = [
+    "EMPTY",
+    "LIVE",
+    "NO_CRACK",
+    "WHOLE",
+    "Band",
+    "Crack",
+    "CrackTracer",
+    "Histogram",
+    "Levels",
+    "Measures",
+    "Point",
+    "Scissors",
+    "Selection",
+    "box_cut",
+    "close",
+    "encircle",
+    "fill_holes",
+    "grow",
+    "histogram",
+    "levels_of",
+    "magic_wand",
+    "measures",
+    "region_at",
+    "shrink",
+    "smooth",
+    "suggest_tolerance",
+    "take",
+    "touch",
+    "trace_crack",
+]

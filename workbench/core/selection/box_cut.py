@@ -1,0 +1,175 @@
+"""A box around a defect becomes its outline: GrabCut (Rother, Kolmogorov and Blake 2004) in a window, well begun.
+
+GrabCut alone, told only the box, gives up the weak defects of real surfaces altogether. So it begins from what stands
+out of the ground that the surroundings of the box foretell, and may not give up what stands out most.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workbench.core.drawing import Rect
+from workbench.core.selection.selection import EMPTY, Selection, padded
+from workbench.core.selection.tones import Levels, levels_of, tones
+from workbench.inference.cv import cv2
+
+WORK = 1 << 15  # pixels: a larger window is cut reduced to this first
+LIMIT = 16 << 20  # pixels: the largest box
+TILE = 256  # pixels: the pieces in which the seam is cut again
+FEWEST = 16  # pixels inside and outside: fewer cannot be modelled
+CERTAIN = 0.3  # the part of what stands out that may be given up again
+
+Models = tuple[np.ndarray, np.ndarray]  # colours of the background and of the foreground, as GrabCut keeps them
+
+
+def box_cut(picture: np.ndarray, box: Rect, *, iterations: int = 2, levels: Levels | None = None) -> Selection:
+    """What stands out inside `box` from what lies around it; empty if nothing does.
+
+    `picture` (H, W) or (H, W, 3) RGB, uint8, uint16 or float32. A window half as large again shows the surroundings;
+    a box without any (the whole picture) takes its own rim for them. Windows above 32k pixels are cut reduced, and
+    then a seam along that outline is cut again at full resolution. A box beyond `LIMIT` pixels gives nothing, `cut`.
+    """
+    box = box.clipped(picture.shape[1], picture.shape[0])
+    if box.empty:
+        return EMPTY
+    if box.width * box.height > LIMIT:
+        return Selection(EMPTY.rect, EMPTY.inside, cut=True)
+    levels = levels or levels_of(picture)
+    window = padded(box, max(8, min(256, max(box.width, box.height) // 2)), picture.shape)
+    step = 1
+    while -(-window.width // step) * -(-window.height // step) > WORK:
+        step += 1
+    inner = Rect(box.x - window.x, box.y - window.y, box.width, box.height)
+    within = _within(inner, window, step)
+    tone = _reduced(tones(picture, window, levels), window, step)
+    label = _begin(tone, within)
+    if label is None:
+        return EMPTY
+    scale = _Scale.of(tone)
+    models = np.zeros((1, 65), np.float64), np.zeros((1, 65), np.float64)
+    _cut(scale.colours(tone), label, models, iterations, cv2.GC_INIT_WITH_MASK)
+    inside = (label == cv2.GC_FGD) | (label == cv2.GC_PR_FGD)
+    if step > 1:
+        inside = _refined(picture, window, levels, scale, models, inside, step)
+        inside[: inner.y] = inside[inner.y + inner.height :] = False
+        inside[:, : inner.x] = inside[:, inner.x + inner.width :] = False
+    return Selection(window, inside).trimmed()
+
+
+class _Scale:
+    """Tones as the three bytes that GrabCut wants: the window's own range, so that deep pictures keep their detail."""
+
+    def __init__(self, low: np.ndarray, gain: float) -> None:
+        self.low, self.gain = low, gain
+
+    @classmethod
+    def of(cls, tone: np.ndarray) -> _Scale:
+        flat = tone.reshape(-1, 1 if tone.ndim == 2 else 3)
+        flat = flat[np.isfinite(flat).all(axis=1)]
+        low, high = np.percentile(flat, (0.5, 99.5), axis=0)
+        # One gain for all channels: distances in L*a*b* stay what they are.
+        return cls(low.astype(np.float32), 255 / max(float((high - low).max()), 1e-3))
+
+    def colours(self, tone: np.ndarray) -> np.ndarray:
+        stretched = (tone.reshape(*tone.shape[:2], -1) - self.low) * np.float32(self.gain)
+        bytes_ = np.clip(np.nan_to_num(stretched), 0, 255).astype(np.uint8)
+        return np.repeat(bytes_, 3, axis=2) if bytes_.shape[2] == 1 else bytes_
+
+
+def _begin(tone: np.ndarray, within: np.ndarray) -> np.ndarray | None:
+    """GrabCut's labels uint8 (h, w) from what stands out within the box; None if nothing does."""
+    broken = ~np.isfinite(tone if tone.ndim == 2 else tone.sum(axis=2))
+    ground = ~within & ~broken
+    usable = within & ~broken
+    if usable.sum() < FEWEST or ground.sum() < FEWEST:
+        return None
+    away = _standing_out(np.nan_to_num(tone), ground, usable)
+    top = float(away[usable].max())
+    if top <= 1e-3:
+        return None
+    levels = np.clip(away[usable] * (255 / top), 0, 255).astype(np.uint8)
+    threshold, _ = cv2.threshold(levels.reshape(-1, 1), 0, 255, cv2.THRESH_OTSU)
+    out = levels > threshold
+    if not out.any():
+        return None
+    label = np.full(within.shape, cv2.GC_BGD, np.uint8)
+    certain = levels >= np.quantile(levels[out], CERTAIN)
+    label[usable] = np.where(out, np.where(certain, cv2.GC_FGD, cv2.GC_PR_FGD), cv2.GC_PR_BGD)
+    return label
+
+
+def _standing_out(tone: np.ndarray, ground: np.ndarray, usable: np.ndarray) -> np.ndarray:
+    """float32 (h, w) >= 0: how far a tone is from the ground that a blur of the surroundings continues inwards.
+
+    Of grey, only to the side, darker or brighter, on which the box holds the stronger departures.
+    """
+    smooth = cv2.GaussianBlur(tone, (0, 0), 0.8, borderType=cv2.BORDER_REPLICATE)
+    rows, columns = np.flatnonzero(usable.any(axis=1)), np.flatnonzero(usable.any(axis=0))
+    spread = max(rows[-1] - rows[0], columns[-1] - columns[0]) / 3 + 2
+    weight = ground.astype(np.float32)
+    share = cv2.GaussianBlur(weight, (0, 0), spread)
+    known = smooth * (weight if tone.ndim == 2 else weight[:, :, None])
+    blurred = cv2.GaussianBlur(known, (0, 0), spread)
+    expected = blurred / np.maximum(share, 1e-6).reshape(*share.shape, *[1] * (tone.ndim - 2))
+    # Too far inside a large box to foretell anything: the middle of all surroundings.
+    expected[share < 1e-4] = np.median(smooth[ground], axis=0)
+    away = smooth - expected
+    if tone.ndim == 3:
+        return np.sqrt(np.square(away).sum(axis=2))
+    side = np.sign(np.power(away[usable], 3, dtype=np.float64).sum()) or 1.0
+    return np.maximum(away * np.float32(side), 0)
+
+
+def _cut(colours: np.ndarray, label: np.ndarray, models: Models, iterations: int, mode: int) -> None:
+    # OpenCV's clustering begins at random; the same box is to give the same outline.
+    cv2.setRNGSeed(1)
+    cv2.grabCut(colours, label, None, models[0], models[1], iterations, mode)
+
+
+def _refined(
+    picture: np.ndarray,
+    window: Rect,
+    levels: Levels,
+    scale: _Scale,
+    models: Models,
+    coarse: np.ndarray,
+    step: int,
+) -> np.ndarray:
+    """bool (window.height, window.width): the reduced cut, with a seam of its outline cut again by the same models."""
+    full = cv2.resize(coarse.astype(np.uint8), None, fx=step, fy=step, interpolation=cv2.INTER_NEAREST)
+    full = np.ascontiguousarray(full[: window.height, : window.width])
+    around = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * step + 1, 2 * step + 1))
+    wide, narrow = cv2.dilate(full, around), cv2.erode(full, around)
+    label = np.where(full > 0, np.uint8(cv2.GC_PR_FGD), np.uint8(cv2.GC_PR_BGD))
+    label[wide == 0], label[narrow > 0] = cv2.GC_BGD, cv2.GC_FGD
+    for top in range(0, window.height, TILE):
+        for left in range(0, window.width, TILE):
+            seam = (wide != narrow)[top : top + TILE, left : left + TILE]
+            if not seam.any():
+                continue
+            rows, columns = np.flatnonzero(seam.any(axis=1)), np.flatnonzero(seam.any(axis=0))
+            tile = Rect(left + int(columns[0]), top + int(rows[0]), int(np.ptp(columns)) + 1, int(np.ptp(rows)) + 1)
+            tile = padded(tile, 1, full.shape)
+            tone = tones(picture, Rect(window.x + tile.x, window.y + tile.y, tile.width, tile.height), levels)
+            part = np.ascontiguousarray(label[tile.slices])
+            _cut(scale.colours(tone), part, models, 1, cv2.GC_EVAL_FREEZE_MODEL)
+            part[~np.isfinite(tone if tone.ndim == 2 else tone.sum(axis=2))] = cv2.GC_BGD
+            label[tile.slices] = part
+    return (label == cv2.GC_FGD) | (label == cv2.GC_PR_FGD)
+
+
+def _within(box: Rect, window: Rect, step: int) -> np.ndarray:
+    """bool, the reduced window's shape: what lies in the box, but for a rim if the box leaves no surroundings."""
+    inside = np.zeros((window.height, window.width), bool)
+    inside[box.slices] = True
+    if inside.all():
+        rim = max(1, step)
+        inside[:rim] = inside[-rim:] = inside[:, :rim] = inside[:, -rim:] = False
+    return np.ascontiguousarray(inside[::step, ::step])
+
+
+def _reduced(tone: np.ndarray, window: Rect, step: int) -> np.ndarray:
+    if step == 1:
+        return tone
+    size = -(-window.width // step), -(-window.height // step)
+    return cv2.resize(tone, size, interpolation=cv2.INTER_AREA)

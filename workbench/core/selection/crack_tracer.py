@@ -1,0 +1,161 @@
+"""Two clicks on a thin line, a crack or a scratch: the way along it between them, and its pixels at measured width."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from workbench.core.drawing import Rect
+from workbench.core.selection.line_width import covered, measure, smoothed
+from workbench.core.selection.paths import Guide
+from workbench.core.selection.ridges import cost_of, ridges
+from workbench.core.selection.selection import EMPTY, Point, Selection, around, padded, pixel_at
+from workbench.core.selection.tones import Levels, levels_of, lightness
+from workbench.inference.cv import cv2
+
+Polarity = Literal["dark", "bright", "auto"]
+
+SNAP = 3  # pixels: a click is taken to the clearest ridge this near
+
+
+@dataclass(frozen=True, eq=False)
+class Crack:
+    """A traced line. `line` float (n, 2), picture points; `width` float (n,), pixels; `selection`, what it covers."""
+
+    line: np.ndarray
+    width: np.ndarray
+    selection: Selection
+    dark: bool
+
+
+NO_CRACK = Crack(np.zeros((0, 2)), np.zeros(0), EMPTY, True)
+
+
+class CrackTracer:
+    """Follows a thin line from a first click to wherever the hand is, then measures it.
+
+    `picture` (H, W) or (H, W, 3) RGB, uint8, uint16 or float32. `widest`: the widest line expected, in pixels;
+    lines up to twice as wide are still measured. Work is bound to a window around the clicks (see `Guide`).
+    """
+
+    def __init__(
+        self,
+        picture: np.ndarray,
+        start: Point,
+        *,
+        polarity: Polarity = "auto",
+        widest: float = 9.0,
+        levels: Levels | None = None,
+    ) -> None:
+        self._picture, self._widest = picture, widest
+        self._levels = levels or levels_of(picture)
+        self._polarity: Polarity = polarity
+        self._start = start
+        self._guides: dict[bool, Guide] = {}  # by whether the line is dark
+        self._kept: dict[tuple[Rect, int], tuple[np.ndarray, np.ndarray]] = {}
+
+    def way(self, end: Point, *, exact: bool = True) -> tuple[np.ndarray, bool] | None:
+        """The pixels int (n, 2) from the first click to `end`, and whether the line is dark.
+
+        None outside the picture or too far (see `Guide.to`). With `exact` False quick on any distance: for a preview.
+        """
+        shape = self._picture.shape
+        if pixel_at(self._start, shape) is None or pixel_at(end, shape) is None:
+            return None
+        if self._polarity != "auto":
+            dark = self._polarity == "dark"
+            way = self._way(end, dark, exact)
+            return None if way is None else (way, dark)
+        ways = self._way(end, True, False), self._way(end, False, False)
+        if ways[0] is None or ways[1] is None:
+            return None
+        # Where a crack ends it hardly shows, so the clicks alone decide badly: the line that stands out more, does.
+        dark = self._clarity(ways[0], True) >= self._clarity(ways[1], False)
+        way = ways[0 if dark else 1]
+        if exact and self._guides[dark].step > 1:
+            way = self._way(end, dark, True)
+        return None if way is None else (way, dark)
+
+    def trace(self, end: Point) -> Crack:
+        """The line between the first click and `end` with its width; NO_CRACK where `way` finds none."""
+        found = self.way(end)
+        if found is None:
+            return NO_CRACK
+        way, dark = found
+        return self.measured(way, dark=dark)
+
+    def measured(self, way: np.ndarray, *, dark: bool) -> Crack:
+        """The width along a way, int (n, 2) pixels, and what it covers. In parts, so that windows stay small."""
+        line = smoothed(way)
+        width = np.ones(len(line))
+        shape = self._picture.shape
+        reach, part, overlap = int(3 * self._widest) + 4, 512, 16
+        for first in range(0, len(line), part):
+            low, high = max(0, first - overlap), min(len(line), first + part + overlap)
+            rect = around([tuple(p) for p in line[low:high]], reach, shape)
+            light = lightness(self._picture, rect, self._levels)
+            moved, widths = measure(light, line[low:high] - (rect.x, rect.y), widest=self._widest, dark=dark)
+            mine = slice(first - low, min(first + part, len(line)) - low)
+            line[first : first + part] = moved[mine] + (rect.x, rect.y)
+            width[first : first + part] = widths[mine]
+        return Crack(line, width, covered(line, width, way, shape), dark)
+
+    def _way(self, end: Point, dark: bool, exact: bool) -> np.ndarray | None:
+        if dark not in self._guides:
+
+            def costs(rect: Rect, step: int) -> np.ndarray:
+                return cost_of(self._ridges(rect, step)[0 if dark else 1])
+
+            self._guides[dark] = Guide(costs, self._snapped(self._start, dark), self._picture.shape)
+        return self._guides[dark].to(self._snapped(end, dark), exact=exact)
+
+    def _ridges(self, rect: Rect, step: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """The dark and the bright ridges of a window; those of the largest window so far are kept."""
+        kept = self._kept.get((rect, step))
+        if kept is not None:
+            return kept
+        light = lightness(self._picture, rect, self._levels)
+        if step > 1:
+            size = -(-rect.width // step), -(-rect.height // step)
+            light = cv2.resize(light, size, interpolation=cv2.INTER_AREA)
+        found = ridges(light, widest=max(self._widest / step, 3.0))
+        if rect.width * rect.height >= max((r.width * r.height for r, _ in self._kept), default=0):
+            self._kept = {(rect, step): found}
+        return found
+
+    def _clarity(self, way: np.ndarray, dark: bool) -> float:
+        """How clear the ridge under a way is: half of the way is clearer."""
+        guide = self._guides[dark]
+        ridge = self._ridges(guide.rect, guide.step)[0 if dark else 1]
+        columns, rows = (way - (guide.rect.x, guide.rect.y)).T // guide.step
+        return float(np.median(ridge[rows, columns]))
+
+    def _snapped(self, point: Point, dark: bool) -> Point:
+        """The clearest ridge pixel near a click; the click itself where there is none."""
+        near = around([point], SNAP, self._picture.shape)
+        rect = padded(near, 3 * SNAP + int(self._widest), self._picture.shape)
+        ridge = self._ridges(rect)[0 if dark else 1]
+        y, x = near.y - rect.y, near.x - rect.x
+        ridge = ridge[y : y + near.height, x : x + near.width]
+        rows, columns = np.mgrid[near.y : near.y + near.height, near.x : near.x + near.width] + 0.5
+        away = np.hypot(columns - point[0], rows - point[1])
+        score = np.where(away <= SNAP, ridge * (1 - 0.5 * away / (SNAP + 1)), 0)
+        row, column = np.unravel_index(int(score.argmax()), score.shape)
+        if score[row, column] <= 0:
+            return point
+        return near.x + int(column) + 0.5, near.y + int(row) + 0.5
+
+
+def trace_crack(
+    picture: np.ndarray,
+    start: Point,
+    end: Point,
+    *,
+    polarity: Polarity = "auto",
+    widest: float = 9.0,
+    levels: Levels | None = None,
+) -> Crack:
+    """The thin line between two clicks: see `CrackTracer`."""
+    return CrackTracer(picture, start, polarity=polarity, widest=widest, levels=levels).trace(end)

@@ -1,0 +1,73 @@
+"""What a tool has selected: a rectangle of the picture and the pixels in it; and windows around where a hand works."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.core.drawing import NOTHING, Rect
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """Pixels of a picture: `inside`, bool (rect.height, rect.width). `cut`: the region goes on beyond the window."""
+
+    rect: Rect
+    inside: np.ndarray
+    cut: bool = False
+
+    @property
+    def empty(self) -> bool:
+        return not self.inside.any()
+
+    @property
+    def corner(self) -> tuple[int, int]:
+        return self.rect.x, self.rect.y
+
+    def trimmed(self) -> Selection:
+        """The same pixels in the smallest rectangle; the empty selection if there are none."""
+        rows, columns = np.flatnonzero(self.inside.any(axis=1)), np.flatnonzero(self.inside.any(axis=0))
+        if not rows.size:
+            return Selection(NOTHING, np.zeros((0, 0), bool), self.cut)
+        top, bottom, left, right = int(rows[0]), int(rows[-1]) + 1, int(columns[0]), int(columns[-1]) + 1
+        rect = Rect(self.rect.x + left, self.rect.y + top, right - left, bottom - top)
+        return Selection(rect, np.ascontiguousarray(self.inside[top:bottom, left:right]), self.cut)
+
+    def within(self, rect: Rect) -> np.ndarray:
+        """bool (rect.height, rect.width): the selected pixels of another rectangle of the picture."""
+        out = np.zeros((rect.height, rect.width), bool)
+        x, y = max(rect.x, self.rect.x), max(rect.y, self.rect.y)
+        right = min(rect.x + rect.width, self.rect.x + self.rect.width)
+        bottom = min(rect.y + rect.height, self.rect.y + self.rect.height)
+        if right > x and bottom > y:
+            out[y - rect.y : bottom - rect.y, x - rect.x : right - rect.x] = self.inside[
+                y - self.rect.y : bottom - self.rect.y, x - self.rect.x : right - self.rect.x
+            ]
+        return out
+
+
+EMPTY = Selection(NOTHING, np.zeros((0, 0), bool))
+
+
+def pixel_at(point: Point, shape: tuple[int, ...]) -> tuple[int, int] | None:
+    """The (column, row) under a point of a picture of `shape` (H, W, ...); None outside of it."""
+    if not (np.isfinite(point[0]) and np.isfinite(point[1])):
+        return None
+    x, y = int(np.floor(point[0])), int(np.floor(point[1]))
+    return (x, y) if 0 <= x < shape[1] and 0 <= y < shape[0] else None
+
+
+def around(points: list[Point], margin: int, shape: tuple[int, ...]) -> Rect:
+    """The rectangle of a picture of `shape` (H, W, ...) that holds the points' pixels and `margin` more all around."""
+    x, y = (int(np.floor(min(p[axis] for p in points))) - margin for axis in (0, 1))
+    right, bottom = (int(np.floor(max(p[axis] for p in points))) + margin + 1 for axis in (0, 1))
+    return Rect(x, y, right - x, bottom - y).clipped(shape[1], shape[0])
+
+
+def padded(rect: Rect, margin: int, shape: tuple[int, ...]) -> Rect:
+    """`rect` with `margin` pixels more on every side, inside a picture of `shape` (H, W, ...)."""
+    wide = Rect(rect.x - margin, rect.y - margin, rect.width + 2 * margin, rect.height + 2 * margin)
+    return wide.clipped(shape[1], shape[0])

@@ -1,0 +1,99 @@
+"""A brush that takes only the pixels whose tone is near the one first touched: paints through a threshold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.core.drawing import Paint, Rect, draw_segment, segment_rect
+from workbench.core.selection.bands import SAMPLE, suggest_tolerance
+from workbench.core.selection.selection import EMPTY, Point, Selection, pixel_at
+from workbench.core.selection.tones import Levels, difference, levels_of, tone_at, tones
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """The tones that a stroke takes: within `tolerance` of `tone`, a lightness () or L*a*b* (3,)."""
+
+    tone: np.ndarray
+    tolerance: float
+    levels: Levels
+
+    @property
+    def values(self) -> tuple[float, float] | None:
+        """The least and the greatest grey value that is taken; None for colour, which has no order."""
+        if np.ndim(self.tone):
+            return None
+        tone = float(self.tone)
+        return self.levels.to_value(tone - self.tolerance), self.levels.to_value(tone + self.tolerance)
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """What lies under a brush: `counts` int (n,) between `edges` float (n + 1,), of which `low`..`high` is taken.
+
+    Of grey values in the picture's own units, or, for colour, of distances from the touched one in L*a*b*.
+    """
+
+    counts: np.ndarray
+    edges: np.ndarray
+    low: float
+    high: float
+    colour: bool
+
+
+def touch(
+    picture: np.ndarray, point: Point, tolerance: float | None = None, *, levels: Levels | None = None
+) -> Band | None:
+    """The band of a stroke that begins at `point`: around the mean tone of the 3 x 3 pixels there.
+
+    Without a `tolerance` the one that parts what was touched from its surroundings (`bands.suggest_tolerance`).
+    `picture` as for `wand.magic_wand`. None outside the picture, and where nothing is finite.
+    """
+    pixel = pixel_at(point, picture.shape)
+    levels = levels or levels_of(picture)
+    tone = None if pixel is None else tone_at(picture, pixel, levels, reach=SAMPLE)
+    if tone is None:
+        return None
+    if tolerance is None:
+        tolerance = suggest_tolerance(picture, point, levels=levels)
+    return Band(tone, tolerance, levels)
+
+
+def take(picture: np.ndarray, start: Point, end: Point, radius: float, band: Band) -> Selection:
+    """The pixels that a round brush covers between two points (as `drawing.draw_segment`) and that are in the band."""
+    rect, covered = footprint(start, end, radius, picture.shape)
+    if rect.empty:
+        return EMPTY
+    away = difference(tones(picture, rect, band.levels), band.tone)
+    return Selection(rect, covered & (away <= band.tolerance))
+
+
+def histogram(picture: np.ndarray, start: Point, end: Point, radius: float, band: Band, *, bins: int = 64) -> Histogram:
+    """Which tones lie under the brush; what is not finite is not counted."""
+    rect, covered = footprint(start, end, radius, picture.shape)
+    colour = np.ndim(band.tone) > 0
+    tone = tones(picture, rect, band.levels)
+    if colour:
+        values = difference(tone, band.tone)[covered]
+        low, high = 0.0, band.tolerance
+    else:
+        span = np.float32(band.levels.high - band.levels.low)
+        values = tone[covered] * (span / 100) + np.float32(band.levels.low)
+        low, high = band.values
+    values = values[np.isfinite(values)]
+    least, most = (float(values.min()), float(values.max())) if values.size else (low, high)
+    edges = np.linspace(min(least, low), max(most, high, min(least, low) + 1e-6), bins + 1)
+    counts, edges = np.histogram(values, edges)
+    return Histogram(counts, edges, low, high, colour)
+
+
+def footprint(start: Point, end: Point, radius: float, shape: tuple[int, ...]) -> tuple[Rect, np.ndarray]:
+    """The rectangle that a brush touches between two points, and which of its pixels it covers, bool (h, w)."""
+    rect = segment_rect(start, end, radius, (shape[0], shape[1]))
+    covered = np.zeros((max(0, rect.height), max(0, rect.width)), np.uint8)
+    if not rect.empty:
+        near = [(x - rect.x, y - rect.y) for x, y in (start, end)]
+        draw_segment(covered, near[0], near[1], radius, Paint(1))
+    return rect, covered > 0

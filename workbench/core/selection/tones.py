@@ -1,0 +1,102 @@
+"""Pixels as a person compares them: grey on the 0..100 scale of lightness, colour in CIE L*a*b*.
+
+Pictures of any depth come to the same scale by their levels, so a tolerance means the same on all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.core.drawing import Rect
+from workbench.inference.cv import cv2
+
+SAMPLES = 128  # along each side, to find the levels of a deep picture
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The pixel values that count as black and as white."""
+
+    low: float
+    high: float
+
+    def to_tone(self, value: float) -> float:
+        """A grey value on the scale of lightness, 0..100; values beyond the levels go on beyond the scale."""
+        return (value - self.low) * 100 / (self.high - self.low)
+
+    def to_value(self, tone: float) -> float:
+        return self.low + tone * (self.high - self.low) / 100
+
+
+def levels_of(picture: np.ndarray) -> Levels:
+    """0..255 for 8 bit. Deeper pictures rarely use their whole range: theirs is what an even sample of them shows.
+
+    `picture` (H, W) or (H, W, 3), any numeric dtype. Reads at most 128 x 128 pixels, whatever the size.
+    """
+    if picture.dtype == np.uint8:
+        return Levels(0.0, 255.0)
+    rows, columns = (np.linspace(0, n - 1, min(n, SAMPLES)).astype(int) for n in picture.shape[:2])
+    sample = picture[np.ix_(rows, columns)].astype(np.float64).ravel()
+    sample = sample[np.isfinite(sample)]
+    if not sample.size:
+        return Levels(0.0, 1.0)
+    # A hot pixel must not set the scale; a little room on both sides for what the sample missed.
+    low, high = np.percentile(sample, (0.2, 99.8))
+    room = 0.05 * (high - low)
+    least = 1.0 if picture.dtype.kind in "ui" else max(abs(low), abs(high)) * 1e-6
+    if high - low < least or high == low:
+        return Levels(float(low), float(low) + (least or 1.0))
+    return Levels(float(low - room), float(high + room))
+
+
+def tones(picture: np.ndarray, rect: Rect, levels: Levels) -> np.ndarray:
+    """In `rect`: float32 (h, w) lightness of a grey picture, (h, w, 3) L*a*b* of an RGB one; NaN where not finite."""
+    pixels = picture[rect.slices].astype(np.float32)
+    span = np.float32(levels.high - levels.low)
+    pixels -= np.float32(levels.low)
+    if picture.ndim == 2:
+        pixels *= np.float32(100) / span
+        pixels[~np.isfinite(pixels)] = np.nan
+        return pixels
+    pixels /= span
+    broken = None
+    if picture.dtype.kind == "f":
+        broken = ~np.isfinite(pixels).all(axis=2)
+        pixels[broken] = 0
+    lab = cv2.cvtColor(np.clip(pixels, 0, 1, out=pixels), cv2.COLOR_RGB2LAB) if pixels.size else pixels
+    if broken is not None:
+        lab[broken] = np.nan
+    return lab
+
+
+def lightness(picture: np.ndarray, rect: Rect, levels: Levels) -> np.ndarray:
+    """float32 (h, w): the grey value or L* in `rect`; what is not finite has the middle value of the rest."""
+    tone = tones(picture, rect, levels)
+    tone = np.ascontiguousarray(tone[:, :, 0]) if tone.ndim == 3 else tone
+    broken = ~np.isfinite(tone)
+    if broken.any():
+        tone[broken] = np.float32(0) if broken.all() else np.median(tone[~broken])
+    return tone
+
+
+def difference(tone: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """float32 (h, w): how far each tone is from `reference` (a scalar, or L*a*b*); infinite where not finite."""
+    if tone.ndim == 2:
+        away = np.abs(tone - np.float32(reference))
+    else:
+        away = np.sqrt(np.square(tone - np.asarray(reference, np.float32)).sum(axis=2))
+    return np.nan_to_num(away, copy=False, nan=np.inf, posinf=np.inf)
+
+
+def tone_at(picture: np.ndarray, pixel: tuple[int, int], levels: Levels, *, reach: int = 0) -> np.ndarray | None:
+    """The mean tone, () or (3,), of the pixels up to `reach` from `pixel` (column, row); None if none is finite."""
+    x, y = pixel
+    rect = Rect(x - reach, y - reach, 2 * reach + 1, 2 * reach + 1).clipped(picture.shape[1], picture.shape[0])
+    tone = tones(picture, rect, levels).reshape(rect.width * rect.height, -1)
+    tone = tone[np.isfinite(tone).all(axis=1)]
+    if not tone.size:
+        return None
+    mean = tone.mean(axis=0)
+    return mean[0] if picture.ndim == 2 else mean

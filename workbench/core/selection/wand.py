@@ -1,0 +1,72 @@
+"""The magic wand: the connected area around a click whose tone is near that of the click."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from workbench.core.drawing import Rect
+from workbench.core.selection.bands import SAMPLE
+from workbench.core.selection.region_ops import connected, fill_holes, smooth
+from workbench.core.selection.selection import EMPTY, Point, Selection, pixel_at
+from workbench.core.selection.tones import Levels, difference, levels_of, tone_at, tones
+
+LIVE = 1 << 19  # pixels: while the tolerance is dragged, no more than about this window is looked at
+WHOLE = 16 << 20  # the largest window of a finished selection
+_BAND = 1 << 20  # pixels compared at once
+
+
+def magic_wand(
+    picture: np.ndarray,
+    point: Point,
+    tolerance: float,
+    *,
+    connectivity: int = 4,
+    smoothing: float = 0.0,
+    fill: bool = False,
+    levels: Levels | None = None,
+    limit: int = WHOLE,
+) -> Selection:
+    """The region connected to the pixel under `point` through pixels within `tolerance` of the tone there.
+
+    `picture` (H, W) or (H, W, 3) RGB, uint8, uint16 or float32. The tone is the mean of the 3 x 3 pixels there;
+    `tolerance` is in units of lightness (the whole range is 100): for grey the difference, for colour the distance in
+    L*a*b* (CIE 1976). `smoothing`: pixels, see `region_ops.smooth`; the part under the click stays. `fill`: without
+    holes. The window grows with the region up to `limit` pixels (LIVE while dragging); a region that goes on beyond is
+    `cut`. Pixels that are not finite never belong; empty on one.
+    """
+    pixel = pixel_at(point, picture.shape)
+    levels = levels or levels_of(picture)
+    if pixel is None or tone_at(picture, pixel, levels) is None:
+        return EMPTY
+    reference = tone_at(picture, pixel, levels, reach=SAMPLE)
+
+    def member(rect: Rect) -> np.ndarray:
+        near = _banded(rect, lambda band: difference(tones(picture, band, levels), reference) <= tolerance)
+        near[pixel[1] - rect.y, pixel[0] - rect.x] = True
+        return near
+
+    found = connected(member, pixel, picture.shape, connectivity=connectivity, limit=limit)
+    if smoothing > 0:
+        found = _smoothed(found, pixel, smoothing, picture.shape)
+    return fill_holes(found) if fill else found
+
+
+def _smoothed(found: Selection, pixel: tuple[int, int], pixels: float, shape: tuple[int, ...]) -> Selection:
+    """The smooth part of the selection under `pixel`; the selection itself where that is thinner than the smoothing."""
+    soft = smooth(found, pixels, shape)
+    if not soft.within(Rect(pixel[0], pixel[1], 1, 1)).any():
+        return found
+    part = connected(soft.within, pixel, shape, connectivity=8, limit=4 * max(1, soft.inside.size) + WHOLE)
+    return Selection(part.rect, part.inside, found.cut)
+
+
+def _banded(rect: Rect, member: Callable[[Rect], np.ndarray]) -> np.ndarray:
+    """`member` of a large rectangle in bands of rows, as comparing colours needs far more memory than its answer."""
+    rows = max(1, _BAND // max(1, rect.width))
+    out = np.empty((rect.height, rect.width), bool)
+    for top in range(0, rect.height, rows):
+        height = min(rows, rect.height - top)
+        out[top : top + height] = member(Rect(rect.x, rect.y + top, rect.width, height))
+    return out
