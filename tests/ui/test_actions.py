@@ -11,9 +11,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QAbstractSlider, QComboBox, QLineEdit, QListView, QWidget
 
 from workbench.ui import resources
-from workbench.ui.actions import plain
 from workbench.ui.dialogs.keys import Keys
 from workbench.ui.menus import MENUS, NAVIGATION, OVERLAYS, TOOLS, ids, titles
+from workbench.ui.words import plain
 
 
 def test_no_two_commands_share_a_key(application):

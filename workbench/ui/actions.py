@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from PySide6.QtCore import QObject, QTimer
@@ -10,11 +9,7 @@ from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 
 from workbench.ui.rows import Parts, Row, Rows
 from workbench.ui.theme import Style
-
-
-def plain(text: str) -> str:
-    """A command's name without its mnemonic: "&Undo" and "撤销(&U)"."""
-    return re.sub(r"\(&\w\)", "", text).replace("&", "")
+from workbench.ui.words import plain
 
 
 class Actions(QObject):

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QMenuBar, QToolBar
 
-from workbench.ui.actions import Actions
+
+class ActionTable(Protocol):
+    """Actions by id."""
+
+    def __getitem__(self, id: str) -> QAction: ...
+
 
 Table = tuple["str | tuple[str, Table]", ...]
 
@@ -69,13 +77,13 @@ def ids(table: Table) -> list[str]:
     return found
 
 
-def fill_menu_bar(bar: QMenuBar, actions: Actions, recent: QMenu) -> None:
+def fill_menu_bar(bar: QMenuBar, actions: ActionTable, recent: QMenu) -> None:
     names = titles()
     for name, table in MENUS.items():
         _fill(bar.addMenu(names[name]), table, actions, names, recent)
 
 
-def fill_tool_bar(bar: QToolBar, table: Table, actions: Actions, texts: dict[str, str] | None = None) -> None:
+def fill_tool_bar(bar: QToolBar, table: Table, actions: ActionTable, texts: dict[str, str] | None = None) -> None:
     """Put a table's actions on a bar; those in `texts` get a short text beside the icon."""
     for entry in table:
         if entry == "-":
@@ -90,7 +98,7 @@ def fill_tool_bar(bar: QToolBar, table: Table, actions: Actions, texts: dict[str
                 button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
 
 
-def _fill(menu: QMenu, table: Table, actions: Actions, names: dict[str, str], recent: QMenu) -> None:
+def _fill(menu: QMenu, table: Table, actions: ActionTable, names: dict[str, str], recent: QMenu) -> None:
     menu.setToolTipsVisible(True)
     for entry in table:
         if isinstance(entry, tuple):

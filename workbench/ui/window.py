@@ -137,7 +137,9 @@ class Window(QMainWindow):
         self.canvas.update()
 
     def _show_keys(self) -> None:
-        Keys(self.table, self).show()
+        page = self.findChild(Keys) or Keys(self.table, self)
+        page.show()
+        page.raise_()
 
     # --- where everything stood ------------------------------------------------------------------
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
@@ -50,6 +51,11 @@ def _filled(pattern: str, fields: dict[str, Any]) -> str:
 def _field(name: str, value: Any) -> Any:
     # Reasons are parts of sentences that lower rooms wrote in English; names and paths are nobody's business.
     return sentence(value) if name in ("why", "what") and isinstance(value, str) else value
+
+
+def plain(text: str) -> str:
+    """A command's name without its mnemonic: "&Undo" and "撤销(&U)"."""
+    return re.sub(r"\(&\w\)", "", text).replace("&", "")
 
 
 # --- numbers ---------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtGui import QPainter
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QAbstractSpinBox, QLineEdit, QWidget
 
 from workbench.core.project import BACKGROUND, MAX_CLASS_ID
 from workbench.session.session import Session
@@ -171,7 +171,7 @@ class Canvas(View):
 
     def enterEvent(self, event) -> None:
         # Keys that are held, such as Space, should work where the pointer is; but nobody's typing is interrupted.
-        if not isinstance(self.window().focusWidget(), QLineEdit):
+        if not isinstance(self.window().focusWidget(), (QLineEdit, QAbstractSpinBox)):
             self.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def leaveEvent(self, event) -> None:

@@ -6,14 +6,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QDialog, QGridLayout, QHBoxLayout, QLabel, QLineEdit, QScrollArea, QVBoxLayout, QWidget
 
-from workbench.ui.actions import Actions, plain
-from workbench.ui.menus import MENUS, ids, titles
+from workbench.ui.menus import MENUS, ActionTable, ids, titles
+from workbench.ui.words import plain
 
 
 class Keys(QDialog):
     """Stays beside the window while one works; type to search."""
 
-    def __init__(self, actions: Actions, parent: QWidget | None = None) -> None:
+    def __init__(self, actions: ActionTable, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Keys"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -83,7 +83,7 @@ class Keys(QDialog):
                 widget.setVisible(text.casefold().strip() in words)
 
 
-def _keys_of(menu: str, actions: Actions) -> list[tuple[str, str]]:
+def _keys_of(menu: str, actions: ActionTable) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     for id in ids(MENUS[menu]):
         shortcuts = [key.toString(QKeySequence.SequenceFormat.NativeText) for key in actions[id].shortcuts()]
