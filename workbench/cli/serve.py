@@ -82,6 +82,8 @@ def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
             folder=str(options.export.absolute()), engine=options.engine, token=token, workers=options.workers,
             threads=workers.threads_each(options.workers, predictor.settings.threads),
             limits=Limits(
+                # A thread that waits for the network costs little, and only pictures in work can share its calls.
+                threads=8 if predictor.settings.task == "classification" else 4,
                 queue=options.queue, bytes=int(options.max_mb * 2**20), pixels=int(options.max_megapixels * 1e6),
                 seconds=options.timeout,
             ),

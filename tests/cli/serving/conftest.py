@@ -112,7 +112,8 @@ class Server:
 
     def __init__(self, folder: Path, *options: str) -> None:
         command = [sys.executable, "-m", "workbench", "serve", str(folder), "--port", "0", "--json", *options]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
+        paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+        environment = {**os.environ, "PYTHONPATH": paths, "PYTHONUTF8": "1"}
         self.process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
             encoding="utf-8", env=environment,

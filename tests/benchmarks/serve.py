@@ -1,0 +1,230 @@
+"""How many pictures a second `workbench serve` answers, beside the same predictor called one picture after another.
+
+    python tests/benchmarks/serve.py [--export DIR] [--pictures 128] [--side 256] [--clients 1,8,64] [--workers 1]
+
+Without --export a small convolutional network with random weights is served, once as a segmentation and once as a
+classification. Every answer is compared with the predictor's: lost or mixed-up answers are counted. CPU: of the
+server (or of the predictor), a picture. Numbers of one machine say nothing about another.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import onnx
+import psutil
+from onnx import TensorProto, helper, numpy_helper
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from workbench.inference.checks import write_checks  # noqa: E402
+from workbench.inference.golden import write_golden  # noqa: E402
+from workbench.inference.predictor import Predictor  # noqa: E402
+from workbench.inference.reading import encode_png, write_png  # noqa: E402
+from workbench.inference.settings import ClassSettings, ModelSettings, save_settings  # noqa: E402
+
+
+def convolutions(path: Path, *, outputs: int, width: int = 32, depth: int = 6, pooled: bool) -> None:
+    """A plain stack of 3x3 convolutions with random weights, as dear as a small UNet at full resolution."""
+    rng = np.random.default_rng(0)
+    nodes, weights, source, channels = [], [], "picture", 1
+    for number in range(depth):
+        last = number == depth - 1
+        made = outputs if last else width
+        kernel = rng.normal(0, (2 / (9 * channels)) ** 0.5, (made, channels, 3, 3)).astype(np.float32)
+        weights.append(numpy_helper.from_array(kernel, f"kernel {number}"))
+        nodes.append(helper.make_node("Conv", [source, f"kernel {number}"], [f"sum {number}"], pads=[1, 1, 1, 1]))
+        source, channels = f"sum {number}", made
+        if not last:
+            nodes.append(helper.make_node("Relu", [source], [f"relu {number}"]))
+            source = f"relu {number}"
+    if pooled:
+        nodes.append(helper.make_node("GlobalAveragePool", [source], ["pooled"]))
+        nodes.append(helper.make_node("Flatten", ["pooled"], ["flat"]))
+        source = "flat"
+    nodes.append(helper.make_node("Softmax", [source], ["probabilities"], axis=1))
+    answer = ["n", outputs] if pooled else ["n", outputs, "h", "w"]
+    graph = helper.make_graph(
+        nodes,
+        "stack",
+        [helper.make_tensor_value_info("picture", TensorProto.FLOAT, ["n", 1, "h", "w"])],
+        [helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, answer)],
+        weights,
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.checker.check_model(model)
+    path.write_bytes(model.SerializeToString())
+
+
+def make_export(folder: Path, *, classify: bool) -> Path:
+    folder.mkdir(parents=True)
+    convolutions(folder / "network.onnx", outputs=3, pooled=classify)
+    common = {"name": "benchmark", "mean": (0.5,), "std": (0.25,), "files": {"onnx": "network.onnx"}}
+    if classify:
+        settings = ModelSettings(task="classification", verdicts=("OK", "NG", "dirt"), input_size=128, **common)
+    else:
+        kinds = (ClassSettings(1, "scratch", "#ff0000"), ClassSettings(2, "pit", "#00ff00"))
+        settings = ModelSettings(
+            task="segmentation", classes=kinds, thresholds=(0.5, 0.5), min_area=(3, 3), tile=256, overlap=32, **common
+        )
+    save_settings(settings, folder / "model.json")
+    sample = folder.parent / f"{folder.name}.png"
+    write_png(sample, pictures(1, 64)[0])
+    write_golden(folder, Predictor.open(folder), [("sample", sample)])
+    write_checks(folder)
+    return folder
+
+
+def pictures(count: int, side: int) -> list[np.ndarray]:
+    rng = np.random.default_rng(1)
+    return [rng.normal(128, 40, (side, side)).clip(0, 255).astype(np.uint8) for _ in range(count)]
+
+
+class Job:
+    """What is sent, and what must come back."""
+
+    def __init__(self, predictor: Predictor, shown: Sequence[np.ndarray]) -> None:
+        self.classify = predictor.settings.task == "classification"
+        self.sent = [bytes(encode_png(picture)) for picture in shown]
+        results = [predictor.predict(picture) for picture in shown]
+        self.expected = [each.probabilities if self.classify else bytes(encode_png(each.mask)) for each in results]
+
+    def is_right(self, index: int, answer: bytes) -> bool:
+        expected = self.expected[index]
+        if not self.classify:
+            return answer == expected
+        found = json.loads(answer)["probabilities"]
+        return all(abs(found[name] - value) < 1e-5 for name, value in expected.items())
+
+
+def sequential(predictor: Predictor, job: Job) -> dict[str, float]:
+    """Decode, predict and encode, one after another in this process."""
+    from workbench.inference.reading import decode_picture
+
+    seconds = []
+    started, used = time.perf_counter(), cpu_seconds(os.getpid())
+    for content in job.sent:
+        began = time.perf_counter()
+        result = predictor.predict(decode_picture(content))
+        if result.mask is not None:
+            encode_png(result.mask)
+        seconds.append(time.perf_counter() - began)
+    used = cpu_seconds(os.getpid()) - used
+    return _numbers(seconds, time.perf_counter() - started, used, lost=0, mixed=0)
+
+
+def load(url: str, pid: int, job: Job, clients: int) -> dict[str, float]:
+    """So many clients, each with a connection of its own, share the pictures out among themselves."""
+    headers = {"Accept": "application/json" if job.classify else "image/png"}
+    place = url.removeprefix("http://")
+    # A plain connection for each: the load must not cost as much as the work.
+    free = [http.client.HTTPConnection(place, timeout=300) for _ in range(clients)]
+    for each in free:
+        each.connect()
+
+    def ask(index: int) -> tuple[float, bool, bool]:
+        connection = free.pop()
+        began = time.perf_counter()
+        try:
+            connection.request("POST", "/predict", job.sent[index], headers)
+            answer = connection.getresponse()
+            body = answer.read()
+        except (OSError, http.client.HTTPException):
+            connection.close()
+            return time.perf_counter() - began, True, False
+        finally:
+            free.append(connection)
+        taken = time.perf_counter() - began
+        return taken, answer.status != 200, answer.status == 200 and not job.is_right(index, body)
+
+    started, used = time.perf_counter(), cpu_seconds(pid)
+    with ThreadPoolExecutor(clients) as pool:
+        done = list(pool.map(ask, range(len(job.sent))))
+    whole, used = time.perf_counter() - started, cpu_seconds(pid) - used
+    for each in free:
+        each.close()
+    return _numbers(  # fmt: skip
+        [each[0] for each in done], whole, used,
+        lost=sum(each[1] for each in done), mixed=sum(each[2] for each in done),
+    )
+
+
+def _numbers(seconds: list[float], whole: float, cpu: float, *, lost: int, mixed: int) -> dict[str, float]:
+    p50, p99 = np.percentile(seconds, (50, 99))
+    return {
+        "per_second": len(seconds) / whole, "p50_ms": 1000 * p50, "p99_ms": 1000 * p99,
+        "cpu_ms": 1000 * cpu / len(seconds), "lost": lost, "mixed": mixed,
+    }  # fmt: skip
+
+
+def cpu_seconds(pid: int) -> float:
+    """Of a process and all below it. Other programs on the machine lengthen the clock's time, not this one."""
+    first = psutil.Process(pid)
+    return sum(sum(each.cpu_times()[:2]) for each in [first, *first.children(recursive=True)])
+
+
+def measure(folder: Path, options: argparse.Namespace) -> None:
+    predictor = Predictor.open(folder)
+    job = Job(predictor, pictures(options.pictures, options.side))
+    print(f"\n{predictor.settings.task}, {options.pictures} pictures of {options.side} x {options.side}")
+    print(f"{'':>22} {'pictures/s':>10} {'p50 ms':>9} {'p99 ms':>9} {'CPU ms':>8} {'lost':>5} {'mixed':>6}")
+    _show("predictor alone", sequential(predictor, job))
+    del predictor
+    command = [sys.executable, "-m", "workbench", "serve", str(folder), "--port", "0", "--json", "--queue", "256",
+               "--workers", str(options.workers)]  # fmt: skip
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    try:
+        url = json.loads(process.stdout.readline())["url"]
+        for clients in options.clients:
+            _show(f"served, {clients} clients", load(url, process.pid, job, clients))
+        with urllib.request.urlopen(f"{url}/metrics") as answer:
+            lines = answer.read().decode().splitlines()
+        numbers = {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if line[0] != "#"}
+        calls, seen = (numbers[f"workbench_network_{what}_total"] for what in ("calls", "pictures"))
+        print(f"{seen / calls:.2f} pictures or tiles in a call of the network")
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def _show(name: str, row: dict[str, float]) -> None:
+    print(
+        f"{name:>22} {row['per_second']:10.1f} {row['p50_ms']:9.1f} {row['p99_ms']:9.1f} {row['cpu_ms']:8.1f} "
+        f"{row['lost']:5d} {row['mixed']:6d}",
+        flush=True,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--export", type=Path, help="a folder that 'workbench export' has written")
+    parser.add_argument("--pictures", type=int, default=128)
+    parser.add_argument("--side", type=int, default=256)
+    parser.add_argument("--clients", type=lambda text: [int(part) for part in text.split(",")], default=[1, 8, 64])
+    parser.add_argument("--workers", type=int, default=1)
+    options = parser.parse_args()
+    if options.export:
+        measure(options.export, options)
+        return
+    with tempfile.TemporaryDirectory() as place:
+        for classify in (False, True):
+            measure(make_export(Path(place) / ("verdicts" if classify else "masks"), classify=classify), options)
+
+
+if __name__ == "__main__":
+    main()
