@@ -1819,6 +1819,10 @@
         <translation>训练有 {share} 的时间在等待图片。</translation>
     </message>
     <message>
+        <source>It ended without a usable model.</source>
+        <translation>训练已结束，但没有得到可用的模型。</translation>
+    </message>
+    <message>
         <source>Stopped. The best model so far is kept.</source>
         <translation>已停止。目前最佳的模型已保留。</translation>
     </message>

@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from workbench.core import problems
-from workbench.core.events import Failed
+from workbench.core.events import Failed, Finished
 from workbench.ui import resources, translation, words
 from workbench.ui.sentences import kinds, sentence
 
@@ -109,6 +109,12 @@ def test_problems_of_another_version_do_not_break_the_words():
 )
 def test_durations(seconds, said):
     assert words.duration(seconds) == said
+
+
+def test_endings_in_words():
+    assert words.ending_words(Finished(why="stopped", result={"usable": True})).startswith("Stopped. The best model")
+    assert words.ending_words(Finished(time=90)) == "Finished after 1 min 30 s."
+    assert "without a usable model" in words.ending_words(Finished(why="stopped", result={"usable": False}))
 
 
 def test_results_in_words():

@@ -144,6 +144,8 @@ def trouble_words(event: Trouble) -> str:
 
 
 def ending_words(event: Finished) -> str:
+    if event.result.get("usable") is False:
+        return QCoreApplication.translate("words", "It ended without a usable model.")
     if event.why == "stopped":
         return QCoreApplication.translate("words", "Stopped. The best model so far is kept.")
     return QCoreApplication.translate("words", "Finished after {time}.").format(time=duration(event.time))
