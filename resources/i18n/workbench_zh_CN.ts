@@ -34,6 +34,10 @@
         <source>This picture cannot be read</source>
         <translation>无法读取这张图片</translation>
     </message>
+    <message>
+        <source>Pictures are labelled here</source>
+        <translation>在这里标注图片</translation>
+    </message>
 </context>
 <context>
     <name>ClassesPanel</name>

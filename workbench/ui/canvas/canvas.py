@@ -264,9 +264,10 @@ class Canvas(View):
     def draw_tools(self, painter: QPainter) -> None:
         if self.picture is not None:
             self._tool.draw(painter)
-        elif self._session.key is not None:
-            painter.setPen(self.palette().placeholderText().color())
-            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, self.tr("This picture cannot be read"))
+            return
+        text = self.tr("This picture cannot be read") if self._session.key else self.tr("Pictures are labelled here")
+        painter.setPen(self.palette().placeholderText().color())
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, text)
 
     def busy_overlay(self) -> bool:
         return self._tool.busy

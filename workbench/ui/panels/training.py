@@ -42,6 +42,7 @@ class TrainingPanel(QWidget):
         exporter.state_changed.connect(self.refresh)
         session.project_opened.connect(self._project_changed)
         session.project_closed.connect(self._project_changed)
+        session.pictures_listed.connect(self.refresh)
         style.changed.connect(self._restyle)
         self._restyle()
         if training.run is None:
@@ -108,7 +109,7 @@ class TrainingPanel(QWidget):
             self.wants_export.emit(self.run)
 
     def can_train(self) -> bool:
-        return self._training.busy or self._session.writable
+        return self._training.busy or (self._session.writable and bool(self._session.keys))
 
     def can_export(self) -> bool:
         usable = self.run is not None and self.run.usable

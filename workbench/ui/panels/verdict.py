@@ -34,6 +34,7 @@ class VerdictPanel(QWidget):
             self.tr("Verdicts such as OK and NG judge a whole picture. ResNet learns them."), wordWrap=True
         )
         self._hint.setObjectName("muted")
+        self._hint.setContentsMargins(4, 0, 4, 0)
         self._grid = QGridLayout()
         self._grid.setSpacing(6)
         column.addWidget(self._hint)
