@@ -43,7 +43,8 @@ class Recipe(BaseModel):
 
     # UNet
     widths: list[int] = [16, 32, 64, 128]  # channels per level; their number is the depth
-    stem: Literal[1, 2, 4] = 1  # 2: a stride-2 stem halves the resolution at which the network works
+    stem: Literal[1, 2, 4] = 1  # 2 or 4: a stem with that stride; the network works at a half or a quarter
+    local_contrast: bool = True  # show the network what a pixel is against its surroundings, too
     patch: int = Field(default=256, ge=32, le=4096)
     overlap: int = Field(default=32, ge=0, le=1024)
     foreground_share: float = Field(default=0.5, ge=0, le=1)  # of the patches: centred on a defect

@@ -151,13 +151,13 @@ class Sampler:
             counts += np.bincount(np.asarray(truth).ravel(), minlength=256)[: len(counts)]
         return counts / counts.sum()
 
-    def relabel(self, key: str, classes: list[int]) -> None:
-        """A person has changed the label of a picture: draw from it as it is now."""
+    def relabel(self, key: str, ids: list[int]) -> None:
+        """A person has changed the label of a picture, which now holds `ids`: draw from it as it is now."""
         self.cache.forget(key)
         with self._lock:
             for item in self.items:
                 if item.key == key:
-                    item.classes = [id for id in classes if self._channel[id] != IGNORED]
+                    item.classes = [id for id in ids if self._channel[id] not in (0, IGNORED)]
             self._blocks.clear()
 
 

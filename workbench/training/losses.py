@@ -14,8 +14,9 @@ def segmentation_loss(
 ) -> paddle.Tensor:
     """Cross entropy plus Dice (Milletari et al. 2016) over whole batches.
 
-    logits: (N, K, H, W), channel 0 being the background. truth: integer (N, H, W), channels or IGNORED. Dice is the
-    mean over foreground channels that occur in the batch: pooled, because a patch without defects has no Dice.
+    logits: (N, K, H, W), channel 0 being the background. truth: integer (N, H, W), channels or IGNORED. Half of the
+    Dice is pooled over the batch, half is the mean over patches: pooled alone, a pinhole would count for nothing in a
+    batch with a large stain. Both are means over the foreground channels that occur; elsewhere there is no Dice.
     """
     logs = F.log_softmax(logits.astype("float32"), axis=1)
     channels = logs.shape[1]
@@ -26,21 +27,18 @@ def segmentation_loss(
     if not dice_weight:
         return cross_entropy_weight * entropy
     said = logs.exp() * counted.unsqueeze(1)
-    import os
-    if os.environ.get("PS"):
-        both = (said * planes).sum(axis=(2, 3))[:, 1:]
-        real = planes.sum(axis=(2, 3))[:, 1:]
-        dice = (2 * both + 1.0) / (said.sum(axis=(2, 3))[:, 1:] + real + 1.0)
-        present = (real > 0).astype("float32")
-        lost = ((1 - dice) * present).sum() / present.sum().clip(min=1.0)
-        return cross_entropy_weight * entropy + dice_weight * lost
-    axes = (0, 2, 3)
-    both = (said * planes).sum(axis=axes)[1:]
-    real = planes.sum(axis=axes)[1:]
-    dice = (2 * both + 1.0) / (said.sum(axis=axes)[1:] + real + 1.0)
+    # (N, foreground channels): all that both kinds of Dice need.
+    both, said, real = ((plane.sum(axis=(2, 3)))[:, 1:] for plane in (said * planes, said, planes))
+    alone = _lost(both, said, real)
+    pooled = _lost(both.sum(axis=0), said.sum(axis=0), real.sum(axis=0))
+    return cross_entropy_weight * entropy + dice_weight * (alone + pooled) / 2
+
+
+def _lost(both: paddle.Tensor, said: paddle.Tensor, real: paddle.Tensor) -> paddle.Tensor:
+    """1 - Dice, mean over the entries in which there is something real; 0 if there is none."""
     present = (real > 0).astype("float32")
-    lost = ((1 - dice) * present).sum() / present.sum().clip(min=1.0)
-    return cross_entropy_weight * entropy + dice_weight * lost
+    dice = (2 * both + 1.0) / (said + real + 1.0)
+    return ((1 - dice) * present).sum() / present.sum().clip(min=1.0)
 
 
 def verdict_loss(logits: paddle.Tensor, truth: paddle.Tensor, *, label_smoothing: float) -> paddle.Tensor:

@@ -12,7 +12,7 @@ from workbench.core.problems import BadRecipe, RunBroken
 from workbench.core.recipe import Recipe
 from workbench.inference.settings import ClassSettings, ModelSettings, SettingsError
 from workbench.training.resnet import ResNet
-from workbench.training.unet import UNet
+from workbench.training.unet import UNet, multiple_of
 
 _TILE = 512  # pixels; greater tiles waste less on their overlap and show a pixel more of its surroundings
 
@@ -31,14 +31,15 @@ class Answer(nn.Layer):
 def build(recipe: Recipe, dataset: Dataset) -> UNet | ResNet:
     """The untrained network of a run. A UNet has one output for the background and one a class."""
     if recipe.model == "unet":
-        return UNet(recipe.channels, len(dataset.classes) + 1, recipe.widths, recipe.stem)
+        outputs = len(dataset.classes) + 1
+        return UNet(recipe.channels, outputs, recipe.widths, stem=recipe.stem, contrast=recipe.local_contrast)
     outputs = len(dataset.verdicts)
     return ResNet(recipe.channels, outputs, depth=recipe.depth, width=recipe.width, input_size=recipe.input_size)
 
 
 def multiple(recipe: Recipe) -> int:
     """The sides of a UNet's input are multiples of this."""
-    return recipe.stem * 2 ** (len(recipe.widths) - 1)
+    return multiple_of(recipe.widths, stem=recipe.stem, contrast=recipe.local_contrast)
 
 
 def patch_side(recipe: Recipe) -> int:

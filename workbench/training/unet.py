@@ -36,8 +36,31 @@ class Rise(nn.Layer):
         return self.convolve(paddle.concat([seen, self.grow(x)], axis=1))
 
 
-class HalvingStem(nn.Layer):
-    """A convolution of stride 2: the rest of the network works on a quarter of the pixels."""
+class LocalContrast(nn.Layer):
+    """Adds to every channel what it is against its surroundings: minus their mean, divided by their spread.
+
+    A defect is what differs from what is around it. A network that has to find this out by itself, under lamps of every
+    brightness, spends most of a short training on it. Surroundings: 9 x 9 cells of 8 x 8 pixels.
+    """
+
+    cell, reach = 8, 9
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        mean = self._around(nn.functional.avg_pool2d(x, self.cell))
+        square = self._around(nn.functional.avg_pool2d(x * x, self.cell))
+        # 0.02: in units of the pictures' own spread, so that noise on an even surface is not blown up.
+        gain = 1 / paddle.sqrt(nn.functional.relu(square - mean * mean) + 0.02)
+        return paddle.concat([x, (x - self._grow(mean)) * self._grow(gain)], axis=1)
+
+    def _around(self, cells: paddle.Tensor) -> paddle.Tensor:
+        return nn.functional.avg_pool2d(cells, self.reach, stride=1, padding=self.reach // 2, exclusive=True)
+
+    def _grow(self, cells: paddle.Tensor) -> paddle.Tensor:
+        return nn.functional.interpolate(cells, scale_factor=self.cell, mode="bilinear")
+
+
+class Stem(nn.Layer):
+    """A convolution with a stride of 2 or 4: the rest of the network works on a fraction of the pixels."""
 
     def __init__(self, inputs: int, outputs: int, stride: int) -> None:
         super().__init__()
@@ -49,24 +72,30 @@ class HalvingStem(nn.Layer):
 
 
 class UNet(nn.Layer):
-    """float32 (N, channels, H, W) to logits (N, outputs, H, W); H and W must be multiples of `multiple`.
+    """float32 (N, channels, H, W) to logits (N, outputs, H, W); H and W must be multiples of `multiple_of(...)`.
 
-    widths: channels of each level, the finest first. stem: 1 works at full resolution; 2 at half of it, and each
-    pixel of the last layer then answers for the four pixels below it (sub-pixel convolution, Shi et al. 2016).
+    widths: channels of each level, the finest first. stem: 1 works at full resolution; 2 or 4 at a half or a quarter
+    of it, and each pixel of the last layer then answers for the 4 or 16 below it (sub-pixel convolution, Shi et al.
+    2016). contrast: the network is shown the local contrast too.
     """
 
-    def __init__(self, channels: int, outputs: int, widths: Sequence[int], stem: int = 1) -> None:
+    def __init__(
+        self, channels: int, outputs: int, widths: Sequence[int], *, stem: int = 1, contrast: bool = True
+    ) -> None:
         super().__init__()
         widths = list(widths)
-        self.stem = HalvingStem(channels, widths[0], stem) if stem > 1 else None
-        first = widths[0] if stem > 1 else channels
+        self.contrast = LocalContrast() if contrast else None
+        seen = channels * (2 if contrast else 1)
+        self.stem = Stem(seen, widths[0], stem) if stem > 1 else None
+        first = widths[0] if stem > 1 else seen
         self.down = nn.LayerList([DoubleConvolution(a, b) for a, b in zip([first, *widths[:-1]], widths)])
         self.up = nn.LayerList([Rise(a, b) for a, b in zip(widths[:0:-1], widths[-2::-1])])
         self.head = nn.Conv2D(widths[0], outputs * stem * stem, 1)
         self.outputs, self.stem_size = outputs, stem
-        self.multiple = stem * 2 ** (len(widths) - 1)
 
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        if self.contrast is not None:
+            x = self.contrast(x)
         if self.stem is not None:
             x = self.stem(x)
         seen = []
@@ -87,3 +116,8 @@ class UNet(nn.Layer):
         """
         logs = np.log(np.clip(shares / shares.sum(), 1e-3, 1)).astype(np.float32)
         self.head.bias.set_value(np.repeat(logs, self.stem_size**2))
+
+
+def multiple_of(widths: Sequence[int], *, stem: int, contrast: bool) -> int:
+    """The sides of a UNet's input must be multiples of this."""
+    return max(stem * 2 ** (len(widths) - 1), LocalContrast.cell if contrast else 1)

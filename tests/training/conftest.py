@@ -1,0 +1,135 @@
+"""Tiny runs in real child processes: the way in which the window and the command line train, too."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.conftest import fill_project
+from workbench.core.events import Event, decode
+from workbench.core.launch import paddle_installed, worker_command, worker_environment
+from workbench.core.project import Project
+from workbench.core.recipe import request
+from workbench.core.run import Run, create_run
+
+collect_ignore = [] if paddle_installed() else [path.name for path in Path(__file__).parent.glob("test_*.py")]
+
+SMALL_UNET: dict[str, Any] = {"widths": [8, 16, 32], "stem": 2, "patch": 64, "batch": 4, "validations": 2, "threads": 2}
+SMALL_RESNET: dict[str, Any] = {"width": 0.25, "input_size": 64, "batch": 4, "validations": 2, "threads": 2}
+
+
+def make_run(project: Project, model: str = "unet", **choices: Any) -> Run:
+    defaults = SMALL_UNET if model == "unet" else SMALL_RESNET
+    return create_run(project, request(model, **{"epochs": 2, **defaults, **choices}))
+
+
+class Child:
+    """A training process. stdin stays open until `close` or the end of the test."""
+
+    def __init__(self, verb: str, *arguments: object) -> None:
+        self.process = subprocess.Popen(
+            worker_command(verb, *map(str, arguments)), env=worker_environment("cpu"), stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8",
+        )  # fmt: skip
+        self.lines: list[str] = []
+        self.stderr = ""
+
+    def next(self, kind: type[Event]) -> Any:
+        """Read on to the next event of this kind; fails if the child ends before."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.append(line)
+            event = decode(line)
+            if isinstance(event, kind):
+                return event
+        _, self.stderr = self.process.communicate()
+        raise AssertionError(f"no {kind.__name__} came:\n{''.join(self.lines[-3:])}\n{self.stderr[-2000:]}")
+
+    def order(self, line: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def end(self, timeout: float = 120) -> int:
+        """Read to the end, with the pipe open all the time."""
+        assert self.process.stdout is not None and self.process.stderr is not None
+        self.lines += list(self.process.stdout)
+        self.stderr = self.process.stderr.read()
+        code = self.process.wait(timeout)
+        self.close()
+        return code
+
+    def close(self) -> None:
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if stream is not None and not stream.closed:
+                stream.close()
+
+    @property
+    def events(self) -> list[Event]:
+        return [event for line in self.lines if (event := decode(line)) is not None]
+
+    @property
+    def last(self) -> Any:
+        return self.events[-1]
+
+
+@pytest.fixture
+def child():
+    """Starts children, and sees to it that none outlives the test."""
+    started: list[Child] = []
+
+    def start(verb: str, *arguments: object) -> Child:
+        started.append(Child(verb, *arguments))
+        return started[-1]
+
+    yield start
+    for one in started:
+        if one.process.poll() is None:
+            one.process.kill()
+            one.process.wait()
+        one.close()
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory) -> Run:
+    """A UNet that has come to its end; not to be changed. 12 pictures with defects, 4 without, a name of every kind."""
+    root = tmp_path_factory.mktemp("trained") / "Projekt [ä] 项目"
+    with Project.create(root, classes=["scratch"]) as project:
+        fill_project(project, 12, good=4, verdicts=True)
+        run = make_run(project, epochs=14, average=0.9)
+    _train(run)
+    return run
+
+
+@pytest.fixture(scope="session")
+def trained_resnet(tmp_path_factory) -> Run:
+    root = tmp_path_factory.mktemp("trained-resnet") / "project"
+    with Project.create(root, classes=["scratch"], verdicts=["OK", "NG"]) as project:
+        fill_project(project, 10, good=10, verdicts=True)
+        run = make_run(project, "resnet", epochs=6, average=0.9)
+    _train(run)
+    return run
+
+
+def _train(run: Run) -> None:
+    one = Child("train", run.root)
+    try:
+        assert one.end() == 0, one.stderr[-3000:]
+    finally:
+        one.process.kill()
+    (run.root / "stdout.txt").write_text("".join(one.lines), "utf-8")
+
+
+def arrays_of(path: Path) -> dict[str, np.ndarray]:
+    from safetensors.numpy import load
+
+    return load(path.read_bytes())
+
+
+def state_of(run: Run) -> dict[str, Any]:
+    return json.loads((run.last / "state.json").read_text("utf-8"))

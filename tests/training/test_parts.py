@@ -1,0 +1,348 @@
+"""The parts that need no child: losses, schedule, thresholds, precision, networks, checkpoints."""
+
+from __future__ import annotations
+
+import types
+
+import numpy as np
+import paddle
+import pytest
+
+from workbench.core import problems
+from workbench.core.dataset import Item
+from workbench.core.recipe import Recipe, request
+from workbench.core.run import Run
+from workbench.training import checkpoint, precision
+from workbench.training.device import Device
+from workbench.training.device import choose as choose_device
+from workbench.training.evaluate import in_telling_order, score
+from workbench.training.learner import Learner, OutOfMemory, load_weights, weights
+from workbench.training.losses import IGNORED, segmentation_loss, verdict_loss
+from workbench.training.precision import Choice, Precision, Scaler
+from workbench.training.previews import safe_name
+from workbench.training.resnet import ResNet
+from workbench.training.schedule import Budget, one_cycle
+from workbench.training.thresholds import AreaSweep, ThresholdSweep, choose_temperature
+from workbench.training.unet import UNet, multiple_of
+
+GPU = Device("gpu:0", "a card", (8, 0))
+
+
+# --- losses -------------------------------------------------------------------------------------------
+
+
+def loss_of(logits: np.ndarray, truth: np.ndarray) -> tuple[float, np.ndarray]:
+    tensor = paddle.to_tensor(logits.astype(np.float32), stop_gradient=False)
+    loss = segmentation_loss(tensor, paddle.to_tensor(truth), dice_weight=1.0, cross_entropy_weight=1.0)
+    loss.backward()
+    return loss.item(), tensor.grad.numpy()
+
+
+def test_ignored_pixels_teach_nothing():
+    generator = np.random.default_rng(0)
+    logits = generator.normal(size=(2, 3, 8, 8))
+    truth = generator.integers(0, 3, (2, 8, 8)).astype(np.uint8)
+    truth[:, :, 5:] = IGNORED
+    loss, gradient = loss_of(logits, truth)
+    assert not gradient[:, :, :, 5:].any() and gradient[:, :, :, :5].any()
+    logits[:, :, :, 5:] = 99  # whatever is said there changes nothing
+    assert loss_of(logits, truth)[0] == pytest.approx(loss, rel=1e-6)
+    assert np.isfinite(loss_of(logits, np.full_like(truth, IGNORED))[0])
+
+
+def test_loss_falls_with_the_right_answer_and_weighs_a_pinhole():
+    truth = np.zeros((2, 32, 32), np.uint8)
+    truth[0, 3:5, 3:5] = 1
+    truth[1, :, 16:] = 1
+    right = np.stack([truth == 0, truth == 1], axis=1) * 12.0
+    assert loss_of(right, truth)[0] < 0.01
+    without_pinhole = right.copy()
+    without_pinhole[0, :] = np.array([12.0, 0.0])[:, None, None]
+    assert loss_of(without_pinhole, truth)[0] > 0.2  # 4 of 2048 pixels
+
+
+def test_verdict_loss_is_cross_entropy():
+    logits = np.array([[2.0, 0.0, -1.0], [0.5, 0.5, 0.5]], np.float32)
+    truth = np.array([0, 2])
+    shifted = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    expected = -np.log(shifted[[0, 1], truth]).mean()
+    got = verdict_loss(paddle.to_tensor(logits), paddle.to_tensor(truth), label_smoothing=0.0).item()
+    assert got == pytest.approx(float(expected), rel=1e-5)
+
+
+# --- schedule -----------------------------------------------------------------------------------------
+
+
+def test_one_cycle_rises_falls_and_ends_annealed():
+    rates = [one_cycle(p, peak=1.0, warm_up=0.2) for p in np.linspace(0, 1, 101)]
+    assert np.argmax(rates) == 20 and max(rates) == pytest.approx(1.0)
+    assert rates[0] < 0.05 and rates[-1] < 0.001
+    assert one_cycle(7.0, peak=1.0, warm_up=0.0) == rates[-1]
+
+
+def test_budget_of_minutes_keeps_time_back_but_not_all_of_it():
+    budget = Budget(steps=None, seconds=100.0, reserve=20.0)
+    assert budget.progress(5, 40.0) == pytest.approx(0.5) and budget.progress(5, 80.0) == 1.0
+    budget.reserve = 1000.0
+    assert budget.progress(5, 30.0) == pytest.approx(0.5)
+    assert Budget(steps=8, seconds=None).progress(2, 1e9) == 0.25
+
+
+# --- thresholds ---------------------------------------------------------------------------------------
+
+
+def test_threshold_is_where_dice_is_greatest():
+    truth = np.zeros((20, 20), np.uint8)
+    truth[:5] = 7
+    scores = np.full((1, 20, 20), 40, np.uint8)
+    scores[0, :5] = 90  # sure of nothing, but it tells them apart
+    sweep = ThresholdSweep((7,))
+    sweep.add(truth, scores)
+    (threshold,) = sweep.best()
+    assert 40 / 255 < threshold <= 90 / 255
+    truth[:] = 254
+    nothing = ThresholdSweep((7,))
+    nothing.add(truth, scores)
+    assert nothing.best() == [0.5]
+
+
+def test_least_area_drops_false_specks_and_no_known_defect():
+    truth = np.zeros((100, 100), np.uint8)
+    truth[10:20, 10:20] = truth[40:50, 10:20] = 3
+    mask = truth.copy()
+    mask[80:83, 80:83] = 3  # a false speck of nine pixels
+    sweep = AreaSweep((3, 4))
+    sweep.add(truth, mask)
+    assert sweep.best() == [16, 0]
+    mask[40:50, 10:20] = 0
+    mask[40:43, 10:13] = 3  # a true one that is found with nine pixels only
+    careful = AreaSweep((3,))
+    careful.add(truth, mask)
+    assert careful.best(least=2) == [2]
+
+
+def test_temperature_cools_boasting_and_leaves_few_verdicts_alone():
+    truths = [0] * 30 + [1] * 10  # sure to 99 %, right in three of four
+    boasting = [np.array([0.99, 0.01])] * 40
+    assert choose_temperature(boasting, truths) > 2
+    assert choose_temperature(boasting[:10], truths[:10]) == 1.0
+
+
+def test_score_and_telling_order():
+    assert score({"dice": 0.4, "any_defect": {"dice": 0.6}}) == pytest.approx(0.5)
+    assert score({"dice": None, "any_defect": {"dice": None}}) is None
+    items = [Item(key=f"g{i}", mask_hash="x") for i in range(9)] + [Item(key="d", classes=[1], mask_hash="y")]
+    assert in_telling_order(items)[0].key == "d"
+    assert in_telling_order(items) == in_telling_order(items[::-1])
+
+
+def test_preview_names_are_plain_and_never_shared():
+    names = {safe_name(key) for key in ("a/缺陷 1.png", "b/缺陷 1.png", "a/缺陷_1.png", "x" * 300)}
+    assert len(names) == 4 and all(name.isascii() and len(name) < 80 and "/" not in name for name in names)
+
+
+# --- device and precision -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("asked", ["gpu:0,1", "tpu", "gpu:99"])
+def test_device_that_cannot_be_had_is_a_sentence(asked):
+    with pytest.raises(problems.DeviceMissing) as caught:
+        choose_device(asked)
+    assert asked in str(caught.value)
+
+
+def test_precision_says_why():
+    processor = precision.choose("fp16", Device("cpu"))
+    assert processor.name == "fp32" and "fp16" in processor.reason
+    assert precision.choose("auto", GPU).name == "fp16"
+    assert precision.choose("auto", Device("gpu:0", "", (6, 1))).name == "fp32"
+    with pytest.raises(problems.BadRecipe, match="8.0"):
+        precision.choose("bf16", Device("gpu:0", "", (7, 5)))
+
+
+@pytest.fixture
+def scaler(monkeypatch):
+    """A real scaler of Paddle's on this processor: only the question "is this a card?" is answered for it."""
+    place = types.SimpleNamespace(is_gpu_place=lambda: True)
+    module = __import__("paddle.amp.grad_scaler", fromlist=["x"])
+    monkeypatch.setattr(module, "_dygraph_tracer", lambda: types.SimpleNamespace(_expected_place=place))
+    monkeypatch.setattr(module, "amp_global_state", lambda: types.SimpleNamespace(amp_dtype="float16"))
+    return Scaler(init_loss_scaling=1024.0, incr_every_n_steps=2)
+
+
+def fp16_step(half: Precision, weight: paddle.Tensor, optimizer, factor: float) -> tuple[float, bool]:
+    # Through 16 bits and back: a gradient beyond 65504 really overflows.
+    loss = (weight.astype("float16").astype("float32") * factor).sum()
+    half.backward(loss)
+    outcome = half.step(optimizer, [weight], 1.0)
+    optimizer.clear_grad()
+    return outcome
+
+
+def test_overflow_skips_the_step_and_halves_the_scale(scaler, capfd):
+    half = Precision(Choice("fp16", ""), scaler=scaler)
+    weight = paddle.create_parameter([4], "float32")
+    optimizer = paddle.optimizer.AdamW(0.1, parameters=[weight])
+    before = weight.numpy().copy()
+    norm, skipped = fp16_step(half, weight, optimizer, 70.0)
+    assert skipped and not np.isfinite(norm) and half.loss_scale == 512.0
+    assert (weight.numpy() == before).all()
+    norm, skipped = fp16_step(half, weight, optimizer, 3.0)
+    assert not skipped and norm == pytest.approx(6.0)  # unscaled before it is measured and clipped
+    assert (weight.numpy() != before).all() and half.loss_scale == 512.0
+    fp16_step(half, weight, optimizer, 3.0)
+    assert half.loss_scale == 1024.0
+    other = Precision(Choice("fp16", ""), scaler=scaler)
+    state = half.state()
+    assert state["scale"] == [1024.0]
+    scaler._scale = scaler._scale * 0
+    other.load(state)
+    assert other.loss_scale == 1024.0
+    assert capfd.readouterr().out == ""  # Paddle's own prints, into the midst of our events
+
+
+# --- learner ------------------------------------------------------------------------------------------
+
+
+def small_learner(loss=None, **choices) -> Learner:
+    paddle.seed(0)
+    nets = [UNet(1, 2, [4, 8], contrast=False) for _ in range(2)]
+    kwargs = {"weight_decay": 0.01, "grad_clip": 1.0, "average": 0.9, **choices}
+    loss = loss or (lambda a, t: segmentation_loss(a, t, dice_weight=0.0, cross_entropy_weight=1.0))
+    return Learner(nets[0], nets[1], loss, Precision(Choice("fp32", "")), **kwargs)
+
+
+def batch(count: int = 4) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(1)
+    pictures = generator.normal(size=(count, 1, 16, 16)).astype(np.float32)
+    return pictures, (pictures[:, 0] > 1).astype(np.uint8)
+
+
+def test_a_batch_that_does_not_fit_is_computed_in_parts():
+    limit = 2
+
+    def loss(answer, truth):
+        if len(answer) > limit:
+            raise MemoryError("ResourceExhaustedError: Out of memory error on GPU 0.")
+        return segmentation_loss(answer, truth, dice_weight=0.0, cross_entropy_weight=1.0)
+
+    learner = small_learner(loss)
+    before = weights(learner.net)["head.weight"].copy()
+    with pytest.raises(MemoryError):
+        learner.step(*batch(), 1e-3)
+    assert (weights(learner.net)["head.weight"] == before).all()
+    learner.split(4)
+    outcome = learner.step(*batch(), 1e-3)
+    assert learner.parts == 2 and np.isfinite(outcome.loss) and not outcome.broken
+    limit = 0
+    learner.split(4)
+    with pytest.raises(OutOfMemory):
+        learner.split(4)
+
+
+def test_numbers_that_run_away_are_noticed_and_reach_no_weight():
+    learner = small_learner(lambda answer, truth: (answer * float("nan")).sum())
+    before = weights(learner.mean)
+    outcome = learner.step(*batch(), 1e-3)
+    assert outcome.broken
+    assert all((before[name] == array).all() for name, array in weights(learner.mean).items())
+
+
+def test_averaged_weights_follow_in_fp32():
+    learner = small_learner(average=0.5)
+    start = weights(learner.mean)["head.bias"].copy()
+    learner.step(*batch(), 1e-2)
+    keep = min(0.5, 2 / 11)
+    expected = start * keep + weights(learner.net)["head.bias"] * (1 - keep)
+    np.testing.assert_allclose(weights(learner.mean)["head.bias"], expected, rtol=1e-6)
+
+
+def test_optimiser_comes_back_in_a_process_that_has_made_other_layers():
+    first = small_learner()
+    for _ in range(3):
+        first.step(*batch(), 1e-3)
+    saved = first.optimizer_arrays(), weights(first.net), weights(first.mean), first.updates
+    assert any(name.startswith("moment1") for name in saved[0])
+    paddle.nn.Linear(3, 3)  # moves Paddle's names on
+    second = small_learner()
+    second.load_optimizer(saved[0])
+    load_weights(second.net, saved[1], "x")
+    load_weights(second.mean, saved[2], "x")
+    second.updates = saved[3]
+    for learner in (first, second):
+        learner.step(*batch(), 1e-3)
+    for one, two in ((first.net, second.net), (first.mean, second.mean)):
+        assert all((weights(two)[name] == array).all() for name, array in weights(one).items())
+    with pytest.raises(problems.RunBroken):
+        second.load_optimizer({"moment1/nowhere": np.zeros(3, np.float32)})
+
+
+# --- networks -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stem", [1, 2, 4])
+@pytest.mark.parametrize("contrast", [False, True])
+def test_unet_answers_for_every_pixel_with_the_prior(stem, contrast):
+    widths = [4, 8]
+    net = UNet(3, 3, widths, stem=stem, contrast=contrast)
+    net.set_prior(np.array([0.9, 0.09, 0.01]))
+    net.head.weight.set_value(net.head.weight * 0)
+    side = 2 * multiple_of(widths, stem=stem, contrast=contrast)
+    answer = paddle.nn.functional.softmax(net(paddle.randn([2, 3, side, side * 2])), axis=1).numpy()
+    assert answer.shape == (2, 3, side, side * 2)
+    np.testing.assert_allclose(answer.mean(axis=(0, 2, 3)), [0.9, 0.09, 0.01], atol=1e-4)
+
+
+def test_local_contrast_does_not_care_for_the_lamp():
+    layer = UNet(1, 2, [4, 8]).contrast
+    picture = paddle.randn([1, 1, 64, 64])
+    seen, dark = layer(picture)[:, 1].numpy(), layer(picture * 0.5 - 2)[:, 1].numpy()
+    assert np.corrcoef(seen.ravel(), dark.ravel())[0, 1] > 0.999 and np.abs(seen - dark).max() < 0.2
+
+
+@pytest.mark.parametrize(("depth", "size", "parameters"), [(18, 224, 11.2), (34, 224, 21.3), (50, 224, 23.5)])
+def test_resnet_is_of_the_published_size(depth, size, parameters):
+    net = ResNet(3, 10, depth=depth, width=1.0, input_size=size)
+    assert sum(p.size for p in net.parameters()) / 1e6 == pytest.approx(parameters, abs=0.2)
+    small = ResNet(1, 4, depth=depth, width=0.25, input_size=64)
+    assert small(paddle.zeros([2, 1, 64, 64])).shape == [2, 4]
+
+
+# --- checkpoints --------------------------------------------------------------------------------------
+
+
+def test_a_save_that_is_cut_off_leaves_the_state_before(tmp_path, monkeypatch):
+    run = Run(tmp_path)
+    checkpoint.save_last(run, 1, {"weights": {"a": np.ones(3, np.float32)}}, {"elapsed": 0.1})
+    checkpoint.save_last(run, 2, {"weights": {"a": np.full(3, 2, np.float32)}}, {"elapsed": 0.2})
+
+    def full(path, value):
+        raise problems.CannotWrite(path=str(path), why="no space left on device")
+
+    monkeypatch.setattr(checkpoint, "write_json", full)
+    with pytest.raises(problems.CannotWrite):
+        checkpoint.save_last(run, 3, {"weights": {"a": np.full(3, 3, np.float32)}}, {"elapsed": 0.3})
+    tensors, state = checkpoint.load_last(run)
+    assert state["step"] == 2 and tensors["weights"]["a"].tolist() == [2, 2, 2]
+    assert len(list(run.last.glob("*.safetensors"))) <= 2
+
+
+@pytest.mark.parametrize("damage", ["cut", "gone", "state"])
+def test_a_damaged_checkpoint_is_a_sentence(tmp_path, damage):
+    run = Run(tmp_path)
+    checkpoint.save_last(run, 1, {"weights": {"a": np.ones(300, np.float32)}}, {})
+    (file,) = run.last.glob("*.safetensors")
+    if damage == "cut":
+        file.write_bytes(file.read_bytes()[:100])
+    elif damage == "gone":
+        file.unlink()
+    else:
+        (run.last / "state.json").write_text('{"step": 1, "format": 1}')
+    with pytest.raises(problems.RunBroken):
+        checkpoint.load_last(run)
+
+
+def test_recipe_hash_heeds_settings_and_not_their_reasons():
+    one = request("unet", minutes=3)
+    assert checkpoint.recipe_hash(one) == checkpoint.recipe_hash(Recipe(**{**one.model_dump(), "reasons": {"a": "b"}}))
+    assert checkpoint.recipe_hash(one) != checkpoint.recipe_hash(request("unet", minutes=4))
