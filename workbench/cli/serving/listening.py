@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import logging
 import math
 import os
 import signal
@@ -62,6 +63,8 @@ class Server(uvicorn.Server):
             server_header=False, timeout_keep_alive=30, timeout_graceful_shutdown=math.ceil(limits.seconds) + 5,
         )  # fmt: skip
         super().__init__(config)
+        # What is wrong with a picture is told to the one who sent it.
+        logging.getLogger("tifffile").setLevel(logging.CRITICAL)
         self._on_listening = on_listening
         self._interrupts = interrupts
 
