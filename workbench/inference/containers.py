@@ -165,7 +165,7 @@ def _first_directory(view: memoryview) -> tuple[str, dict[int, tuple[tuple[int, 
             value_at = position + step - inline
             if tag in _WANTED and kind == _SHORT and count * 2 <= inline:
                 found[tag] = struct.unpack_from(f"{order}{count}H", view, value_at), value_at
-    except struct.error:
+    except (struct.error, OverflowError):
         pass  # the decoder says what is wrong with such a file
     return order, found
 
