@@ -16,7 +16,7 @@ from typing import Any
 
 from workbench.core.events import Event, Failed
 from workbench.core.launch import worker_environment
-from workbench.core.problems import PaddleMissing, Problem, RunBroken
+from workbench.core.problems import PaddleMissing, Problem, RunBroken, WorkerFailed
 from workbench.core.run import Run
 from workbench.training.orders import Orders
 from workbench.training.reporter import Clock, Reporter, claim_stdout
@@ -53,14 +53,14 @@ def _train(run: Run, report: Reporter, orders: Orders, clock: Clock, resume: boo
         raise RunBroken(path=str(run.recipe_path), why="it does not exist")
     if resume and not run.resumable:
         raise RunBroken(path=str(run.last), why="no state was saved from which it could go on")
-    _need_paddle()
+    _need_paddle(orders)
     from workbench.training.loop import train
 
     return train(run, report, orders, clock, resume=resume)
 
 
 def _export(run: Run, report: Reporter, orders: Orders, options: argparse.Namespace) -> Event:
-    _need_paddle()
+    _need_paddle(orders)
     from workbench.training.export import export
 
     formats = [name.strip() for name in options.formats.split(",") if name.strip()]
@@ -73,7 +73,8 @@ def _carry_out(work: Callable[[], Event], report: Reporter, log: Path) -> int:
         report(work())
         return 0
     except Problem as problem:
-        _keep_traceback(log)
+        if isinstance(problem, WorkerFailed):
+            _keep_traceback(log)
         plain = {name: v if isinstance(v, (int, float)) else str(v) for name, v in problem.fields.items()}
         report(Failed(why=str(problem), problem=type(problem).__name__, fields=plain, log=str(log)))
     except BaseException as error:
@@ -113,12 +114,15 @@ def _quieten(options: argparse.Namespace) -> None:
     warnings.filterwarnings("ignore", message="When training, we now always track global mean")
 
 
-def _need_paddle() -> None:
+def _need_paddle(orders: Orders) -> None:
     try:
-        import paddle  # noqa: F401
+        import paddle
     except ImportError as error:
         print(error, file=sys.stderr)  # noqa: T201
         raise PaddleMissing(command='pip install "defect-workbench[cpu]"') from error
+    # Paddle has taken the signals over, to die of them with a report; we save and end.
+    paddle.disable_signal_handler()
+    orders.heed_signals()
 
 
 def _export_log(out: Path) -> Path:

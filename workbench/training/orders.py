@@ -33,13 +33,17 @@ class Orders:
         self._read_to = path.stat().st_size if path is not None and path.exists() else 0
 
     def listen(self) -> None:
-        """Begin to listen. Main thread only: an interrupt or a termination becomes an order to stop."""
-        for kind in (signal.SIGTERM, signal.SIGINT):
-            with contextlib.suppress(ValueError, OSError):
-                signal.signal(kind, self._on_signal)
+        """Begin to listen. Main thread only."""
+        self.heed_signals()
         threading.Thread(target=self._read_pipe, daemon=True, name="orders").start()
         if self._path is not None:
             threading.Thread(target=self._follow_file, daemon=True, name="orders-file").start()
+
+    def heed_signals(self) -> None:
+        """An interrupt or a termination becomes an order to stop. Main thread only."""
+        for kind in (signal.SIGTERM, signal.SIGINT):
+            with contextlib.suppress(ValueError, OSError):
+                signal.signal(kind, self._on_signal)
 
     @property
     def stop(self) -> bool:

@@ -45,18 +45,29 @@ class LocalContrast(nn.Layer):
 
     cell, reach = 8, 9
 
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.planes = 2 * channels + 1
+        # Linear interpolation as a transposed convolution, which every engine can run; `interpolate` they cannot.
+        ramp = 1 - np.abs(np.arange(2 * self.cell) + 0.5 - self.cell) / self.cell
+        kernel = np.tile(np.outer(ramp, ramp), (self.planes, 1, 1, 1)).astype(np.float32)
+        self.register_buffer("kernel", paddle.to_tensor(kernel), persistable=False)
+
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
         mean = self._around(nn.functional.avg_pool2d(x, self.cell))
         square = self._around(nn.functional.avg_pool2d(x * x, self.cell))
         # 0.02: in units of the pictures' own spread, so that noise on an even surface is not blown up.
-        gain = 1 / paddle.sqrt(nn.functional.relu(square - mean * mean) + 0.02)
-        return paddle.concat([x, (x - self._grow(mean)) * self._grow(gain)], axis=1)
+        gain = (nn.functional.relu(square - mean * mean) + 0.02) ** -0.5  # the converter knows no rsqrt
+        cells = paddle.concat([gain, mean * gain, paddle.ones_like(mean[:, :1])], axis=1)
+        grown = nn.functional.conv2d_transpose(
+            cells, self.kernel, stride=self.cell, padding=self.cell // 2, groups=self.planes
+        )
+        # Beyond the border there are no cells: what the ones have lost there, the others have lost too.
+        gain, offset = paddle.split(grown[:, :-1] / grown[:, -1:], 2, axis=1)
+        return paddle.concat([x, x * gain - offset], axis=1)
 
     def _around(self, cells: paddle.Tensor) -> paddle.Tensor:
         return nn.functional.avg_pool2d(cells, self.reach, stride=1, padding=self.reach // 2, exclusive=True)
-
-    def _grow(self, cells: paddle.Tensor) -> paddle.Tensor:
-        return nn.functional.interpolate(cells, scale_factor=self.cell, mode="bilinear")
 
 
 class Stem(nn.Layer):
@@ -84,7 +95,7 @@ class UNet(nn.Layer):
     ) -> None:
         super().__init__()
         widths = list(widths)
-        self.contrast = LocalContrast() if contrast else None
+        self.contrast = LocalContrast(channels) if contrast else None
         seen = channels * (2 if contrast else 1)
         self.stem = Stem(seen, widths[0], stem) if stem > 1 else None
         first = widths[0] if stem > 1 else seen

@@ -1,0 +1,288 @@
+"""Trainings as they really happen: a child, its pipe, its files; stopped, killed, resumed, starved."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+
+from tests.training.conftest import arrays_of, make_run, state_of
+from workbench.core import annotation
+from workbench.core.events import (
+    Checkpoint,
+    Evaluated,
+    Failed,
+    Finished,
+    Preview,
+    Started,
+    Step,
+    Trouble,
+    decode,
+    encode_order,
+)
+from workbench.core.launch import worker_command, worker_environment
+from workbench.core.pictures import read
+from workbench.core.project import Grouping
+from workbench.inference.predictor import Predictor
+from workbench.inference.reading import read_picture
+
+LONG = {"minutes": 60.0, "epochs": None, "validations": 200}
+
+
+def kinds(events) -> list[str]:
+    return [event.kind for event in events]
+
+
+# --- a whole run --------------------------------------------------------------------------------------
+
+
+def test_events_come_in_order_on_the_pipe_and_on_disk(trained):
+    lines = (trained.root / "stdout.txt").read_text("utf-8").splitlines()
+    assert lines == trained.events_path.read_text("utf-8").splitlines()
+    events = [decode(line) for line in lines]  # and nothing else has reached stdout
+    order = kinds(events)
+    assert order[0] == "started" and order[-1] == "finished" and "unknown" not in order
+    for one, other in (("step", "evaluated"), ("evaluated", "preview")):
+        assert order.index(one) < order.index(other)
+    steps = [event.step for event in events if isinstance(event, Step)]
+    assert steps == sorted(set(steps))
+    times = [event.time for event in events]
+    assert times == sorted(times) and times[0] > 0
+    started, finished = events[0], events[-1]
+    assert started.device == "cpu" and started.precision == "fp32" and "processor" in started.precision_reason
+    assert started.pictures == {"train": 12, "val": 4, "test": 0} and started.steps_planned == 14 * 6
+    assert {"metrics", "score", "steps", "seconds", "images_per_second", "device", "precision", "best_step"} <= set(
+        finished.result
+    )
+    assert finished.why == "done" and finished.result["steps"] == 84
+
+
+def test_it_has_learned_and_the_window_can_predict_with_it(trained):
+    finished = trained.ending()
+    assert finished.result["score"] > 0.5 and finished.result["metrics"]["regions"]["recall"] == 1.0
+    best = trained.best_evaluation()
+    assert best.score == finished.result["score"] and best.split == "val"
+    predictor = Predictor.open(trained.best, engine="onnx")
+    item = next(item for item in trained.dataset().of("val") if item.classes)
+    picture = read(trained.project_root / "pictures" / item.key)
+    truth = annotation.read_mask(trained.project_root / "masks" / f"{item.key}.png")
+    said = predictor.predict(picture).mask
+    assert 2 * np.sum((said > 0) & (truth > 0)) / np.sum((said > 0).astype(int) + (truth > 0)) > 0.5
+
+
+def test_preview_lies_where_its_event_says(trained):
+    previews = [event for event in trained.events() if isinstance(event, Preview)]
+    (name,) = {event.picture for event in previews}
+    mask, scores = (read_picture(trained.root / getattr(previews[-1], kind)) for kind in ("mask", "scores"))
+    assert mask.shape == scores.shape == (80, 96) and set(np.unique(mask)) <= {0, 1} and scores.max() > 128
+    assert next(item for item in trained.dataset().items if item.key == name).split == "val"
+
+
+def test_a_resnet_learns_verdicts(trained_resnet):
+    finished = trained_resnet.ending()
+    assert finished.result["score"] > 0.7
+    assert finished.result["metrics"]["confusion"]["names"] == ["OK", "NG"]
+    preview = next(event for event in trained_resnet.events() if isinstance(event, Preview))
+    assert preview.verdict in ("OK", "NG") and sum(preview.probabilities.values()) == pytest.approx(1, abs=1e-4)
+    result = Predictor.open(trained_resnet.best).predict(np.full((80, 96), 150, np.uint8))
+    assert result.verdict == "OK"
+
+
+# --- ends ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["order", "file", "closed pipe", "signal"])
+def test_a_stopped_run_is_usable_and_can_go_on(labelled, child, way):
+    run = make_run(labelled, **{**LONG, "patch": 32, "widths": [4, 8]})
+    one = child("train", run.root)
+    one.next(Step)
+    if way == "order":
+        one.order("nonsense")
+        one.order(encode_order("stop"))
+    elif way == "file":
+        with (run.root / "orders.jsonl").open("a") as file:
+            file.write(encode_order("stop") + "\n")
+    elif way == "closed pipe":
+        one.process.stdin.close()
+    else:
+        one.process.terminate()
+    assert one.end() == 0, one.stderr[-2000:]
+    assert isinstance(one.last, Finished) and one.last.why == "stopped"
+    assert run.usable and run.resumable and one.last.result["best_step"] > 0
+    assert Predictor.open(run.best).predict(np.zeros((40, 50), np.uint8)).mask.shape == (40, 50)
+    assert state_of(run)["step"] == one.last.result["steps"]
+    if way == "order":
+        more = child("train", run.root, "--resume")
+        started = more.next(Started)
+        assert started.resumed and started.step == one.last.result["steps"]
+        assert started.time > one.events[0].time and run.ending() is None
+        assert more.next(Step).step > started.step
+
+
+def test_it_runs_on_without_a_window_if_told_so(labelled):
+    run = make_run(labelled, widths=[4, 8], patch=32)
+    done = subprocess.run(
+        worker_command("train", run.root, "--keep-running"), env=worker_environment("cpu"), stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0 and run.ending().why == "done"
+
+
+def test_pause_stands_still_and_saves(labelled, child):
+    run = make_run(labelled, **{**LONG, "widths": [4, 8], "patch": 32})
+    one = child("train", run.root)
+    one.next(Step)
+    one.order(encode_order("pause"))
+    one.next(Checkpoint)
+    before = run.events_path.stat().st_size
+    time.sleep(1.2)
+    assert run.events_path.stat().st_size == before
+    one.order(encode_order("resume"))
+    after = one.next(Step)
+    written = [event for event in run.events() if isinstance(event, Checkpoint)][0]
+    assert after.time - written.time < 1.0  # the pause is not counted
+
+
+def test_watched_picture_is_shown_and_a_new_label_is_taken(labelled, child):
+    run = make_run(labelled, **{**LONG, "widths": [4, 8], "patch": 32})
+    key = run.dataset().of("train")[0].key
+    one = child("train", run.root)
+    one.next(Step)
+    one.order(encode_order("watch", key))
+    one.order(encode_order("labels_changed", key))
+    preview = one.next(Preview)
+    while preview.picture != key:
+        preview = one.next(Preview)
+    assert (run.root / preview.mask).exists()
+
+
+# --- resume -------------------------------------------------------------------------------------------
+
+
+def test_a_killed_run_resumes_to_the_very_same_weights(labelled, child):
+    choices = {"epochs": 4, "validations": 4, "augment": ["rotate", "zoom", "noise", "brightness"], "rate": 5e-3}
+    whole, cut = make_run(labelled, **choices), make_run(labelled, **choices)
+    assert child("train", whole.root).end() == 0
+    one = child("train", cut.root)
+    one.next(Evaluated)
+    one.next(Checkpoint)
+    one.next(Step)  # beyond the checkpoint: these steps are lost and made again
+    one.process.kill()
+    one.process.wait()
+    assert cut.ending() is None and cut.resumable
+    with cut.events_path.open("a") as file:
+        file.write('{"kind": "step", "torn')  # as a kill in the midst of a write leaves it
+    assert child("train", cut.root, "--resume").end() == 0
+    for name in ("weights", "average", "optimiser"):
+        one, other = (arrays_of(run.last / state_of(run)["files"][name]) for run in (whole, cut))
+        assert one.keys() == other.keys() and one
+        assert all((one[key] == other[key]).all() for key in one), name
+    ends = [run.ending() for run in (whole, cut)]
+    assert ends[0].result["best_step"] == ends[1].result["best_step"]
+    assert ends[0].result["metrics"] == ends[1].result["metrics"]
+    best = [arrays_of(run.best / "weights.safetensors") for run in (whole, cut)]
+    assert all((best[0][key] == best[1][key]).all() for key in best[0])
+    started = [event for event in cut.events() if isinstance(event, Started)]
+    assert [event.resumed for event in started] == [False, True] and started[1].step > 0
+
+
+def test_weights_of_another_run_are_the_start(labelled, child):
+    first = make_run(labelled, epochs=1, widths=[4, 8], patch=32)
+    assert child("train", first.root).end() == 0
+    second = make_run(labelled, epochs=1, widths=[4, 8], patch=32, rate=1e-9, average=0.0, start_from=first.name)
+    assert child("train", second.root).end() == 0
+    start, end = (arrays_of(run.best / "weights.safetensors") for run in (first, second))
+    np.testing.assert_allclose(end["head.weight"], start["head.weight"], atol=1e-6)
+    other = make_run(labelled, "resnet", start_from=first.name)
+    one = child("train", other.root)
+    assert one.end() == 1 and one.last.problem == "BadRecipe"
+
+
+# --- trouble ------------------------------------------------------------------------------------------
+
+
+def test_a_picture_that_breaks_is_named_and_left_out(labelled, child):
+    run = make_run(labelled)
+    train, val = (run.dataset().of(split)[0].key for split in ("train", "val"))
+    labelled.picture_path(train).write_bytes(b"\x89PNG\r\n\x1a\nbroken")
+    labelled.mask_path(val).unlink()
+    one = child("train", run.root)
+    assert one.end() == 0, one.stderr[-2000:]
+    named = [event for event in one.events if isinstance(event, Trouble)]
+    assert {event.picture for event in named} == {train, val} and all("left out" in event.done for event in named)
+    assert one.last.result["metrics"]["pictures"] == len(run.dataset().of("val")) - 1
+
+
+def test_numbers_that_run_away_end_in_a_sentence(labelled, child):
+    run = make_run(labelled, std=[1e-38], local_contrast=False)  # pictures so bright that 32 bits do not hold them
+    one = child("train", run.root)
+    assert one.end() == 1
+    troubles = [event for event in one.events if isinstance(event, Trouble)]
+    assert len(troubles) == 3 and all("halved" in event.done for event in troubles)
+    assert isinstance(one.last, Failed) and one.last.problem == "WorkerFailed" and "ran away" in one.last.why
+    assert "Traceback" in run.log_path.read_text("utf-8") and one.last.log == str(run.log_path)
+
+
+@pytest.mark.parametrize(("device", "words"), [("gpu:7", "gpu:7"), ("gpu:0,1", "one card at a time")])
+def test_a_device_that_is_not_there_fails_clearly(labelled, child, device, words):
+    run = make_run(labelled, device=device, widths=[4, 8], batch=4)
+    one = child("train", run.root)
+    assert one.end() == 1
+    assert one.last.problem == "DeviceMissing" and words in one.last.why and one.last.fields["device"] == device
+    assert kinds(one.events) == ["failed"] and not run.usable
+
+
+@pytest.mark.parametrize("arguments", [("train", "{tmp}/nowhere"), ("train", "{run}", "--resume")])
+def test_a_run_that_is_not_there_fails_clearly(labelled, child, tmp_path, arguments):
+    run = make_run(labelled, widths=[4, 8])
+    one = child(*(text.format(tmp=tmp_path, run=run.root) for text in arguments))
+    assert one.end() == 1 and one.last.problem == "RunBroken"
+
+
+def test_without_held_out_pictures_no_score_is_invented(project, child):
+    from tests.conftest import fill_project
+
+    fill_project(project, 4)
+    project.file.grouping = Grouping(rule="folder")  # all of the same part
+    run = make_run(project)
+    assert not run.dataset().of("val", "test")
+    one = child("train", run.root)
+    assert one.end() == 0, one.stderr[-2000:]
+    assert one.last.result["score"] is None and "evaluated" not in kinds(one.events) and run.usable
+    assert json.loads((run.best / "model.json").read_text("utf-8"))["thresholds"] == [0.5]
+
+
+def test_minutes_are_kept(labelled, child):
+    """Not a timing: the schedule must have come to its end, whatever the machine has made of the seconds."""
+    run = make_run(labelled, minutes=0.15, epochs=None, widths=[4, 8], patch=32)
+    one = child("train", run.root)
+    assert one.end() == 0, one.stderr[-2000:]
+    steps = [event for event in one.events if isinstance(event, Step)]
+    assert one.events[0].seconds_planned == 9.0 and one.events[0].steps_planned is None
+    assert steps[-1].progress > 0.8 and steps[-1].rate < 3e-4 < max(step.rate for step in steps)
+
+
+def test_doctor_says_what_works(child):
+    one = child("doctor")
+    assert one.end() == 0
+    found = json.loads("".join(one.lines))
+    assert found["ok"] and found["paddle"] and found["checks"][0]["name"] == "cpu" and found["checks"][0]["ok"]
+    assert found["devices"][0] == "cpu" and isinstance(found["cuda_compiled"], bool)
+
+
+def test_no_process_is_left_behind(labelled, child):
+    """A kill in the midst of a conversion to ONNX: the converter ends by itself, and the next sitting clears up."""
+    run = make_run(labelled, **{**LONG, "widths": [4, 8], "patch": 32, "minutes": 10.0, "validations": 1000})
+    one = child("train", run.root)
+    one.next(Evaluated)
+    os.kill(one.process.pid, signal.SIGKILL)
+    one.process.wait()
+    more = child("train", run.root, "--resume")
+    more.next(Step)
+    more.order(encode_order("stop"))
+    assert more.end() == 0 and run.usable and not (run.root / ".convert").exists()
