@@ -28,7 +28,7 @@ def whole(tmp_path_factory):
     seen = []
     root = tmp_path_factory.mktemp("sample") / "whole"
     with make_sample(root, progress=lambda done, total: seen.append((done, total))) as project:
-        assert seen[-1] == (79, 79)
+        assert seen[-1] == (321, 321)
         yield project
 
 
@@ -42,7 +42,7 @@ def pixels_of(project) -> str:
 
 
 def test_the_same_seed_gives_the_same_pixels_on_every_machine(small, tmp_path):
-    assert pixels_of(small) == "5dadd76625380026"
+    assert pixels_of(small) == "85f787978525e2ca"
     with make_sample(tmp_path / "again", small=True) as again:
         assert pixels_of(again) == pixels_of(small)
     with make_sample(tmp_path / "other", small=True, seed=8) as other:
@@ -56,18 +56,28 @@ def test_the_small_sample_trains_both_models(small):
         assert dataset.of("train") and dataset.of("val")
 
 
-def test_every_kind_is_labelled_and_every_verdict_agrees_with_its_mask(whole):
-    verdicts = Counter()
+def test_panels_have_masks_close_ups_have_verdicts_and_every_kind_occurs(whole):
+    painted, verdicts = Counter(), Counter()
     for key in whole.pictures():
         note = annotation.load_note(whole, key)
         mask = annotation.load_mask(whole, key)
-        if mask is None:
-            assert note.verdict is None and note.status == "new"
-            continue
-        verdicts[note.verdict] += 1
-        painted = {KINDS[id - 1] for id in annotation.ids_in(mask) if id}
-        assert painted == ({note.verdict} if note.verdict != "OK" else set()), key
-    assert verdicts == {"OK": 24, "scratch": 12, "pit": 12, "stain": 12, "dent": 12}
+        if "panel" in key:
+            painted.update({KINDS[id - 1] for id in annotation.ids_in(mask) if id} or {"OK"})
+            assert note.verdict is None and note.status == "done"
+        elif "close-up" in key:
+            verdicts[note.verdict] += 1
+            assert mask is None and note.status == "done"
+        else:
+            assert mask is None and note.verdict is None and note.status == "new"
+    assert painted == {"OK": 24, "scratch": 12, "pit": 12, "stain": 12, "dent": 12}
+    assert verdicts == dict.fromkeys(("OK", *KINDS), 48)
+
+
+def test_small_pictures_have_both_and_they_agree(small):
+    for key in small.pictures():
+        painted = {KINDS[id - 1] for id in annotation.ids_in(annotation.load_mask(small, key)) if id}
+        verdict = annotation.load_note(small, key).verdict
+        assert painted == ({verdict} if verdict != "OK" else set()), key
 
 
 def test_sizes_depths_colours_and_lots_vary(whole):
@@ -89,7 +99,11 @@ def test_a_lot_is_never_on_both_sides_and_both_sides_show_every_kind(whole):
             sides.setdefault(item.key.split("/")[0], set()).add(item.split)
         assert all(len(splits) == 1 for splits in sides.values())
         for split in ("train", "val", "test"):
-            assert {item.verdict for item in dataset.of(split)} == {"OK", *KINDS}
+            if model == "resnet":
+                assert {item.verdict for item in dataset.of(split)} == {"OK", *KINDS}
+            else:
+                assert {id for item in dataset.of(split) for id in item.classes} == {1, 2, 3, 4}
+                assert any(not item.classes for item in dataset.of(split))
         assert not dataset.held_out_note
 
 
@@ -104,7 +118,7 @@ def test_neither_a_threshold_nor_a_constant_solves_it(whole):
         chosen = [(p, (m == id).astype(np.uint8)) for p, m in pairs if (m == id).any()]
         assert best_threshold_dice(chosen) < 0.35
     share = sum((m > 0).sum() for _, m in pairs) / sum(m.size for _, m in pairs)
-    assert 0.004 < share < 0.05  # all defect, as a constant answer, earns a Dice below 0.1
+    assert 0.004 < share < 0.1  # all defect, as a constant answer, earns a Dice below 0.2
 
 
 def test_the_threshold_measure_finds_a_threshold_where_there_is_one():

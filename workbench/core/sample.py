@@ -7,7 +7,7 @@ as the defects, so neither "everything is good" nor a grey threshold gets anywhe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,29 +19,33 @@ from workbench.core.surfaces import Lot, Material, make_lot
 from workbench.inference.reading import write_png
 
 GOOD = "OK"
-_BLUE, _RED = (0.55, 0.80, 1.10), (1.10, 0.50, 0.45)
-# Material, and the colour of the lot for a colour camera.
+_BLUE = (0.55, 0.80, 1.10)
+# Material, and the colour of the lot for a colour camera. A lot that is held out is new, its material is not.
 _LOTS: tuple[tuple[Material, tuple[float, float, float] | None], ...] = (
-    ("brushed", None), ("cast", None), ("leather", None), ("painted", _BLUE), ("brushed", None), ("cast", None),
-    ("painted", _RED), ("brushed", None), ("leather", None), ("painted", _BLUE), ("cast", None), ("brushed", None),
-)  # fmt: skip
-_SIZES = ((400, 300), (320, 320), (448, 336), (300, 400), (384, 288))
-_HOW_MANY = {"scratch": (1, 3), "pit": (2, 5), "stain": (1, 2), "dent": (1, 2)}  # at least, at most
+    *((("brushed", None), ("cast", None), ("painted", _BLUE)) * 4),
+    ("leather", None),
+)
+_LEATHER = len(_LOTS) - 1
+_SIZES = ((320, 240), (272, 272), (352, 264), (240, 320), (304, 232))
+_HOW_MANY = {"scratch": (2, 4), "pit": (3, 7), "stain": (1, 2), "dent": (1, 3)}  # at least, at most
+_CLOSE_UPS, _CLOSE_UP = 20, 112  # of each lot; their side in pixels
 _LARGE = 4096
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """One picture to be made. kind: of KINDS, "" for a good one. labelled: its mask and verdict are kept.
+    """One picture to be made. kind: of KINDS, "" for a good one. mask, verdict: whether it is labelled so.
 
-    defects: exactly these; otherwise as many of the kind as is usual for it.
+    defects: exactly these; otherwise as many of the kind as is usual for it. close: a close-up, one place fills it.
     """
 
     key: str
     lot: int
     kind: str
     size: tuple[int, int]
-    labelled: bool = True
+    mask: bool = False
+    verdict: bool = False
+    close: bool = False
     depth: int = 8
     defects: tuple[str, ...] = ()
 
@@ -51,8 +55,9 @@ def make_sample(
 ) -> Project:
     """Create the sample project in `root` and return it, open for writing. The same seed gives the same pixels.
 
-    72 labelled pictures in 12 lots (five verdicts, four classes), 6 without labels and one of 4096 x 4096; `small`
-    makes 16 little labelled ones in 4 lots. Raises ProjectExists, CannotWrite.
+    In each of 12 lots 6 panels with masks (four classes), to learn where, and 20 close-ups with verdicts, to learn what
+    kind; 8 panels without labels, some of a new material, and one of 4096 x 4096. `small`: 16 little panels in 4 lots
+    with both. Raises ProjectExists, CannotWrite.
     """
     verdicts = [GOOD, *KINDS]
     project = Project.create(root, name="Sample surfaces", classes=list(KINDS), verdicts=verdicts)
@@ -74,51 +79,60 @@ def make_sample(
 
 def _plans() -> list[_Plan]:
     plans = []
-    for lot in range(len(_LOTS)):
-        kinds = (*KINDS, "", "")
-        for n in range(len(kinds)):
-            kind = kinds[(n + lot) % len(kinds)]
+    for lot in range(_LEATHER):
+        for n, kind in enumerate((*KINDS, "", "")):
             size = _SIZES[(n + 2 * lot) % len(_SIZES)]
-            deep = 16 if (lot, kind) == (4, "scratch") else 8
-            plans.append(_Plan(_key(lot, n + 1), lot, kind, size, depth=deep))
-    plans += [
-        _Plan(_key(lot, 7), lot, kind, _SIZES[lot % len(_SIZES)], labelled=False)
-        for lot, kind in ((0, "scratch"), (1, "pit"), (2, ""), (3, "stain"), (6, "dent"), (7, "scratch"))
-    ]
+            deep = 16 if (lot, kind) == (3, "scratch") else 8
+            plans.append(_Plan(_key(lot, "panel", n + 1), lot, kind, size, mask=True, depth=deep))
+        for n in range(_CLOSE_UPS):
+            kind = ("", *KINDS)[n % 5]
+            key = _key(lot, "close-up", n + 1)
+            plans.append(_Plan(key, lot, kind, (_CLOSE_UP, _CLOSE_UP), verdict=True, close=True))
+    unlabelled = ((0, "scratch"), (1, "pit"), (2, "stain"), (3, "dent"), *((_LEATHER, kind) for kind in KINDS))
+    plans += [_Plan(_key(lot, "new", n + 1), lot, kind, (400, 300)) for n, (lot, kind) in enumerate(unlabelled)]
     many = ("scratch",) * 7 + ("pit",) * 9 + ("stain",) * 4 + ("dent",) * 4
-    plans.append(_Plan("large/sheet-4096.png", 11, "", (_LARGE, _LARGE), labelled=False, defects=many))
+    plans.append(_Plan("large/sheet-4096.png", 9, "", (_LARGE, _LARGE), defects=many))
     return plans
 
 
 def _small_plans() -> list[_Plan]:
     plans = []
     for lot in range(4):
-        kinds = ("scratch", "pit", "", KINDS[2 + lot % 2])
-        plans += [_Plan(_key(lot, n + 1), lot, kind, (128 + 16 * (n % 2), 112)) for n, kind in enumerate(kinds)]
+        for n, kind in enumerate(("scratch", "pit", "", KINDS[2 + lot % 2])):
+            size = (128 + 16 * (n % 2), 112)
+            plans.append(_Plan(_key(lot, "panel", n + 1), lot, kind, size, mask=True, verdict=True))
     return plans
 
 
-def _key(lot: int, number: int) -> str:
-    return f"lot-{lot + 1:02d}/part-{lot + 1:02d}{number:02d}.png"
+def _key(lot: int, what: str, number: int) -> str:
+    return f"lot-{lot + 1:02d}/{what}-{lot + 1:02d}{number:02d}.png"
+
+
+def _defects(plan: _Plan, rng: np.random.Generator) -> tuple[str, ...]:
+    if plan.defects or not plan.kind:
+        return plan.defects
+    if plan.close:
+        return (plan.kind,) * {"scratch": 2, "pit": 5}.get(plan.kind, 1)
+    low, high = _HOW_MANY[plan.kind]
+    return (plan.kind,) * int(rng.integers(low, high + 1))
 
 
 def _make(project: Project, plan: _Plan, lot: Lot, rng: np.random.Generator) -> None:
-    scene = Scene(rng, lot, plan.size)
+    if plan.close:
+        lot = replace(lot, extras=tuple(name for name in lot.extras if name in ("glints", "dust", "pores")))
+    scene = Scene(rng, lot, plan.size, scale=1.0 if plan.close else None)
     scene.add_extras()
-    defects = plan.defects
-    if plan.kind and not defects:
-        low, high = _HOW_MANY[plan.kind]
-        defects = (plan.kind,) * int(rng.integers(low, high + 1))
-    for kind in defects:
+    for kind in _defects(plan, rng):
         scene.add(kind)
     path = project.picture_path(plan.key)
     try:
         write_png(path, scene.photograph(plan.depth))
     except OSError as error:
         raise problems.CannotWrite(path=str(path), why=error.strerror or str(error)) from error
-    if plan.labelled:
+    if plan.mask:
         annotation.save_mask(project, plan.key, scene.mask)
-        note = annotation.Note(verdict=plan.kind or GOOD, status="done")
+    if plan.mask or plan.verdict:
+        note = annotation.Note(verdict=(plan.kind or GOOD) if plan.verdict else None, status="done")
         note.add("generate")
         annotation.save_note(project, plan.key, note)
 

@@ -17,12 +17,17 @@ _GLYPHS = (
 
 
 class Scene:
-    """One picture under construction. value: float64 (H, W) brightness; mask: uint8 (H, W) class ids."""
+    """One picture under construction. value: float64 (H, W) brightness; mask: uint8 (H, W) class ids.
 
-    def __init__(self, rng: np.random.Generator, lot: Lot, size: tuple[int, int]) -> None:
+    size: (width, height). scale: of what is drawn; None fits it to the size.
+    """
+
+    def __init__(
+        self, rng: np.random.Generator, lot: Lot, size: tuple[int, int], scale: float | None = None
+    ) -> None:
         self.rng, self.lot = rng, lot
         self.width, self.height = size
-        self.scale = float(np.clip(min(size) / 320, 0.4, 1.6))
+        self.scale = float(np.clip(min(size) / 280, 0.4, 1.6)) if scale is None else scale
         # On a rough surface only stronger marks can be seen at all.
         self.force = lot.contrast * {"brushed": 1.0, "cast": 1.3, "leather": 1.3, "painted": 0.9}[lot.material]
         self.value = bare_surface(rng, lot, (self.height, self.width), self.scale)
