@@ -10,11 +10,11 @@ import numpy as np
 
 from workbench.core.drawing import Rect
 from workbench.core.selection.selection import EMPTY, Selection, padded
-from workbench.core.selection.tones import Levels, levels_of, tones
+from workbench.core.selection.tones import Levels, levels_of, reduced, tones
 from workbench.inference.cv import cv2
 
 WORK = 1 << 15  # pixels: a larger window is cut reduced to this first
-LIMIT = 16 << 20  # pixels: the largest box
+LIMIT = 8 << 20  # pixels: the largest box
 TILE = 256  # pixels: the pieces in which the seam is cut again
 FEWEST = 16  # pixels inside and outside: fewer cannot be modelled
 CERTAIN = 0.3  # the part of what stands out that may be given up again
@@ -41,7 +41,7 @@ def box_cut(picture: np.ndarray, box: Rect, *, iterations: int = 2, levels: Leve
         step += 1
     inner = Rect(box.x - window.x, box.y - window.y, box.width, box.height)
     within = _within(inner, window, step)
-    tone = _reduced(tones(picture, window, levels), window, step)
+    tone = reduced(picture, window, levels, step)
     label = _begin(tone, within)
     if label is None:
         return EMPTY
@@ -107,10 +107,9 @@ def _standing_out(tone: np.ndarray, ground: np.ndarray, usable: np.ndarray) -> n
     rows, columns = np.flatnonzero(usable.any(axis=1)), np.flatnonzero(usable.any(axis=0))
     spread = max(rows[-1] - rows[0], columns[-1] - columns[0]) / 3 + 2
     weight = ground.astype(np.float32)
-    share = cv2.GaussianBlur(weight, (0, 0), spread)
+    share = _spread(weight, spread)
     known = smooth * (weight if tone.ndim == 2 else weight[:, :, None])
-    blurred = cv2.GaussianBlur(known, (0, 0), spread)
-    expected = blurred / np.maximum(share, 1e-6).reshape(*share.shape, *[1] * (tone.ndim - 2))
+    expected = _spread(known, spread) / np.maximum(share, 1e-6).reshape(*share.shape, *[1] * (tone.ndim - 2))
     # Too far inside a large box to foretell anything: the middle of all surroundings.
     expected[share < 1e-4] = np.median(smooth[ground], axis=0)
     away = smooth - expected
@@ -118,6 +117,16 @@ def _standing_out(tone: np.ndarray, ground: np.ndarray, usable: np.ndarray) -> n
         return np.sqrt(np.square(away).sum(axis=2))
     side = np.sign(np.power(away[usable], 3, dtype=np.float64).sum()) or 1.0
     return np.maximum(away * np.float32(side), 0)
+
+
+def _spread(values: np.ndarray, sigma: float) -> np.ndarray:
+    """A wide blur, on a picture reduced so far that the blur is not wide any more."""
+    height, width = values.shape[:2]
+    step = max(1.0, sigma / 12)
+    size = max(1, round(width / step)), max(1, round(height / step))
+    small = cv2.resize(values, size, interpolation=cv2.INTER_AREA)
+    small = cv2.GaussianBlur(small, (0, 0), sigma * size[0] / width, sigmaY=sigma * size[1] / height)
+    return cv2.resize(small, (width, height), interpolation=cv2.INTER_LINEAR)
 
 
 def _cut(colours: np.ndarray, label: np.ndarray, models: Models, iterations: int, mode: int) -> None:
@@ -166,10 +175,3 @@ def _within(box: Rect, window: Rect, step: int) -> np.ndarray:
         rim = max(1, step)
         inside[:rim] = inside[-rim:] = inside[:, :rim] = inside[:, -rim:] = False
     return np.ascontiguousarray(inside[::step, ::step])
-
-
-def _reduced(tone: np.ndarray, window: Rect, step: int) -> np.ndarray:
-    if step == 1:
-        return tone
-    size = -(-window.width // step), -(-window.height // step)
-    return cv2.resize(tone, size, interpolation=cv2.INTER_AREA)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -13,7 +13,6 @@ from workbench.core.selection.paths import Guide
 from workbench.core.selection.ridges import cost_of, ridges
 from workbench.core.selection.selection import EMPTY, Point, Selection, around, padded, pixel_at
 from workbench.core.selection.tones import Levels, levels_of, lightness
-from workbench.inference.cv import cv2
 
 Polarity = Literal["dark", "bright", "auto"]
 
@@ -79,10 +78,15 @@ class CrackTracer:
         return None if way is None else (way, dark)
 
     def trace(self, end: Point) -> Crack:
-        """The line between the first click and `end` with its width; NO_CRACK where `way` finds none."""
+        """The line between the first click and `end` with its width; an empty one where `way` finds none.
+
+        The selection of that is `cut` if both are in the picture, only too far from each other.
+        """
         found = self.way(end)
         if found is None:
-            return NO_CRACK
+            shape = self._picture.shape
+            far = pixel_at(self._start, shape) is not None and pixel_at(end, shape) is not None
+            return replace(NO_CRACK, selection=replace(EMPTY, cut=far))
         way, dark = found
         return self.measured(way, dark=dark)
 
@@ -116,10 +120,7 @@ class CrackTracer:
         kept = self._kept.get((rect, step))
         if kept is not None:
             return kept
-        light = lightness(self._picture, rect, self._levels)
-        if step > 1:
-            size = -(-rect.width // step), -(-rect.height // step)
-            light = cv2.resize(light, size, interpolation=cv2.INTER_AREA)
+        light = lightness(self._picture, rect, self._levels, step)
         found = ridges(light, widest=max(self._widest / step, 3.0))
         if rect.width * rect.height >= max((r.width * r.height for r, _ in self._kept), default=0):
             self._kept = {(rect, step): found}

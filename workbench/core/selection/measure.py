@@ -16,8 +16,8 @@ _DETAIL = 4 << 20  # pixels: up to here widths are measured to half a pixel
 
 @dataclass(frozen=True)
 class Measures:
-    """Of one region. `length`: along its middle, branches included, ends to the outline; up to 8 % too long for
-    oblique lines. `max_width`: of the largest circle inside. `mean_width`: area / length. `feret`, `min_feret`: the
+    """Of one region. `area` of its pixels; `length` along its middle, with branches, ends to the outline, good to
+    about 4 %; `max_width` of the largest circle inside; `mean_width` = area / length; `feret` and `min_feret`, the
     longest and the narrowest caliper over the corners of its pixels."""
 
     area: float
@@ -65,7 +65,7 @@ def calipers(inside: np.ndarray) -> tuple[float, float]:
 
 
 def thinned(inside: np.ndarray) -> np.ndarray:
-    """uint8 0/1 (h, w): the region worn down to lines one pixel wide, connected as it was (Zhang and Suen 1984)."""
+    """uint8 0/1 (h, w): the region worn down to lines one pixel wide, connected as it was (Guo and Hall 1989)."""
     region = np.pad(inside.astype(np.uint8), 1)
     while True:
         before = region
@@ -87,14 +87,32 @@ def _length(inside: np.ndarray, away: np.ndarray) -> float:
     line = thinned(inside)
     if not line.any():
         return 0.0
-    straight = np.count_nonzero(line[:, 1:] & line[:, :-1]) + np.count_nonzero(line[1:] & line[:-1])
-    # A diagonal step counts unless two straight ones lead around its corner.
-    falling = line[1:, 1:] & line[:-1, :-1] & ~(line[1:, :-1] | line[:-1, 1:])
-    rising = line[1:, :-1] & line[:-1, 1:] & ~(line[1:, 1:] | line[:-1, :-1])
-    diagonal = np.count_nonzero(falling & 1) + np.count_nonzero(rising & 1)
+    straight, diagonal = _links(line)
+    # Vossepoel and Smeulders (1982): counting pixels makes oblique lines too long, their corners tell by how much.
+    corners = np.count_nonzero((straight == 1) & (diagonal == 1))
+    along = (0.98 * straight.sum(dtype=np.int64) + 1.406 * diagonal.sum(dtype=np.int64)) / 2 - 0.091 * corners
     near = cv2.filter2D(line, -1, np.ones((3, 3), np.float32), borderType=cv2.BORDER_CONSTANT) - 1
     ends = float((away[(line > 0) & (near <= 1)] - 0.5).sum() + (away[(line > 0) & (near == 0)] - 0.5).sum())
-    return step * (straight + 2**0.5 * diagonal + ends)
+    return float(step * (along + ends))
+
+
+def _links(line: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """uint8 (h, w) twice: with how many of its neighbours each pixel of a thin line joins straight, and diagonally."""
+    straight, diagonal = np.zeros_like(line), np.zeros_like(line)
+    one, other = (slice(None, -1), slice(1, None))
+    every = slice(None)
+    for into, a, b, around in (
+        (straight, (every, one), (every, other), ()),
+        (straight, (one, every), (other, every), ()),
+        (diagonal, (one, one), (other, other), ((one, other), (other, one))),
+        (diagonal, (one, other), (other, one), ((one, one), (other, other))),
+    ):
+        joined = line[a] & line[b]
+        for corner in around:  # a diagonal step counts unless two straight ones lead around its corner
+            joined = joined & (1 - line[corner])
+        into[a] += joined
+        into[b] += joined
+    return straight, diagonal
 
 
 def _max_width(inside: np.ndarray, away: np.ndarray) -> float:
@@ -112,14 +130,13 @@ for _bit, _place in enumerate(_CLOCKWISE):
 
 
 def _removable(code: int, second: bool) -> bool:
-    ring = [code >> bit & 1 for bit in range(8)]
-    north, east, south, west = ring[0], ring[2], ring[4], ring[6]
-    rises = sum(a == 0 and b == 1 for a, b in zip(ring, ring[1:] + ring[:1]))
-    if not (2 <= sum(ring) <= 6 and rises == 1):
+    n, ne, e, se, s, sw, w, nw = (bool(code >> bit & 1) for bit in range(8))
+    # One run of neighbours only: without the pixel they stay connected.
+    runs = (not n and (ne or e)) + (not e and (se or s)) + (not s and (sw or w)) + (not w and (nw or n))
+    pairs = (nw or n) + (ne or e) + (se or s) + (sw or w), (n or ne) + (e or se) + (s or sw) + (w or nw)
+    if runs != 1 or not 2 <= min(pairs) <= 3:
         return False
-    if second:
-        return not (north and east and west) and not (north and south and west)
-    return not (north and east and south) and not (east and south and west)
+    return not ((n or ne or not se) and e) if second else not ((s or sw or not nw) and w)
 
 
 _TABLES = [np.array([_removable(code, second) for code in range(256)], np.uint8) for second in (False, True)]

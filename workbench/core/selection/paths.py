@@ -14,6 +14,7 @@ from workbench.inference.cv import cv2
 Costs = Callable[[Rect, int], np.ndarray]
 
 REACH = 192  # pixels around the start that are searched before the hand has gone further
+ROOM = 24  # pixels around the hand: with less a new window is searched
 FINE = 1 << 20  # a window of this many pixels is searched as it is; a larger one is searched reduced
 LIMIT = 16 << 20  # the largest window that is searched at all
 LEG = 256  # pixels between the points of a reduced find that are then joined at full resolution
@@ -64,8 +65,8 @@ class Guide:
     def to(self, end: Point, *, exact: bool = True) -> np.ndarray | None:
         """int (n, 2): pixels (column, row) from the start to `end`; None if either is outside the picture or too far.
 
-        The way lies within the window: a third of the distance around both points at least. Beyond 1 Mpx that is
-        searched in a reduced picture, and then, if `exact`, along the find at full resolution.
+        The way lies within the window: up to a third of the distance around both points. Beyond 1 Mpx that is searched
+        in a reduced picture, and then, if `exact`, along the find at full resolution.
         """
         there = pixel_at(end, self._shape)
         if self._at is None or there is None:
@@ -76,19 +77,23 @@ class Guide:
         return self._joined(way) if exact and self.step > 1 else way
 
     def _ready(self, end: Point) -> bool:
+        """See that the window holds the way to `end`; False if it would be too large."""
+        both = [self._start, end]
         away = max(abs(end[0] - self._start[0]), abs(end[1] - self._start[1]))
-        if self._paths is None:
-            need = around([self._start, end], max(48, int(away / 3)), self._shape)
-            rect = need.united(around([self._start], self._reach, self._shape))
-        else:
-            need = around([self._start, end], max(16, int(away / 5)), self._shape)
-            rect = self.rect.united(around([self._start, end], max(48, int(away / 2)), self._shape))
-        if self._paths is not None and need.united(self.rect) == self.rect:
-            return True
-        if rect.width * rect.height > LIMIT:
-            rect = need
-        if rect.width * rect.height > LIMIT:
-            return False
+        if self._paths is not None:
+            # A window already searched serves while there is still some room around the hand.
+            need = around(both, ROOM, self._shape)
+            if need.united(self.rect) == self.rect:
+                return True
+        near = around([self._start], self._reach, self._shape)
+        wide = around(both, max(48, int(away / 3)), self._shape).united(near).united(self.rect)
+        for rect in (wide, *(around(both, max(48, int(away / part)), self._shape) for part in (3, 8, 24, 72))):
+            if rect.width * rect.height <= LIMIT:
+                self._search(rect)
+                return True
+        return False
+
+    def _search(self, rect: Rect) -> None:
         step = 1
         while -(-rect.width // step) * -(-rect.height // step) > FINE:
             step += 1
@@ -96,7 +101,6 @@ class Guide:
         x, y = self._at
         self._paths = CheapestPaths(cost, ((x - rect.x) // step, (y - rect.y) // step))
         self.rect, self.step = rect, step
-        return True
 
     def _reached(self, pixel: tuple[int, int]) -> np.ndarray:
         """The way in pixels of the picture; at a reduced step from cell centre to cell centre."""

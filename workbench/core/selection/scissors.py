@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.core.drawing import Rect, polygon_inside, polygon_rect
+from workbench.core.drawing import Rect, polygon_rect
 from workbench.core.selection.paths import Guide
+from workbench.core.selection.polygons import inside_polygon
 from workbench.core.selection.ridges import cost_of
 from workbench.core.selection.selection import EMPTY, Point, Selection, pixel_at
-from workbench.core.selection.tones import Levels, levels_of, tones
+from workbench.core.selection.tones import Levels, levels_of, reduced
 from workbench.inference.cv import cv2
 
 SIGMA = 1.5  # pixels: how far noise is averaged before the gradient
@@ -77,12 +78,8 @@ class Scissors:
         return [start, *map(tuple, (way[1:-1] + 0.5).tolist()), point]
 
     def _costs(self, rect: Rect, step: int) -> np.ndarray:
-        tone = tones(self._picture, rect, self._levels)
-        np.nan_to_num(tone, copy=False)
-        if step > 1:
-            size = -(-rect.width // step), -(-rect.height // step)
-            tone = cv2.resize(tone, size, interpolation=cv2.INTER_AREA)
-        return cost_of(_gradient(tone))
+        tone = reduced(self._picture, rect, self._levels, step)
+        return cost_of(_gradient(np.nan_to_num(tone, copy=False)))
 
 
 def close(path: list[Point], shape: tuple[int, ...]) -> Selection:
@@ -90,7 +87,7 @@ def close(path: list[Point], shape: tuple[int, ...]) -> Selection:
     rect = polygon_rect(path, (shape[0], shape[1]))
     if rect.empty:
         return EMPTY
-    return Selection(rect, polygon_inside(np.asarray(path, np.float64), rect)).trimmed()
+    return Selection(rect, inside_polygon(np.asarray(path, np.float64), rect)).trimmed()
 
 
 def _gradient(tone: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from workbench.core.drawing import Rect
 from workbench.inference.cv import cv2
 
 SAMPLES = 128  # along each side, to find the levels of a deep picture
+_BAND = 1 << 20  # pixels read at once where only a reduced picture is wanted
 
 
 @dataclass(frozen=True)
@@ -71,9 +72,24 @@ def tones(picture: np.ndarray, rect: Rect, levels: Levels) -> np.ndarray:
     return lab
 
 
-def lightness(picture: np.ndarray, rect: Rect, levels: Levels) -> np.ndarray:
-    """float32 (h, w): the grey value or L* in `rect`; what is not finite has the middle value of the rest."""
-    tone = tones(picture, rect, levels)
+def reduced(picture: np.ndarray, rect: Rect, levels: Levels, step: int) -> np.ndarray:
+    """`tones` of `rect`, the mean of each `step` x `step` pixels; read in bands, as few large windows fit in full."""
+    if step <= 1 or rect.empty:
+        return tones(picture, rect, levels)
+    rows = max(1, _BAND // (rect.width * step)) * step
+    parts = []
+    for top in range(0, rect.height, rows):
+        tone = tones(picture, Rect(rect.x, rect.y + top, rect.width, min(rows, rect.height - top)), levels)
+        height, width = tone.shape[:2]
+        whole = cv2.copyMakeBorder(tone, 0, -height % step, 0, -width % step, cv2.BORDER_REPLICATE)
+        size = whole.shape[1] // step, whole.shape[0] // step
+        parts.append(cv2.resize(whole, size, interpolation=cv2.INTER_AREA))
+    return np.concatenate(parts)
+
+
+def lightness(picture: np.ndarray, rect: Rect, levels: Levels, step: int = 1) -> np.ndarray:
+    """float32: the grey value or L* in `rect`, `reduced`; what is not finite has the middle value of the rest."""
+    tone = reduced(picture, rect, levels, step)
     tone = np.ascontiguousarray(tone[:, :, 0]) if tone.ndim == 3 else tone
     broken = ~np.isfinite(tone)
     if broken.any():

@@ -13,7 +13,7 @@ from workbench.core.selection.selection import EMPTY, Point, Selection, pixel_at
 from workbench.core.selection.tones import Levels, difference, levels_of, tone_at, tones
 
 LIVE = 1 << 19  # pixels: while the tolerance is dragged, no more than about this window is looked at
-WHOLE = 16 << 20  # the largest window of a finished selection
+WHOLE = 20 << 20  # the largest window of a finished selection
 _BAND = 1 << 20  # pixels compared at once
 
 
