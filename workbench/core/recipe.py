@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -172,29 +173,49 @@ def _is_coloured(pixels: np.ndarray) -> bool:
 
 
 def _plan_unet(training: list[Item], asked: Recipe, choose) -> None:
-    on_gpu = asked.device.startswith("gpu")
     edge = max((max(item.width, item.height) for item in training), default=256)
     painted = [p / max(1, item.width * item.height) for item in training for p in item.pixels]
     share = float(np.median(painted)) if painted else 0.01
-    if on_gpu:
+    if _expects_card(asked.device):
         widths = {"fast": [32, 64, 128, 256], "balanced": [64, 128, 256, 512], "best": [64, 128, 256, 512, 512]}
         choose("stem", 1, "A graphics card affords full resolution.")
         choose("batch", 16, "Fits common cards; halved by itself if memory runs out.")
+        choose("rate", 2e-3, "Wide networks learn steadily at this rate.")
+        most = 256
     else:
-        widths = {"fast": [16, 32, 64, 128], "balanced": [24, 48, 96, 192], "best": [32, 64, 128, 256]}
-        choose("stem", 2, "A stem that halves the resolution makes a processor several times faster.")
+        widths = {"fast": [16, 32, 64, 96], "balanced": [24, 48, 96, 128], "best": [16, 32, 64, 128]}
+        stem = 2 if asked.quality == "best" else 4
+        choose("stem", stem, "A stem that shrinks the picture makes a processor several times faster.")
         choose("batch", 8, "Enough for steady statistics, small enough for many steps on a processor.")
+        choose("rate", 4e-3, "Slim networks learn most in few steps at this rate.")
+        most = 128  # many small steps teach more in the same minutes than few large ones
     choose("widths", widths[asked.quality], f"Quality '{asked.quality}' on this kind of machine.")
-    patch = 256 if edge > 160 else max(64, -(-edge // 32) * 32)
+    patch = most if edge > most else max(64, -(-edge // 32) * 32)
     choose("patch", patch, f"The longest picture is {edge} pixels; defects keep their surroundings.")
-    choose("overlap", patch // 4, "A quarter of a tile blends seams away.")
-    choose("foreground_share", 0.67 if share < 0.01 else 0.5, f"The median defect covers {share:.2%} of its picture.")
+    choose("overlap", 64, "Seams between tiles are blended away.")
+    choose("foreground_share", 0.5, f"The median defect covers {share:.2%} of its picture.")
+
+
+def _expects_card(device: str) -> bool:
+    """Whether the training will find a card, as far as can be told without importing Paddle, which takes seconds."""
+    if device != "auto":
+        return device.startswith("gpu")
+    try:
+        importlib.metadata.version("paddlepaddle-gpu")
+        import pynvml
+
+        pynvml.nvmlInit()
+        try:
+            return pynvml.nvmlDeviceGetCount() > 0
+        finally:
+            pynvml.nvmlShutdown()
+    except Exception:  # no such package, no driver, no card: all mean the same
+        return False
 
 
 def _plan_resnet(training: list[Item], asked: Recipe, choose) -> None:
-    on_gpu = asked.device.startswith("gpu")
     edge = int(np.median([max(item.width, item.height) for item in training]))
-    if on_gpu:
+    if _expects_card(asked.device):
         choose("depth", {"fast": 18, "balanced": 34, "best": 50}[asked.quality], "A graphics card affords it.")
         choose("input_size", min(320, max(64, edge // 32 * 32)), f"The median picture is {edge} pixels long.")
         choose("batch", 32, "Fits common cards; halved by itself if memory runs out.")
