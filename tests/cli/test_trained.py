@@ -143,7 +143,7 @@ def test_predict_writes_masks_tables_and_overlays(trained, tmp_path, capsys):
     root, said = trained
     pictures = tmp_path / "新 pictures"
     shutil.copytree(root / "pictures" / "lot-01", pictures / "a")
-    (pictures / "cut.png").write_bytes((pictures / "a" / "part-0101.png").read_bytes()[:500])
+    (pictures / "cut.png").write_bytes((pictures / "a" / "panel-0101.png").read_bytes()[:500])
     status, found, err = inside(capsys, "predict", said["run"], pictures, "--project", root, "--out", tmp_path / "out")
     assert status == 0 and len(found["pictures"]) == 4 and "cut.png" in found["skipped"][0]["path"]
     for entry in found["pictures"]:
