@@ -104,10 +104,10 @@ def test_a_taken_folder_is_left_alone(trained, child, tmp_path):
 
 def test_a_run_without_weights_and_a_format_unknown_are_sentences(labelled, child, tmp_path):
     run = make_run(labelled, widths=[4, 8])
-    one = child("export", run.root, "--out", tmp_path / "out")
-    assert one.end() == 1 and one.last.problem == "RunUnusable"
-    one = child("export", run.root, "--out", tmp_path / "out", "--formats", "tflite")
-    assert one.end() == 1 and one.last.problem == "BadRecipe" and "tflite" in one.last.why
+    for choices, problem in (((), "RunUnusable"), (("--formats", "tflite"), "BadRecipe")):
+        one = child("export", run.root, "--out", tmp_path / "out", *choices)
+        assert one.end() == 1 and one.last.problem == problem
+    assert "tflite" in one.last.why and not list(tmp_path.glob("*out*"))
 
 
 def test_cancelling_leaves_nothing(trained, child, tmp_path):

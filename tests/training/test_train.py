@@ -191,14 +191,12 @@ def test_a_killed_run_resumes_to_the_very_same_weights(labelled, child):
     assert [event.resumed for event in started] == [False, True] and started[1].step > 0
 
 
-def test_weights_of_another_run_are_the_start(labelled, child):
-    first = make_run(labelled, epochs=1, widths=[4, 8], patch=32)
-    assert child("train", first.root).end() == 0
-    second = make_run(labelled, epochs=1, widths=[4, 8], patch=32, rate=1e-9, average=0.0, start_from=first.name)
+def test_weights_of_another_run_are_the_start(trained, labelled, child):
+    second = make_run(labelled, epochs=1, rate=1e-9, average=0.0, start_from=str(trained.root))
     assert child("train", second.root).end() == 0
-    start, end = (arrays_of(run.best / "weights.safetensors") for run in (first, second))
+    start, end = (arrays_of(run.best / "weights.safetensors") for run in (trained, second))
     np.testing.assert_allclose(end["head.weight"], start["head.weight"], atol=1e-6)
-    other = make_run(labelled, "resnet", start_from=first.name)
+    other = make_run(labelled, "resnet", start_from=str(trained.root))
     one = child("train", other.root)
     assert one.end() == 1 and one.last.problem == "BadRecipe"
 

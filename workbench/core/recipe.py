@@ -222,5 +222,6 @@ def _plan_resnet(training: list[Item], asked: Recipe, choose) -> None:
     else:
         choose("depth", {"fast": 18, "balanced": 18, "best": 34}[asked.quality], "Many steps matter more than depth.")
         choose("width", {"fast": 0.5, "balanced": 0.5, "best": 1.0}[asked.quality], "Slim layers for a processor.")
-        choose("input_size", min(160, max(64, edge // 32 * 32)), "Small enough for many looks on a processor.")
+        choose("input_size", min(128, max(64, edge // 32 * 32)), "Small enough for many looks on a processor.")
         choose("batch", 16, "Small batches give more steps in the same minutes.")
+        choose("rate", 3e-3, "Slim networks learn most in few steps at this rate.")

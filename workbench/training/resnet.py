@@ -6,7 +6,7 @@ import paddle
 from paddle import nn
 
 _BLOCKS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3)}
-SMALL_INPUT = 160  # pixels; up to here the stem keeps more of the few pixels that there are
+SMALL_INPUT = 96  # pixels; up to here the stem keeps more of the few pixels that there are
 
 
 class ConvolutionNorm(nn.Layer):

@@ -13,7 +13,7 @@ import numpy as np
 from workbench.core.project import MAX_CLASS_ID
 from workbench.inference.cv import cv2
 
-_LEVELS = np.arange(5, 96) / 100
+_LEVELS = np.arange(5, 99) / 100
 _AREAS = (0, 4, 9, 16, 25, 36, 49, 64, 100, 144, 225, 400, 625, 900)
 _TEMPERATURES = np.round(np.exp(np.linspace(np.log(0.5), np.log(4), 43)), 3)
 _ENOUGH_VERDICTS = 20
