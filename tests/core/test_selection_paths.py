@@ -129,6 +129,17 @@ def test_scissors_take_back_points_and_stay_calm_outside():
     assert scissors.path == before and scissors.anchors == [rim(0), rim(1)]
 
 
+def test_scissors_run_along_the_border_that_cuts_a_defect_off():
+    rows, columns = np.mgrid[:200, :300] + 0.5
+    inside = np.hypot(columns - 150, rows) < 70
+    picture = 150 - 50 * inside + np.random.default_rng(0).normal(0, 6, inside.shape)
+    scissors = Scissors(np.clip(picture, 0, 255).astype(np.uint8))
+    for point in ((80.5, 0.5), (150.5, 70.5), (220.5, 0.5), (150.5, 0.5)):
+        scissors.anchor(point)
+    found = everywhere(scissors.closed(), inside.shape)
+    assert (found & inside).sum() / (found | inside).sum() > 0.93
+
+
 def test_a_closed_outline_is_a_polygon():
     found = everywhere(close([(2, 2), (8, 2), (8, 6), (2, 6)], (10, 10)), (10, 10))
     expected = np.zeros((10, 10), bool)

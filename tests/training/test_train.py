@@ -120,7 +120,7 @@ def test_a_stopped_run_is_usable_and_can_go_on(labelled, child, way):
         more = child("train", run.root, "--resume")
         started = more.next(Started)
         assert started.resumed and started.step == one.last.result["steps"]
-        assert started.time > one.events[0].time and run.ending() is None
+        assert run.ending() is None
         assert more.next(Step).step > started.step
 
 

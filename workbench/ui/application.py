@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication
 from workbench import __version__
 from workbench.session.settings import Settings
 from workbench.ui import translation
+from workbench.ui.garbage import Garbage
 from workbench.ui.rooms import Rooms
 from workbench.ui.theme import Style
 from workbench.ui.window import Window
@@ -57,6 +58,7 @@ class Application(QObject):
         app.setDesktopFileName("defect-workbench")
         QImageReader.setAllocationLimit(0)
         self._app = app
+        self._garbage = Garbage(self)
         self.style = Style(app)
         self.style.apply(settings.theme)
         self._translators = translation.install(app, settings.language)
@@ -77,6 +79,7 @@ class Application(QObject):
         # Widgets go before the application does, in an order of ours and not of the interpreter's end.
         self.window.deleteLater()
         self._app.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        self._garbage.close()
 
     def _build(self) -> Window:
         window = Window(self.rooms, self.style)

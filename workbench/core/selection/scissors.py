@@ -17,6 +17,8 @@ from workbench.core.selection.tones import Levels, levels_of, reduced
 from workbench.inference.cv import cv2
 
 SIGMA = 1.5  # pixels: how far noise is averaged before the gradient
+FLOOR = np.float32(0.002)  # the least cost of a pixel: a long way around on a clear edge is no cheaper than a short one
+BORDER = np.float32(0.05)  # the cost along the picture's border: a defect that it cuts off ends there
 
 
 class Scissors:
@@ -79,7 +81,17 @@ class Scissors:
 
     def _costs(self, rect: Rect, step: int) -> np.ndarray:
         tone = reduced(self._picture, rect, self._levels, step)
-        return cost_of(_gradient(np.nan_to_num(tone, copy=False)))
+        cost = np.maximum(cost_of(_gradient(np.nan_to_num(tone, copy=False))), FLOOR)
+        height, width = self._picture.shape[:2]
+        for on_border, line in (
+            (rect.x == 0, cost[:, 0]),
+            (rect.y == 0, cost[0]),
+            (rect.x + rect.width == width, cost[:, -1]),
+            (rect.y + rect.height == height, cost[-1]),
+        ):
+            if on_border:
+                np.minimum(line, BORDER, out=line)
+        return cost
 
 
 def close(path: list[Point], shape: tuple[int, ...]) -> Selection:

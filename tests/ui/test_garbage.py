@@ -1,0 +1,39 @@
+"""Widgets in reference cycles end in the GUI thread, whoever allocates."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+
+from workbench.ui.garbage import Garbage
+
+
+class Knot:
+    """Refers to itself, so that only the collector can end it."""
+
+    def __init__(self) -> None:
+        self.me = self
+
+
+def test_cycles_are_collected_in_the_gui_thread_only(qtbot):
+    garbage = Garbage()
+    ended = []
+    try:
+        knot = Knot()
+        weakref.finalize(knot, lambda: ended.append(threading.get_ident()))
+        del knot
+
+        def allocate() -> None:
+            for _ in range(50):
+                [Knot() for _ in range(2000)]
+
+        thread = threading.Thread(target=allocate)
+        thread.start()
+        thread.join()
+        assert not ended
+        qtbot.waitUntil(lambda: bool(ended), timeout=5000)
+    finally:
+        garbage.close()
+    assert ended == [threading.get_ident()]
+    assert gc.isenabled()

@@ -1,0 +1,35 @@
+"""Python's collector of reference cycles, held to the GUI thread.
+
+Left to itself it runs in whatever thread happens to allocate. A widget in a cycle would then be destroyed outside the
+GUI thread: Qt holds one of its locks while that thread waits for the interpreter, and the window waits for the lock.
+"""
+
+from __future__ import annotations
+
+import gc
+
+from PySide6.QtCore import QObject, QTimer
+
+_EVERY = 1000  # ms
+
+
+class Garbage(QObject):
+    """Collects in the thread of its owner while it lives; `close` gives the work back to Python."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        gc.disable()
+        self._timer = QTimer(self, interval=_EVERY, timeout=self._collect)
+        self._timer.start()
+
+    def close(self) -> None:
+        self._timer.stop()
+        gc.collect()
+        gc.enable()
+
+    def _collect(self) -> None:
+        # The oldest generation that is due; Python's own rule, applied here.
+        for generation, (count, limit) in reversed(list(enumerate(zip(gc.get_count(), gc.get_threshold())))):
+            if limit and count > limit:
+                gc.collect(generation)
+                return
