@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from workbench.core.drawing import Rect
+from workbench.core.drawing import NOTHING, Rect
 from workbench.core.selection.line_width import covered, measure, smoothed
 from workbench.core.selection.paths import Guide
 from workbench.core.selection.ridges import cost_of, ridges
@@ -52,8 +52,8 @@ class CrackTracer:
         self._levels = levels or levels_of(picture)
         self._polarity: Polarity = polarity
         self._start = start
-        self._guides: dict[bool, Guide] = {}  # by whether the line is dark
-        self._kept: dict[tuple[Rect, int], tuple[np.ndarray, np.ndarray]] = {}
+        self._guides: dict[tuple[bool, int], Guide] = {}  # by whether the line is dark, and how far reduced
+        self._kept: dict[int, tuple[Rect, tuple[np.ndarray, np.ndarray]]] = {}
 
     def way(self, end: Point, *, exact: bool = True) -> tuple[np.ndarray, bool] | None:
         """The pixels int (n, 2) from the first click to `end`, and whether the line is dark.
@@ -63,18 +63,10 @@ class CrackTracer:
         shape = self._picture.shape
         if pixel_at(self._start, shape) is None or pixel_at(end, shape) is None:
             return None
-        if self._polarity != "auto":
-            dark = self._polarity == "dark"
-            way = self._way(end, dark, exact)
-            return None if way is None else (way, dark)
-        ways = self._way(end, True, False), self._way(end, False, False)
-        if ways[0] is None or ways[1] is None:
+        dark = self._is_dark(end)
+        if dark is None:
             return None
-        # Where a crack ends it hardly shows, so the clicks alone decide badly: the line that stands out more, does.
-        dark = self._clarity(ways[0], True) >= self._clarity(ways[1], False)
-        way = ways[0 if dark else 1]
-        if exact and self._guides[dark].step > 1:
-            way = self._way(end, dark, True)
+        way = self._guide(dark).to(self._snapped(end, dark), exact=exact)
         return None if way is None else (way, dark)
 
     def trace(self, end: Point) -> Crack:
@@ -92,46 +84,57 @@ class CrackTracer:
 
     def measured(self, way: np.ndarray, *, dark: bool) -> Crack:
         """The width along a way, int (n, 2) pixels, and what it covers. In parts, so that windows stay small."""
-        line = smoothed(way)
-        width = np.ones(len(line))
+        plain = smoothed(way)
+        line, width = plain.copy(), np.ones(len(plain))
         shape = self._picture.shape
         reach, part, overlap = int(3 * self._widest) + 4, 512, 16
         for first in range(0, len(line), part):
             low, high = max(0, first - overlap), min(len(line), first + part + overlap)
-            rect = around([tuple(p) for p in line[low:high]], reach, shape)
+            rect = around([tuple(p) for p in plain[low:high]], reach, shape)
             light = lightness(self._picture, rect, self._levels)
-            moved, widths = measure(light, line[low:high] - (rect.x, rect.y), widest=self._widest, dark=dark)
+            moved, widths = measure(light, plain[low:high] - (rect.x, rect.y), widest=self._widest, dark=dark)
             mine = slice(first - low, min(first + part, len(line)) - low)
             line[first : first + part] = moved[mine] + (rect.x, rect.y)
             width[first : first + part] = widths[mine]
         return Crack(line, width, covered(line, width, way, shape), dark)
 
-    def _way(self, end: Point, dark: bool, exact: bool) -> np.ndarray | None:
-        if dark not in self._guides:
+    def _is_dark(self, end: Point) -> bool | None:
+        """Whether the dark or the bright way to `end` is the clearer one; None if there is none.
+
+        Where a crack ends it hardly shows, so the clicks alone decide badly. Half the resolution is enough for this.
+        """
+        if self._polarity != "auto":
+            return self._polarity == "dark"
+        clear = []
+        for dark in (True, False):
+            guide = self._guide(dark, least_step=2)
+            way = guide.to(self._snapped(end, dark), exact=False)
+            if way is None:
+                return None
+            columns, rows = (way - (guide.rect.x, guide.rect.y)).T // guide.step
+            clear.append(float(np.median(self._ridges(guide.rect, guide.step)[0 if dark else 1][rows, columns])))
+        return clear[0] >= clear[1]
+
+    def _guide(self, dark: bool, least_step: int = 1) -> Guide:
+        if (dark, least_step) not in self._guides:
 
             def costs(rect: Rect, step: int) -> np.ndarray:
                 return cost_of(self._ridges(rect, step)[0 if dark else 1])
 
-            self._guides[dark] = Guide(costs, self._snapped(self._start, dark), self._picture.shape)
-        return self._guides[dark].to(self._snapped(end, dark), exact=exact)
+            start = self._snapped(self._start, dark)
+            self._guides[dark, least_step] = Guide(costs, start, self._picture.shape, least_step=least_step)
+        return self._guides[dark, least_step]
 
     def _ridges(self, rect: Rect, step: int = 1) -> tuple[np.ndarray, np.ndarray]:
-        """The dark and the bright ridges of a window; those of the largest window so far are kept."""
-        kept = self._kept.get((rect, step))
-        if kept is not None:
-            return kept
+        """The dark and the bright ridges of a window; of each step, those of the largest window so far are kept."""
+        kept, found = self._kept.get(step, (NOTHING, None))
+        if kept == rect and found is not None:
+            return found
         light = lightness(self._picture, rect, self._levels, step)
         found = ridges(light, widest=max(self._widest / step, 3.0))
-        if rect.width * rect.height >= max((r.width * r.height for r, _ in self._kept), default=0):
-            self._kept = {(rect, step): found}
+        if rect.width * rect.height >= kept.width * kept.height:
+            self._kept[step] = rect, found
         return found
-
-    def _clarity(self, way: np.ndarray, dark: bool) -> float:
-        """How clear the ridge under a way is: half of the way is clearer."""
-        guide = self._guides[dark]
-        ridge = self._ridges(guide.rect, guide.step)[0 if dark else 1]
-        columns, rows = (way - (guide.rect.x, guide.rect.y)).T // guide.step
-        return float(np.median(ridge[rows, columns]))
 
     def _snapped(self, point: Point, dark: bool) -> Point:
         """The clearest ridge pixel near a click; the click itself where there is none."""

@@ -52,11 +52,12 @@ class CheapestPaths:
 class Guide:
     """Cheapest ways from one point of a picture to wherever the hand is, searched in a window that grows with it.
 
-    `to` answers at once while the hand stays in the window. `shape` is the picture's (H, W, ...).
+    `to` answers at once while the hand stays in the window. `shape` is the picture's (H, W, ...); `least_step` asks for
+    a picture reduced that much in any case.
     """
 
-    def __init__(self, costs: Costs, start: Point, shape: tuple[int, ...], *, reach: int = REACH) -> None:
-        self._costs, self._shape, self._start, self._reach = costs, shape, start, reach
+    def __init__(self, costs: Costs, start: Point, shape: tuple[int, ...], *, least_step: int = 1) -> None:
+        self._costs, self._shape, self._start, self._least_step = costs, shape, start, least_step
         self._at = pixel_at(start, shape)
         self.rect = Rect(0, 0, 0, 0)  # what is searched now,
         self.step = 1  # and how much it is reduced
@@ -85,7 +86,7 @@ class Guide:
             need = around(both, ROOM, self._shape)
             if need.united(self.rect) == self.rect:
                 return True
-        near = around([self._start], self._reach, self._shape)
+        near = around([self._start], REACH, self._shape)
         wide = around(both, max(48, int(away / 3)), self._shape).united(near).united(self.rect)
         for rect in (wide, *(around(both, max(48, int(away / part)), self._shape) for part in (3, 8, 24, 72))):
             if rect.width * rect.height <= LIMIT:
@@ -94,7 +95,7 @@ class Guide:
         return False
 
     def _search(self, rect: Rect) -> None:
-        step = 1
+        step = self._least_step
         while -(-rect.width // step) * -(-rect.height // step) > FINE:
             step += 1
         cost = self._costs(rect, step)
