@@ -45,6 +45,7 @@ def new_project(hand, root: Path, pictures: Path) -> None:
 
 
 def test_from_a_folder_of_pictures_to_a_verified_export(hand, qtbot, tmp_path, raw_pictures):
+    had_paddle = "paddle" in sys.modules
     folder, masks = raw_pictures
     root = tmp_path / "my project"
     new_project(hand, root, folder)
@@ -114,7 +115,7 @@ def test_from_a_folder_of_pictures_to_a_verified_export(hand, qtbot, tmp_path, r
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)["pictures"]
     assert len(said) == 12
-    assert "paddle" not in sys.modules
+    assert ("paddle" in sys.modules) == had_paddle  # a test before this one may have brought it
 
 
 def start_training(hand, labelled_root: Path, minutes: float) -> None:
