@@ -139,7 +139,7 @@ def test_pause_stands_still_and_saves(labelled, child):
     one.next(Step)
     one.order(encode_order("pause"))
     one.next(Checkpoint)
-    # Another checkpoint may follow the first; then nothing is written any more, while a run at work never pauses so long.
+    # Another checkpoint may follow the first; then nothing more is written, while a run at work never stops so long.
     before, deadline = -1, time.monotonic() + 20
     while run.events_path.stat().st_size != before:
         assert time.monotonic() < deadline, "it goes on although it was told to pause"
