@@ -45,10 +45,11 @@ class Reporter:
         # A name that is no UTF-8 holds lone surrogates: as an escape they are JSON again.
         line = (encode(event) + "\n").encode("utf-8", "backslashreplace")
         with self._lock:
-            if self._pipe is not None and not _write_all(self._pipe, line):
-                self._pipe = None
+            # The disk first: it is the truth, and who hears of an event may look it up there at once.
             if self._path is not None:
                 self._append(line)
+            if self._pipe is not None and not _write_all(self._pipe, line):
+                self._pipe = None
 
     def _append(self, line: bytes) -> None:
         assert self._path is not None
