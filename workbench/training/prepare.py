@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 import paddle
@@ -93,13 +94,14 @@ class Stage:
                 "parts": self.learner.parts,
                 "scaler": self.learner.precision.state(),
                 "best": self.best.state(),
-                # Samples are a pure function of these; no layer draws random numbers while it learns.
-                "random": {"seed": self.recipe.seed, "step": self.course.step},
             },
         )
 
-    def load_last(self) -> None:
-        """Go back to `last/`. Raises RunBroken."""
+    def load_last(self) -> dict[str, Any]:
+        """Go back to `last/`; returns the content of its state.json. Raises RunBroken.
+
+        No random state is needed: samples are a pure function of seed and step, and no layer draws random numbers.
+        """
         tensors, state = checkpoint.load_last(self.run)
         where = str(self.run.last)
         self.learner.load_optimizer(tensors["optimiser"])
@@ -111,11 +113,11 @@ class Stage:
         self.best.load(state["best"])
         self.budget.reserve = self.course.reserve or self.budget.reserve
         self.loader.restart()
+        return state
 
     def resume(self) -> None:
         """Continue from `last/` in a new process. Raises RunBroken."""
-        self.load_last()
-        _, state = checkpoint.load_last(self.run)
+        state = self.load_last()
         self.clock.continue_from(state["elapsed"])
         if state["recipe"] != checkpoint.recipe_hash(self.recipe):
             what = "The recipe was changed after this run had begun."

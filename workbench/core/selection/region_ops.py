@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from workbench.core.drawing import Paint, Rect, draw_segment, polygon_rect
-from workbench.core.selection.polygons import inside_polygon
+from workbench.core.drawing import Paint, Rect, draw_segment, polygon_inside, polygon_rect
 from workbench.core.selection.selection import EMPTY, Point, Selection, padded, pixel_at
 from workbench.inference.cv import cv2
 
@@ -108,7 +107,7 @@ def encircle(points: list[Point], shape: tuple[int, ...], *, radius: float = 0.0
     if not points or rect.empty:
         return EMPTY
     rect = padded(rect, int(np.ceil(radius)) + 1, shape)
-    inside = inside_polygon(np.asarray(points, np.float64), rect)
+    inside = polygon_inside(np.asarray(points, np.float64), rect)
     if radius > 0:
         stroke = np.zeros(inside.shape, np.uint8)
         near = [(x - rect.x, y - rect.y) for x, y in points]

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.core.drawing import Rect, polygon_rect
+from workbench.core.drawing import Rect, polygon_inside, polygon_rect
 from workbench.core.selection.paths import Guide
-from workbench.core.selection.polygons import inside_polygon
 from workbench.core.selection.ridges import cost_of
 from workbench.core.selection.selection import EMPTY, Point, Selection, pixel_at
 from workbench.core.selection.tones import Levels, levels_of, reduced
@@ -99,7 +98,7 @@ def close(path: list[Point], shape: tuple[int, ...]) -> Selection:
     rect = polygon_rect(path, (shape[0], shape[1]))
     if rect.empty:
         return EMPTY
-    return Selection(rect, inside_polygon(np.asarray(path, np.float64), rect)).trimmed()
+    return Selection(rect, polygon_inside(np.asarray(path, np.float64), rect)).trimmed()
 
 
 def _gradient(tone: np.ndarray) -> np.ndarray:
