@@ -1,4 +1,4 @@
-"""UNet (Ronneberger et al. 2015) with batch normalisation, any widths, and if wanted a stem that shrinks the picture."""
+"""UNet (Ronneberger et al. 2015): batch normalisation, any widths, and if wanted a stem that shrinks the picture."""
 
 from __future__ import annotations
 
