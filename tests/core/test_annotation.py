@@ -61,7 +61,7 @@ def test_a_failed_save_leaves_the_old_mask(project, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("workbench.core.storage.os.replace", full)
+    monkeypatch.setattr("workbench.inference.writing.Path.replace", full)
     with pytest.raises(problems.CannotWrite) as caught:
         annotation.save_mask(project, "a.png", np.ones((5, 6), np.uint8))
     assert "No space left" in str(caught.value)

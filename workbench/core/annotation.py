@@ -145,6 +145,12 @@ def counts(mask: np.ndarray) -> np.ndarray:
     return cv2.calcHist([np.ascontiguousarray(mask)], [0], None, [256], [0, 256]).ravel().astype(np.int64)
 
 
+def foreground_counts(mask: np.ndarray) -> tuple[tuple[int, int], ...]:
+    """(class id, pixels) of the classes painted in a mask, ids ascending."""
+    pixels = counts(mask)
+    return tuple((id, int(pixels[id])) for id in np.flatnonzero(pixels).tolist() if 0 < id <= MAX_CLASS_ID)
+
+
 def new_mask(size: tuple[int, int], note: Note | None = None) -> np.ndarray:
     """An empty mask for a picture of `size` (width, height)."""
     fill = NOT_LABELLED if note is not None and note.explicit_background else BACKGROUND

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from workbench.core import annotation
 from workbench.core.pictures import picture_size
 from workbench.core.problems import Problem
 from workbench.core.project import Project
+from workbench.core.storage import file_stamp
 
 VERSION = 1
 
@@ -80,16 +80,11 @@ class Index:
         self._database.commit()
 
     def _stamp(self, key: str) -> str:
-        parts = []
-        for path in (self.project.picture_path(key), self.project.mask_path(key), self.project.note_path(key)):
-            try:
-                state = os.stat(path)
-                parts.append(f"{state.st_size}:{state.st_mtime_ns}")
-            except OSError:
-                parts.append("-")
+        project = self.project
+        stamp = file_stamp(project.picture_path(key), project.mask_path(key), project.note_path(key))
         # A new class can mend a mask that used it; pictures without a mask need no second look.
-        classes = "" if parts[1] == "-" else ",".join(str(c.id) for c in self.project.classes)
-        return "|".join([*parts, classes])
+        classes = "" if stamp.split("|")[1] == "-" else ",".join(str(c.id) for c in project.classes)
+        return f"{stamp}|{classes}"
 
     def _open(self) -> sqlite3.Connection:
         path = self.project.root / ".cache" / "index.sqlite"
@@ -131,8 +126,7 @@ def read_row(project: Project, key: str) -> Row:
         return Row(key=key, width=width, height=height, broken=str(problem))
     counts: tuple[tuple[int, int], ...] = ()
     if mask is not None:
-        pixels = annotation.counts(mask)
-        counts = tuple((id, int(pixels[id])) for id in annotation.ids_in(mask) if 0 < id <= 253)
+        counts = annotation.foreground_counts(mask)
     return Row(key, width, height, note.status, note.verdict, counts, mask is not None)
 
 

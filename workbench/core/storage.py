@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from workbench.core.problems import CannotWrite, ProjectBroken
-
-# The only portable way to read the umask is to set it: once, at import, before there are threads.
-_UMASK = os.umask(0o022)
-os.umask(_UMASK)
+from workbench.inference.writing import write_atomic
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -21,19 +17,7 @@ def write_bytes(path: Path, data: bytes) -> None:
     Raises CannotWrite with the cause; the old file is then untouched.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            # mkstemp makes private files; a project is shared by its folder's own rights.
-            os.chmod(name, 0o666 & ~_UMASK)
-            os.replace(name, path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        write_atomic(path, data)
     except OSError as error:
         raise CannotWrite(path=str(path), why=error.strerror or str(error)) from error
 
@@ -53,3 +37,15 @@ def inside(root: Path, relative: str) -> Path:
     if pure.is_absolute() or ".." in pure.parts or foreign:
         raise ProjectBroken(path=str(root), why=f"the path {relative!r} leaves the project")
     return root.joinpath(*pure.parts)
+
+
+def file_stamp(*paths: Path) -> str:
+    """Size and time of files, "-" for one that is not there; differs when any of them was written."""
+    parts = []
+    for path in paths:
+        try:
+            state = os.stat(path)
+            parts.append(f"{state.st_size}:{state.st_mtime_ns}")
+        except OSError:
+            parts.append("-")
+    return "|".join(parts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from workbench.core.annotation import Note
 from workbench.core.index import Row
 from workbench.core.problems import CannotWrite, Problem
 from workbench.core.project import Project
+from workbench.core.storage import file_stamp
 
 
 @dataclass(eq=False)
@@ -79,22 +79,15 @@ class Stirred(Exception):
     """The mask changed while it was copied: try again when the stroke has settled."""
 
 
-def file_stamp(project: Project, key: str) -> str:
-    """Size and time of a label's files; differs when someone else has written them."""
-    parts = []
-    for path in (project.mask_path(key), project.note_path(key)):
-        try:
-            state = os.stat(path)
-            parts.append(f"{state.st_size}:{state.st_mtime_ns}")
-        except OSError:
-            parts.append("-")
-    return "|".join(parts)
+def label_stamp(project: Project, key: str) -> str:
+    """Differs when someone else has written the mask or the note of a picture."""
+    return file_stamp(project.mask_path(key), project.note_path(key))
 
 
 def load_label(project: Project, key: str, size: tuple[int, int]) -> Label:
     """The label of a picture of `size` (width, height). Never raises: what is broken becomes `problem`."""
     # The stamp is taken first: a write after it makes the label count as stale, never as fresh.
-    label = Label(key, stamp=file_stamp(project, key))
+    label = Label(key, stamp=label_stamp(project, key))
     label.on_disk = not label.stamp.startswith("-")
     try:
         label.note = annotation.load_note(project, key)
@@ -123,17 +116,11 @@ def save_label(project: Project, label: Label, note: Note | None, note_edits: in
         if snapshot is None or label.stirring != before or label.edits != edits:
             raise Stirred
         annotation.save_mask(project, label.key, snapshot)
-        counts = foreground_counts(snapshot)
+        counts = annotation.foreground_counts(snapshot)
     if note is not None:
         annotation.save_note(project, label.key, note)
     told = note or label.note
-    return Saved(edits, note_edits, file_stamp(project, label.key), told.status, told.verdict, counts)
-
-
-def foreground_counts(mask: np.ndarray) -> tuple[tuple[int, int], ...]:
-    """(class id, pixels) of the ids 1..253 in a mask, as a Row has them."""
-    pixels = annotation.counts(mask)
-    return tuple((id, int(pixels[id])) for id in np.flatnonzero(pixels).tolist() if 0 < id <= 253)
+    return Saved(edits, note_edits, label_stamp(project, label.key), told.status, told.verdict, counts)
 
 
 def saved_row(row: Row, saved: Saved) -> Row:

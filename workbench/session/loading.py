@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,8 @@ from PySide6.QtCore import QObject, Signal
 from workbench.core import pictures
 from workbench.core.problems import MaskWrongSize, PictureBroken, Problem
 from workbench.core.project import Project
-from workbench.session.label import Label, file_stamp, load_label
+from workbench.core.storage import file_stamp
+from workbench.session.label import Label, label_stamp, load_label
 from workbench.session.lane import Lane
 
 
@@ -123,7 +123,7 @@ class Loader(QObject):
         label = self._unsaved(key)
         if label is not None:
             found = _with_label(found.picture, label, found.stamp)
-        elif found.label.stamp != file_stamp(self._project, key):
+        elif found.label.stamp != label_stamp(self._project, key):
             return None
         self._shelf.put(key, found)
         return found
@@ -174,10 +174,9 @@ def read(project: Project, key: str, at_hand: Loaded | None = None) -> Loaded:
 
 def picture_stamp(project: Project, key: str) -> str:
     try:
-        state = os.stat(project.picture_path(key))
-    except (OSError, Problem):
+        return file_stamp(project.picture_path(key))
+    except Problem:
         return "-"
-    return f"{state.st_size}:{state.st_mtime_ns}"
 
 
 def _with_label(picture: np.ndarray, label: Label, stamp: str) -> Loaded:
