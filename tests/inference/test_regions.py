@@ -49,6 +49,8 @@ def test_regions_are_those_of_a_flood_fill(seed):
                     "width": np.ptp(x) + 1,
                     "height": np.ptp(y) + 1,
                     "area": len(pixels),
+                    "width_um": (np.ptp(x) + 1) * 2.5,
+                    "height_um": (np.ptp(y) + 1) * 2.5,
                     "area_um2": len(pixels) * 6.25,
                     "centroid": pytest.approx([x.mean(), y.mean()], abs=6e-4),
                     "score": pytest.approx(values.mean() / 255, abs=6e-5),
@@ -84,17 +86,17 @@ def test_an_empty_mask_has_no_regions():
     assert drop_small(nothing, {3: 10}) is nothing
 
 
-def test_rows_name_what_they_hold_and_leave_out_what_is_not_known():
+def test_lengths_and_areas_are_known_where_the_scale_is():
     mask = np.zeros((9, 9), np.uint8)
     mask[2:4, 5:8] = 3
     scores = np.full((9, 9), 255, np.uint8)
-    row = find_regions(mask, scores, grey_settings())[0].to_row()
-    assert row == {
-        **{"class_id": 3, "class": "dark scratch", "x": 5, "y": 2, "width": 3, "height": 2, "area": 6},
-        **{"area_um2": 37.5, "centroid_x": 6.0, "centroid_y": 2.5, "score": 1.0, "peak": 1.0},
+    region = find_regions(mask, scores, grey_settings())[0]
+    assert region.to_json() == {
+        **{"class_id": 3, "class_name": "dark scratch", "x": 5, "y": 2, "width": 3, "height": 2, "area": 6},
+        **{"width_um": 7.5, "height_um": 5.0, "area_um2": 37.5, "centroid": [6.0, 2.5], "score": 1.0, "peak": 1.0},
     }
     region = find_regions(mask, scores, grey_settings(um_per_pixel=None))[0]
-    assert region.area_um2 is None and region.to_row()["area_um2"] == ""
+    assert (region.width_um, region.height_um, region.area_um2) == (None, None, None)
 
 
 def test_regions_touching_the_border_of_the_picture():

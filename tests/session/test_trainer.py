@@ -11,11 +11,12 @@ import threading
 import psutil
 import pytest
 
+from workbench.core import endings
 from workbench.core.events import Checkpoint, Failed, Finished, Started, Step, Trouble, encode
 from workbench.core.project import Project
 from workbench.core.recipe import request
 from workbench.core.run import Run, create_run
-from workbench.session import endings, following
+from workbench.session import following
 from workbench.session.child import Child, Patience
 from workbench.session.trainer import TrainerThread
 

@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any
 
 from workbench.cli.installing import paddle_command
-from workbench.core import problems
+from workbench.core import endings, problems
 from workbench.core.events import Event, Failed, Finished, decode, encode_order
 from workbench.core.launch import paddle_installed, worker_command, worker_environment
 
@@ -31,6 +31,7 @@ def run_child(
         raise problems.PaddleMissing(command=paddle_command())
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as chatter:
+        before = chatter.tell()
         process = subprocess.Popen(
             worker_command(verb, *arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=chatter,
             env=worker_environment(device), **_own_group(),
@@ -44,9 +45,12 @@ def run_child(
         process.wait()
     if isinstance(ending, Finished):
         return ending
-    if isinstance(ending, Failed):
-        raise _problem(ending, log)
-    raise problems.WorkerFailed(what=verb, why=_cause(process.returncode), log=str(log))
+    what = "training" if verb == "train" else verb
+    if ending is None:
+        ending = endings.failed(what, endings.cause(process.returncode, endings.log_tail(log, before)), log)
+    if ending.problem == "PaddleMissing":
+        raise problems.PaddleMissing(command=paddle_command())
+    raise endings.to_problem(ending, what, log)
 
 
 def _own_group() -> dict[str, Any]:
@@ -115,27 +119,3 @@ def _order_stop(process: subprocess.Popen[bytes]) -> bool:
     except OSError:
         return False
     return True
-
-
-def _problem(failed: Failed, log: Path) -> problems.Problem:
-    """The child's problem as the exception that it was there."""
-    if failed.problem == "PaddleMissing":
-        return problems.PaddleMissing(command=paddle_command())
-    kind = getattr(problems, failed.problem, None)
-    if isinstance(kind, type) and issubclass(kind, problems.Problem):
-        problem = kind(**failed.fields)
-        try:
-            str(problem)
-        except (KeyError, IndexError, ValueError):  # a field is missing: the sentence is there all the same
-            return problems.WorkerFailed(what="training", why=failed.why, log=failed.log or str(log))
-        return problem
-    return problems.WorkerFailed(what="training", why=failed.why, log=failed.log or str(log))
-
-
-def _cause(status: int | None) -> str:
-    if status is None or status >= 0:
-        return f"it ended without a report, with status {status}"
-    try:
-        return f"it was ended by {signal.Signals(-status).name}"
-    except ValueError:
-        return f"it was ended by signal {-status}"

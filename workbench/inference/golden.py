@@ -127,7 +127,11 @@ def _mask_differences(
     if wrong:
         problems.append(f"the mask differs at {wrong} pixels.")
     regions = [region.to_json() for region in find_regions(decided, scores, settings)]
-    if regions != expected["regions"]:
+    known = [
+        {name: value for name, value in region.items() if name in entry}  # an older export tells less of each
+        for region, entry in zip(regions, expected["regions"])
+    ]
+    if len(regions) != len(expected["regions"]) or known != expected["regions"]:
         problems.append("the regions differ.")
     return problems
 

@@ -18,9 +18,9 @@ _LEFT, _TOP, _WIDTH, _HEIGHT, _AREA = range(5)  # columns of OpenCV's statistics
 class Region:
     """A connected piece of a mask (8 neighbours), in pixels of the picture.
 
-    x, y, width, height: the box around it. area: its pixels; area_um2: the same in square micrometres, where
-    the scale is known. centroid: (x, y), the centre of pixel (0, 0) being (0.0, 0.0). score, peak: mean and
-    greatest probability over its pixels, 0..1.
+    x, y, width, height: the box around it. area: its pixels. centroid: (x, y), the centre of pixel (0, 0)
+    being (0.0, 0.0). score, peak: mean and greatest probability over its pixels, 0..1. width_um, height_um,
+    area_um2: in micrometres and square micrometres, where the scale is known.
     """
 
     class_id: int
@@ -34,36 +34,21 @@ class Region:
     centroid: tuple[float, float]
     score: float
     peak: float
+    width_um: float | None = None
+    height_um: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "centroid": list(self.centroid)}
-
-    def to_row(self) -> dict[str, Any]:
-        """One line of a table: column name to value, empty where it is not known."""
-        return {
-            "class_id": self.class_id,
-            "class": self.class_name,
-            "x": self.x,
-            "y": self.y,
-            "width": self.width,
-            "height": self.height,
-            "area": self.area,
-            "area_um2": "" if self.area_um2 is None else self.area_um2,
-            "centroid_x": self.centroid[0],
-            "centroid_y": self.centroid[1],
-            "score": self.score,
-            "peak": self.peak,
-        }
 
 
 def find_regions(mask: np.ndarray, scores: np.ndarray, settings: ModelSettings) -> list[Region]:
     """The regions of every class, the largest first (then by top, left, class).
 
     mask: uint8 (H,W) class ids; other ids than those of the settings are passed over. scores: uint8 (H,W),
-    255 times the probability. Numbers are rounded (centroid 3, scores 4, square micrometres 3 digits), so
+    255 times the probability. Numbers are rounded (centroid 3, scores 4, micrometres 3 digits), so
     that they are equal wherever they are equal in print.
     """
-    per_pixel = settings.um_per_pixel**2 if settings.um_per_pixel else None
+    um = settings.um_per_pixel
     found = []
     for entry in settings.classes:
         for left, top, labels, stats, centres in _pieces(mask, entry.id):
@@ -81,7 +66,9 @@ def find_regions(mask: np.ndarray, scores: np.ndarray, settings: ModelSettings) 
                         width=int(stats[label, _WIDTH]),
                         height=int(stats[label, _HEIGHT]),
                         area=area,
-                        area_um2=None if per_pixel is None else round(area * per_pixel, 3),
+                        width_um=None if um is None else round(int(stats[label, _WIDTH]) * um, 3),
+                        height_um=None if um is None else round(int(stats[label, _HEIGHT]) * um, 3),
+                        area_um2=None if um is None else round(area * um**2, 3),
                         centroid=(
                             round(left + float(centres[label, 0]), 3),
                             round(top + float(centres[label, 1]), 3),

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import psutil
 
+from workbench.core.endings import ASIDE, log_tail
 from workbench.core.events import Checkpoint, Event, Failed, Finished, decode
 
-_ASIDE = "stdout: "  # what libraries print, in the log; never anyone's last words
 NICENESS = 10  # the window stays smooth beside it, at a few per cent of the child's speed
 
 
@@ -120,15 +120,7 @@ class Child:
 
     def log_tail(self, lines: int = 12) -> str:
         """The last lines that it wrote to its error output."""
-        try:
-            with self.log.open("rb") as file:
-                end = file.seek(0, os.SEEK_END)
-                file.seek(max(self._log_start, end - 16_384))
-                text = file.read().decode("utf-8", "replace")
-        except OSError:
-            return ""
-        own = [line for line in text.splitlines() if not line.startswith(_ASIDE)]
-        return "\n".join(own[-lines:])
+        return log_tail(self.log, self._log_start, lines)
 
     def _start(self) -> subprocess.Popen[str]:
         self.log.parent.mkdir(parents=True, exist_ok=True)
@@ -166,7 +158,7 @@ class Child:
         """What a library printed among the events belongs into the log."""
         if line.strip():
             with contextlib.suppress(OSError), self.log.open("a", encoding="utf-8") as log:
-                log.write(f"{_ASIDE}{line.rstrip()}\n")
+                log.write(f"{ASIDE}{line.rstrip()}\n")
 
     def _end(self, pid: int, *, kill: bool) -> None:
         if os.name == "posix":

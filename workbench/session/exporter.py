@@ -7,11 +7,11 @@ from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QObject, QThread, Signal
 
+from workbench.core import endings
 from workbench.core.events import Event, Failed, Finished, Progress
 from workbench.core.launch import worker_command, worker_environment
 from workbench.core.problems import Problem, WorkerFailed
 from workbench.core.run import Run
-from workbench.session import endings
 from workbench.session.child import Child, Patience
 
 Command = Callable[[Run, Path, Sequence[str]], Sequence[str]]

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from PySide6.QtCore import QObject, QThread, Signal
 
+from workbench.core import endings
 from workbench.core.events import Event, Failed, Finished, Started, encode_order
 from workbench.core.launch import worker_command, worker_environment
 from workbench.core.problems import Problem
 from workbench.core.run import Run
-from workbench.session import endings
 from workbench.session.child import Child, Ladder, Patience, end_process
 from workbench.session.following import POLL, Tail, append_ending, living, orders_path, process_of, send_order
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from PySide6.QtCore import QCoreApplication, QObject, Signal, Slot
 
+from workbench.core import endings
 from workbench.core.events import Event, Failed, Finished, Preview, Started, Step
 from workbench.core.problems import Problem
 from workbench.core.recipe import Recipe, request
 from workbench.core.run import Run, create_run, list_runs
-from workbench.session import endings
 from workbench.session.following import living
 from workbench.session.lane import Lane
 from workbench.session.previews import Previews

@@ -141,16 +141,11 @@ def _overlay(picture: np.ndarray, result: Result, settings: ModelSettings) -> by
 
 
 def _prediction(picture: np.ndarray, result: Result, settings: ModelSettings, waited: float) -> dict[str, Any]:
-    um = settings.um_per_pixel
-    found = result.to_json()
-    for region in found["regions"]:
-        region["width_um"] = None if um is None else round(region["width"] * um, 3)
-        region["height_um"] = None if um is None else round(region["height"] * um, 3)
     return {
         "model": settings.name,
         "run": settings.run,
         "size": {"width": picture.shape[1], "height": picture.shape[0]},
-        "um_per_pixel": um,
-        **found,
+        "um_per_pixel": settings.um_per_pixel,
+        **result.to_json(),
         "waited_milliseconds": round(1000 * waited, 3),
     }

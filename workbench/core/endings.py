@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from workbench.core.events import Failed, Finished
 from workbench.core.problems import Problem, RunUnusable, WorkerFailed
 from workbench.core.run import Run
 
+ASIDE = "stdout: "  # what libraries print, in a log; never anyone's last words
 _NO_MEMORY = ("out of memory", "cannot allocate memory", "memoryerror", "bad_alloc", "resourceexhausted")
 _WINDOWS = {
     0xC0000005: "it crashed (access violation)",
@@ -41,6 +43,19 @@ def cause(returncode: int | None, log_tail: str) -> str:
     else:
         what = f"it ended with exit code {returncode}"
     return f"{what}; its last words were: {last[:300]}" if last else what
+
+
+def log_tail(log: Path, start: int = 0, lines: int = 12) -> str:
+    """The last lines that a process wrote to its error output. start: where the log ended before it."""
+    try:
+        with log.open("rb") as file:
+            end = file.seek(0, os.SEEK_END)
+            file.seek(max(start, end - 16_384))
+            text = file.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
+    own = [line for line in text.splitlines() if not line.startswith(ASIDE)]
+    return "\n".join(own[-lines:])
 
 
 def failed(what: str, why: str, log: Path, time: float = 0.0) -> Failed:
