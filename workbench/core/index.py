@@ -8,32 +8,64 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import numpy as np
 
 from workbench.core import annotation
 from workbench.core.pictures import picture_size
 from workbench.core.problems import Problem
 from workbench.core.project import Project
 from workbench.core.storage import file_stamp
+from workbench.inference.cv import cv2
 
-VERSION = 1
+VERSION = 2
+_COLUMNS = "key, width, height, status, verdict, counts, masked, broken, regions, \"group\", date"
+_SCHEMA = f"""
+CREATE TABLE IF NOT EXISTS pictures (
+  key TEXT PRIMARY KEY, {_COLUMNS.partition(", ")[2]}, stamp TEXT, place INTEGER) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS scores (key TEXT PRIMARY KEY, score REAL) WITHOUT ROWID;
+"""
+_INSERT = f"INSERT OR REPLACE INTO pictures ({_COLUMNS}, stamp, place) VALUES ({', '.join('?' * 13)})"
+_TOGETHER = 200  # rows written with one commit
+
+Numbers = tuple[tuple[int, int], ...]  # (class id, a number)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Row:
-    """What the picture list shows of one picture."""
+    """What the picture list knows of one picture."""
 
     key: str
     width: int = 0
     height: int = 0
     status: str = "new"
     verdict: str | None = None
-    counts: tuple[tuple[int, int], ...] = ()  # (class id, pixels), foreground ids only
+    counts: Numbers = ()  # pixels of each painted class
     masked: bool = False  # a mask file is there
     broken: str = ""  # the reason, in English; "" if all is well
+    regions: Numbers = ()  # connected pieces (8 neighbours) of each painted class
+    group: str = ""  # as its note says; "" if it says nothing
+    date: float = 0.0  # of the picture's file, seconds since 1970
+    score: float | None = None  # 0..1, how sure a model was of the strongest defect it saw
+
+    @property
+    def area(self) -> int:
+        """Painted pixels of all classes."""
+        return sum(pixels for _, pixels in self.counts)
+
+    @property
+    def region_count(self) -> int:
+        return sum(number for _, number in self.regions)
+
+    @property
+    def labelled(self) -> bool:
+        """Whether a person has said anything of it."""
+        return self.status != "new" or self.verdict is not None
 
 
 class Index:
@@ -46,45 +78,78 @@ class Index:
     def close(self) -> None:
         self._database.close()
 
-    def rows(self, keys: list[str] | None = None) -> dict[str, Row]:
-        """Rows known so far, without looking at the files."""
-        wanted = None if keys is None else set(keys)
-        return {
-            key: _row(key, data)
-            for key, data in self._database.execute("SELECT key, data FROM pictures")
-            if wanted is None or key in wanted
-        }
+    # --- what is known, without looking at the files ------------------------------------------------
+
+    def keys(self) -> list[str]:
+        """The pictures in the order in which they were last listed."""
+        return [key for (key,) in self._database.execute("SELECT key FROM pictures ORDER BY place")]
+
+    def batches(self, size: int = 4000) -> Iterator[list[Row]]:
+        """All rows in their order, some at a time."""
+        names = ", ".join(f"p.{name}" for name in _COLUMNS.split(", "))
+        found = self._database.execute(
+            f"SELECT {names}, s.score FROM pictures p LEFT JOIN scores s ON s.key = p.key ORDER BY p.place"
+        )
+        while batch := found.fetchmany(size):
+            yield [_row(values) for values in batch]
+
+    def rows(self) -> dict[str, Row]:
+        return {row.key: row for batch in self.batches() for row in batch}
+
+    def mask_stamps(self) -> dict[str, tuple[str, Numbers]]:
+        """By picture: the state of its mask's file when it was read, and the pixels of each class in it."""
+        found = self._database.execute("SELECT key, stamp, counts FROM pictures WHERE masked AND broken = ''")
+        return {key: (stamp.split("|")[1], _numbers(counts)) for key, stamp, counts in found}
+
+    # --- looking ------------------------------------------------------------------------------------
 
     def refresh(
         self, keys: list[str], *, progress: Callable[[int, int], None] | None = None,
         cancelled: Callable[[], bool] | None = None,
     ) -> Iterator[Row]:  # fmt: skip
         """Bring the rows of `keys` up to date; yields each row that changed, rows of gone pictures are dropped."""
-        known = dict(self._database.execute("SELECT key, stamp FROM pictures"))
+        known = {key: (stamp, place) for key, stamp, place in self._database.execute(
+            "SELECT key, stamp, place FROM pictures")}  # fmt: skip
         gone = known.keys() - set(keys)
         self._database.executemany("DELETE FROM pictures WHERE key = ?", ((key,) for key in gone))
-        for i, key in enumerate(keys):
+        stamps = _Stamps(self.project)
+        moved: list[tuple[int, str]] = []
+        fresh = 0
+        for place, key in enumerate(keys):
             if cancelled is not None and cancelled():
                 break
-            stamp = self._stamp(key)
-            if known.get(key) != stamp:
-                row = read_row(self.project, key)
-                self._database.execute(
-                    "INSERT OR REPLACE INTO pictures VALUES (?, ?, ?)", (key, stamp, _pack(row))
-                )
-                if i % 200 == 199:
+            stamp = stamps.of(key)
+            stored, there = known.get(key, ("", -1))
+            if stored != stamp:
+                row = self._look(key, stamp, place)
+                fresh += 1
+                if fresh % _TOGETHER == 0:
                     self._database.commit()
                 yield row
+            elif there != place:
+                moved.append((place, key))
             if progress is not None:
-                progress(i + 1, len(keys))
+                progress(place + 1, len(keys))
+        self._database.executemany("UPDATE pictures SET place = ? WHERE key = ?", moved)
         self._database.commit()
 
-    def _stamp(self, key: str) -> str:
-        project = self.project
-        stamp = file_stamp(project.picture_path(key), project.mask_path(key), project.note_path(key))
-        # A new class can mend a mask that used it; pictures without a mask need no second look.
-        classes = "" if stamp.split("|")[1] == "-" else ",".join(str(c.id) for c in project.classes)
-        return f"{stamp}|{classes}"
+    def look(self, key: str) -> Row:
+        """Read one picture's files again."""
+        found = self._database.execute("SELECT place FROM pictures WHERE key = ?", (key,)).fetchone()
+        row = self._look(key, stamp_of(self.project, key), found[0] if found else -1)
+        self._database.commit()
+        return row
+
+    def set_scores(self, scores: Mapping[str, float]) -> None:
+        """What a model said of some pictures; it stays until it is said anew or the cache is deleted."""
+        self._database.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", scores.items())
+        self._database.commit()
+
+    def _look(self, key: str, stamp: str, place: int) -> Row:
+        row = read_row(self.project, key)
+        self._database.execute(_INSERT, (*_values(row), stamp, place))
+        score = self._database.execute("SELECT score FROM scores WHERE key = ?", (key,)).fetchone()
+        return row if score is None else replace(row, score=score[0])
 
     def _open(self) -> sqlite3.Connection:
         path = self.project.root / ".cache" / "index.sqlite"
@@ -93,9 +158,10 @@ class Index:
                 path.parent.mkdir(exist_ok=True)
                 database = sqlite3.connect(path, timeout=10)
                 database.execute("PRAGMA journal_mode=WAL")
+                database.execute("PRAGMA synchronous=NORMAL")  # a cache: losing its last rows costs a second look
                 if database.execute("PRAGMA user_version").fetchone()[0] != VERSION:
                     database.execute("DROP TABLE IF EXISTS pictures")
-                database.execute("CREATE TABLE IF NOT EXISTS pictures (key TEXT PRIMARY KEY, stamp TEXT, data TEXT)")
+                database.executescript(_SCHEMA)
                 database.execute(f"PRAGMA user_version={VERSION}")
                 database.commit()
                 return database
@@ -108,32 +174,101 @@ class Index:
                             (path.parent / name).unlink()
         # A read-only folder: a cache in memory serves as well.
         database = sqlite3.connect(":memory:")
-        database.execute("CREATE TABLE pictures (key TEXT PRIMARY KEY, stamp TEXT, data TEXT)")
+        database.executescript(_SCHEMA)
         return database
+
+
+class _Stamps:
+    """Size and time of all files of a project by three walks: asking for each file by its name takes ten times that."""
+
+    def __init__(self, project: Project) -> None:
+        self._pictures: dict[str, str] = {}
+        for source in project.file.sources:
+            prefix = f"@{source.name}/" if source.name else ""
+            walk_stamps(project.source_folder(source), self._pictures, prefix)
+        self._masks = walk_stamps(project.root / "masks")
+        self._notes = walk_stamps(project.root / "notes")
+        self._classes = _classes(project)
+
+    def of(self, key: str) -> str:
+        mask = self._masks.get(key + ".png", "-")
+        classes = "" if mask == "-" else self._classes
+        return f"{self._pictures.get(key, '-')}|{mask}|{self._notes.get(key + '.json', '-')}|{classes}"
+
+
+def stamp_of(project: Project, key: str) -> str:
+    """The same for one picture."""
+    try:
+        picture = project.picture_path(key)
+    except Problem:
+        return "-|-|-|"
+    stamp = file_stamp(picture, project.mask_path(key), project.note_path(key))
+    return f"{stamp}|{'' if stamp.split('|')[1] == '-' else _classes(project)}"
+
+
+def _classes(project: Project) -> str:
+    # A new class can mend a mask that used it; pictures without a mask need no second look.
+    return ",".join(str(info.id) for info in sorted(project.classes, key=lambda info: info.id))
+
+
+def walk_stamps(folder: Path, into: dict[str, str] | None = None, prefix: str = "") -> dict[str, str]:
+    """The stamp of every file below a folder, by its posix path; what cannot be read is not there."""
+    found = {} if into is None else into
+    pending = [(prefix, str(folder))]
+    while pending:
+        before, path = pending.pop()
+        with contextlib.suppress(OSError), os.scandir(path) as entries:
+            for entry in entries:
+                if entry.name.startswith("."):
+                    continue
+                with contextlib.suppress(OSError):
+                    if entry.is_dir():
+                        pending.append((f"{before}{entry.name}/", entry.path))
+                    else:
+                        state = entry.stat()
+                        found[before + entry.name] = f"{state.st_size}:{state.st_mtime_ns}"
+    return found
 
 
 def read_row(project: Project, key: str) -> Row:
     """What the files of one picture say now; never raises, a broken file becomes the row's reason."""
-    path: Path = project.picture_path(key)
     try:
+        path = project.picture_path(key)
         width, height = picture_size(path)
-    except Problem as problem:
+        date = path.stat().st_mtime
+    except (Problem, OSError) as problem:
         return Row(key=key, broken=str(problem))
     try:
         note = annotation.load_note(project, key)
         mask = annotation.load_mask(project, key, (width, height))
     except Problem as problem:
-        return Row(key=key, width=width, height=height, broken=str(problem))
-    counts: tuple[tuple[int, int], ...] = ()
-    if mask is not None:
-        counts = annotation.foreground_counts(mask)
-    return Row(key, width, height, note.status, note.verdict, counts, mask is not None)
+        return Row(key=key, width=width, height=height, broken=str(problem), date=date)
+    counts = () if mask is None else annotation.foreground_counts(mask)
+    regions = tuple((id, count_regions(mask, id)) for id, _ in counts)
+    return Row(
+        key, width, height, note.status, note.verdict, counts, mask is not None, "", regions, note.group or "", date
+    )
 
 
-def _pack(row: Row) -> str:
-    return json.dumps([row.width, row.height, row.status, row.verdict, row.counts, row.masked, row.broken])
+def count_regions(mask: np.ndarray, id: int) -> int:
+    """How many connected pieces (8 neighbours) a class has in uint8 (H, W)."""
+    where = cv2.compare(mask, id, cv2.CMP_EQ)
+    # Outlines take far less memory than labels, of four bytes a pixel, and holes are told apart by their parent.
+    _, tree = cv2.findContours(where, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_SIMPLE)
+    return 0 if tree is None else int((tree[0][:, 3] < 0).sum())
 
 
-def _row(key: str, data: str) -> Row:
-    width, height, status, verdict, counts, masked, broken = json.loads(data)
-    return Row(key, width, height, status, verdict, tuple(map(tuple, counts)), masked, broken)
+def _values(row: Row) -> tuple:
+    counts, regions = (json.dumps(numbers) if numbers else "" for numbers in (row.counts, row.regions))
+    return (row.key, row.width, row.height, row.status, row.verdict, counts, int(row.masked), row.broken, regions,
+            row.group, row.date)  # fmt: skip
+
+
+def _row(values: tuple) -> Row:
+    key, width, height, status, verdict, counts, masked, broken, regions, group, date, score = values
+    return Row(key, width, height, status, verdict, _numbers(counts), bool(masked), broken, _numbers(regions), group,
+               date, score)  # fmt: skip
+
+
+def _numbers(text: str) -> Numbers:
+    return tuple(map(tuple, json.loads(text))) if text else ()

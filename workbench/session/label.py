@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -127,4 +127,4 @@ def saved_row(row: Row, saved: Saved) -> Row:
     """`row` after a save."""
     counts = row.counts if saved.counts is None else saved.counts
     masked = row.masked or saved.counts is not None
-    return Row(row.key, row.width, row.height, saved.status, saved.verdict, counts, masked, "")
+    return replace(row, status=saved.status, verdict=saved.verdict, counts=counts, masked=masked, broken="")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
@@ -13,6 +16,9 @@ from workbench.core.problems import Problem
 from workbench.core.project import Project
 from workbench.session import looking
 from workbench.session.lane import Lane
+
+
+REST = 1.5  # seconds after a save until its picture is looked at again
 
 
 class Listing(QObject):
@@ -33,6 +39,11 @@ class Listing(QObject):
         self._places: dict[str, int] = {}
         self._own: set[str] = set()  # changed by this session since the index began to look
         self._news: dict[str, Row] = {}
+        self._stale: dict[str, None] = {}  # saved, and to be looked at again when the hand rests
+        self._scores: dict[str, float] = {}  # not in the index yet
+        self._project: Project | None = None
+        self.done = 0  # pictures that are marked done
+        self._rest = QTimer(self, singleShot=True, interval=round(REST * 1000), timeout=self._look)
         self._timer = QTimer(self, singleShot=True, interval=round(looking.TELL_EVERY * 1000), timeout=self._tell)
         self._lane = Lane(parent=self)
         self._under_way = 0
@@ -44,7 +55,10 @@ class Listing(QObject):
 
     def refresh(self, project: Project) -> None:
         """List the pictures, tell the rows known so far, then those that changed."""
-        self._submit(lambda teller: looking.refresh(project, teller))
+        first, self._project = self._project is not project, project
+        if not self._under_way:
+            self._own.clear()  # read from now on, so newer than what was changed before
+        self._submit(lambda teller: looking.refresh(project, teller, first=first))
 
     def add(self, project: Project, paths: Sequence[Path]) -> None:
         """Copy files and folders into the project's `pictures/`, then refresh."""
@@ -56,6 +70,17 @@ class Listing(QObject):
         self._own.add(row.key)
         self._take(row)
 
+    def look_again(self, key: str) -> None:
+        """Soon read a picture's files again: they were saved."""
+        self._stale[key] = None
+        self._rest.start()
+
+    def set_score(self, key: str, score: float) -> None:
+        """A model said how sure it is of the strongest defect in a picture, 0..1."""
+        self._take(replace(self.row(key), score=score))
+        self._scores[key] = score
+        self._rest.start()
+
     def close(self) -> None:
         self._round += 1
         self._stop.set()
@@ -63,7 +88,11 @@ class Listing(QObject):
         self._stop = threading.Event()
         self._under_way = 0
         self._timer.stop()
-        self.keys, self.rows, self._places, self._news = [], {}, {}, {}
+        self._rest.stop()
+        self._keep_scores()
+        self._project = None
+        self.keys, self.rows, self._places, self._news, self._stale = [], {}, {}, {}, {}
+        self.done = 0
         self._own.clear()
 
     # --- where is what ----------------------------------------------------------------------------
@@ -88,9 +117,10 @@ class Listing(QObject):
         """The nearest picture without any label in the direction of `step`, around the end."""
         count, here = len(self.keys), self._places.get(key or "", -1 if step > 0 else 0)
         for i in range(1, count + 1):
-            row = self.row(self.keys[(here + i * (1 if step > 0 else -1)) % count])
-            if row.key != key and row.status == "new" and not row.verdict and not row.broken:
-                return row.key
+            there = self.keys[(here + i * (1 if step > 0 else -1)) % count]
+            row = self.rows.get(there)
+            if there != key and (row is None or not (row.labelled or row.broken)):
+                return there
         return None
 
     # --- news -------------------------------------------------------------------------------------
@@ -119,6 +149,10 @@ class Listing(QObject):
             for row in news:
                 if row.key not in self._own:
                     self._take(row)
+        elif kind == "looked":
+            for row in news:
+                if row.key in self._places:
+                    self._take(replace(self.row(row.key), counts=row.counts, regions=row.regions, masked=row.masked))
         elif kind == "progress":
             self.progressed.emit(*news)
         elif kind == "problem":
@@ -133,10 +167,12 @@ class Listing(QObject):
         self.keys = keys
         self._places = {key: i for i, key in enumerate(keys)}
         self.rows = {key: row for key, row in self.rows.items() if key in self._places}
-        self._own.clear()
+        self.done = sum(row.status == "done" for row in self.rows.values())
         self.listed.emit(keys)
 
     def _take(self, row: Row) -> None:
+        before = self.rows.get(row.key)
+        self.done += (row.status == "done") - (before is not None and before.status == "done")
         self.rows[row.key] = self._news[row.key] = row
         if not self._timer.isActive():
             self._timer.start()
@@ -145,3 +181,17 @@ class Listing(QObject):
         news, self._news = list(self._news.values()), {}
         if news:
             self.rows_changed.emit(news)
+
+    def _look(self) -> None:
+        keys, self._stale = list(self._stale), {}
+        project = self._project
+        if project is not None and keys:
+            self._submit(lambda teller: looking.look(project, keys, teller))
+        self._keep_scores()
+
+    def _keep_scores(self) -> None:
+        scores, self._scores = self._scores, {}
+        project = self._project
+        if project is not None and scores:
+            with contextlib.suppress(sqlite3.Error):  # a cache: the model can say it again
+                looking.keep_scores(project, scores)

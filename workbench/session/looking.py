@@ -46,19 +46,41 @@ class Teller:
         self._told = time.monotonic()
 
 
-def refresh(project: Project, teller: Teller) -> None:
-    """Tell the keys, the rows known so far, then each row that changed."""
-    keys = project.pictures()
-    teller.tell("listed", keys)
+def refresh(project: Project, teller: Teller, *, first: bool) -> None:
+    """Tell the keys and each row that changed; when the project was just opened, what is known of it at once."""
     index = Index(project)
     try:
-        known = index.rows()
+        known = index.keys() if first else []
         if known:
-            teller.tell("rows", [known[key] for key in keys if key in known])
+            teller.tell("listed", known)
+            for batch in index.batches():
+                if teller.stopped():
+                    return
+                teller.tell("rows", batch)
+        keys = project.pictures()
+        if keys != known or not first:
+            teller.tell("listed", keys)
         for row in index.refresh(keys, progress=teller.progress, cancelled=teller.stopped):
             teller.row(row)
     finally:
         teller.flush()
+        index.close()
+
+
+def look(project: Project, keys: list[str], teller: Teller) -> None:
+    """Read some pictures' files again: what a save cannot tell, such as how many regions there are."""
+    index = Index(project)
+    try:
+        teller.tell("looked", [index.look(key) for key in keys if not teller.stopped()])
+    finally:
+        index.close()
+
+
+def keep_scores(project: Project, scores: dict[str, float]) -> None:
+    index = Index(project)
+    try:
+        index.set_scores(scores)
+    finally:
         index.close()
 
 
