@@ -49,16 +49,16 @@ def verify_checks(folder: Path | str) -> list[str]:
 def network_files(settings: ModelSettings) -> list[str]:
     """Every file that a model's networks consist of, relative to its folder: Paddle keeps the weights apart."""
     names = []
-    for engine, name in settings.files.items():
+    for name in dict.fromkeys(settings.files.values()):
         names.append(name)
-        if engine == "paddle":
+        if Path(name).suffix in (".json", ".pdmodel"):
             names.append(Path(name).with_suffix(".pdiparams").as_posix())
     return names
 
 
 def _held(folder: Path) -> list[Path]:
     settings = load_settings(folder / MODEL_FILE)
-    golden = sorted(path for path in (folder / GOLDEN_FOLDER).glob("*") if path.is_file())
+    golden = sorted(path for path in (folder / GOLDEN_FOLDER).rglob("*") if path.is_file())
     return [folder / MODEL_FILE, *(folder / name for name in network_files(settings)), *golden]
 
 

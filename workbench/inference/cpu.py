@@ -20,6 +20,14 @@ def cpu_environment() -> dict[str, str]:
     return _environment_for(vendor, flags)
 
 
+def processor_flags() -> frozenset[str]:
+    """Names of what the processor can do, as Linux writes them ("avx2", "avx512_bf16"); empty where it cannot be told.
+
+    Windows tells of a few only.
+    """
+    return _processor()[1]
+
+
 def _environment_for(vendor: str, flags: frozenset[str]) -> dict[str, str]:
     if vendor != "AuthenticAMD":
         return {}

@@ -110,8 +110,7 @@ class Predictor:
         """
         folder = Path(folder)
         settings = load_settings(folder / MODEL_FILE)
-        chosen = choose_engine(engine, folder, settings, settings.threads if threads is None else threads)
-        return cls(settings, chosen)
+        return cls(settings, choose_engine(engine, folder, settings, threads))
 
     def predict(
         self,

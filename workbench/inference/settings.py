@@ -12,12 +12,14 @@ from numbers import Real
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
+from .tuning import Tuning
 from .writing import write_atomic
 
 FORMAT = 1
 MODEL_FILE = "model.json"
 
-_SEQUENCES = ("classes", "verdicts", "mean", "std", "thresholds", "min_area")
+_SEQUENCES = ("classes", "verdicts", "mean", "std", "thresholds", "min_area", "order")
+_ADDED = ("order", "engines")  # by exports that have measured; left out where empty, as before there were such
 _FLOATS = (
     *("full_scale", "low", "high", "mean", "std", "scale"),
     *("thresholds", "um_per_pixel", "temperature"),
@@ -58,7 +60,8 @@ class ModelSettings:
     input_size: side of the square that a picture is resized to for a verdict.
     temperature: divides the logarithms of a verdict's probabilities.
     batch: tiles in one call of the network. threads: 0 for all.
-    files: engine name to a file beside model.json.
+    files: engine name to a file beside model.json. order: engines, the one to try first first.
+    engines: how each runs best, as measured when the model was exported.
     """
 
     task: Literal["segmentation", "classification"]
@@ -84,6 +87,8 @@ class ModelSettings:
     batch: int = 4
     threads: int = 0
     files: dict[str, str] = field(default_factory=dict)
+    order: tuple[str, ...] = ()
+    engines: dict[str, Tuning] = field(default_factory=dict)
     format: int = FORMAT
 
     def __post_init__(self) -> None:
@@ -128,6 +133,9 @@ def save_settings(settings: ModelSettings, path: Path | str) -> None:
 def settings_text(settings: ModelSettings) -> str:
     content = asdict(settings)
     content = {"format": content.pop("format"), **content}
+    for name in _ADDED:
+        if not content[name]:
+            del content[name]
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -152,7 +160,17 @@ def settings_from_json(found: Any) -> ModelSettings:
     _need(not missing, f"it lacks {', '.join(missing)}")
     classes = found.get("classes", [])
     _need(isinstance(classes, list), "classes must be a list")
-    return ModelSettings(**{**found, "classes": tuple(_class_from_json(entry) for entry in classes)})
+    engines = _engines_from_json(found.get("engines", {}))
+    classes = tuple(_class_from_json(entry) for entry in classes)
+    return ModelSettings(**{**found, "classes": classes, "engines": engines})
+
+
+def _engines_from_json(found: Any) -> dict[str, Tuning]:
+    _need(isinstance(found, dict), "engines must hold how each engine runs")
+    try:
+        return {str(name): Tuning.from_json(entry) for name, entry in found.items()}
+    except ValueError as error:
+        raise SettingsError(f"engines cannot be used: {error}.") from None
 
 
 def _class_from_json(entry: Any) -> ClassSettings:
@@ -202,6 +220,8 @@ def _check(settings: ModelSettings) -> None:
     _whole(settings.batch, 1, 4096, "batch")
     _whole(settings.threads, 0, 4096, "threads")
     _check_files(settings.files)
+    known = isinstance(settings.order, tuple) and all(name in settings.files for name in settings.order)
+    _need(known, "order must name engines that files names too")
 
 
 def _check_values(settings: ModelSettings) -> None:

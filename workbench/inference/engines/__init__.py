@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
 from ..settings import ModelSettings  # noqa: TID252  the package is copied under another name
+from ..tuning import Tuning  # noqa: TID252
+from .kinds import KINDS, obstacle, pip
 
-# Name in a model's files, the library to import, what a person installs. In the order of preference.
-_LIBRARIES = {
-    "onnx": ("onnxruntime", "onnxruntime"),
-    "paddle": ("paddle", "paddlepaddle"),
-}
+Engine = Callable[[np.ndarray], np.ndarray]
+NAMES = tuple(KINDS)
 
 
 class EngineError(Exception):
@@ -23,50 +23,72 @@ class EngineError(Exception):
 
 def available() -> list[str]:
     """Names of the engines whose library is installed here, the preferred first. Imports none of them."""
-    return [name for name, (library, _) in _LIBRARIES.items() if find_spec(library) is not None]
+    return [name for name, kind in KINDS.items() if find_spec(kind.library) is not None]
 
 
-def load_engine(
-    name: str, folder: Path | str, settings: ModelSettings, threads: int
-) -> Callable[[np.ndarray], np.ndarray]:
-    """The network of a model, run by one engine. threads: 0 for all. Raises EngineError with a sentence."""
-    if name not in _LIBRARIES:
-        raise EngineError(f"There is no engine {name!r}; there are {', '.join(_LIBRARIES)}.")
+def load_engine(name: str, folder: Path | str, settings: ModelSettings, threads: int | None = None) -> Engine:
+    """The network of a model, run by one engine. threads: 0 for all, None for what the settings say.
+
+    Raises EngineError with a sentence.
+    """
+    if name not in KINDS:
+        raise EngineError(f"There is no engine {name!r}; there are {', '.join(KINDS)}.")
     if name not in settings.files:
         offered = ", ".join(settings.files) or "none"
         raise EngineError(f"This model has no network for the engine {name!r} (it has: {offered}).")
     path = Path(folder) / settings.files[name]
     if not path.is_file():
         raise EngineError(f"The network {path} is missing.")
-    library, package = _LIBRARIES[name]
-    if find_spec(library) is None:
-        raise EngineError(f"The engine {name!r} needs {library}, which is not installed: pip install {package}")
+    why = obstacle(name)
+    if why:
+        raise EngineError(why)
+    tuning = settings.engines.get(name, Tuning(threads=settings.threads))
+    if threads is not None:
+        tuning = replace(tuning, threads=threads)
     try:
-        if name == "onnx":
-            from .onnx_runtime import OnnxEngine
-
-            return OnnxEngine(path, threads)
-        from .paddle_inference import PaddleEngine
-
-        return PaddleEngine(path, threads)
+        return _make(name, path, settings, tuning)
     except Exception as error:  # the libraries raise whatever they like for a damaged file
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise EngineError(f"The network {path} cannot be loaded by {library}: {lines[0]}") from error
+        raise EngineError(f"The network {path} cannot be loaded by {KINDS[name].library}: {lines[0]}") from error
 
 
-def choose_engine(
-    name: str, folder: Path | str, settings: ModelSettings, threads: int
-) -> Callable[[np.ndarray], np.ndarray]:
-    """The named engine, or for "auto" the first that the model has a network for and that loads here."""
+def _make(name: str, path: Path, settings: ModelSettings, tuning: Tuning) -> Engine:
+    if name in ("onnx", "int8"):
+        from .onnx_runtime import OnnxEngine
+
+        return OnnxEngine(path, tuning, name=name)
+    if name == "tensorrt":
+        from .tensorrt import TensorrtEngine
+
+        return TensorrtEngine(path, settings)
+    if name == "openvino":
+        from .open_vino import OpenvinoEngine
+
+        return OpenvinoEngine(path, tuning)
+    if name == "lite":
+        from .paddle_lite import LiteEngine
+
+        return LiteEngine(path, tuning)
+    from .paddle_inference import PaddleEngine
+
+    return PaddleEngine(path, tuning, name=name)
+
+
+def choose_engine(name: str, folder: Path | str, settings: ModelSettings, threads: int | None = None) -> Engine:
+    """The named engine, or for "auto" the first that the model has a network for and that loads here.
+
+    First: in the order that was measured when the model was exported, else in that of `KINDS`.
+    """
     if name != "auto":
         return load_engine(name, folder, settings, threads)
     if not settings.files:
         raise EngineError("This model names no network.")
     installed = available()
-    candidates = [engine for engine in _LIBRARIES if engine in settings.files and engine in installed]
+    order = dict.fromkeys([*settings.order, *KINDS])
+    candidates = [engine for engine in order if engine in settings.files and engine in installed]
     if not candidates:
-        wanted = " or ".join(_LIBRARIES[engine][1] for engine in settings.files if engine in _LIBRARIES)
-        raise EngineError(f"No engine for this model is installed: pip install {wanted or 'onnxruntime'}")
+        first = next((engine for engine in order if engine in settings.files), "onnx")
+        raise EngineError(f"No engine for this model is installed: {pip(first)}")
     reasons = []
     for engine in candidates:
         try:

@@ -7,19 +7,14 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 
+from ..tuning import Tuning  # noqa: TID252  the package is copied under another name
+
 
 class OnnxEngine:
     """A callable float32 batch in, float32 batch out. device: "cpu" or "cuda"."""
 
-    name = "onnx"
-
-    def __init__(self, path: Path, threads: int) -> None:
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3  # errors only
-        options.intra_op_num_threads = threads
-        options.inter_op_num_threads = 1
-        onnxruntime.set_default_logger_severity(3)
-        onnxruntime.disable_telemetry_events()
+    def __init__(self, path: Path, tuning: Tuning, *, name: str = "onnx") -> None:
+        self.name = name
         providers: list[str | tuple[str, dict[str, str]]] = ["CPUExecutionProvider"]
         if "CUDAExecutionProvider" in onnxruntime.get_available_providers():
             # TF32 keeps ten bits of a number: fast, and no longer what was seen on screen. Searching the
@@ -27,10 +22,28 @@ class OnnxEngine:
             choices = {"use_tf32": "0", "cudnn_conv_algo_search": "HEURISTIC"}
             providers.insert(0, ("CUDAExecutionProvider", choices))
         # From bytes, because a path may hold characters that the library cannot open on Windows.
-        self._session = onnxruntime.InferenceSession(path.read_bytes(), options, providers=providers)
+        self._session = onnxruntime.InferenceSession(path.read_bytes(), session_options(tuning), providers=providers)
         self._input = self._session.get_inputs()[0].name
         self._output = self._session.get_outputs()[0].name
         self.device = "cuda" if "CUDAExecutionProvider" in self._session.get_providers() else "cpu"
 
     def __call__(self, batch: np.ndarray) -> np.ndarray:
         return self._session.run([self._output], {self._input: batch})[0]
+
+
+def session_options(tuning: Tuning) -> onnxruntime.SessionOptions:
+    """ONNX Runtime's settings, quiet and without a word to anybody."""
+    onnxruntime.set_default_logger_severity(3)  # errors only
+    onnxruntime.disable_telemetry_events()
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = tuning.threads
+    options.inter_op_num_threads = 1
+    options.enable_cpu_mem_arena = tuning.arena
+    levels = onnxruntime.GraphOptimizationLevel
+    options.graph_optimization_level = (
+        levels.ORT_ENABLE_ALL if tuning.optimise == "all" else levels.ORT_ENABLE_EXTENDED
+    )
+    if not tuning.spin:
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return options

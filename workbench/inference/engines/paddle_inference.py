@@ -1,4 +1,4 @@
-"""A network as Paddle saves it (a .json program beside its .pdiparams), run by Paddle Inference."""
+"""A network as Paddle saves it (a .json or .pdmodel program beside its .pdiparams), run by Paddle Inference."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from types import ModuleType
 import numpy as np
 
 from ..cpu import cpu_environment  # noqa: TID252  the package is copied under another name
+from ..tuning import Tuning  # noqa: TID252
 
 _ENVIRONMENT = {**cpu_environment(), "GLOG_minloglevel": "2"}
 
 
 class PaddleEngine:
-    """A callable float32 batch in, float32 batch out. device: "cpu" or "cuda"."""
+    """A callable float32 batch in, float32 batch out. name: "paddle", "legacy", or "bf16", which rounds to 16 bits.
 
-    name = "paddle"
+    device: "cpu" or "cuda".
+    """
 
-    def __init__(self, path: Path, threads: int) -> None:
+    def __init__(self, path: Path, tuning: Tuning, *, name: str = "paddle") -> None:
+        self.name = name
         inference = _import_paddle_inference()
         weights = path.with_suffix(".pdiparams")
         if not weights.is_file():
@@ -28,13 +31,15 @@ class PaddleEngine:
         config = inference.Config(str(path), str(weights))
         config.disable_glog_info()
         self.device = "cpu"
-        if _has_card():
+        if name != "bf16" and _has_card():
             config.enable_use_gpu(256, 0)
             self.device = "cuda"
         else:
             config.enable_mkldnn()
             config.set_mkldnn_cache_capacity(16)  # one entry per input size: pictures may have any size
-            config.set_cpu_math_library_num_threads(threads or os.cpu_count() or 1)
+            if name == "bf16":
+                config.enable_mkldnn_bfloat16()
+            config.set_cpu_math_library_num_threads(tuning.threads or os.cpu_count() or 1)
         # enable_memory_optim is left out: Paddle 3.3 refuses it for programs of this kind.
         self._predictor = inference.create_predictor(config)
         self._input = self._predictor.get_input_handle(self._predictor.get_input_names()[0])

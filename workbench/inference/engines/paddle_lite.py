@@ -1,0 +1,30 @@
+"""A network for Paddle Lite (.nb), made by its converter for the processors of small devices."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from ..tuning import Tuning  # noqa: TID252  the package is copied under another name
+
+
+class LiteEngine:
+    """A callable float32 batch in, float32 batch out."""
+
+    name = "lite"
+    device = "cpu"
+
+    def __init__(self, path: Path, tuning: Tuning) -> None:
+        from paddlelite import lite
+
+        config = lite.MobileConfig()
+        config.set_model_from_file(str(path))
+        config.set_threads(tuning.threads or os.cpu_count() or 1)
+        self._predictor = lite.create_paddle_predictor(config)
+
+    def __call__(self, batch: np.ndarray) -> np.ndarray:
+        self._predictor.get_input(0).from_numpy(np.ascontiguousarray(batch, np.float32))
+        self._predictor.run()
+        return np.array(self._predictor.get_output(0).numpy())

@@ -1,0 +1,54 @@
+"""A network in ONNX, compiled by TensorRT for the NVIDIA card of this machine, through ONNX Runtime."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from ..settings import ModelSettings  # noqa: TID252  the package is copied under another name
+from ..tuning import Tuning  # noqa: TID252
+
+
+class TensorrtEngine:
+    """A callable float32 batch in, float32 batch out. device: "cuda". Loading compiles, which takes minutes."""
+
+    name = "tensorrt"
+    device = "cuda"
+
+    def __init__(self, path: Path, settings: ModelSettings) -> None:
+        # TF32 keeps ten bits of a number, and TensorRT uses it unless the driver's library is told not to.
+        os.environ.setdefault("NVIDIA_TF32_OVERRIDE", "0")
+        import onnxruntime
+
+        from .onnx_runtime import session_options
+
+        providers = [("TensorrtExecutionProvider", self._choices(settings)), "CUDAExecutionProvider"]
+        self._session = onnxruntime.InferenceSession(
+            path.read_bytes(), session_options(Tuning()), providers=[*providers, "CPUExecutionProvider"]
+        )
+        if "TensorrtExecutionProvider" not in self._session.get_providers():
+            # ONNX Runtime goes on without what it cannot load; then this would be another engine under this name.
+            raise RuntimeError("TensorRT's libraries could not be loaded")
+        self._input = self._session.get_inputs()[0].name
+        self._output = self._session.get_outputs()[0].name
+
+    @staticmethod
+    def _choices(settings: ModelSettings) -> dict[str, str]:
+        """Compiled once for every shape that occurs, and not anew for each."""
+        if settings.task == "classification":
+            least = most = settings.input_size
+        else:
+            least, most = settings.multiple, settings.tile
+        shapes = {
+            "min": (1, least), "opt": (settings.batch, most), "max": (settings.batch, most),
+        }  # fmt: skip
+        profiles = {
+            f"trt_profile_{kind}_shapes": f"picture:{batch}x{settings.channels}x{side}x{side}"
+            for kind, (batch, side) in shapes.items()
+        }
+        return {"trt_fp16_enable": "0", "trt_int8_enable": "0", **profiles}
+
+    def __call__(self, batch: np.ndarray) -> np.ndarray:
+        return self._session.run([self._output], {self._input: batch})[0]
