@@ -7,9 +7,9 @@ import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QImage
 
+from workbench.core.display import Display, automatic
 from workbench.core.drawing import Paint, Rect, draw_segment
 from workbench.inference.cv import cv2
-from workbench.ui.canvas.layers import Display, automatic
 from workbench.ui.canvas.pyramid import IDS, RANKS, MaskPyramid, halvings
 from workbench.ui.canvas.view import View
 from workbench.ui.canvas.viewport import Viewport

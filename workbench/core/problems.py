@@ -68,6 +68,11 @@ class PictureBroken(Problem):
     advice = "It is left out; everything else goes on."
 
 
+class SampleWrongSize(Problem):
+    says = "The good sample {path} is {sample_width} x {sample_height} pixels, but this picture is {width} x {height}."
+    advice = "Choose a picture of this size as the good sample."
+
+
 class MaskBroken(Problem):
     says = "The mask {path} cannot be read: {why}."
     advice = "It is kept as it is and never overwritten; mend or delete it to label this picture again."

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from workbench.session.comparing import Comparison
+from workbench.session.displays import DisplayShelf
 from workbench.session.exporter import Exporter
 from workbench.session.predictions import Predictions
 from workbench.session.session import Session
@@ -22,11 +24,15 @@ class Rooms:
     exporter: Exporter
     predictions: Predictions
     telemetry: TelemetryThread
+    displays: DisplayShelf
+    comparison: Comparison
 
     @classmethod
     def open(cls, settings: Settings) -> Rooms:
         session = Session()
-        return cls(settings, session, Training(session), Exporter(), Predictions(session), TelemetryThread())
+        displays = DisplayShelf(session)
+        return cls(settings, session, Training(session), Exporter(), Predictions(session), TelemetryThread(),
+                   displays, Comparison(session, displays))  # fmt: skip
 
     def close(self) -> None:
         """Save, end every thread and child."""
@@ -34,4 +40,5 @@ class Rooms:
         self.exporter.close()
         self.training.close()
         self.predictions.close()
+        self.comparison.close()
         self.session.close_project()

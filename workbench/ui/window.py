@@ -16,7 +16,8 @@ from workbench.ui.menus import fill_menu_bar
 from workbench.ui.messages import Messages
 from workbench.ui.overlay import Overlay
 from workbench.ui.panels.classes import ClassesPanel
-from workbench.ui.panels.layers import DisplayPanel, LayersPanel
+from workbench.ui.panels.display import DisplayPanel
+from workbench.ui.panels.layers import LayersPanel
 from workbench.ui.panels.pictures import PicturesPanel
 from workbench.ui.panels.section import Section
 from workbench.ui.panels.training import TrainingPanel
@@ -54,8 +55,8 @@ class Window(QMainWindow):
         self.pictures = PicturesPanel(session, style)
         self.classes = ClassesPanel(session, style)
         self.verdict = VerdictPanel(session, style)
-        self.layers = LayersPanel(self.canvas)
-        self.display = DisplayPanel(self.canvas)
+        self.layers = LayersPanel(self.canvas, rooms.comparison)
+        self.display = DisplayPanel(self.canvas, rooms.displays)
         self.training = TrainingPanel(session, rooms.training, rooms.exporter, style)
         self.overlay = Overlay(session, rooms.training, rooms.predictions, self.canvas)
         self.commands = Commands(self, session, rooms.settings, self.messages)

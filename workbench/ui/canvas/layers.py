@@ -7,69 +7,18 @@ go to the screen one to one.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from PySide6.QtGui import QImage
 
+from workbench.core.developing import Developer
+from workbench.core.display import Display, Palette
 from workbench.core.drawing import Rect
 from workbench.core.project import DONT_CARE, NOT_LABELLED
 from workbench.inference.cv import cv2
-from workbench.ui.canvas.pyramid import IDS, MaskPyramid
+from workbench.ui.canvas.pyramid import IDS, MaskPyramid, peaks
 from workbench.ui.canvas.viewport import Viewport
-
-
-@dataclass(frozen=True)
-class Display:
-    """How grey values become brightness, for the eye only: `low` is black, `high` is white."""
-
-    low: float = 0.0
-    high: float = 255.0
-    gamma: float = 1.0
-
-    def identity_for(self, dtype: np.dtype) -> bool:
-        return dtype == np.uint8 and (self.low, self.high, self.gamma) == (0.0, 255.0, 1.0)
-
-    def apply(self, values: np.ndarray) -> np.ndarray:
-        """uint8 of the same shape."""
-        if self.identity_for(values.dtype):
-            return values
-        if values.dtype == np.uint8:
-            return cv2.LUT(np.ascontiguousarray(values), self._curve(np.arange(256)))
-        return self._curve(values)
-
-    def _curve(self, values: np.ndarray) -> np.ndarray:
-        span = max(self.high - self.low, 1e-9)
-        light = (values.astype(np.float32) - np.float32(self.low)) * np.float32(1 / span)
-        light = np.clip(np.nan_to_num(light, nan=0.0, posinf=1.0, neginf=0.0), 0, 1)
-        if self.gamma != 1.0:
-            light = light ** np.float32(1 / self.gamma)
-        return (light * 255 + np.float32(0.5)).astype(np.uint8)
-
-
-def full_range(picture: np.ndarray) -> tuple[float, float]:
-    """The grey values that a picture's display may span."""
-    if picture.dtype == np.uint8:
-        return 0.0, 255.0
-    sample = _sample(picture)
-    low, high = (float(sample.min()), float(sample.max())) if sample.size else (0.0, 1.0)
-    if picture.dtype == np.uint16:
-        return 0.0, float(2 ** max(8, int(high).bit_length()) - 1)
-    return low, high if high > low else low + 1.0
-
-
-def automatic(picture: np.ndarray) -> Display:
-    """Eight bits as they are; others between their 0.5 and 99.5 percentiles, as a camera seldom fills its type."""
-    if picture.dtype == np.uint8:
-        return Display()
-    sample = _sample(picture)
-    low, high = np.percentile(sample, (0.5, 99.5)) if sample.size else (0.0, 1.0)
-    return Display(float(low), float(high if high > low else low + 1))
-
-
-def _sample(picture: np.ndarray) -> np.ndarray:
-    step = max(1, int((picture.shape[0] * picture.shape[1] / 2**18) ** 0.5))
-    thin = picture[::step, ::step]
-    return thin[np.isfinite(thin)]
 
 
 class PictureLayer:
@@ -77,10 +26,17 @@ class PictureLayer:
 
     def __init__(self, levels: list[np.ndarray]) -> None:
         self.levels = levels
+        self._developer: Developer | None = None
 
     @property
     def picture(self) -> np.ndarray:
         return self.levels[0]
+
+    def developer(self, display: Display) -> Developer:
+        """What shows values under `display`; kept until another display comes."""
+        if self._developer is None or self._developer.display != display:
+            self._developer = Developer(self.picture, display)
+        return self._developer
 
     def image(self, view: Viewport, rect: Rect, display: Display) -> QImage:
         """`rect` lies inside `view.shown`."""
@@ -88,10 +44,9 @@ class PictureLayer:
         # The halvings of a large picture may still be under way.
         waiting = number < view.level - 1 and self.levels[number].size > 1 << 20
         values = self._nearest(view, rect) if view.scale >= 1 or waiting else self._linear(view, rect, number)
-        shown = np.ascontiguousarray(display.apply(values))
-        height, width = shown.shape[:2]
-        kind = QImage.Format.Format_Grayscale8 if shown.ndim == 2 else QImage.Format.Format_RGB888
-        return QImage(shown.data, width, height, shown.strides[0], kind)
+        rows = (np.arange(rect.y, rect.y + rect.height) + (0.5 - view.y)) / view.scale - 0.5
+        columns = (np.arange(rect.x, rect.x + rect.width) + (0.5 - view.x)) / view.scale - 0.5
+        return as_image(self.developer(display).shown(values, rows, columns), display)
 
     def _nearest(self, view: Viewport, rect: Rect) -> np.ndarray:
         rows, columns = _sources(view, rect, view.scale, self.picture.shape)
@@ -109,6 +64,27 @@ class PictureLayer:
         map_y = np.broadcast_to((rows - top).astype(np.float32)[:, None], (rect.height, rect.width))
         x, y = np.ascontiguousarray(map_x), np.ascontiguousarray(map_y)
         return cv2.remap(part, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+
+
+def as_image(shown: np.ndarray, display: Display) -> QImage:
+    """uint8 (H, W) or (H, W, 3) as an image, grey values in the colours of the display's palette."""
+    shown = np.ascontiguousarray(shown)
+    height, width = shown.shape[:2]
+    if shown.ndim == 3:
+        return QImage(shown.data, width, height, shown.strides[0], QImage.Format.Format_RGB888)
+    if display.palette == "none":
+        return QImage(shown.data, width, height, shown.strides[0], QImage.Format.Format_Grayscale8)
+    image = QImage(shown.data, width, height, shown.strides[0], QImage.Format.Format_Indexed8)
+    image.setColorTable(palette_colors(display.palette))
+    return image
+
+
+@lru_cache(8)
+def palette_colors(palette: Palette) -> list[int]:
+    """0xAARRGGBB of each grey value."""
+    kind = getattr(cv2, f"COLORMAP_{palette.upper()}")
+    table = cv2.applyColorMap(np.arange(256, dtype=np.uint8), kind)[:, 0].astype(int)
+    return [0xFF000000 | red << 16 | green << 8 | blue for blue, green, red in table.tolist()]
 
 
 @dataclass
@@ -159,6 +135,27 @@ class MaskLayer:
         edge |= core != values[reach:-reach, : -2 * reach]
         edge |= core != values[reach:-reach, 2 * reach :]
         pixels[edge] = self._line[core[edge]]
+        kind = QImage.Format.Format_ARGB32_Premultiplied
+        return QImage(pixels.data, rect.width, rect.height, pixels.strides[0], kind)
+
+
+class HeatLayer:
+    """How far each pixel differs from the good sample: the further, the stronger the colour."""
+
+    color = "#ff3dd8"  # no surface has it, and no class of the palette
+
+    def __init__(self, heat: np.ndarray) -> None:
+        self.levels = peaks(heat)
+
+    def image(self, view: Viewport, rect: Rect, opacity: float) -> QImage | None:
+        """`rect` in colours with transparency; None where nothing differs."""
+        number = min(view.level, len(self.levels) - 1)
+        rows, columns = _sources(view, rect, view.scale * 2**number, self.levels[number].shape)
+        values = _take(self.levels[number], rows, columns)
+        if not cv2.countNonZero(np.ascontiguousarray(values)):
+            return None
+        table = np.array([premultiplied(self.color, opacity * i / 255) for i in range(256)], np.uint32)
+        pixels = table[values]
         kind = QImage.Format.Format_ARGB32_Premultiplied
         return QImage(pixels.data, rect.width, rect.height, pixels.strides[0], kind)
 

@@ -40,6 +40,14 @@ def halvings(picture: np.ndarray) -> list[np.ndarray]:
     return levels
 
 
+def peaks(values: np.ndarray) -> list[np.ndarray]:
+    """uint8 (H, W) and its halvings, in which every cell keeps its greatest value."""
+    levels = [values]
+    for _ in range(depth(values.shape[1], values.shape[0])):
+        levels.append(_pooled(levels[-1]))
+    return levels
+
+
 class MaskPyramid:
     """A mask, uint8 (H, W), shared and never copied, with max-pooled levels above it that hold ranks."""
 

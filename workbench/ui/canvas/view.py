@@ -11,9 +11,10 @@ from PySide6.QtCore import QPointF, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import QWidget
 
+from workbench.core.display import Display, automatic
 from workbench.core.drawing import Rect
 from workbench.session.lane import Lane
-from workbench.ui.canvas.layers import Display, MaskLayer, MaskStyle, PictureLayer, automatic
+from workbench.ui.canvas.layers import HeatLayer, MaskLayer, MaskStyle, PictureLayer
 from workbench.ui.canvas.pyramid import MaskPyramid, halvings
 from workbench.ui.canvas.viewport import Viewport
 
@@ -25,6 +26,7 @@ class View(QWidget):
 
     view_changed = Signal()
     display_changed = Signal()
+    picture_changed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -37,9 +39,11 @@ class View(QWidget):
         self.picture: PictureLayer | None = None
         self.labels: MaskLayer | None = None
         self.predictions: MaskLayer | None = None
+        self.heat: HeatLayer | None = None
         self.overlays_hidden = False  # for as long as a key is held
         self.label_style = MaskStyle()
         self.prediction_style = MaskStyle(filled=False, opacity=0.9, thickness=2)
+        self.heat_style = MaskStyle(visible=False, opacity=0.8)
         self._colors: dict[int, str] = {}
         self._hidden: frozenset[int] = frozenset()
         self._fitted = True
@@ -49,11 +53,12 @@ class View(QWidget):
 
     def show_picture(self, picture: np.ndarray | None, *, keep_display: bool = False) -> None:
         """Show another picture, (H, W) or (H, W, 3). A picture of the same size keeps zoom and place."""
-        self.labels = self.predictions = None
+        self.labels = self.predictions = self.heat = None
         if picture is None:
             self.picture = None
             self.view = replace(self.view, picture_width=0, picture_height=0)
             self.update()
+            self.picture_changed.emit()
             return
         height, width = picture.shape[:2]
         same = (self.view.picture_width, self.view.picture_height) == (width, height)
@@ -69,6 +74,7 @@ class View(QWidget):
         if not same or self._fitted:
             self.fit()
         self.update()
+        self.picture_changed.emit()
 
     def show_labels(self, mask: np.ndarray | None) -> None:
         """Show a mask, uint8 (H, W), which is shared: tell `mask_changed` when its pixels change."""
@@ -77,6 +83,12 @@ class View(QWidget):
 
     def show_predictions(self, mask: np.ndarray | None) -> None:
         self.predictions = None if mask is None else self._layer(mask, self.prediction_style)
+        self.update()
+
+    def show_difference(self, heat: np.ndarray | None) -> None:
+        """Show how far each pixel differs from the good sample, uint8 (H, W)."""
+        fits = heat is not None and self.picture is not None and heat.shape == self.picture.picture.shape[:2]
+        self.heat = HeatLayer(heat) if fits else None
         self.update()
 
     def mask_changed(self, rect: Rect) -> None:
@@ -193,6 +205,8 @@ class View(QWidget):
         if not part.empty:
             part = Rect(part.x + shown.x, part.y + shown.y, part.width, part.height)
             images = [self.picture.image(self.view, part, self.display)]
+            if self.heat is not None and self.heat_style.visible and not self.overlays_hidden:
+                images.append(self.heat.image(self.view, part, self.heat_style.opacity))
             for layer in (self.labels, self.predictions):
                 if layer is not None and layer.style.visible and not self.overlays_hidden:
                     images.append(layer.image(self.view, part))

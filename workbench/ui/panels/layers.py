@@ -1,27 +1,23 @@
-"""What lies over the picture and how strongly, and how its grey values are shown. Nothing here touches the data."""
+"""What lies over the picture, and how strongly."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import replace
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QButtonGroup, QCheckBox, QGridLayout, QHBoxLayout, QLabel, QPushButton, QSlider, QWidget
 
-from workbench.ui.canvas.layers import Display, MaskStyle, automatic, full_range
+from workbench.session.comparing import Comparison
+from workbench.ui.canvas.layers import MaskStyle
 from workbench.ui.canvas.view import View
-from workbench.ui.words import number
-
-_STEPS = 1000
 
 
 class LayersPanel(QWidget):
-    """Show, opacity and style of labels and predictions."""
+    """Show, opacity and style of labels and predictions; the difference to the good sample."""
 
-    def __init__(self, view: View, parent: QWidget | None = None) -> None:
+    def __init__(self, view: View, comparison: Comparison, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._view = view
+        self._view, self._comparison = view, comparison
         grid = QGridLayout(self)
         grid.setContentsMargins(4, 0, 4, 4)
         grid.setHorizontalSpacing(8)
@@ -54,9 +50,46 @@ class LayersPanel(QWidget):
         row.addWidget(self.filled)
         grid.addLayout(row, 2, 1)
         grid.setColumnStretch(1, 1)
+        self._add_difference(grid)
         self.filled.setChecked(view.prediction_style.filled)
         self.outline.setChecked(not view.prediction_style.filled)
         group.buttonToggled.connect(lambda *_: self.set_filled(self.filled.isChecked()))
+
+    def _add_difference(self, grid: QGridLayout) -> None:
+        comparison = self._comparison
+        self.difference = _LayerRow(
+            self.tr("Difference"), self.tr("Show what differs from the good sample (Ctrl+D)"),
+            self.tr("How strongly the difference is shown"), self._view.heat_style, self._view.update,
+        )  # fmt: skip
+        self.difference.check.toggled.connect(comparison.switch)
+        self.sample = QLabel(objectName="muted", textFormat=Qt.TextFormat.PlainText)
+        self.choose = QPushButton(self.tr("Use this one"))
+        self.choose.setToolTip(self.tr("The open picture is a good one: show how others differ from it"))
+        self.choose.clicked.connect(comparison.choose)
+        row = QHBoxLayout()
+        row.setSpacing(6)
+        row.addWidget(self.sample, 1)
+        row.addWidget(self.choose)
+        grid.addWidget(self.difference.check, 3, 0)
+        grid.addWidget(self.difference.slider, 3, 1)
+        grid.addLayout(row, 4, 0, 1, 2)
+        comparison.changed.connect(self._name_sample)
+        comparison.switched.connect(self.difference.check.setChecked)
+        comparison.compared.connect(self._view.show_difference)
+        self._view.picture_changed.connect(self._name_sample)
+        self._name_sample()
+
+    def _name_sample(self) -> None:
+        name = self._comparison.sample
+        text = self.tr("No good sample yet") if name is None else name.rpartition("/")[2]
+        self.sample.setText(self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, 120))
+        self.sample.setToolTip(name or self.tr("A picture of a part without defects, of the same size"))
+        self.choose.setEnabled(self._view.picture is not None)
+        self.difference.check.setEnabled(self._comparison.possible())
+
+    def toggle_difference(self) -> None:
+        if self._comparison.possible():
+            self.difference.check.toggle()
 
     def toggle_labels(self) -> None:
         self.labels.check.toggle()
@@ -90,6 +123,7 @@ class _LayerRow:
         self.slider.setValue(round(100 * style.opacity))
         self.slider.setToolTip(fade_tip)
         self.slider.setAccessibleName(fade_tip)
+        self.slider.setEnabled(style.visible)
 
         def show(on: bool) -> None:
             style.visible = on
@@ -102,89 +136,6 @@ class _LayerRow:
 
         self.check.toggled.connect(show)
         self.slider.valueChanged.connect(fade)
-
-
-class DisplayPanel(QWidget):
-    """Darkest and brightest shown value and gamma: for the eye only."""
-
-    def __init__(self, view: View, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._view = view
-        grid = QGridLayout(self)
-        grid.setContentsMargins(4, 0, 4, 4)
-        grid.setHorizontalSpacing(8)
-        grid.setVerticalSpacing(7)
-        self.low, self.high, self.gamma = (_slider(0, _STEPS) for _ in range(3))
-        self._numbers = [QLabel(objectName="muted") for _ in range(3)]
-        names = (self.tr("Black at"), self.tr("White at"), self.tr("Gamma"))
-        tips = (
-            self.tr("Grey values up to this one are shown black"),
-            self.tr("Grey values from this one on are shown white"),
-            self.tr("Above 1 lights up the dark parts"),
-        )
-        for i, (name, tip, slider) in enumerate(zip(names, tips, (self.low, self.high, self.gamma), strict=True)):
-            label = QLabel(name)
-            label.setBuddy(slider)
-            slider.setObjectName("window")
-            slider.setToolTip(tip)
-            slider.setAccessibleName(name)
-            slider.valueChanged.connect(self._changed)
-            self._numbers[i].setMinimumWidth(38)
-            self._numbers[i].setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-            grid.addWidget(label, i, 0)
-            grid.addWidget(slider, i, 1)
-            grid.addWidget(self._numbers[i], i, 2)
-        self.reset = QPushButton(self.tr("Reset display"))
-        self.reset.setToolTip(self.tr("Show the picture as it is; sixteen bits by their usual range"))
-        self.reset.clicked.connect(self.set_automatic)
-        grid.addWidget(self.reset, 3, 1, 1, 2)
-        grid.setColumnStretch(1, 1)
-        view.display_changed.connect(self._follow)
-        self._follow()
-
-    def set_automatic(self) -> None:
-        if self._view.picture is not None:
-            self._view.set_display(automatic(self._view.picture.picture))
-
-    def _range(self) -> tuple[float, float]:
-        if self._view.picture is None:
-            return 0.0, 255.0
-        return full_range(self._view.picture.picture)
-
-    def _changed(self) -> None:
-        least, most = self._range()
-        span = most - least
-        low, high = (least + span * slider.value() / _STEPS for slider in (self.low, self.high))
-        sender = self.sender()
-        # The two never cross: the one that is moved stops at the other.
-        gap = span / _STEPS
-        if sender is self.low:
-            low = min(low, high - gap)
-        else:
-            high = max(high, low + gap)
-        gamma = 4.0 ** (2 * self.gamma.value() / _STEPS - 1)
-        self._view.set_display(replace(self._view.display, low=low, high=high, gamma=round(gamma, 2)))
-
-    def _follow(self) -> None:
-        display: Display = self._view.display
-        least, most = self._range()
-        span = max(most - least, 1e-9)
-        values = (
-            (display.low - least) / span * _STEPS, (display.high - least) / span * _STEPS,
-            (math.log(display.gamma, 4) + 1) / 2 * _STEPS,
-        )  # fmt: skip
-        for slider, value in zip((self.low, self.high, self.gamma), values, strict=True):
-            slider.blockSignals(True)
-            slider.setValue(round(value))
-            slider.blockSignals(False)
-        digits = 0 if span > 20 else 2
-        for label, text in zip(
-            self._numbers,
-            (number(display.low, digits), number(display.high, digits), number(display.gamma, 2)), strict=True,
-        ):  # fmt: skip
-            label.setText(text)
-        for widget in (self.low, self.high, self.gamma, self.reset):
-            widget.setEnabled(self._view.picture is not None)
 
 
 def _slider(least: int, most: int) -> QSlider:

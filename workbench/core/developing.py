@@ -1,0 +1,161 @@
+"""A picture under a display, a part at a time: what depends on the surroundings is anchored to the picture.
+
+Local contrast and flat field are measured once on a thinned copy, over a grid that belongs to the picture and not to
+the screen. So a part looks the same however far one has panned or zoomed, and whichever rectangle is drawn.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workbench.core.display import Channel, Display
+from workbench.inference.cv import cv2
+
+_THIN = 768  # pixels of the thinned copy's longer side
+_TILES = 8  # of local contrast, along the longer side
+_SMALLEST_TILE = 48  # pixels of the picture
+_FLAT_CELLS = 48  # of the flat field, along the longer side
+_GAIN = 4.0  # the flat field lightens or darkens by no more than this
+_LUMA = np.array([0.299, 0.587, 0.114], np.float32)  # ITU-R BT.601
+
+
+def chosen(values: np.ndarray, channel: Channel) -> np.ndarray:
+    """One channel of (H, W, 3), or its grey, or all; (H, W) stays as it is. Same dtype."""
+    if values.ndim == 2 or channel == "colour":
+        return values
+    if channel != "grey":
+        return values[:, :, ("red", "green", "blue").index(channel)]
+    if values.dtype == np.uint8:
+        return cv2.cvtColor(np.ascontiguousarray(values), cv2.COLOR_RGB2GRAY)
+    grey = values.astype(np.float32) @ _LUMA
+    return grey if values.dtype == np.float32 else np.rint(grey).astype(values.dtype)
+
+
+class Developer:
+    """Shows parts of one picture, (H, W) or (H, W, 3), under one display."""
+
+    def __init__(self, picture: np.ndarray, display: Display) -> None:
+        self.picture = picture
+        self.display = display
+        step = max(1, -(-max(picture.shape[:2]) // _THIN))
+        needed = display.needs_surroundings
+        thin = chosen(np.ascontiguousarray(picture[::step, ::step]), display.channel) if needed else None
+        self._gain = _flat_field(thin) if thin is not None and display.flat_field else None
+        self._tiles: np.ndarray | None = None
+        if thin is not None and display.local_contrast > 0:
+            height, width = thin.shape[:2]
+            centres = [(np.arange(size) + 0.5) * step - 0.5 for size in (height, width)]
+            self._tiles = _tile_tables(_grey(self._toned(thin, *centres)), picture.shape, step, display.local_contrast)
+
+    def shown(self, values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Values of the picture, (h, w) or (h, w, 3), at picture coordinates `rows` (h) and `columns` (w), as uint8."""
+        toned = self._toned(chosen(values, self.display.channel), rows, columns)
+        if self.display.palette != "none":
+            toned = _grey(toned)
+        if self._tiles is None:
+            return toned
+        if toned.ndim == 2:
+            return self._contrasted(toned, rows, columns)
+        parted = cv2.cvtColor(np.ascontiguousarray(toned), cv2.COLOR_RGB2YCrCb)
+        parted[:, :, 0] = self._contrasted(np.ascontiguousarray(parted[:, :, 0]), rows, columns)
+        return cv2.cvtColor(parted, cv2.COLOR_YCrCb2RGB)
+
+    def _toned(self, values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        if self._gain is None:
+            return self.display.apply(values)
+        gain = _interpolated(self._gain, self._places(rows, 0), self._places(columns, 1))
+        flat = values.astype(np.float32) * (gain if values.ndim == 2 else gain[:, :, None])
+        return self.display.brightness(flat)
+
+    def _places(self, positions: np.ndarray, axis: int) -> np.ndarray:
+        """Where picture coordinates lie between the centres of the flat field's cells."""
+        cells, size = self._gain.shape[axis], self.picture.shape[axis]
+        return np.clip((positions + 0.5) * (cells / size) - 0.5, 0, cells - 1)
+
+    def _contrasted(self, values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """CLAHE of uint8 (h, w): between the tables of the four nearest tiles."""
+        tables = self._tiles
+        spans = [
+            _spans((position + 0.5) * (count / size) - 0.5, count)
+            for position, count, size in zip((rows, columns), tables.shape[:2], self.picture.shape[:2], strict=True)
+        ]
+        result = np.empty(values.shape, np.uint8)
+        for top, bottom, i, fy in spans[0]:
+            lower = min(i + 1, tables.shape[0] - 1)
+            for left, right, j, fx in spans[1]:
+                part = np.ascontiguousarray(values[top:bottom, left:right])
+                beside = min(j + 1, tables.shape[1] - 1)
+                above = _mixed(part, tables[i, j], tables[i, beside], fx)
+                below = _mixed(part, tables[lower, j], tables[lower, beside], fx)
+                below -= above
+                below *= fy[:, None]
+                above += below
+                above += np.float32(0.5)
+                result[top:bottom, left:right] = above
+        return result
+
+
+def _mixed(part: np.ndarray, left: np.ndarray, right: np.ndarray, share: np.ndarray) -> np.ndarray:
+    mixed, other = cv2.LUT(part, left), cv2.LUT(part, right)
+    other -= mixed
+    other *= share
+    mixed += other
+    return mixed
+
+
+def _spans(places: np.ndarray, count: int) -> list[tuple[int, int, int, np.ndarray]]:
+    """(first, end, tile before, share of the tile after) of each run of positions between the same two tiles."""
+    places = np.clip(places, 0, count - 1)
+    before = np.floor(places).astype(np.intp)
+    share = (places - before).astype(np.float32)
+    ends = [0, *(np.flatnonzero(np.diff(before)) + 1).tolist(), len(before)]
+    return [(a, b, int(before[a]), share[a:b]) for a, b in zip(ends[:-1], ends[1:], strict=True) if b > a]
+
+
+def _tile_tables(thin: np.ndarray, shape: tuple[int, ...], step: int, clip: float) -> np.ndarray:
+    """float32 (tiles down, tiles across, 256): the equalising table of each tile of the picture."""
+    edge = max(_SMALLEST_TILE, max(shape[:2]) / _TILES)
+    down, across = (max(1, round(size / edge)) for size in shape[:2])
+    tables = np.empty((down, across, 256), np.float32)
+    ends = [np.linspace(0, size, n + 1).round().astype(int) for n, size in zip((down, across), thin.shape, strict=True)]
+    for i in range(down):
+        for j in range(across):
+            part = thin[ends[0][i] : ends[0][i + 1], ends[1][j] : ends[1][j + 1]]
+            counts = cv2.calcHist([np.ascontiguousarray(part)], [0], None, [256], [0, 256]).ravel()
+            limit = max(1.0, clip * part.size / 256)
+            excess = np.maximum(counts - limit, 0).sum()
+            counts = np.minimum(counts, limit) + excess / 256
+            tables[i, j] = np.cumsum(counts) * (255 / max(part.size, 1))
+    return np.clip(tables, 0, 255)
+
+
+def _flat_field(thin: np.ndarray) -> np.ndarray:
+    """float32 (h, w): what to multiply with so that slow changes of light go. thin: a thinned picture."""
+    grey = thin.astype(np.float32) if thin.ndim == 2 else thin.astype(np.float32) @ _LUMA
+    finite = np.isfinite(grey)
+    middle = float(grey[finite].mean()) if finite.any() else 0.0
+    grey = np.where(finite, grey, np.float32(middle))
+    height, width = grey.shape
+    factor = min(1.0, _FLAT_CELLS / max(height, width))
+    size = (max(1, round(width * factor)), max(1, round(height * factor)))
+    light = cv2.resize(grey, size, interpolation=cv2.INTER_AREA)
+    light = cv2.GaussianBlur(light, (0, 0), max(1.0, max(size) / 12), borderType=cv2.BORDER_REPLICATE)
+    if middle <= 0:
+        return np.ones_like(light)  # values around zero have no light to be divided by
+    return np.clip(middle / np.maximum(light, middle / _GAIN), 1 / _GAIN, _GAIN).astype(np.float32)
+
+
+def _interpolated(cells: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """float32 (h, w): `cells` between their centres."""
+    for axis, places in ((0, rows), (1, columns)):
+        before = np.floor(places).astype(np.intp)
+        share = (places - before).astype(np.float32)
+        share = share[:, None] if axis == 0 else share
+        first = cells.take(before, axis=axis)
+        after = cells.take(np.minimum(before + 1, cells.shape[axis] - 1), axis=axis)
+        cells = first + (after - first) * share
+    return cells
+
+
+def _grey(toned: np.ndarray) -> np.ndarray:
+    return toned if toned.ndim == 2 else cv2.cvtColor(np.ascontiguousarray(toned), cv2.COLOR_RGB2GRAY)

@@ -1,0 +1,117 @@
+"""How a picture's values become brightness for the eye: a person's choice, kept with the project, never in the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+
+from workbench.inference.cv import cv2
+
+Channel = Literal["colour", "grey", "red", "green", "blue"]
+Palette = Literal["none", "turbo", "viridis", "magma", "hot"]
+CHANNELS: tuple[Channel, ...] = ("colour", "grey", "red", "green", "blue")
+PALETTES: tuple[Palette, ...] = ("none", "turbo", "viridis", "magma", "hot")
+MAX_LOCAL_CONTRAST = 8.0
+
+STEPS = 4096  # of brightness before the curve, where values are not whole numbers of 8 or 16 bits
+_SAMPLE = 2**18  # values that are enough to know a picture's range
+
+
+@dataclass(frozen=True)
+class Display:
+    """`low` is shown black and `high` white, in the picture's own values; what follows is done in this order.
+
+    channel: one of a colour picture, or all. flat_field: divided by its own slow changes of light. gamma: above 1
+    lights up the dark parts. invert: black for white. local_contrast: clip limit of CLAHE (Zuiderveld 1994), 0 is off.
+    palette: false colours instead of grey.
+    """
+
+    low: float = 0.0
+    high: float = 255.0
+    gamma: float = 1.0
+    channel: Channel = "colour"
+    flat_field: bool = False
+    invert: bool = False
+    local_contrast: float = 0.0
+    palette: Palette = "none"
+
+    def identity_for(self, dtype: np.dtype) -> bool:
+        """True if values of `dtype` are shown as they are, apart from channel and palette."""
+        return dtype == np.uint8 and replace(self, channel="colour", palette="none") == Display()
+
+    @property
+    def needs_surroundings(self) -> bool:
+        """True if a pixel's brightness depends on more than its own value."""
+        return self.flat_field or self.local_contrast > 0
+
+    def windowed(self, low: float, high: float) -> Display:
+        """With other ends, which never meet."""
+        return replace(self, low=low, high=max(high, low + max(1e-6, abs(low) * 1e-6)))
+
+    def apply(self, values: np.ndarray) -> np.ndarray:
+        """uint8 of the same shape: window, gamma and inversion only."""
+        if values.dtype == np.uint8 and (self.low, self.high, self.gamma, self.invert) == (0.0, 255.0, 1.0, False):
+            return values
+        if values.dtype == np.uint8:
+            return cv2.LUT(np.ascontiguousarray(values), _table(self, 256))
+        if values.dtype == np.uint16:
+            return _table(self, 65536).take(values)
+        return self.brightness(values)
+
+    def brightness(self, values: np.ndarray) -> np.ndarray:
+        """The same for values that are not whole, in `STEPS` steps; not-a-number is black."""
+        span = max(self.high - self.low, 1e-9)
+        light = (values.astype(np.float32, copy=False) - np.float32(self.low)) * np.float32((STEPS - 1) / span)
+        light = np.nan_to_num(light, copy=False, nan=0.0, posinf=STEPS - 1, neginf=0.0)
+        np.clip(light, 0, STEPS - 1, out=light)
+        return _curve(self, STEPS).take((light + np.float32(0.5)).astype(np.uint16))
+
+
+@lru_cache(8)
+def _table(display: Display, size: int) -> np.ndarray:
+    """uint8 (size,): what each whole value is shown as."""
+    span = max(display.high - display.low, 1e-9)
+    return _bent(display, np.clip((np.arange(size, dtype=np.float64) - display.low) / span, 0, 1))
+
+
+@lru_cache(8)
+def _curve(display: Display, steps: int) -> np.ndarray:
+    return _bent(display, np.linspace(0, 1, steps))
+
+
+def _bent(display: Display, light: np.ndarray) -> np.ndarray:
+    light = light ** (1 / display.gamma)
+    return ((1 - light if display.invert else light) * 255 + 0.5).astype(np.uint8)
+
+
+def full_range(picture: np.ndarray) -> tuple[float, float]:
+    """The values that a picture's display may span."""
+    if picture.dtype == np.uint8:
+        return 0.0, 255.0
+    sample = sampled(picture)
+    low, high = (float(sample.min()), float(sample.max())) if sample.size else (0.0, 1.0)
+    if picture.dtype == np.uint16:
+        return 0.0, float(2 ** max(8, int(high).bit_length()) - 1)
+    return low, high if high > low else low + 1.0
+
+
+def automatic(picture: np.ndarray) -> Display:
+    """Eight bits as they are; others between their 0.5 and 99.5 percentiles, as a camera seldom fills its type."""
+    return Display() if picture.dtype == np.uint8 else stretched(picture)
+
+
+def stretched(picture: np.ndarray, share: float = 0.5) -> Display:
+    """From the `share` percentile to the one as far from the other end."""
+    sample = sampled(picture)
+    low, high = np.percentile(sample, (share, 100 - share)) if sample.size else (0.0, 1.0)
+    return Display(float(low), float(high if high > low else low + 1))
+
+
+def sampled(picture: np.ndarray) -> np.ndarray:
+    """About 2**18 of a picture's pixels, evenly spread; finite values, flat."""
+    step = max(1, int((picture.shape[0] * picture.shape[1] / _SAMPLE) ** 0.5))
+    thin = picture[::step, ::step]
+    return thin[np.isfinite(thin)]

@@ -1,0 +1,103 @@
+"""The open picture compared with the project's good sample, in a worker thread, while that is switched on."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QObject, Signal
+
+from workbench.core import difference, pictures
+from workbench.core.problems import Problem, SampleWrongSize
+from workbench.core.project import Project
+from workbench.core.storage import file_stamp
+from workbench.session.displays import DisplayShelf
+from workbench.session.lane import Lane
+from workbench.session.session import Session
+
+
+class Comparison(QObject):
+    """`compared` tells uint8 (H, W), how far each pixel of the open picture differs, or None."""
+
+    compared = Signal(object)
+    switched = Signal(bool)
+    changed = Signal()  # another good sample, or none
+
+    def __init__(self, session: Session, shelf: DisplayShelf, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._session, self._shelf = session, shelf
+        self.on = False
+        self._lane = Lane(1, self)
+        self._sample: tuple[str, str, np.ndarray] | None = None  # key, state of its file, pixels
+        self._asked = 0
+        session.picture_opened.connect(self._look)
+        session.picture_failed.connect(self._look)
+        session.project_closed.connect(self._forget)
+        shelf.changed.connect(self._shelf_changed)
+        self._former: str | None = None
+
+    def close(self) -> None:
+        self._lane.abandon()
+
+    @property
+    def sample(self) -> str | None:
+        """Key of the good sample."""
+        return self._shelf.good_sample
+
+    def possible(self) -> bool:
+        return self._session.picture is not None and self.sample is not None
+
+    def choose(self) -> None:
+        """The open picture becomes the good sample."""
+        if self._session.picture is not None:
+            self._shelf.choose_good_sample(self._session.key)
+
+    def switch(self, on: bool) -> None:
+        if on != self.on:
+            self.on = on
+            self.switched.emit(on)
+            self._look()
+
+    def _shelf_changed(self) -> None:
+        if self.sample != self._former:
+            self._former = self.sample
+            if self.sample is None:
+                self.switch(False)
+            self._look()
+            self.changed.emit()
+
+    def _forget(self) -> None:
+        self._sample = None
+        self.switch(False)
+
+    def _look(self, *_: object) -> None:
+        self._asked += 1
+        asked, project = self._asked, self._session.project
+        key, picture, sample = self._session.key, self._session.picture, self._shelf.good_sample
+        self.compared.emit(None)
+        if not self.on or project is None or picture is None or sample is None or sample == key:
+            return
+
+        def work() -> np.ndarray | None:
+            # Others may have been asked for while this one waited.
+            return self._compare(project, picture, sample) if asked == self._asked else None
+
+        self._lane.submit(work, lambda found, error: self._arrived(asked, found, error))
+
+    def _compare(self, project: Project, picture: np.ndarray, key: str) -> np.ndarray:
+        path = project.picture_path(key)
+        stamp = file_stamp(path)
+        if self._sample is None or self._sample[:2] != (key, stamp):
+            self._sample = key, stamp, pictures.read(path)
+        sample = self._sample[2]
+        if sample.shape[:2] != picture.shape[:2]:
+            (h, w), (height, width) = sample.shape[:2], picture.shape[:2]
+            raise SampleWrongSize(path=str(path), sample_width=w, sample_height=h, width=width, height=height)
+        return difference.heat(picture, sample)
+
+    def _arrived(self, asked: int, found: np.ndarray | None, error: Exception | None) -> None:
+        if asked != self._asked:
+            return
+        if isinstance(error, Problem):
+            self._session.problem_met.emit(error)
+        elif error is not None:
+            raise error
+        self.compared.emit(found)
