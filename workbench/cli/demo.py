@@ -23,7 +23,7 @@ from workbench.core.recipe import request
 from workbench.core.run import Run
 from workbench.core.sample import best_threshold_dice, make_sample
 from workbench.inference import runner
-from workbench.inference.batch import predict_to_folder
+from workbench.inference.batch import ResultsFolder, predict_all
 from workbench.inference.naming import collect_pictures
 from workbench.inference.predictor import Predictor
 
@@ -119,11 +119,9 @@ def _overlays(model: dict[str, Any], root: Path, talk: Talk) -> Path:
     out = root / "demo-results"
     wanted = [*_held_out(model, root), *(key for key in project.pictures() if key.startswith("large/"))]
     sources, _ = collect_pictures([project.picture_path(key) for key in wanted])
-    with talk.progress("looking at held-out pictures") as move:
-        predict_to_folder(
-            Predictor.open(model["export"]["path"], engine="onnx"), sources, out,
-            on_picture=lambda number, total, *_: move(number, total),
-        )  # fmt: skip
+    predictor = Predictor.open(model["export"]["path"], engine="onnx")
+    with talk.progress("looking at held-out pictures") as move, ResultsFolder(out, predictor) as folder:
+        predict_all(folder, sources, on_picture=lambda number, total, *_: move(number, total))
     return out / "overlays"
 
 

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.running import Talk, bar
+from workbench.cli.running import Talk, bar, plain
 from workbench.core import problems
 from workbench.core.run import Run, find_run
-from workbench.inference.batch import predict_to_folder
+from workbench.inference.batch import ResultsFolder, predict_all
 from workbench.inference.checks import verify_checks
 from workbench.inference.golden import self_test
-from workbench.inference.naming import collect_pictures
+from workbench.inference.ledger import LedgerError, model_fingerprint
+from workbench.inference.naming import Source, collect_pictures
 from workbench.inference.predictor import Predictor, Result
 from workbench.inference.settings import MODEL_FILE
+from workbench.inference.stopping import Stop, interrupts
+from workbench.inference.watching import watch
 
 _SHOWN = 20
+_STOPPING = "Stopping after this picture; press Ctrl-C again to stop at once."
 
 
 class UnknownModel(problems.Problem):
@@ -33,6 +38,15 @@ class ExportDamaged(problems.Problem):
     advice = "Export it again."
 
 
+class ResultsTaken(problems.Problem):
+    says = "{why}"
+
+
+class StoppedEarly(problems.Problem):
+    says = "Stopped. {done} of {total} pictures are done; their results are in {path}."
+    advice = "Run it again with --continue for the others."
+
+
 def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="a run's or an export's folder, or a run's name with --project")
     parser.add_argument("pictures", nargs="+", metavar="PICTURES", help="files, folders or patterns")
@@ -40,62 +54,116 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--project", type=Path, metavar="PROJECT", help="where a run is looked up by its name")
     parser.add_argument("--no-overlays", action="store_true", help="write masks and tables only")
     parser.add_argument("--threads", type=int, default=None, metavar="N", help="0 for all")
+    again = parser.add_mutually_exclusive_group()
+    kept = "keep what an earlier run has done in the folder of results"
+    again.add_argument("--continue", dest="go_on", action="store_true", help=kept)
+    waits = (
+        "wait for more pictures until Ctrl-C; goes on where it was stopped. With --json one object a picture and line, "
+        "and one at the end"
+    )
+    again.add_argument("--watch", action="store_true", help=waits)
 
 
 def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
-    predictor = open_model(options.model, options.project, options.threads)
+    folder = model_folder(options.model, options.project)
+    predictor = open_model(folder, options.threads)
     sources, skipped = collect_pictures(options.pictures, leave_out=options.out)
-    if not sources:
+    if not sources and not options.watch:
         raise NothingToPredict(path=skipped[0].path, why=skipped[0].why)
+    try:
+        with (
+            interrupts(lambda: talk.note(_STOPPING)) as stop,
+            ResultsFolder(
+                options.out, predictor, fingerprint=model_fingerprint(folder), resume=options.go_on or options.watch,
+                overlays=not options.no_overlays, live=options.watch, skipped=() if options.watch else skipped,
+            ) as results,
+        ):  # fmt: skip
+            if options.watch:
+                return _watch(options, results, stop, talk)
+            return _batch(options, results, sources, stop, talk)
+    except LedgerError as error:
+        raise ResultsTaken(why=str(error)) from error
+    except OSError as error:
+        raise problems.CannotWrite(path=str(options.out), why=error.strerror or str(error)) from error
+
+
+def _batch(
+    options: argparse.Namespace, results: ResultsFolder, sources: list[Source], stop: Stop, talk: Talk
+) -> dict[str, Any]:
     with bar("predicting", total=len(sources), unit=" pictures") as shown:
 
         def on_picture(number: int, total: int, path: str, result: Result | None, why: str) -> None:
-            shown.update(1)
+            shown.update(number - shown.n)
             if result is None:
                 talk.note(f"{path}: skipped, {why}")
 
-        try:
-            found = predict_to_folder(
-                predictor, sources, options.out, skipped=skipped, overlays=not options.no_overlays,
-                on_picture=on_picture,
-            )  # fmt: skip
-        except OSError as error:
-            raise problems.CannotWrite(path=str(options.out), why=error.strerror or str(error)) from error
+        whole = predict_all(results, sources, on_picture=on_picture, stop=stop.asked, cancelled=stop.at_once)
+    found = results.report()
+    if not whole:
+        raise StoppedEarly(done=len(found["pictures"]), total=len(sources), path=options.out)
     if not found["pictures"]:
         raise NothingToPredict(path=found["skipped"][-1]["path"], why=found["skipped"][-1]["why"])
     _say(found, options.out, talk)
     return {**found, "out": options.out.absolute()}
 
 
-def open_model(name: str, project: Path | None, threads: int | None = None) -> Predictor:
-    """An export is checked before it is used: its files against their sums, its quick self-test."""
+def _watch(options: argparse.Namespace, results: ResultsFolder, stop: Stop, talk: Talk) -> dict[str, Any]:
+    count = {"pictures": 0, "skipped": 0}
+
+    def on_picture(path: str, result: Result | None, why: str) -> None:
+        count["skipped" if result is None else "pictures"] += 1
+        said = f"skipped, {why}" if result is None else _in_short(result.verdict, result.regions, result.milliseconds)
+        talk.line(f"{path}: {said}")
+        if options.json:
+            found = {"path": path, "why": why} if result is None else {"path": path, **result.to_json()}
+            print(json.dumps(plain(found), allow_nan=False), flush=True)
+
+    talk.note(f"Waiting for pictures in {', '.join(options.pictures)}; results go to {options.out}. Ctrl-C stops.")
+    watch(results, options.pictures, stop, on_picture=on_picture)
+    talk.line(f"Stopped. {count['pictures']} pictures, {count['skipped']} skipped; results in {options.out}")
+    return {"stopped": True, **count, "out": options.out.absolute()}
+
+
+def model_folder(name: str, project: Path | None) -> Path:
+    """The folder with model.json of an export, or of the best weights of a run."""
     path = Path(name)
     if project is not None and not path.exists():
-        return _of_run(find_run(project.absolute(), name), threads)
+        return _of_run(find_run(project.absolute(), name))
     if (path / "recipe.json").exists():
-        return _of_run(Run(path), threads)
+        return _of_run(Run(path))
     if not (path / MODEL_FILE).exists():
         raise UnknownModel(path=name)
-    wrong = verify_checks(path) if (path / "predict.py").exists() else []
+    return path
+
+
+def _of_run(run: Run) -> Path:
+    run.need_usable()
+    return run.best
+
+
+def open_model(folder: Path, threads: int | None = None, engine: str = "auto") -> Predictor:
+    """An export is checked before it is used: its files against their sums, its quick self-test. Raises ExportDamaged,
+    SettingsError, EngineError.
+    """
+    is_export = (folder / "predict.py").exists()
+    wrong = verify_checks(folder) if is_export else []
     predictor = None
     if not wrong:
-        predictor = Predictor.open(path, threads=threads)
-        wrong = self_test(path, predictor, quick=True) if (path / "golden").is_dir() else []
+        predictor = Predictor.open(folder, engine=engine, threads=threads)
+        wrong = self_test(folder, predictor, quick=True) if is_export else []
     if wrong or predictor is None:
         raise ExportDamaged(why=wrong[0])
     return predictor
 
 
-def _of_run(run: Run, threads: int | None) -> Predictor:
-    run.need_usable()
-    return Predictor.open(run.best, engine="onnx", threads=threads)
-
-
 def _say(found: dict[str, Any], out: Path, talk: Talk) -> None:
     for entry in found["pictures"][:_SHOWN]:
-        said = entry["verdict"] or f"{len(entry['regions'])} regions"
-        talk.line(f"{entry['path']}: {said}, {entry['milliseconds']:.0f} ms")
+        talk.line(f"{entry['path']}: {_in_short(entry['verdict'], entry['regions'], entry['milliseconds'])}")
     if len(found["pictures"]) > _SHOWN:
         talk.line(f"and {len(found['pictures']) - _SHOWN} more")
     left_out = f", {len(found['skipped'])} skipped" if found["skipped"] else ""
     talk.line(f"{len(found['pictures'])} pictures{left_out}; results in {out}")
+
+
+def _in_short(verdict: str | None, regions: list[Any], milliseconds: float) -> str:
+    return f"{verdict or f'{len(regions)} regions'}, {milliseconds:.0f} ms"

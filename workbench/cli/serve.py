@@ -12,11 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.installing import pip_command
-from workbench.cli.predict import ExportDamaged
+from workbench.cli.predict import open_model
 from workbench.cli.running import Talk, WrongUse
 from workbench.core import problems
-from workbench.inference.checks import verify_checks
-from workbench.inference.golden import self_test
 from workbench.inference.predictor import Predictor
 from workbench.inference.settings import MODEL_FILE
 
@@ -77,7 +75,7 @@ def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
         why = getattr(error, "strerror", None) or str(error)
         raise CannotListen(host=options.host, port=options.port, why=why[0].lower() + why[1:]) from error
     with bound:
-        predictor = _tested(options.export, options.engine, options.workers)
+        predictor = open_model(options.export, engine=options.engine)
         plan = workers.Plan(
             folder=str(options.export.absolute()), engine=options.engine, token=token, workers=options.workers,
             threads=workers.threads_each(options.workers, predictor.settings.threads),
@@ -110,18 +108,6 @@ def _serve(plan: Any, predictor: Predictor, bound: socket.socket, announce: Call
     except OSError as error:
         host, port = bound.getsockname()[:2] if bound.fileno() >= 0 else ("this address", "?")
         raise CannotListen(host=host, port=port, why=error.strerror or str(error)) from error
-
-
-def _tested(folder: Path, engine: str, workers: int) -> Predictor:
-    """The model, if it still gives what it was exported with."""
-    wrong = verify_checks(folder)
-    if wrong:
-        raise ExportDamaged(why=wrong[0])
-    predictor = Predictor.open(folder, engine=engine)
-    wrong = self_test(folder, predictor, quick=True)
-    if wrong:
-        raise ExportDamaged(why=wrong[0])
-    return predictor
 
 
 def _announcement(

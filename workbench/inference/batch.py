@@ -1,23 +1,26 @@
-"""Many pictures, one folder of results: masks, overlays, regions.csv or verdicts.csv, results.json."""
+"""Many pictures, one folder of results: masks, overlays, regions.csv or verdicts.csv, results.json, results.jsonl."""
 
 from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
-from collections.abc import Callable, Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from .drawing import overlay
 from .engines import EngineError
-from .naming import Skipped, Source, output_names
-from .predictor import Predictor, Result
+from .ledger import Ledger, file_state
+from .naming import Names, Skipped, Source, output_names
+from .predictor import Cancelled, Predictor, Result
 from .reading import ReadError, read_picture, write_png
-from .settings import ModelSettings
-from .writing import write_atomic
+from .writing import replacing
 
 _REGION_COLUMNS = (
     *("picture", "class_id", "class", "x", "y", "width", "height"),
@@ -25,115 +28,218 @@ _REGION_COLUMNS = (
 )
 
 
-def predict_to_folder(
-    predictor: Predictor,
+class ResultsFolder:
+    """A folder into which the results of one model are written, picture after picture, by one program at a time.
+
+    What is done is kept in its ledger at once. The tables are made from the ledger on `close`; with `live` the lines of
+    a picture are also appended to them as soon as it is done.
+    """
+
+    def __init__(
+        self, out: Path, predictor: Predictor, *, fingerprint: str = "", resume: bool = False, overlays: bool = True,
+        live: bool = False, skipped: Iterable[Skipped] = (),
+    ) -> None:  # fmt: skip
+        """fingerprint: of the model (ledger.model_fingerprint). resume: keep what an earlier run has done here; else
+        it is forgotten. skipped: what was passed over before. Raises LedgerError, OSError.
+        """
+        self.out = out
+        self.predictor = predictor
+        self.head = {
+            "model": predictor.settings.name,
+            "run": predictor.settings.run,
+            "engine": getattr(predictor.engine, "name", type(predictor.engine).__name__),
+        }
+        self._passed = [{"path": entry.path, "why": entry.why} for entry in skipped]
+        self._overlays, self._live = overlays, live
+        self._ledger = Ledger(out, {**self.head, "fingerprint": fingerprint}, resume=resume)
+        self._names = Names()
+        for done in self._ledger.done.values():
+            if done.name:
+                self._names.keep(done.name)
+        if live:
+            self._write_tables()
+
+    def __enter__(self) -> ResultsFolder:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Write the tables, and results.json."""
+        try:
+            self._write_tables()
+            self._write_json()
+        finally:
+            self._ledger.close()
+
+    def is_done(self, path: Path | str, *, again: bool = False) -> bool:
+        """Whether this picture, as it is now, has its results here. again: one that was skipped has not."""
+        done = self._ledger.done.get(os.path.abspath(path))
+        if done is None or (again and not done.name):
+            return False
+        if done.name and self.predictor.settings.task == "segmentation" and not self._mask(done.name).is_file():
+            return False  # somebody has removed it
+        try:
+            return done.state == file_state(path)
+        except OSError:
+            return False
+
+    def _mask(self, name: str) -> Path:
+        return self.out / "masks" / f"{name}.png"
+
+    def look_at(
+        self, source: Source, *, wish: str | None = None, on_tile: Callable[[int, int], None] | None = None,
+        cancelled: Callable[[], bool] | None = None, give_up: bool = True,
+    ) -> tuple[Result | None, str]:  # fmt: skip
+        """Predict a picture and write what was found; returns the result, or None and why it was skipped.
+
+        wish: for the name of its results. give_up: skip a picture that cannot be read; otherwise it counts as not
+        begun. Raises Cancelled, and OSError where a result cannot be written.
+        """
+        state = (0, 0)
+        try:
+            state = file_state(source.path)
+            picture = read_picture(source.path)
+            if file_state(source.path) != state:
+                raise ReadError(source.path, "it is being written at this moment")
+        except ReadError as error:
+            return self._skip(source, error.why, state) if give_up else (None, error.why)
+        except OSError as error:
+            why = f"the file cannot be opened ({error.strerror or error})"
+            return self._skip(source, why, state) if give_up else (None, why)
+        try:
+            result = self.predictor.predict(picture, progress=on_tile, cancelled=cancelled)
+        except EngineError as error:
+            return self._skip(source, str(error), state)
+        except MemoryError:
+            return self._skip(source, "there is not enough memory for it", state)
+        at = os.path.abspath(source.path)
+        done = self._ledger.done.get(at)
+        name = done.name if done and done.name else self._names.give(source, wish)
+        files = self._write_pictures(name, picture, result)
+        entry = {"path": str(source.path), **files, **result.to_json()}
+        self._ledger.add(at, state, name, entry)
+        if self._live:
+            self._append_rows(entry)
+        return result, ""
+
+    def _skip(self, source: Source, why: str, state: tuple[int, int]) -> tuple[None, str]:
+        self._ledger.add(os.path.abspath(source.path), state, "", {"path": str(source.path), "why": why})
+        return None, why
+
+    def report(self) -> dict[str, Any]:
+        """{"model", "run", "engine", "pictures": [{"path", "mask", "overlay", "regions", "verdict", "probabilities",
+        "milliseconds"}], "skipped": [{"path", "why"}]}; masks and overlays are paths as `out` is.
+        """
+        done, skipped = [], list(self._passed)
+        for entry in self._ledger.entries():
+            if "why" in entry:
+                skipped.append(entry)
+            else:
+                done.append({**entry, **{key: self._opened(entry[key]) for key in ("mask", "overlay")}})
+        return {**self.head, "pictures": done, "skipped": skipped}
+
+    def _opened(self, name: str | None) -> str | None:
+        return None if name is None else str(self.out / name)
+
+    def _write_pictures(self, name: str, picture: np.ndarray, result: Result) -> dict[str, str | None]:
+        files: dict[str, str | None] = {"mask": None, "overlay": None}
+        if result.mask is None:
+            return files
+        files["mask"] = f"masks/{name}.png"
+        write_png(self.out / files["mask"], result.mask)
+        if self._overlays:
+            files["overlay"] = f"overlays/{name}.png"
+            write_png(self.out / files["overlay"], overlay(picture, result.mask, self.predictor.settings))
+        return files
+
+    @property
+    def _table(self) -> Path:
+        return self.out / ("regions.csv" if self.predictor.settings.task == "segmentation" else "verdicts.csv")
+
+    def _rows(self, entry: dict[str, Any]) -> Iterator[Sequence[Any]]:
+        if self.predictor.settings.task == "segmentation":
+            for region in entry["regions"]:
+                yield [entry["path"], *_region_cells(region)]
+        else:
+            names = self.predictor.settings.verdicts
+            yield [entry["path"], entry["verdict"], *(entry["probabilities"][name] for name in names)]
+
+    def _write_tables(self) -> None:
+        verdicts = ("picture", "verdict", *self.predictor.settings.verdicts)
+        with replacing(self._table) as file:
+            # The byte order mark makes spreadsheet programs take it for UTF-8.
+            segmentation = self.predictor.settings.task == "segmentation"
+            file.write("\ufeff".encode() + _csv([_REGION_COLUMNS if segmentation else verdicts]))
+            for entry in self._ledger.entries():
+                if "why" not in entry:
+                    file.write(_csv(self._rows(entry)))
+
+    def _append_rows(self, entry: dict[str, Any]) -> None:
+        with self._table.open("ab") as file:
+            file.write(_csv(self._rows(entry)))
+
+    def _write_json(self) -> None:
+        """The same as `report`, paths relative to the folder; written piece by piece, as it may be long."""
+        with replacing(self.out / "results.json") as file:
+            head = json.dumps({"format": 1, **self.head}, indent=1, ensure_ascii=False)
+            file.write(_utf8(head.rstrip("}\n") + ',\n "pictures": ['))
+            file.writelines(_listed(entry for entry in self._ledger.entries() if "why" not in entry))
+            file.write(b'],\n "skipped": [')
+            skipped = (entry for entry in self._ledger.entries() if "why" in entry)
+            file.writelines(_listed(itertools.chain(self._passed, skipped)))
+            file.write(b"]\n}\n")
+
+
+def predict_all(
+    folder: ResultsFolder,
     sources: Sequence[Source],
-    out: Path,
     *,
-    skipped: Iterable[Skipped] = (),
-    overlays: bool = True,
     on_picture: Callable[[int, int, str, Result | None, str], None] | None = None,
     on_tile: Callable[[int, int], None] | None = None,
-) -> dict[str, Any]:
-    """Predict every picture and write what was found below `out`.
+    stop: Callable[[], bool] = lambda: False,
+    cancelled: Callable[[], bool] | None = None,
+) -> bool:
+    """Predict every picture that has no results in the folder yet; whether all of them were come to.
 
     on_picture(number, total, path, result, why) is called after each; result is None where the picture was
-    skipped, and why says why. skipped: what was passed over before. A picture that cannot be read, or that
-    the network fails on, is skipped and reported; a result that cannot be written ends it with OSError, and
-    the tables hold what was done.
-
-    Returns {"model", "run", "engine", "pictures": [{"path", "mask", "overlay", "regions", "verdict",
-    "probabilities", "milliseconds"}], "skipped": [{"path", "why"}]}. In it masks and overlays are paths as
-    `out` is; in results.json, which holds the same, they are relative to its folder.
+    skipped, and why says why. stop: asked before each picture; cancelled: also before each call of the network.
+    A picture that cannot be read, or that the network fails on, is skipped; those that an earlier run skipped
+    are tried again. Raises OSError where a result cannot be written.
     """
-    done: list[dict[str, Any]] = []
-    passed = [{"path": entry.path, "why": entry.why} for entry in skipped]
-    report = {
-        "model": predictor.settings.name,
-        "run": predictor.settings.run,
-        "engine": getattr(predictor.engine, "name", type(predictor.engine).__name__),
-        "pictures": done,
-        "skipped": passed,
-    }
-    try:
-        for number, (source, name) in enumerate(zip(sources, output_names(sources)), start=1):
-            result, why = None, ""
-            try:
-                picture = read_picture(source.path)
-                result = predictor.predict(picture, progress=on_tile)
-            except ReadError as error:
-                why = error.why
-            except EngineError as error:
-                why = str(error)
-            except MemoryError:
-                why = "there is not enough memory for it"
-            if result is None:
-                passed.append({"path": str(source.path), "why": why})
-            else:
-                files = _write_pictures(out, name, picture, result, predictor.settings, overlays)
-                done.append({"path": str(source.path), **files, **result.to_json()})
-            if on_picture:
-                on_picture(number, len(sources), str(source.path), result, why)
-    finally:
-        _write_tables(out, report, predictor.settings)
-    opened = [{**entry, **{key: _opened(out, entry[key]) for key in ("mask", "overlay")}} for entry in done]
-    return {**report, "pictures": opened}
+    for number, (source, name) in enumerate(zip(sources, output_names(sources)), start=1):
+        if folder.is_done(source.path, again=True):
+            continue
+        if stop():
+            return False
+        try:
+            result, why = folder.look_at(source, wish=name, on_tile=on_tile, cancelled=cancelled)
+        except Cancelled:
+            return False
+        if on_picture:
+            on_picture(number, len(sources), str(source.path), result, why)
+    return True
 
 
-def _opened(out: Path, name: str | None) -> str | None:
-    return None if name is None else str(out / name)
+def _region_cells(region: dict[str, Any]) -> list[Any]:
+    keys = ("class_id", "class_name", "x", "y", "width", "height", "area", "area_um2", "width_um", "height_um")
+    known = ["" if region[key] is None else region[key] for key in keys]
+    return [*known, *region["centroid"], region["score"], region["peak"]]
 
 
-def _write_pictures(
-    out: Path, name: str, picture: np.ndarray, result: Result, settings: ModelSettings, overlays: bool
-) -> dict[str, str | None]:
-    files: dict[str, str | None] = {"mask": None, "overlay": None}
-    if result.mask is None:
-        return files
-    files["mask"] = f"masks/{name}.png"
-    write_png(out / files["mask"], result.mask)
-    if overlays:
-        files["overlay"] = f"overlays/{name}.png"
-        write_png(out / files["overlay"], overlay(picture, result.mask, settings))
-    return files
-
-
-def _write_tables(out: Path, report: dict[str, Any], settings: ModelSettings) -> None:
-    if settings.task == "segmentation":
-        rows = (
-            [entry["path"], *_region_cells(region, settings.um_per_pixel)]
-            for entry in report["pictures"]
-            for region in entry["regions"]
-        )
-        _write_table(out / "regions.csv", _REGION_COLUMNS, rows)
-    else:
-        names = settings.verdicts
-        rows = (
-            [entry["path"], entry["verdict"], *(entry["probabilities"][name] for name in names)]
-            for entry in report["pictures"]
-        )
-        _write_table(out / "verdicts.csv", ("picture", "verdict", *names), rows)
-    text = json.dumps({"format": 1, **report}, indent=1, ensure_ascii=False)
-    write_atomic(out / "results.json", f"{text}\n".encode("utf-8", "backslashreplace"))
-
-
-def _region_cells(region: dict[str, Any], um: float | None) -> list[Any]:
-    in_um = ["", "", ""]
-    if um is not None:
-        in_um = [region["area_um2"], round(region["width"] * um, 3), round(region["height"] * um, 3)]
-    return [
-        *(region[key] for key in ("class_id", "class_name", "x", "y", "width", "height", "area")),
-        *in_um,
-        *region["centroid"],
-        region["score"],
-        region["peak"],
-    ]
-
-
-def _write_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def _csv(rows: Iterable[Sequence[Any]]) -> bytes:
     text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    writer.writerow(columns)
-    writer.writerows(rows)
-    # The byte order mark makes spreadsheet programs take it for UTF-8.
-    write_atomic(path, text.getvalue().encode("utf-8-sig", "surrogateescape"))
+    csv.writer(text).writerows(rows)
+    return text.getvalue().encode("utf-8", "surrogateescape")
+
+
+def _listed(entries: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+    for number, entry in enumerate(entries):
+        yield _utf8(f"{',' if number else ''}\n  {json.dumps(entry, ensure_ascii=False)}")
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")

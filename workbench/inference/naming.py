@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import itertools
 import os
 import unicodedata
 from collections import Counter
@@ -123,6 +124,33 @@ def output_names(sources: Sequence[Source]) -> list[str]:
         names[index] = name
         taken.add(_key(name))
     return names
+
+
+class Names:
+    """Names that are given away; `give` finds another for a picture that comes later."""
+
+    def __init__(self) -> None:
+        self._files: set[str] = set()
+        self._folders: set[str] = set()
+
+    def keep(self, name: str) -> None:
+        self._files.add(_key(name))
+        self._folders |= _folders([name])
+
+    def fits(self, name: str) -> bool:
+        """Whether it can be a file: nobody has it, and no folder stands in its way, nor it in a folder's."""
+        key = _key(name)
+        in_the_way = any(f.endswith(".png") and f[:-4] in self._files for f in _folders([name]))
+        return key not in self._files and f"{key}.png" not in self._folders and not in_the_way
+
+    def give(self, source: Source, wish: str | None = None) -> str:
+        """A name that fits, and is kept: `wish`, or as short as `output_names` would make it."""
+        wishes = [*([] if wish is None else [wish]), *(_name(source, level) for level in range(_LONGEST + 1))]
+        flat = wishes[-1].replace("/", "~")  # where a file has the name of its folder
+        numbered = (f"{base}~{number}" for number in itertools.count(2) for base in (wishes[-1], flat))
+        name = next(name for name in itertools.chain(wishes, numbered) if self.fits(name))
+        self.keep(name)
+        return name
 
 
 _LONGEST = 2

@@ -5,17 +5,21 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .batch import predict_to_folder
+from .batch import ResultsFolder, predict_all
 from .checks import verify_checks
 from .engines import EngineError
 from .golden import self_test
+from .ledger import LedgerError, model_fingerprint
 from .naming import collect_pictures
 from .predictor import Predictor, Result
 from .settings import SettingsError
+from .stopping import interrupts
+from .watching import watch
 
 
 class _Refused(Exception):
@@ -31,7 +35,7 @@ def main(argv: Sequence[str], folder: Path | str) -> int:
     options = _parse(argv)
     try:
         report = _run(options, Path(folder))
-    except (SettingsError, EngineError, _Refused) as error:
+    except (SettingsError, EngineError, LedgerError, _Refused) as error:
         return _fail(str(error), options)
     except OSError as error:
         named = f"{error.filename}: " if error.filename else ""
@@ -57,26 +61,59 @@ def _run(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         _say("Self-test passed: this export gives what was seen when it was written.", options)
     if not options.pictures:
         return report
+    fingerprint = model_fingerprint(folder)
+    if options.watch:
+        return {**report, **_watch(options, predictor, fingerprint)}
+    return {**report, **_batch(options, predictor, fingerprint)}
+
+
+def _batch(options: argparse.Namespace, predictor: Predictor, fingerprint: str) -> dict[str, Any]:
     sources, skipped = collect_pictures(options.pictures, leave_out=options.out)
     for entry in skipped:
         _note(f"{entry.path}: skipped, {entry.why}")
     if not sources:
         raise _Refused(f"There is nothing to do: {skipped[0].path}: {skipped[0].why}.")
     progress = _Progress()
-    found = predict_to_folder(
-        predictor,
-        sources,
-        options.out,
-        skipped=skipped,
-        overlays=not options.no_overlays,
-        on_picture=progress.picture,
-        on_tile=progress.tile,
-    )
+    with (
+        interrupts(lambda: _note("Stopping after this picture; press again to stop at once.")) as stop,
+        ResultsFolder(
+            options.out, predictor, fingerprint=fingerprint, resume=options.go_on, overlays=not options.no_overlays,
+            skipped=skipped,
+        ) as folder,
+    ):  # fmt: skip
+        whole = predict_all(
+            folder, sources, on_picture=progress.picture, on_tile=progress.tile, stop=stop.asked, cancelled=stop.at_once
+        )
+        found = folder.report()
+    if not whole:
+        done = f"{len(found['pictures'])} of {len(sources)} pictures are done, their results in {options.out}"
+        raise _Refused(f"Stopped. {done}. Run it again with --continue for the others.")
     if not found["pictures"]:
         raise _Refused(f"None of the pictures could be read: {found['skipped'][-1]['why']}.")
     left_out = f", {len(found['skipped'])} skipped" if found["skipped"] else ""
     _say(f"{len(found['pictures'])} pictures{left_out}; results in {options.out}", options)
-    return {**report, **found}
+    return found
+
+
+def _watch(options: argparse.Namespace, predictor: Predictor, fingerprint: str) -> dict[str, Any]:
+    count = {"pictures": 0, "skipped": 0}
+
+    def on_picture(path: str, result: Result | None, why: str) -> None:
+        count["skipped" if result is None else "pictures"] += 1
+        _note(_told(path, result, why))
+        if options.json:
+            _out(json.dumps({"path": path, "why": why} if result is None else {"path": path, **result.to_json()}))
+
+    with (
+        interrupts(lambda: _note("Stopping after this picture; press again to stop at once.")) as stop,
+        ResultsFolder(
+            options.out, predictor, fingerprint=fingerprint, resume=True, overlays=not options.no_overlays, live=True
+        ) as folder,
+    ):
+        _note(f"Waiting for pictures in {', '.join(options.pictures)}; results go to {options.out}. Ctrl-C stops.")
+        watch(folder, options.pictures, stop, on_picture=on_picture)
+    _say(f"Stopped. {count['pictures']} pictures, {count['skipped']} skipped; results in {options.out}", options)
+    return {"stopped": True, **count}
 
 
 def _refuse_if(problems: list[str]) -> None:
@@ -94,7 +131,14 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--engine", choices=("auto", "onnx", "paddle"), default="auto")
     parser.add_argument("--threads", type=_count, default=None, metavar="N", help="0 for all")
     parser.add_argument("--no-overlays", action="store_true", help="write masks and tables only")
-    parser.add_argument("--json", action="store_true", help="print the results as one JSON object")
+    again = parser.add_mutually_exclusive_group()
+    kept = "keep what an earlier run has done in the folder of results"
+    again.add_argument("--continue", dest="go_on", action="store_true", help=kept)
+    again.add_argument(
+        "--watch", action="store_true", help="wait for more pictures until Ctrl-C; goes on where it was stopped"
+    )
+    help = "print the results as one JSON object; with --watch one object a picture and line, and one at the end"
+    parser.add_argument("--json", action="store_true", help=help)
     test = parser.add_mutually_exclusive_group()
     test.add_argument("--self-test", action="store_true", help="check every golden picture")
     test.add_argument("--skip-self-test", action="store_true", help="check none, and no file either")
@@ -111,23 +155,60 @@ def _count(text: str) -> int:
     return number
 
 
+_COLUMNS = 72
+
+
 class _Progress:
-    """One line on stderr for each picture, and on a terminal the share of the tiles of the one in work."""
+    """On a terminal a bar with the time that is left; in a log one line a picture."""
+
+    _WIDTH = 24
 
     def __init__(self) -> None:
         self._live = sys.stderr.isatty()
+        self._began = time.monotonic()
+        self._number = self._total = self._first = 0
+        self._shown = 0.0
 
     def tile(self, done: int, total: int) -> None:
-        if self._live and total > 1:
-            sys.stderr.write(f"\r{100 * done // total:3d} % " if done < total else "\r      \r")
-            sys.stderr.flush()
+        if self._live and total > 1 and time.monotonic() - self._shown > 0.2:
+            self._draw(done / total if done < total else 0.0)
 
     def picture(self, number: int, total: int, path: str, result: Result | None, why: str) -> None:
+        told = f"[{number}/{total}] {_told(path, result, why)}"
+        if not self._live:
+            _note(told)
+            return
+        self._first = self._first or number  # earlier ones were done by an earlier run
+        self._number, self._total = number, total
         if result is None:
-            _note(f"[{number}/{total}] {path}: skipped, {why}")
+            _note("\r" + told.ljust(_COLUMNS))
+        self._draw(0.0)
+        if number == total:
+            _write(sys.stderr, "")
+
+    def _draw(self, share: float) -> None:
+        self._shown = time.monotonic()
+        if not self._total:
+            line = f" first picture {share:4.0%}"
         else:
-            found = result.verdict or f"{len(result.regions)} regions"
-            _note(f"[{number}/{total}] {path}: {found}, {result.milliseconds:.0f} ms")
+            filled = round(self._WIDTH * self._number / self._total)
+            done = self._number - self._first + 1
+            left = (self._shown - self._began) / done * (self._total - self._number)
+            bar = "#" * filled + "." * (self._WIDTH - filled)
+            line = f" [{bar}] {self._number}/{self._total}, {_duration(left)} left"
+        sys.stderr.write("\r" + line.ljust(_COLUMNS))
+        sys.stderr.flush()
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}" if minutes >= 60 else f"{minutes}:{rest:02}"
+
+
+def _told(path: str, result: Result | None, why: str) -> str:
+    if result is None:
+        return f"{path}: skipped, {why}"
+    return f"{path}: {result.verdict or f'{len(result.regions)} regions'}, {result.milliseconds:.0f} ms"
 
 
 def _fail(sentence: str, options: argparse.Namespace) -> int:

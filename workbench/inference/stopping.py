@@ -1,0 +1,60 @@
+"""Ctrl-C that ends gently: the first one after the picture in work, the second one in the middle of it."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+
+class Stop:
+    """asked: finish what is in work, then end. at_once: do not finish it."""
+
+    def __init__(self) -> None:
+        self._wishes = 0
+        self._heard = threading.Event()
+
+    def asked(self) -> bool:
+        return self._wishes > 0
+
+    def at_once(self) -> bool:
+        return self._wishes > 1
+
+    def wish(self) -> None:
+        self._wishes += 1
+        self._heard.set()
+
+    def wait(self, seconds: float) -> None:
+        """Sleep, but not beyond a wish to stop."""
+        self._heard.wait(seconds)
+
+
+@contextmanager
+def interrupts(on_first: Callable[[], None]) -> Iterator[Stop]:
+    """While it lasts SIGINT and SIGTERM are wishes to stop. on_first: called at the first one, to say so; a third
+    one ends the program as it always does.
+    """
+    stop = Stop()
+    before: dict[int, Any] = {}
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        stop.wish()
+        if not stop.at_once():
+            on_first()
+        else:
+            restore()
+
+    def restore() -> None:
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
+
+    if threading.current_thread() is threading.main_thread():
+        kinds = [signal.SIGINT, signal.SIGTERM, *([signal.SIGBREAK] if hasattr(signal, "SIGBREAK") else [])]
+        before = {kind: signal.signal(kind, handle) for kind in kinds}
+    try:
+        yield stop
+    finally:
+        restore()
