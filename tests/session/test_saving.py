@@ -17,8 +17,9 @@ from workbench.core.drawing import Paint, Rect, draw_segment
 from workbench.core.history import History, Recording
 from workbench.core.launch import worker_environment
 from workbench.core.project import Project
-from workbench.session.journal import Journal, decode_records, encode_record, replay
+from workbench.session.journal import Journal, decode_records, encode_record
 from workbench.session.label import Label, Stirred, load_label, save_label
+from workbench.session.recovery import bring_back
 from workbench.session.session import Session
 
 
@@ -54,11 +55,11 @@ def test_a_copy_made_while_pixels_change_is_thrown_away(project):
     label = Label("a.png", mask=np.zeros((8, 8), np.uint8))
     label.begin()
     label.mask[0] = 1
-    label.end(changed=True)
+    label.end([Rect(0, 0, 8, 1)], changed=True)
     label.begin()
     with pytest.raises(Stirred):
         save_label(project, label, None, 0)
-    label.end(changed=False)
+    label.end([], changed=False)
     assert save_label(project, label, None, 0).counts == ((1, 8),)
 
 
@@ -254,17 +255,47 @@ def test_a_damaged_record_ends_the_reading():
     assert list(decode_records(b"\xff" * 100)) == [] and list(decode_records(b"")) == []
 
 
-def test_replaying_twice_or_over_a_newer_mask_changes_nothing():
+def test_bringing_back_twice_changes_nothing():
     made, final = patches(5)
     mask = np.zeros_like(final)
-    assert all(replay(patch, mask) for patch in made)
+    found = bring_back(made, mask)
+    assert found.changed and found.patches == tuple(made) and found.beside is None
     assert np.array_equal(mask, final)
+    again = bring_back(made, mask)
+    assert not again.changed and again.patches == tuple(made) and np.array_equal(mask, final)
+
+
+def test_strokes_that_a_save_held_in_part_are_brought_back_whole():
+    made, final = patches(5)
+    for number in range(5):
+        mask = np.zeros_like(final)
+        for patch in made[:number]:
+            patch.apply(mask)
+        assert bring_back(made, mask).patches == tuple(made) and np.array_equal(mask, final)
+
+
+def test_a_missing_stroke_does_not_stop_the_others():
+    made, final = patches(5)
+    mask = np.zeros_like(final)
+    found = bring_back([*made[:2], *made[3:]], mask)
+    (step,) = found.patches if len(found.patches) == 1 else (None,)
+    assert found.beside is None
+    for patch in made[3:]:
+        for rect in patch.rects:
+            assert np.array_equal(mask[rect.slices], final[rect.slices])
+    if step is not None:
+        step.revert(mask)
+        assert not mask.any()
+
+
+def test_what_another_program_wrote_stays_and_the_strokes_are_kept_beside():
+    made, final = patches(5)
+    foreign = np.full_like(final, 9)
+    found = bring_back(made, foreign)
+    assert (foreign == 9).all() and not found.changed and not found.patches
     for patch in made:
-        replay(patch, mask)
-    assert np.array_equal(mask, final)
-    foreign = np.full_like(final, 9)  # another program has written the mask since
-    assert not any(replay(patch, foreign) for patch in made)
-    assert (foreign == 9).all()
+        for rect in patch.rects:
+            assert np.array_equal(found.beside[rect.slices], final[rect.slices])
 
 
 def test_segments_go_when_a_save_holds_them_and_only_then(tmp_path):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from workbench.core.annotation import palette_bytes
+from workbench.core.annotation import foreground_counts, palette_bytes
 from workbench.core.drawing import Rect
 from workbench.core.project import ClassInfo
 
@@ -28,31 +29,57 @@ class BandedPng:
         self.classes = list(classes)  # may be replaced between encodings: the palette is written anew each time
         self._shape: tuple[int, int] | None = None
         self._rows = 1
-        self._bands: list[tuple[bytes, int, int]] = []  # chunk, Adler-32 and length of what it holds
+        self._bands: list[_Band] = []
+        self._changed: list[Rect] = []
+        self._stale: set[int] = set()  # bands that differ from the mask
 
     def encode(self, mask: np.ndarray, dirty_rects: Iterable[Rect] | None = None) -> bytes:
         """The file of `mask`, uint8 (H, W), not empty.
 
-        `dirty_rects`: where the mask changed since it was last encoded here; None if that is not known. A mask of
-        another shape is packed anew. Should the mask change while this runs, hand in those places again next time.
-        Raises ValueError for another dtype or shape; after any error the next encoding packs everything.
+        `dirty_rects`: where the mask changed since it was last packed here; None if that is not known. A mask of
+        another shape is packed anew. Raises ValueError for another dtype or shape.
+        """
+        self.touch(dirty_rects)
+        self.pack(mask)
+        return self.file()
+
+    def touch(self, rects: Iterable[Rect] | None) -> None:
+        """Here the mask has changed; None if that is not known."""
+        if rects is None:
+            self._shape = None
+        else:
+            self._changed += rects
+
+    def pack(self, mask: np.ndarray) -> None:
+        """Pack the bands that were touched.
+
+        Should the mask change while this runs, `touch` those places and pack again before asking for the `file`:
+        what was packed elsewhere holds. After an error the bands that are left are packed the next time.
         """
         if mask.dtype != np.uint8 or mask.ndim != 2 or not mask.size:
             raise ValueError(f"a mask is uint8 (H, W) and not empty, not {mask.dtype} {mask.shape}")
         height, width = mask.shape
-        if dirty_rects is None or mask.shape != self._shape:
+        if mask.shape != self._shape:
             self._shape, self._rows = mask.shape, max(1, BAND // (width + 1))
-            self._bands = [(b"", 1, 0)] * -(-height // self._rows)
-            dirty = range(len(self._bands))
-        else:
-            dirty = self._touched(dirty_rects)
-        shape, self._shape = self._shape, None  # not valid until all of it is packed
-        for band in dirty:
-            self._bands[band] = _packed(mask[band * self._rows : (band + 1) * self._rows])
-        self._shape = shape
+            self._bands = [_NONE] * -(-height // self._rows)
+            self._stale = set(range(len(self._bands)))
+        changed, self._changed = self._changed, []
+        for rect in changed:
+            rect = rect.clipped(width, height)
+            if not rect.empty:
+                self._stale.update(range(rect.y // self._rows, (rect.y + rect.height - 1) // self._rows + 1))
+        for number in sorted(self._stale):
+            self._bands[number] = _packed(mask[number * self._rows : (number + 1) * self._rows])
+            self._stale.discard(number)
+
+    def file(self) -> bytes:
+        """The file of the mask as it was packed."""
+        if self._shape is None or self._stale or self._changed:
+            raise ValueError("not all of the mask is packed")
+        height, width = self._shape
         check = 1
-        for _, adler, length in self._bands:
-            check = _combined(check, adler, length)
+        for band in self._bands:
+            check = _combined(check, band.adler, band.length)
         header = struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0)
         return b"".join(
             [
@@ -60,29 +87,41 @@ class BandedPng:
                 _chunk(b"IHDR", header),
                 _chunk(b"PLTE", palette_bytes(self.classes)),
                 _chunk(b"IDAT", b"\x78\x01"),
-                *(chunk for chunk, _, _ in self._bands),
+                *(band.chunk for band in self._bands),
                 _chunk(b"IDAT", b"\x03\x00" + struct.pack(">I", check)),
                 _chunk(b"IEND", b""),
             ]
         )
 
-    def _touched(self, rects: Iterable[Rect]) -> list[int]:
-        height, width = self._shape
-        bands: set[int] = set()
-        for rect in rects:
-            rect = rect.clipped(width, height)
-            if not rect.empty:
-                bands.update(range(rect.y // self._rows, (rect.y + rect.height - 1) // self._rows + 1))
-        return sorted(bands)
+    def foreground_counts(self) -> tuple[tuple[int, int], ...]:
+        """(class id, pixels) of the classes painted in the mask as it was packed, ids ascending."""
+        total: dict[int, int] = {}
+        for band in self._bands:
+            for id, pixels in band.counts:
+                total[id] = total.get(id, 0) + pixels
+        return tuple((id, total[id]) for id in sorted(total))
 
 
-def _packed(rows: np.ndarray) -> tuple[bytes, int, int]:
-    """The IDAT chunk of some rows, and the Adler-32 and the length of the bytes in it."""
+class _Band(NamedTuple):
+    """chunk: the IDAT chunk of some rows; adler, length: Adler-32 and length of the bytes packed in it."""
+
+    chunk: bytes
+    adler: int
+    length: int
+    counts: tuple[tuple[int, int], ...]
+
+
+_NONE = _Band(b"", 1, 0, ())
+
+
+def _packed(rows: np.ndarray) -> _Band:
     plain = np.zeros((rows.shape[0], rows.shape[1] + 1), np.uint8)  # the first byte of a row names its filter: none
     plain[:, 1:] = rows
+    own = plain[:, 1:]  # not `rows`, which may change meanwhile
+    counts = foreground_counts(own) if own.max() else ()
     deflate = zlib.compressobj(1, zlib.DEFLATED, -zlib.MAX_WBITS)
     packed = deflate.compress(plain) + deflate.flush(zlib.Z_FULL_FLUSH)
-    return _chunk(b"IDAT", packed), zlib.adler32(plain), plain.size
+    return _Band(_chunk(b"IDAT", packed), zlib.adler32(plain), plain.size, counts)
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:

@@ -1,53 +1,108 @@
-"""Undo and redo by patches: before a stroke touches a 64-pixel tile, the tile is copied; afterwards both are packed.
+"""Undo and redo by patches: what a step changed, tile by tile, as it was before and as it is after, packed.
 
 Memory is bounded by bytes, not by a count of steps; the oldest steps go first. Patches name their picture, so the
-history runs across pictures.
+history runs across pictures, and each picture's own part of it can be listed and gone back to.
 """
 
 from __future__ import annotations
 
+import time
 import zlib
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from workbench.core.drawing import NOTHING, Rect
 
 TILE = 64
+_MIXED = -1  # in place of the one id of an area: its pixels are in the packed ones
+
+Content = int | np.ndarray  # of an area: its one id, or its pixels, uint8 (h, w)
 
 
 @dataclass(frozen=True)
 class Patch:
-    """What one operation changed in one picture's mask: packed tiles as they were before and after."""
+    """What one operation changed in one picture's mask.
+
+    areas: int32 rows (x, y, width, height, before, after), each a tile, or a row of tiles that hold one id: then this
+    stands for its pixels. The others' pixels follow one another in `before` and `after`, zlib.
+    explicit: the note's `explicit_background` after the step, which it turned; None if it left that alone.
+    """
 
     key: str
     what: str
-    tiles: tuple[tuple[int, int, int, int, bytes, bytes], ...]  # x, y, width, height, before, after
+    areas: bytes
+    before: bytes
+    after: bytes
+    explicit: bool | None = None
+    when: float = field(default_factory=time.time)  # seconds since 1970
 
     @property
     def nbytes(self) -> int:
-        return sum(len(before) + len(after) + 64 for *_, before, after in self.tiles)
+        return len(self.areas) + len(self.before) + len(self.after) + 400  # of Python's own, about
+
+    @property
+    def rows(self) -> np.ndarray:
+        return np.frombuffer(self.areas, np.int32).reshape(-1, 6)
+
+    @property
+    def rects(self) -> list[Rect]:
+        return [Rect(*row) for row in self.rows[:, :4].tolist()]
 
     @property
     def rect(self) -> Rect:
-        rect = NOTHING
-        for x, y, width, height, _, _ in self.tiles:
-            rect = rect.united(Rect(x, y, width, height))
-        return rect
+        if not self.areas:
+            return NOTHING
+        x, y, width, height = self.rows[:, :4].T
+        left, top = int(x.min()), int(y.min())
+        return Rect(left, top, int((x + width).max()) - left, int((y + height).max()) - top)
+
+    def inverse(self) -> Patch:
+        """The patch that takes this one back."""
+        areas = np.ascontiguousarray(self.rows[:, [0, 1, 2, 3, 5, 4]]).tobytes()
+        explicit = None if self.explicit is None else not self.explicit
+        return replace(self, areas=areas, before=self.after, after=self.before, explicit=explicit, when=time.time())
 
     def revert(self, mask: np.ndarray) -> Rect:
-        return self._put(mask, 4)
+        return self._put(mask, 0)
 
     def apply(self, mask: np.ndarray) -> Rect:
-        return self._put(mask, 5)
+        return self._put(mask, 1)
+
+    def contents(self, side: int) -> Iterator[tuple[Rect, Content]]:
+        """The areas with what is in them before (side 0) or after (1) the step."""
+        packed = self.after if side else self.before
+        pixels = np.frombuffer(zlib.decompress(packed) if packed else b"", np.uint8)
+        at = 0
+        for x, y, width, height, *ids in self.rows.tolist():
+            content: Content = ids[side]
+            if content == _MIXED:
+                content = pixels[at : at + width * height].reshape(height, width)
+                at += width * height
+            yield Rect(x, y, width, height), content
 
     def _put(self, mask: np.ndarray, side: int) -> Rect:
-        for tile in self.tiles:
-            x, y, width, height = tile[:4]
-            pixels = np.frombuffer(zlib.decompress(tile[side]), np.uint8)
-            mask[y : y + height, x : x + width] = pixels.reshape(height, width)
+        for rect, content in self.contents(side):
+            mask[rect.slices] = content
         return self.rect
+
+    def check(self, size: tuple[int, int]) -> None:
+        """Raise ValueError unless this patch, which came from a file, is one of a mask of `size` (width, height)."""
+        if len(self.areas) % 24:
+            raise ValueError("areas cut off")
+        rows = self.rows.astype(np.int64)
+        x, y, width, height = rows[:, :4].T
+        if (rows[:, :2] < 0).any() or (rows[:, 2:4] < 1).any() or (height > TILE).any() or (rows[:, 4:] > 255).any():
+            raise ValueError("no areas")
+        if (x + width > size[0]).any() or (y + height > size[1]).any() or (rows[:, 4:] < _MIXED).any():
+            raise ValueError("an area outside of its mask")
+        for packed, ids in ((self.before, rows[:, 4]), (self.after, rows[:, 5])):
+            wanted = int((width * height)[ids == _MIXED].sum())
+            found = zlib.decompressobj().decompress(packed, wanted + 1) if packed else b""
+            if len(found) != wanted:
+                raise ValueError("areas of another size")
 
 
 class Recording:
@@ -55,38 +110,92 @@ class Recording:
 
     def __init__(self, key: str, what: str, mask: np.ndarray) -> None:
         self.key, self.what, self.mask = key, what, mask
-        self._before: dict[tuple[int, int], np.ndarray] = {}
+        self.explicit: bool | None = None
+        self._before: dict[int, dict[int, Content]] = {}  # row of tiles, column of tiles
 
     def touch(self, rect: Rect) -> None:
+        rect = rect.clipped(self.mask.shape[1], self.mask.shape[0])
         if rect.empty:
             return
+        columns = range(rect.x // TILE, (rect.x + rect.width - 1) // TILE + 1)
         for row in range(rect.y // TILE, (rect.y + rect.height - 1) // TILE + 1):
-            for column in range(rect.x // TILE, (rect.x + rect.width - 1) // TILE + 1):
-                if (row, column) not in self._before:
-                    self._before[row, column] = self._tile(row, column).copy()
+            seen = self._before.setdefault(row, {})
+            for first, stop in _runs(column for column in columns if column not in seen):
+                for column, content in enumerate(self._look(row, first, stop), first):
+                    seen[column] = content if isinstance(content, int) else content.copy()
+
+    @property
+    def touched(self) -> list[Rect]:
+        """Where pixels may have changed: whole rows of tiles."""
+        return [Rect(0, row * TILE, self.mask.shape[1], TILE) for row in self._before]
 
     def cancel(self) -> Rect:
         """Put back what was there; returns the rectangle to repaint."""
-        rect = NOTHING
-        for (row, column), before in self._before.items():
-            self._tile(row, column)[...] = before
-            rect = rect.united(Rect(column * TILE, row * TILE, before.shape[1], before.shape[0]))
-        self._before.clear()
-        return rect
+        united = NOTHING
+        for row, tiles in self._before.items():
+            for column, before in tiles.items():
+                rect = self._rect(row, column)
+                self.mask[rect.slices] = before
+                united = united.united(rect)
+        return united
 
     def finish(self) -> Patch | None:
         """The patch of what really changed; None if nothing did."""
-        tiles = []
-        for (row, column), before in self._before.items():
-            after = self._tile(row, column)
-            if not np.array_equal(before, after):
-                height, width = before.shape
-                packed = zlib.compress(before.tobytes(), 1), zlib.compress(after.tobytes(), 1)
-                tiles.append((column * TILE, row * TILE, width, height, *packed))
-        return Patch(self.key, self.what, tuple(tiles)) if tiles else None
+        areas: list[list[int]] = []
+        packers = zlib.compressobj(1), zlib.compressobj(1)
+        packed: tuple[list[bytes], list[bytes]] = ([], [])
+        for row in sorted(self._before):
+            tiles = self._before[row]
+            for first, stop in _runs(sorted(tiles)):
+                for column, after in enumerate(self._look(row, first, stop), first):
+                    both = tiles[column], after
+                    if _same(*both):
+                        continue
+                    rect = self._rect(row, column)
+                    ids = [content if isinstance(content, int) else _MIXED for content in both]
+                    for side, content in enumerate(both):
+                        if ids[side] == _MIXED:
+                            packed[side].append(packers[side].compress(np.ascontiguousarray(content)))
+                    last = areas[-1] if areas else [0] * 6
+                    if _MIXED not in ids and last[1] == rect.y and last[0] + last[2] == rect.x and last[4:] == ids:
+                        last[2] += rect.width
+                    else:
+                        areas.append([rect.x, rect.y, rect.width, rect.height, *ids])
+        if not areas:
+            return None
+        before, after = (b"".join([*some, packer.flush()]) if some else b"" for packer, some in zip(packers, packed))
+        return Patch(self.key, self.what, np.array(areas, np.int32).tobytes(), before, after, self.explicit)
 
-    def _tile(self, row: int, column: int) -> np.ndarray:
-        return self.mask[row * TILE : (row + 1) * TILE, column * TILE : (column + 1) * TILE]
+    def _look(self, row: int, first: int, stop: int) -> list[Content]:
+        """What is in the tiles of a row from column `first` to before `stop`; pixels as views of the mask."""
+        band = self.mask[row * TILE : (row + 1) * TILE, first * TILE : stop * TILE]
+        starts = np.arange(0, band.shape[1], TILE)
+        low = np.minimum.reduceat(band.min(axis=0), starts).tolist()
+        high = np.maximum.reduceat(band.max(axis=0), starts).tolist()
+        return [a if a == b else band[:, x : x + TILE] for a, b, x in zip(low, high, starts.tolist())]
+
+    def _rect(self, row: int, column: int) -> Rect:
+        height, width = self.mask.shape
+        return Rect(column * TILE, row * TILE, TILE, TILE).clipped(width, height)
+
+
+def _runs(columns: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """The stretches (first, stop) of ascending numbers."""
+    first = stop = None
+    for column in columns:
+        if column != stop:
+            if first is not None:
+                yield first, stop
+            first = column
+        stop = column + 1
+    if first is not None:
+        yield first, stop
+
+
+def _same(a: Content, b: Content) -> bool:
+    if isinstance(a, int) or isinstance(b, int):
+        return isinstance(a, int) and isinstance(b, int) and a == b
+    return np.array_equal(a, b)
 
 
 class History:
@@ -126,8 +235,26 @@ class History:
         self._bytes += patch.nbytes
         return patch.apply(mask)
 
+    def steps(self, key: str) -> tuple[list[Patch], list[Patch]]:
+        """One picture's done steps, oldest first, and its undone ones, the next to redo first."""
+        done = [patch for patch in self._done if patch.key == key]
+        return done, [patch for patch in reversed(self._undone) if patch.key == key]
+
+    def route(self, key: str, step: Patch | None) -> list[Patch]:
+        """What to apply, in this order, to bring a picture to where it stood after `step`; None: before the first."""
+        done, undone = self.steps(key)
+        for number, patch in enumerate(undone):
+            if patch is step:
+                return undone[: number + 1]
+        back = []
+        for patch in reversed(done):
+            if patch is step:
+                return back
+            back.append(patch.inverse())
+        return back if step is None else []
+
     def forget(self, key: str) -> None:
-        """Drop the patches of a picture that cannot be opened any more, so that older steps can be reached."""
+        """Drop the patches of a picture whose mask they do not fit any more."""
         self._done = deque(patch for patch in self._done if patch.key != key)
         self._undone = [patch for patch in self._undone if patch.key != key]
         self._bytes = sum(patch.nbytes for patch in self._done)

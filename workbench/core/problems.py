@@ -98,6 +98,16 @@ class NoteBroken(Problem):
     advice = "It is kept as it is; mend or delete it."
 
 
+class LabelsChangedElsewhere(Problem):
+    says = "{path} was changed by another program while it was open here."
+    advice = "What was painted here is saved; the other version is kept as {kept}."
+
+
+class StrokesDoNotFit(Problem):
+    says = "{path} was changed by another program before the strokes of the last session were on it."
+    advice = "It is left as it is where they do not fit; the mask with all of the strokes is kept as {kept}."
+
+
 class NoPictures(Problem):
     says = "There are no pictures in this project."
     advice = "Put pictures into its folder 'pictures', or add a folder as a source."

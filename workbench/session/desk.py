@@ -58,7 +58,7 @@ class Desk(QObject):
         return key is not None
 
     def _want(self, key: str) -> None:
-        self._editor.commit()
+        self._editor.settle()
         self._loader.want(key)
 
     def _arrived(self, key: str, loaded: Loaded) -> None:
@@ -96,7 +96,7 @@ class Desk(QObject):
 
     def travel(self, order: str) -> None:
         """ "undo" or "redo" the next step, on its own picture."""
-        self._editor.commit()
+        self._editor.settle()
         if self._waiting:
             self._waiting.append(order)
             return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -13,6 +12,8 @@ from workbench.core.drawing import NOTHING, Paint, Rect
 from workbench.core.history import History, Patch, Recording
 from workbench.core.problems import Problem, ProjectReadOnly, UnknownClass
 from workbench.core.project import BACKGROUND, DONT_CARE, NOT_LABELLED, Project
+from workbench.core.selection import EMPTY, Selection, region_at
+from workbench.inference.cv import cv2
 from workbench.session.label import Label
 
 Point = tuple[float, float]
@@ -20,11 +21,13 @@ Point = tuple[float, float]
 # Steps that a note's history tells by their own name; every other step is told as "paint".
 TOLD = frozenset({"accept proposal", "copy labels"})
 EXPLICIT_ON, EXPLICIT_OFF = "label only what is painted", "unpainted is background"
+RESTORE = "restore"
 
 
 class Editor(QObject):
     """Changes the mask of `label`, and nothing else does."""
 
+    settling = Signal()  # the step is about to be ended for another reason than the hand's: what is under way, now
     mask_changed = Signal(object)  # Rect
     note_changed = Signal(str)
     history_changed = Signal()
@@ -33,7 +36,8 @@ class Editor(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.label: Label | None = None
+        self.contents: dict[str, str] = {}  # of the mask files that the steps of the history belong to
+        self._label: Label | None = None
         self.class_id = BACKGROUND
         self.keep_other = False
         self.locked: set[int] = set()
@@ -47,9 +51,25 @@ class Editor(QObject):
         self.history.clear()
         self.class_id = project.classes[0].id if project.classes else BACKGROUND
 
+    @property
+    def label(self) -> Label | None:
+        return self._label
+
+    @label.setter
+    def label(self, label: Label | None) -> None:
+        self._label = label
+        if label is None:
+            return
+        if self.contents.setdefault(label.key, label.content) != label.content:
+            # Another program has written the mask since: the steps made here would put back what it changed.
+            self.contents[label.key] = label.content
+            self.history.forget(label.key)
+            self.history_changed.emit()
+
     def close(self) -> None:
-        self.commit()
+        self.settle()
         self._project = self.label = None
+        self.contents.clear()
         self.history.clear()
         self.locked = set()
 
@@ -73,6 +93,11 @@ class Editor(QObject):
         label.begin()
         return True
 
+    def settle(self) -> None:
+        """Another picture, an undo or the end comes: let what is still being computed for this one arrive first."""
+        self.settling.emit()
+        self.commit()
+
     def commit(self) -> None:
         """End the step and keep it; without a change it leaves no trace."""
         self._refused = False
@@ -80,7 +105,7 @@ class Editor(QObject):
         if recording is None or self.label is None:
             return
         patch = recording.finish()
-        self.label.end(changed=patch is not None)
+        self.label.end(recording.touched, changed=patch is not None)
         if patch is not None:
             self.history.add(patch)
             self._tell_note(patch.what)
@@ -92,7 +117,7 @@ class Editor(QObject):
         recording, self._recording = self._recording, None
         if recording is not None and self.label is not None:
             rect = recording.cancel()
-            self.label.end(changed=False)
+            self.label.end(recording.touched, changed=False)
             self.mask_changed.emit(rect)
 
     def refusal(self) -> Problem | None:
@@ -120,19 +145,9 @@ class Editor(QObject):
         self._draw(id, lambda mask: drawing.polygon_rect(corners, mask.shape), draw)
 
     def paint_fill(self, point: Point, id: int) -> None:
-        found: list[tuple[Rect, np.ndarray]] = []
-
-        def rect(mask: np.ndarray) -> Rect:
-            area = drawing.fill(mask, point, Paint(id))
-            found.extend([area] if area is not None else [])
-            return found[0][0] if found else NOTHING
-
-        def draw(mask: np.ndarray, paint: Paint) -> Rect:
-            area, where = found[0]
-            paint.apply(mask, area, where)
-            return area
-
-        self._draw(id, rect, draw)
+        mask = None if self.label is None else self.label.mask
+        found = EMPTY if mask is None else region_at(mask, point, connectivity=4)
+        self.paint_region(found.inside, found.corner, id)
 
     def paint_region(self, region: np.ndarray, corner: tuple[int, int], id: int) -> None:
         where = np.asarray(region, bool)
@@ -142,6 +157,26 @@ class Editor(QObject):
             return full.clipped(mask.shape[1], mask.shape[0])
 
         self._draw(id, rect, lambda mask, paint: drawing.draw_region(mask, where, corner, paint))
+
+    def replace_region(self, old: Selection, new: Selection, id: int) -> None:
+        """Lay `new` down as `id` in place of `old`: a region moved, grown, given to another class, or deleted.
+
+        What is pointed at may go even where other classes are kept; what it would cover beyond is spared as ever.
+        """
+        both = old.rect.united(new.rect)
+
+        def draw(mask: np.ndarray, paint: Paint) -> Rect:
+            drawing.draw_region(mask, old.inside, old.corner, Paint(self.ground, frozenset(self.locked)))
+            drawing.draw_region(mask, new.inside, new.corner, paint)
+            return both.clipped(mask.shape[1], mask.shape[0])
+
+        self._draw(id, lambda mask: both.clipped(mask.shape[1], mask.shape[0]), draw)
+
+    @property
+    def ground(self) -> int:
+        """What lies where nothing is painted: background, or "not labelled" where only what is painted counts."""
+        explicit = self.label is not None and self.label.note.explicit_background
+        return NOT_LABELLED if explicit else BACKGROUND
 
     def set_explicit_background(self, on: bool) -> None:
         """What is unpainted becomes "not labelled" (or background again): one step for the whole mask."""
@@ -154,8 +189,11 @@ class Editor(QObject):
         old, new = (BACKGROUND, NOT_LABELLED) if on else (NOT_LABELLED, BACKGROUND)
         rect = Rect(0, 0, label.mask.shape[1], label.mask.shape[0])
         self._recording.touch(rect)
-        label.mask[label.mask == old] = new
-        self._set_explicit(label, on)
+        self._recording.explicit = on
+        table = np.arange(256, dtype=np.uint8)
+        table[old] = new
+        cv2.LUT(label.mask, table, label.mask)
+        self._turn_explicit(label, self._recording)
         self.mask_changed.emit(rect)
         self.commit()
 
@@ -211,12 +249,31 @@ class Editor(QObject):
                 self.history.forget(patch.key)  # else it would bar the way to older steps
                 self.history_changed.emit()
             return
-        with label.changing() as mask:
+        with label.changing(patch.rects) as mask:
             rect = step(mask)
         self.mask_changed.emit(rect)
-        if patch.what in (EXPLICIT_ON, EXPLICIT_OFF):
-            self._set_explicit(label, (patch.what == EXPLICIT_ON) != undone)
-        self._announce(_inverse(patch) if undone else patch)
+        if patch.explicit is not None:
+            self._set_explicit(label, patch.explicit != undone)
+        self._announce(patch.inverse() if undone else patch)
+
+    def restore(self, step: Patch | None) -> None:
+        """The open picture as it stood after one of its steps (None: before the first), as a step of its own."""
+        label = self.label
+        route = self.history.route(label.key, step) if label is not None else []
+        if not route:
+            return
+        if not self.begin(RESTORE) or not all(_fits(patch, self._recording.mask) for patch in route):
+            self.cancel()
+            return
+        rect = NOTHING
+        for patch in route:
+            for area in patch.rects:
+                self._recording.touch(area)
+            rect = rect.united(patch.apply(self._recording.mask))
+            self._recording.explicit = self._recording.explicit if patch.explicit is None else patch.explicit
+        self.mask_changed.emit(rect)
+        self._turn_explicit(label, self._recording)
+        self.commit()
 
     # --- notes ------------------------------------------------------------------------------------
 
@@ -238,15 +295,16 @@ class Editor(QObject):
             label.note_edits += 1
             self.note_changed.emit(label.key)
 
+    def _turn_explicit(self, label: Label, recording: Recording) -> None:
+        if recording.explicit == label.note.explicit_background:
+            recording.explicit = None  # it came back to where it was
+        elif recording.explicit is not None:
+            self._set_explicit(label, recording.explicit)
+
     def _set_explicit(self, label: Label, on: bool) -> None:
         label.note.explicit_background = on
         label.note_edits += 1
         self.note_changed.emit(label.key)
-
-
-def _inverse(patch: Patch) -> Patch:
-    tiles = tuple((x, y, w, h, after, before) for x, y, w, h, before, after in patch.tiles)
-    return dataclasses.replace(patch, tiles=tiles)
 
 
 def _fits(patch: Patch, mask: np.ndarray) -> bool:

@@ -1,24 +1,22 @@
 """Strokes on their way to the mask file: noted at once, removed when a save holds them, replayed after a crash.
 
 One picture's strokes lie in numbered segments `journal/<hash of key>-<n>.bin`, each a row of records
-`length · crc32 · JSON head · packed tiles`. A record cut off by a crash ends its segment and harms nothing else.
+`length · crc32 · JSON head · packed areas`. A record cut off by a crash ends its segment and harms nothing else.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import json
 import re
 import struct
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
 
-import numpy as np
-
-from workbench.core.history import TILE, Patch
+from workbench.core.history import Patch
 from workbench.core.problems import CannotWrite
 
 _FRAME = struct.Struct("<II")  # length and crc32 of the payload
@@ -30,9 +28,9 @@ Size = tuple[int, int]
 
 def encode_record(patch: Patch, size: Size) -> bytes:
     """One patch of a mask of `size` (width, height) as bytes."""
-    tiles = [[x, y, w, h, len(before), len(after)] for x, y, w, h, before, after in patch.tiles]
-    head = json.dumps({"format": 1, "key": patch.key, "what": patch.what, "size": size, "tiles": tiles}).encode()
-    blobs = [blob for *_, before, after in patch.tiles for blob in (before, after)]
+    blobs = [patch.areas, patch.before, patch.after]
+    head = json.dumps({"format": 2, "key": patch.key, "what": patch.what, "when": patch.when, "size": size,
+                       "explicit": patch.explicit, "lengths": [len(blob) for blob in blobs]}).encode()  # fmt: skip
     payload = b"".join([_HEAD.pack(len(head)), head, *blobs])
     return _FRAME.pack(len(payload), zlib.crc32(payload)) + payload
 
@@ -57,61 +55,62 @@ def _patch(payload: bytes) -> tuple[Patch, Size]:
     (length,) = _HEAD.unpack_from(payload)
     at = _HEAD.size + length
     head = json.loads(payload[_HEAD.size : at])
+    if head["format"] != 2:
+        raise ValueError("a record of another version")
     width, height = map(int, head["size"])
-    tiles = []
-    for x, y, w, h, *lengths in head["tiles"]:
-        if not (0 < w <= TILE and 0 < h <= TILE and 0 <= x <= width - w and 0 <= y <= height - h):
-            raise ValueError("a tile outside of its mask")
-        blobs = []
-        for n in lengths:
-            blobs.append(payload[at : at + n])
-            at += n
-            if len(_unpack(blobs[-1], w * h)) != w * h:
-                raise ValueError("a tile of another size")
-        before, after = blobs
-        tiles.append((x, y, w, h, before, after))
-    return Patch(str(head["key"]), str(head["what"]), tuple(tiles)), (width, height)
-
-
-def _unpack(blob: bytes, limit: int) -> bytes:
-    return zlib.decompressobj().decompress(blob, limit + 1)
-
-
-def replay(patch: Patch, mask: np.ndarray) -> bool:
-    """Put a patch on a mask; True if that changed it.
-
-    A tile goes on where the mask shows what the stroke found there. Anything else is newer work, by a later save or by
-    another program, and stays.
-    """
-    changed = False
-    for x, y, width, height, before, after in patch.tiles:
-        view = mask[y : y + height, x : x + width]
-        if view.tobytes() == zlib.decompress(before):
-            view[...] = np.frombuffer(zlib.decompress(after), np.uint8).reshape(height, width)
-            changed = True
-    return changed
+    blobs = []
+    for n in map(int, head["lengths"]):
+        blobs.append(payload[at : at + n])
+        at += n
+    areas, before, after = blobs
+    explicit = None if head["explicit"] is None else bool(head["explicit"])
+    patch = Patch(str(head["key"]), str(head["what"]), areas, before, after, explicit, float(head["when"]))
+    patch.check((width, height))
+    return patch, (width, height)
 
 
 class Journal:
-    """The journal folder of one open project. For the GUI thread; a record is in the system's hands when written."""
+    """The journal folder of one open project. For the GUI thread; a record is in the system's hands when written.
+
+    A record that cannot be written waits, and goes in front of the next.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._open: dict[str, tuple[int, BinaryIO]] = {}
+        self._open: dict[str, tuple[int, io.FileIO]] = {}
         self._sealed: dict[str, list[int]] = {}
         self._next: dict[str, int] = {}
+        self._waiting: dict[str, list[bytes]] = {}
 
     def append(self, patch: Patch, size: Size) -> None:
-        """Note one patch of a mask of `size`. Raises CannotWrite; later patches then go into a new segment."""
+        """Note one patch of a mask of `size`. Raises CannotWrite; `catch_up` tries again."""
+        self._waiting.setdefault(patch.key, []).append(encode_record(patch, size))
+        self._write(patch.key)
+
+    def catch_up(self) -> None:
+        """Write what could not be written. Raises CannotWrite."""
+        for key in list(self._waiting):
+            self._write(key)
+
+    def _write(self, key: str) -> None:
+        waiting = self._waiting[key]
         try:
-            if patch.key not in self._open:
-                self._open[patch.key] = self._new_segment(patch.key)
-            file = self._open[patch.key][1]
-            file.write(encode_record(patch, size))
-            file.flush()
+            if key not in self._open:
+                self._open[key] = self._new_segment(key)
+            file = self._open[key][1]
+            while waiting:
+                end = file.tell()
+                try:
+                    _write_all(file, waiting[0])
+                except OSError:
+                    file.truncate(end)  # what follows a torn record could not be read
+                    file.seek(end)
+                    raise
+                waiting.pop(0)
         except OSError as error:
-            self.seal(patch.key)  # what follows a torn record could not be read
+            self.seal(key)
             raise CannotWrite(path=str(self.folder), why=error.strerror or str(error)) from error
+        del self._waiting[key]
 
     def seal(self, key: str) -> int:
         """End the picture's segment: what was noted so far is in segments up to the returned number."""
@@ -123,18 +122,19 @@ class Journal:
 
     def discard(self, key: str, upto: int) -> None:
         """A save holds everything up to segment `upto`: remove it."""
-        kept = []
-        for number in self._sealed.pop(key, []):
-            if number > upto:
-                kept.append(number)
-                continue
-            if not _remove(self._path(key, number)):
-                kept.append(number)
+        kept = [number for number in self._sealed.pop(key, []) if number > upto or not _remove(self._path(key, number))]
         if kept:
             self._sealed[key] = kept
 
+    def clear(self, key: str) -> None:
+        """A save holds everything that was noted of a picture."""
+        self._waiting.pop(key, None)
+        self.discard(key, self.seal(key))
+
     def close(self) -> None:
         """Let go of the files; what no save holds stays for the next opening."""
+        with contextlib.suppress(CannotWrite):
+            self.catch_up()
         for _, file in self._open.values():
             _close(file)
         self._open.clear()
@@ -145,14 +145,16 @@ class Journal:
         for path in self._files():
             matched = _NAME.fullmatch(path.name)
             try:
-                records = list(decode_records(path.read_bytes())) if matched else []
+                data = path.read_bytes() if matched else None
             except OSError:
                 continue
-            if not matched:
+            if data is None:
                 continue
+            records = list(decode_records(data))
             if not records:
-                _remove(path)  # cut off within its first record: nothing to bring back
-                continue
+                if not data[_FRAME.size :] or len(data) < _FRAME.size + _FRAME.unpack_from(data)[0]:
+                    _remove(path)  # cut off within its first record: nothing to bring back
+                continue  # any other may be of another version
             key = records[0][0].key
             if matched[1] != _hash(key):
                 continue
@@ -168,12 +170,12 @@ class Journal:
         except OSError:
             return []
 
-    def _new_segment(self, key: str) -> tuple[int, BinaryIO]:
+    def _new_segment(self, key: str) -> tuple[int, io.FileIO]:
         self.folder.mkdir(parents=True, exist_ok=True)
         number = self._next.get(key, 1)
         while True:
             try:
-                file = self._path(key, number).open("xb")
+                file = self._path(key, number).open("xb", buffering=0)
             except FileExistsError:  # of a segment that could not be read
                 number += 1
                 continue
@@ -188,9 +190,15 @@ def _hash(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _close(file: BinaryIO) -> None:
+def _close(file: io.FileIO) -> None:
     with contextlib.suppress(OSError):  # a full disk can refuse the last bytes; the save that follows says so
         file.close()
+
+
+def _write_all(file: io.FileIO, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[file.write(left) :]
 
 
 def _remove(path: Path) -> bool:

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+import time
+import zlib
+from collections import deque
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
 from workbench.core import annotation
 from workbench.core.annotation import Note
+from workbench.core.banded_png import BandedPng
+from workbench.core.drawing import Rect
 from workbench.core.index import Row
 from workbench.core.problems import CannotWrite, Problem
-from workbench.core.project import Project
-from workbench.core.storage import file_stamp
+from workbench.core.project import ClassInfo, Project
+from workbench.core.storage import file_stamp, write_bytes
+
+_TRIES = 20  # times that a mask is looked at again because strokes were made while it was packed
 
 
 @dataclass(eq=False)
 class Label:
     """A mask and a note, with counters that tell what of them is on the disk.
 
-    The GUI thread alone changes it. A saving thread copies the mask meanwhile: `stirring` is odd while pixels
-    change, so a copy made between two equal even values is whole.
+    The GUI thread alone changes it. A saving thread packs the mask meanwhile: `stirring` is odd while pixels change,
+    so what was packed between two equal even values is whole, and `changes` says where to pack again.
     """
 
     key: str
@@ -29,12 +38,15 @@ class Label:
     mask: np.ndarray | None = None  # uint8 (H, W)
     problem: Problem | None = None  # why this label may not be changed; its files are then never written
     stamp: str = ""  # state of its files when they were read or written
+    content: str = ""  # of its mask file then: `content_sum`
     on_disk: bool = False  # a mask file is there
     edits: int = 0
     saved_edits: int = 0
     note_edits: int = 0
     saved_note_edits: int = 0
     stirring: int = 0
+    changes: deque[Rect] = field(default_factory=deque)  # where pixels changed since they were packed
+    png: BandedPng | None = None  # the mask as packed for the last save; of the saving thread
 
     @property
     def mask_unsaved(self) -> bool:
@@ -48,35 +60,41 @@ class Label:
         """Pixels are about to change."""
         self.stirring += 1
 
-    def end(self, *, changed: bool) -> None:
-        """Pixels are at rest again."""
+    def end(self, touched: Iterable[Rect], *, changed: bool) -> None:
+        """Pixels are at rest again. touched: where they may have been changed, even if they are as they were."""
+        self.changes.extend(touched)
         self.edits += changed
         self.stirring += 1
 
     @contextmanager
-    def changing(self) -> Iterator[np.ndarray]:
+    def changing(self, touched: Iterable[Rect]) -> Iterator[np.ndarray]:
         assert self.mask is not None
         self.begin()
         try:
             yield self.mask
         finally:
-            self.end(changed=True)
+            self.end(touched, changed=True)
 
 
 @dataclass(frozen=True)
 class Saved:
-    """What one save has put on the disk. counts: (class id, pixels); None if the mask was not written."""
+    """What one save has put on the disk. counts: (class id, pixels); None if the mask was not written.
+
+    replaced: files that someone else had written since they were read here, each with the copy that was kept of it.
+    """
 
     edits: int
     note_edits: int
     stamp: str
+    content: str
     status: str
     verdict: str | None
     counts: tuple[tuple[int, int], ...] | None
+    replaced: tuple[tuple[Path, Path], ...] = ()
 
 
 class Stirred(Exception):
-    """The mask changed while it was copied: try again when the stroke has settled."""
+    """The mask changes just now: try again when the stroke is done."""
 
 
 def label_stamp(project: Project, key: str) -> str:
@@ -90,6 +108,7 @@ def load_label(project: Project, key: str, size: tuple[int, int]) -> Label:
     label = Label(key, stamp=label_stamp(project, key))
     label.on_disk = not label.stamp.startswith("-")
     try:
+        label.content = _content_of(project.mask_path(key))
         label.note = annotation.load_note(project, key)
         label.mask = annotation.load_mask(project, key, size)
     except Problem as problem:
@@ -106,21 +125,67 @@ def load_label(project: Project, key: str, size: tuple[int, int]) -> Label:
 def save_label(project: Project, label: Label, note: Note | None, note_edits: int) -> Saved:
     """Write what is unsaved; called in the saving thread. note: a copy to write, None if it is on the disk already.
 
-    Raises Stirred, or a Problem; the old files are then untouched.
+    What someone else has written meanwhile is copied to `journal/kept` before it is replaced. Raises Stirred, or a
+    Problem; the old files are then untouched.
     """
-    counts = None
-    edits = label.edits
-    if edits != label.saved_edits and label.mask is not None:
-        before = label.stirring
-        snapshot = label.mask.copy() if before % 2 == 0 else None
-        if snapshot is None or label.stirring != before or label.edits != edits:
-            raise Stirred
-        annotation.save_mask(project, label.key, snapshot)
-        counts = annotation.foreground_counts(snapshot)
+    project.need_write(label.key)
+    counts, edits, content, replaced = None, label.edits, label.content, []
+    mask_path, note_path = project.mask_path(label.key), project.note_path(label.key)
+    mask_stamp, _, note_stamp = label.stamp.partition("|")
+    if label.mask_unsaved and label.mask is not None:
+        if file_stamp(mask_path) != mask_stamp and _content_of(mask_path) not in ("", content):
+            replaced.append((mask_path, keep_aside(project, label.key, mask_path.read_bytes(), ".png")))
+            label.png = None
+        data, edits, counts = _pack(label, list(project.classes))
+        write_bytes(mask_path, data)
+        content = content_sum(data)
     if note is not None:
+        if note_stamp and file_stamp(note_path) not in ("-", note_stamp):
+            replaced.append((note_path, keep_aside(project, label.key, note_path.read_bytes(), ".json")))
         annotation.save_note(project, label.key, note)
     told = note or label.note
-    return Saved(edits, note_edits, label_stamp(project, label.key), told.status, told.verdict, counts)
+    stamp = label_stamp(project, label.key)
+    return Saved(edits, note_edits, stamp, content, told.status, told.verdict, counts, tuple(replaced))
+
+
+def _pack(label: Label, classes: list[ClassInfo]) -> tuple[bytes, int, tuple[tuple[int, int], ...]]:
+    """The mask's file, the edits it holds, its counts. Only bands that changed since the last time are packed."""
+    png, label.png = label.png or BandedPng(classes), None  # after an error: all anew
+    png.classes = classes
+    for _ in range(_TRIES):
+        before = label.stirring
+        if before % 2:
+            break
+        edits = label.edits
+        png.touch([label.changes.popleft() for _ in range(len(label.changes))])
+        png.pack(label.mask)
+        if label.stirring == before:
+            label.png = png
+            return png.file(), edits, png.foreground_counts()
+    label.png = png  # a stroke in the air says itself where it was, when it ends
+    raise Stirred
+
+
+def keep_aside(project: Project, key: str, data: bytes, suffix: str) -> Path:
+    """Write a file to `journal/kept` under a name of its own, and return where. Raises CannotWrite."""
+    name = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{name}"
+    folder = project.root / "journal" / "kept"
+    path = next(p for i in range(100_000) if not (p := folder / f"{stem}{f'-{i}' if i else ''}{suffix}").exists())
+    write_bytes(path, data)
+    return path
+
+
+def content_sum(data: bytes) -> str:
+    """Tells one file's content from another's."""
+    return f"{len(data)}-{zlib.crc32(data):08x}"
+
+
+def _content_of(path: Path) -> str:
+    try:
+        return content_sum(path.read_bytes())
+    except OSError:
+        return ""
 
 
 def saved_row(row: Row, saved: Saved) -> Row:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+
+import numpy as np
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from workbench.core import annotation
 from workbench.core.history import Patch
-from workbench.core.problems import CannotWrite, Problem
+from workbench.core.problems import CannotWrite, LabelsChangedElsewhere, Problem, StrokesDoNotFit
 from workbench.core.project import Project
-from workbench.session.journal import Journal, replay
-from workbench.session.label import Label, Saved, Stirred, load_label, save_label
+from workbench.session.journal import Journal
+from workbench.session.label import Label, Saved, Stirred, keep_aside, load_label, save_label
 from workbench.session.lane import Lane
+from workbench.session.recovery import RECOVERED, bring_back
 
 
 class Saver(QObject):
@@ -27,6 +32,7 @@ class Saver(QObject):
         self._unsaved: dict[str, Label] = {}
         self._busy: set[str] = set()
         self._failed: set[str] = set()
+        self._stirred: set[str] = set()
         self._lane = Lane(parent=self)
         self._retry_ms = round(retry * 1000)
         self._settle_ms = round(settle * 1000)
@@ -51,6 +57,7 @@ class Saver(QObject):
         self._unsaved.clear()
         self._busy.clear()
         self._failed.clear()
+        self._stirred.clear()
         self._tell()
         return clean
 
@@ -68,7 +75,8 @@ class Saver(QObject):
                 self._journal.append(patch, (width, height))
             except CannotWrite as problem:
                 self._refused(label.key, problem)
-        self.changed(label)
+        # A save that met this stroke in the air has waited for its end.
+        self.changed(label, now=label.key in self._stirred)
 
     def changed(self, label: Label, *, now: bool = False) -> None:
         """A mask or a note differs from the disk."""
@@ -92,6 +100,9 @@ class Saver(QObject):
     # --- saving -----------------------------------------------------------------------------------
 
     def _save_all(self) -> None:
+        if self._journal is not None and self._failed:
+            with contextlib.suppress(CannotWrite):
+                self._journal.catch_up()
         for label in list(self._unsaved.values()):
             self._save(label)
 
@@ -102,7 +113,10 @@ class Saver(QObject):
         self._busy.add(key)
         segment = self._journal.seal(key) if self._journal is not None else 0
         note_edits = label.note_edits
-        note = label.note.model_copy(deep=True) if note_edits != label.saved_note_edits else None
+        note = None
+        if note_edits != label.saved_note_edits:
+            note = label.note.model_copy(update={"history": list(label.note.history)})
+        self._stirred.discard(key)
 
         def then(saved: Saved | None, error: Exception | None) -> None:
             self._saved(label, segment, saved, error)
@@ -112,19 +126,27 @@ class Saver(QObject):
     def _saved(self, label: Label, segment: int, saved: Saved | None, error: Exception | None) -> None:
         self._busy.discard(label.key)
         if saved is None:
-            if not isinstance(error, Stirred):
+            if isinstance(error, Stirred):
+                self._stirred.add(label.key)
+            else:
                 path = str(self._project.mask_path(label.key)) if self._project is not None else label.key
-                problem = error if isinstance(error, Problem) else CannotWrite(path=path, why=str(error))
-                self._refused(label.key, problem)
+                why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+                self._refused(label.key, error if isinstance(error, Problem) else CannotWrite(path=path, why=why))
             self._timer.start(self._retry_ms if self._failed else self._settle_ms)
             self._tell()
             return
         label.saved_edits, label.saved_note_edits, label.stamp = saved.edits, saved.note_edits, saved.stamp
+        label.content = saved.content
         label.on_disk = label.on_disk or saved.counts is not None
         self._failed.discard(label.key)
         if self._journal is not None:
-            # A stroke may have been in the copy and yet in a segment of its own; when all is saved, all may go.
-            self._journal.discard(label.key, segment if label.mask_unsaved else self._journal.seal(label.key))
+            # A stroke may be in the file and yet in a segment of its own; when all is saved, all may go.
+            if label.mask_unsaved:
+                self._journal.discard(label.key, segment)
+            else:
+                self._journal.clear(label.key)
+        for path, kept in saved.replaced:
+            self.problem_met.emit(LabelsChangedElsewhere(path=str(path), kept=str(kept)))
         if not label.unsaved:
             self._unsaved.pop(label.key, None)
         elif not self._timer.isActive():
@@ -156,18 +178,31 @@ class Saver(QObject):
                 # The strokes stay in the journal until the mask can be read again.
                 self.problem_met.emit(label.problem)
                 continue
-            mine = [patch for patch, size in records if size == records[-1][1] and replay(patch, label.mask)]
-            if not mine:
-                journal.discard(key, journal.seal(key))
+            found = bring_back([patch for patch, size in records if size == records[-1][1]], label.mask)
+            if found.beside is not None and not self._keep_beside(label, found.beside):
+                continue
+            patches += found.patches
+            if not found.changed and found.explicit in (None, label.note.explicit_background):
+                journal.clear(key)
                 continue
             label.edits += 1
             if label.note.status == "new":
                 label.note.status = "started"
+            if found.explicit is not None:
+                label.note.explicit_background = found.explicit
             label.note.add(RECOVERED)
             label.note_edits += 1
-            patches += mine
             self.changed(label, now=True)
         return patches
 
-
-RECOVERED = "recover strokes"
+    def _keep_beside(self, label: Label, mask: np.ndarray) -> bool:
+        """Some strokes do not fit the mask any more: keep it as it would be with them, and say so."""
+        assert self._project is not None
+        try:
+            data = annotation.encode_mask(mask, list(self._project.classes))
+            kept = keep_aside(self._project, label.key, data, ".png")
+        except CannotWrite as problem:
+            self.problem_met.emit(problem)  # the strokes stay in the journal
+            return False
+        self.problem_met.emit(StrokesDoNotFit(path=str(self._project.mask_path(label.key)), kept=str(kept)))
+        return True

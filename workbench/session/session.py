@@ -10,9 +10,11 @@ import numpy as np
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
 from workbench.core.annotation import Note, Status
+from workbench.core.history import Patch
 from workbench.core.index import Row
 from workbench.core.problems import CannotWrite, Problem, ProjectLocked
 from workbench.core.project import BACKGROUND, ClassInfo, Project
+from workbench.core.selection import Selection
 from workbench.session import classes
 from workbench.session.copying import LabelCopier
 from workbench.session.desk import Desk
@@ -31,6 +33,7 @@ class Session(QObject):
     pictures_listed = Signal(object)  # list[str]
     rows_changed = Signal(object)  # list[Row], at most five times a second
     index_progress = Signal(int, int)
+    settling = Signal()  # a step ends, not by the hand: work under way for the open picture has to arrive now
     picture_opened = Signal(str)
     picture_failed = Signal(str, object)  # key, Problem
     mask_changed = Signal(object)  # Rect
@@ -59,6 +62,7 @@ class Session(QObject):
     def _connect(self) -> None:
         for part in (self._editor, self._saver, self._listing, self._copier):
             part.problem_met.connect(self.problem_met)
+        self._editor.settling.connect(self.settling)
         self._editor.mask_changed.connect(self.mask_changed)
         self._editor.history_changed.connect(self.history_changed)
         self._editor.note_changed.connect(self._note_changed)
@@ -130,6 +134,11 @@ class Session(QObject):
         return self._editor.locked
 
     @property
+    def ground(self) -> int:
+        """The id that erasing leaves behind."""
+        return self._editor.ground
+
+    @property
     def save_state(self) -> str:
         return self._saver.state
 
@@ -182,7 +191,7 @@ class Session(QObject):
 
     def flush(self) -> bool:
         """Save now, and wait for it; True if nothing is unsaved afterwards."""
-        self._editor.commit()
+        self._editor.settle()
         return self._saver.flush()
 
     def add_pictures(self, paths: Sequence[Path | str]) -> None:
@@ -291,6 +300,10 @@ class Session(QObject):
         """Lay down bool (h, w) with its first pixel at `corner` (x, y)."""
         self._editor.paint_region(region, corner, id)
 
+    def replace_region(self, old: Selection, new: Selection, id: int) -> None:
+        """Lay `new` down as `id` in place of `old`; an empty `new` deletes."""
+        self._editor.replace_region(old, new, id)
+
     def commit(self) -> None:
         self._editor.commit()
 
@@ -313,6 +326,15 @@ class Session(QObject):
 
     def redo(self) -> None:
         self._desk.travel("redo")
+
+    def steps(self) -> tuple[list[Patch], list[Patch]]:
+        """The steps made on the open picture: done, oldest first, and undone, the next to redo first."""
+        return self._editor.history.steps(self.key) if self.key is not None else ([], [])
+
+    def restore(self, step: Patch | None) -> None:
+        """The open picture as it stood after one of its `steps` (None: before the first); undo takes it back."""
+        self._editor.settle()
+        self._editor.restore(step)
 
     def can_undo(self) -> bool:
         return self._editor.painting or self._desk.next_step("undo") is not None
@@ -370,5 +392,8 @@ class Session(QObject):
         self.note_changed.emit(key)
 
     def _saved(self, key: str, saved: Saved) -> None:
+        self._editor.contents[key] = saved.content
         self._listing.put(saved_row(self._listing.row(key), saved))
+        if saved.counts is not None:
+            self._listing.look_again(key)
         self.label_saved.emit(key)
