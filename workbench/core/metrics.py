@@ -55,21 +55,13 @@ class SegmentationMeter:
 
     def _add_regions(self, truth: np.ndarray, real: np.ndarray, said: np.ndarray, raw: np.ndarray) -> None:
         for id in self.classes:
-            labels, count = _components(truth == id)
-            if count:
-                area = np.bincount(labels.ravel(), minlength=count + 1)[1:]
-                covered = np.bincount(labels[said], minlength=count + 1)[1:]
-                _plus(self.found, id, int((covered >= np.maximum(1, FOUND_SHARE * area)).sum()))
-                _plus(self.defects, id, count)
-        labels, count = _components(raw)
-        if count:
-            area = np.bincount(labels.ravel(), minlength=count + 1)[1:]
-            touching = np.bincount(labels[real], minlength=count + 1)[1:]
-            countable = np.bincount(labels[said], minlength=count + 1)[1:]
-            # A region that lies mostly on "don't care" is neither right nor wrong.
-            wrong = int(((touching == 0) & (countable * 2 >= area)).sum())
-            self.false_regions += wrong
-            self.false_on_good += wrong if not real.any() else 0
+            found = defects_found(truth == id, said)[1]
+            if len(found):
+                _plus(self.found, id, int(found.sum()))
+                _plus(self.defects, id, len(found))
+        wrong = int(false_alarms(raw, real, said).sum())
+        self.false_regions += wrong
+        self.false_on_good += wrong if not real.any() else 0
 
     def report(self) -> dict[str, Any]:
         per_class, dices, ious = {}, [], []
@@ -78,6 +70,7 @@ class SegmentationMeter:
             defects = self.defects.get(id, 0)
             scores["defects"] = defects
             scores["recall_defects"] = self.found.get(id, 0) / defects if defects else None
+            scores["recall_interval"] = wilson(self.found.get(id, 0), defects)
             per_class[name] = scores
             if scores["dice"] is not None:
                 dices.append(scores["dice"])
@@ -140,6 +133,28 @@ class VerdictMeter:
             "confusion": {"names": list(self.names), "rows": self.confusion.tolist()},
             "pictures": total,
         }
+
+
+def defects_found(labelled: np.ndarray, said: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Area in pixels of each labelled region, and whether it counts as found.
+
+    bool (H, W): one class of the labels; what was predicted, of whatever class.
+    """
+    labels, count = _components(labelled)
+    area = np.bincount(labels.ravel(), minlength=count + 1)[1:]
+    covered = np.bincount(labels[said], minlength=count + 1)[1:]
+    return area, covered >= np.maximum(1, FOUND_SHARE * area)
+
+
+def false_alarms(raw: np.ndarray, real: np.ndarray, said: np.ndarray) -> np.ndarray:
+    """Of each predicted region whether it touches no defect. bool (H, W): predictions; defects in the labels;
+    predictions where labels count. A region that lies mostly on "don't care" is neither right nor wrong.
+    """
+    labels, count = _components(raw)
+    area = np.bincount(labels.ravel(), minlength=count + 1)[1:]
+    touching = np.bincount(labels[real], minlength=count + 1)[1:]
+    countable = np.bincount(labels[said], minlength=count + 1)[1:]
+    return (touching == 0) & (countable * 2 >= area)
 
 
 def wilson(hits: int, total: int, z: float = 1.96) -> list[float] | None:
