@@ -15,16 +15,21 @@ from tests.conftest import scratched
 from tests.training.conftest import make_run
 from workbench.core.events import Failed, Finished, Progress, encode_order
 from workbench.core.run import Run
+from workbench.inference.engines.kinds import KINDS, obstacle
 from workbench.inference.predictor import Predictor
 from workbench.inference.reading import write_png
 from workbench.inference.settings import ClassSettings, ModelSettings, load_settings, save_settings
 from workbench.training import witnesses
 from workbench.training.parity import compare
 
+FORMATS = ["onnx", "paddle", "legacy", "int8"]  # of those that need nothing beside training itself
+FORMATS += [name for name in ("openvino", "bf16") if not obstacle(name)]
+
 
 @pytest.fixture(scope="module")
 def exported(trained, tmp_path_factory):
-    """Both formats, into a folder with a name of every kind, beside pictures of all the kinds that cause trouble."""
+    """All formats that can be made here, into a folder with a name of every kind, beside pictures of all the kinds that
+    cause trouble."""
     from tests.training.conftest import Child
 
     pictures = trained.project_root / "pictures"
@@ -37,7 +42,7 @@ def exported(trained, tmp_path_factory):
     turned.save(pictures / "turned.jpg", exif=turned.getexif())
     (pictures / "broken.png").write_bytes(b"nothing")
     out = tmp_path_factory.mktemp("out") / "出口 [1]"
-    one = Child("export", trained.root, "--out", out, "--formats", "onnx,paddle")
+    one = Child("export", trained.root, "--out", out, "--formats", ",".join(FORMATS), "--seconds", 0.6)
     code = one.end()
     for name in ("large.png", "deep.png", "turned.jpg", "broken.png"):
         (pictures / name).unlink()
@@ -49,7 +54,8 @@ def test_an_export_runs_without_the_workbench(exported, tmp_path):
     out, _ = exported
     moved = shutil.copytree(out, tmp_path / "elsewhere")
     write_png(tmp_path / "new.png", scratched(np.random.default_rng(9))[0])
-    for arguments in (["--self-test"], ["--self-test", "--engine", "paddle"], [str(tmp_path / "new.png"), "--json"]):
+    tests = [["--self-test", "--engine", name] for name in FORMATS if name not in ("onnx", "legacy", "bf16")]
+    for arguments in (*tests, ["--self-test"], [str(tmp_path / "new.png"), "--json"]):
         done = subprocess.run(
             [sys.executable, "-I", str(moved / "predict.py"), *arguments], cwd=tmp_path, capture_output=True, text=True,
             timeout=120,
@@ -61,14 +67,15 @@ def test_an_export_runs_without_the_workbench(exported, tmp_path):
 def test_parity_is_measured_on_every_kind_of_picture(exported):
     out, events = exported
     result = events[-1].result
-    assert isinstance(events[-1], Finished) and result["path"] == str(out) and result["formats"] == ["onnx", "paddle"]
+    assert isinstance(events[-1], Finished) and result["path"] == str(out) and set(result["formats"]) == set(FORMATS)
     assert any(isinstance(event, Progress) and event.done < event.total for event in events)
     report = json.loads((out / "parity.json").read_text("utf-8"))
     for name, parity in result["parity"].items():
-        assert parity["max_abs"] <= 1e-4 and parity["mask_agreement"] >= 0.9999 and parity["same_regions"]
+        if not KINDS[name].reduced:
+            assert parity["max_abs"] <= 1e-4 and parity["mask_agreement"] >= 0.9999 and parity["same_regions"]
         rows = {row["picture"] for row in report["formats"][name]["rows"]}
         assert {"large.png", "deep.png", "turned.jpg"} <= rows and "broken.png" not in rows
-        assert parity["pictures"] == len(rows)
+        assert parity["passed"] and parity["pictures"] == len(rows) >= 19  # all that the project has
 
 
 def test_readme_says_what_it_is(exported, trained):
@@ -86,7 +93,7 @@ def test_the_window_opens_it_like_a_run(exported, trained):
 
 
 def test_verdicts_are_exported_too(trained_resnet, child, tmp_path):
-    one = child("export", trained_resnet.root, "--out", tmp_path / "out", "--formats", "onnx")
+    one = child("export", trained_resnet.root, "--out", tmp_path / "out", "--formats", "onnx", "--seconds", 0.3)
     assert one.end() == 0, one.stderr[-3000:]
     assert one.last.result["formats"] == ["onnx"] and one.last.result["parity"]["onnx"]["mask_agreement"] == 1.0
     assert not (tmp_path / "out" / "paddle").exists() and not list(tmp_path.glob(".*"))

@@ -12,8 +12,9 @@ from workbench.core import problems
 from workbench.core.events import Event, Progress, Trouble
 from workbench.core.project import read_project_file
 from workbench.core.run import Run, find_run
+from workbench.inference.engines import NAMES
 
-FORMATS = ("onnx", "paddle")
+FORMATS = ("onnx", "paddle")  # where none is named
 
 
 def fill(parser: argparse.ArgumentParser) -> None:
@@ -21,28 +22,50 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--run", dest="name", default="best", metavar="RUN|best|last", help="which run (best)")
     parser.add_argument("--model", choices=("unet", "resnet"), help="only among runs of this model")
     parser.add_argument("--out", type=Path, metavar="DIR", help="a new folder (PROJECT/exports/RUN)")
-    parser.add_argument("--formats", type=names, default=list(FORMATS), metavar="paddle,onnx", help="both if not said")
+    parser.add_argument(
+        "--formats", type=names, default=list(FORMATS), metavar="onnx,paddle",
+        help=f"of {', '.join(NAMES)}; onnx,paddle if not said. int8 and bf16 compute with fewer bits: close to the "
+        "run, not equal to it; what that costs is told",
+    )  # fmt: skip
+    parser.add_argument(
+        "--point", default="balanced", metavar="balanced|more|fewer|P",
+        help="where a defect begins: as validated, find more, give fewer false alarms, or a probability such as 0.35",
+    )  # fmt: skip
+    parser.add_argument("--target", type=float, metavar="MS", help="milliseconds that the usual picture may take")
+    parser.add_argument(
+        "--seconds", type=float, default=None, metavar="S", help="to measure the speed of each engine (8); 0: not"
+    )
 
 
 def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
-    strange = [name for name in options.formats if name not in FORMATS]
+    strange = [name for name in options.formats if name not in NAMES]
     if strange or not options.formats:
-        raise WrongUse(f"formats are {' and '.join(FORMATS)}, not {', '.join(strange) or 'none'}")
+        raise WrongUse(f"formats are {', '.join(NAMES)}, not {', '.join(strange) or 'none'}")
+    if (options.target is not None and options.target <= 0) or (options.seconds is not None and options.seconds < 0):
+        raise WrongUse("--target is above 0 and --seconds not below it")
     root = options.project.absolute()
     read_project_file(root)
     chosen = find_run(root, options.name, options.model)
-    result = export(chosen, talk, out=options.out, formats=options.formats)
+    wishes = {"--point": options.point, "--target": options.target, "--seconds": options.seconds}
+    result = export(chosen, talk, out=options.out, formats=options.formats, wishes=wishes)
     say(result, talk)
     return result
 
 
-def export(run: Run, talk: Talk, *, out: Path | None = None, formats: list[str] | None = None) -> dict[str, Any]:
-    """Run the child; returns the JSON of the verb. Raises ExportExists, ParityFailed and what the child reports."""
+def export(
+    run: Run, talk: Talk, *, out: Path | None = None, formats: list[str] | None = None,
+    wishes: dict[str, Any] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Run the child; returns the JSON of the verb. wishes: further options of the child, None for its own choice.
+
+    Raises ExportExists, ParityFailed and what the child reports.
+    """
     run.need_usable()
     out = _free(run) if out is None else out.absolute()
     if out.is_file() or (out.is_dir() and any(out.iterdir())):
         raise problems.ExportExists(path=str(out))
     troubles: list[str] = []
+    said_more = [str(part) for pair in (wishes or {}).items() if pair[1] is not None for part in pair]
     with bar("exporting", total=None, unit="") as shown:
 
         def tell(event: Event) -> None:
@@ -55,14 +78,15 @@ def export(run: Run, talk: Talk, *, out: Path | None = None, formats: list[str] 
                 talk.note(troubles[-1])
 
         ending = run_child(
-            "export", run.root, "--out", out, "--formats", ",".join(formats or FORMATS), log=run.log_path,
+            "export", run.root, "--out", out, "--formats", ",".join(formats or FORMATS), *said_more, log=run.log_path,
             on_event=tell, on_stop=lambda: talk.note("Stopping: the unfinished export is removed."),
         )  # fmt: skip
     if ending.why == "stopped":
         raise KeyboardInterrupt
-    said = ending.result
+    told = ending.result
     return {
-        "path": said.get("path", str(out)), "formats": said.get("formats", []), "parity": said.get("parity", {}),
+        "path": told.get("path", str(out)), "formats": told.get("formats", []), "parity": told.get("parity", {}),
+        "latency": told.get("latency", {}), "note": told.get("note", ""),
         "run": run.name, "model": run.recipe().model, "troubles": troubles,
     }  # fmt: skip
 
@@ -78,7 +102,12 @@ def _free(run: Run) -> Path:
 def say(result: dict[str, Any], talk: Talk) -> None:
     talk.line(f"Exported {result['run']} to {result['path']} ({', '.join(result['formats'])}).")
     for name, parity in result["parity"].items():
-        talk.line(f"  {name}: {parity_text(parity)}")
+        if parity.get("passed", True):
+            milliseconds = result["latency"].get(name)
+            speed = f"; {milliseconds:.1f} ms the usual picture" if milliseconds is not None else ""
+            talk.line(f"  {name}: {parity_text(parity)}{speed}")
+    if result["note"]:
+        talk.line(f"  {result['note']}")
     talk.line(f"  Run it with: python {Path(result['path']) / 'predict.py'} PICTURES --out results")
 
 
@@ -89,4 +118,21 @@ def parity_text(parity: dict[str, Any]) -> str:
         parts.append(f"largest difference {parity['max_abs']:.1e}")
     if parity.get("mask_agreement") is not None:
         parts.append(f"{100 * parity['mask_agreement']:.3f} % of the pixels agree")
+    if parity.get("reduced"):
+        parts.append(cost_text(parity["held_out"]))
     return ", ".join(parts) or "the same"
+
+
+def cost_text(held_out: dict[str, Any]) -> str:
+    """What fewer bits cost on labelled pictures, in words."""
+    before, after = held_out.get("before") or {}, held_out.get("after") or {}
+    parts = []
+    for key, name in (("dice", "Dice"), ("macro_f1", "macro F1")):
+        if before.get(key) is not None and after.get(key) is not None:
+            parts.append(f"{name} {before[key]:.3f} -> {after[key]:.3f}")
+    if "found" in before and "found" in after:
+        parts.append(f"defects found {before['found']} -> {after['found']} of {before['defects']}")
+        alarms = [entry["false_per_picture"] for entry in (before, after)]
+        if None not in alarms:
+            parts.append(f"false alarms a picture {alarms[0]:.2f} -> {alarms[1]:.2f}")
+    return f"on {before.get('pictures', 0)} labelled pictures: {', '.join(parts)}" if parts else "not judged"

@@ -15,6 +15,7 @@ from workbench.cli.installing import pip_command
 from workbench.cli.predict import open_model
 from workbench.cli.running import Talk, WrongUse
 from workbench.core import problems
+from workbench.inference.engines import NAMES
 from workbench.inference.predictor import Predictor
 from workbench.inference.settings import MODEL_FILE
 
@@ -56,7 +57,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-mb", type=_positive, default=64, metavar="N", help="largest request (64)")
     parser.add_argument("--max-megapixels", type=_positive, default=100, metavar="N", help="largest picture (100)")
     parser.add_argument("--timeout", type=_positive, default=60, metavar="S", help="seconds for one answer (60)")
-    parser.add_argument("--engine", choices=("auto", "onnx", "paddle"), default="auto")
+    parser.add_argument("--engine", choices=("auto", *NAMES), default="auto")
 
 
 def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from .engines.kinds import KINDS
 from .writing import write_atomic
 
 _HERE = Path(__file__).resolve().parent
@@ -36,20 +38,17 @@ if __name__ == "__main__":
     sys.exit(main(sys.argv[1:], HERE))
 '''
 
-_REQUIREMENTS = """\
-numpy>=2
-opencv-python-headless>=4.10
-onnxruntime>=1.18,!=1.24.0
+_NEEDED = ("numpy>=2", "opencv-python-headless>=4.10")
+_ALSO = """\
 # TIFF kinds that OpenCV cannot decode:
 # tifffile>=2024.1.30
-# For --engine paddle, instead of onnxruntime:
-# paddlepaddle>=3.3,<3.4
 """
 
 
-def embed(folder: Path | str) -> None:
+def embed(folder: Path | str, engines: Sequence[str] = ("onnx",)) -> None:
     """Write what an export runs with into `folder`: inference/, predict.py, requirements.txt.
 
+    engines: of the export, the one that is tried first first; each of the others gets a requirements-NAME.txt.
     Raises OSError, also where the sources are not at hand because the program was packed without them.
     """
     folder = Path(folder)
@@ -59,4 +58,17 @@ def embed(folder: Path | str) -> None:
     for source in sources:
         write_atomic(folder / _NAME / source.relative_to(_HERE), source.read_bytes())
     write_atomic(folder / "predict.py", _PREDICT.encode())
-    write_atomic(folder / "requirements.txt", _REQUIREMENTS.encode())
+    for number, name in enumerate(engines):
+        write_atomic(folder / requirements_file(name if number else ""), _requirements(name, engines).encode())
+
+
+def requirements_file(engine: str = "") -> str:
+    """The list of packages for an engine; "" for the one that an export tries first."""
+    return f"requirements-{engine}.txt" if engine else "requirements.txt"
+
+
+def _requirements(name: str, engines: Sequence[str]) -> str:
+    """NumPy, OpenCV and one engine, and where the lists for the other engines are."""
+    lines = "\n".join([*_NEEDED, *KINDS[name].needs])
+    others = [requirements_file(other if number else "") for number, other in enumerate(engines) if other != name]
+    return f"{lines}\n{_ALSO}" + (f"# For other engines: {', '.join(others)}\n" if others else "")

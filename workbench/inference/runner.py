@@ -12,7 +12,7 @@ from typing import Any
 
 from .batch import ResultsFolder, predict_all
 from .checks import verify_checks
-from .engines import EngineError
+from .engines import NAMES, EngineError
 from .golden import self_test
 from .ledger import LedgerError, model_fingerprint
 from .naming import collect_pictures
@@ -128,7 +128,7 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("pictures", nargs="*", metavar="PICTURES", help="files, folders or patterns")
     parser.add_argument("--out", type=Path, default=Path("results"), help="folder of results (results)")
-    parser.add_argument("--engine", choices=("auto", "onnx", "paddle"), default="auto")
+    parser.add_argument("--engine", choices=("auto", *NAMES), default="auto")
     parser.add_argument("--threads", type=_count, default=None, metavar="N", help="0 for all")
     parser.add_argument("--no-overlays", action="store_true", help="write masks and tables only")
     again = parser.add_mutually_exclusive_group()

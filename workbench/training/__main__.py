@@ -33,6 +33,13 @@ def main(argv: list[str] | None = None) -> int:
 
         convert(options.stem, options.target)
         return 0
+    if options.verb == "legacy":
+        from workbench.training.formats import save_legacy
+
+        save_legacy(Run(options.run), options.stem)
+        return 0
+    if options.verb == "measure":
+        return _measure(options, pipe)
     if options.verb == "doctor":
         return _doctor(pipe)
     run = Run(options.run)
@@ -61,10 +68,25 @@ def _train(run: Run, report: Reporter, orders: Orders, clock: Clock, resume: boo
 
 def _export(run: Run, report: Reporter, orders: Orders, options: argparse.Namespace) -> Event:
     _need_paddle(orders)
-    from workbench.training.export import export
+    from workbench.training.export import Wishes, export
 
     formats = [name.strip() for name in options.formats.split(",") if name.strip()]
-    return export(run, options.out, formats, report, cancelled=lambda: orders.stop)
+    wishes = Wishes(formats, options.point, options.target, options.seconds)
+    return export(run, options.out, wishes, report, cancelled=lambda: orders.stop)
+
+
+def _measure(options: argparse.Namespace, pipe: int | None) -> int:
+    """In a packed program, which has no Python to run an export's own copy with."""
+    import io
+
+    from workbench.inference.measure import main
+
+    told = io.StringIO()
+    with contextlib.redirect_stdout(told):
+        status = main(options.arguments, options.folder)
+    if pipe is not None:
+        os.write(pipe, told.getvalue().encode())
+    return status
 
 
 def _carry_out(work: Callable[[], Event], report: Reporter, log: Path) -> int:
@@ -139,13 +161,22 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     export = verbs.add_parser("export", help="make a folder of a run that works without the workbench")
     export.add_argument("run", type=Path, metavar="RUN_DIR")
     export.add_argument("--out", type=Path, required=True, metavar="DIR")
-    export.add_argument("--formats", default="onnx,paddle", help="onnx, paddle or both, with a comma")
+    export.add_argument("--formats", default="onnx,paddle", help="names of engines, with commas")
+    export.add_argument("--point", default="balanced", help="the operating point: balanced, more, fewer, or 0.35")
+    export.add_argument("--target", type=float, metavar="MS", help="milliseconds for the usual picture")
+    export.add_argument("--seconds", type=float, default=8.0, help="to measure the speed of each engine; 0 not to")
     for verb in (train, export):
         verb.add_argument("--keep-running", action="store_true", default=keep, help="a closed stdin is no order")
     verbs.add_parser("doctor", help="say what training can use here, as one JSON object")
     convert = verbs.add_parser("convert", help="a saved Paddle program to ONNX (used by the others)")
     convert.add_argument("stem", type=Path)
     convert.add_argument("target", type=Path)
+    legacy = verbs.add_parser("legacy", help="a run's weights as Paddle's older kind of program (used by export)")
+    legacy.add_argument("run", type=Path)
+    legacy.add_argument("stem", type=Path)
+    measure = verbs.add_parser("measure", help="how quick an export is (used by export)")
+    measure.add_argument("folder", type=Path)
+    measure.add_argument("arguments", nargs=argparse.REMAINDER)
     return parser.parse_args(argv)
 
 

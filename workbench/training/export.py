@@ -6,12 +6,14 @@ import dataclasses
 import os
 import secrets
 import shutil
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.core.events import Finished, Progress, Trouble
+import numpy as np
+
+from workbench.core.events import Finished, Trouble
 from workbench.core.problems import (
     BadRecipe,
     CannotWrite,
@@ -27,34 +29,62 @@ from workbench.core.storage import write_json, write_text
 from workbench.inference.checks import write_checks
 from workbench.inference.embed import embed
 from workbench.inference.engines import EngineError, load_engine
+from workbench.inference.engines.kinds import KINDS
 from workbench.inference.golden import self_test, write_golden
+from workbench.inference.normalise import normalise, resize_for_network
 from workbench.inference.predictor import Predictor
 from workbench.inference.reading import write_png
 from workbench.inference.settings import MODEL_FILE, ModelSettings, SettingsError, load_settings, save_settings
-from workbench.training import checkpoint, device, networks, onnx, witnesses
+from workbench.inference.tiles import cut, plan_grid
+from workbench.training import checkpoint, device, held_out, latency, networks, witnesses
 from workbench.training.evaluate import DygraphEngine
+from workbench.training.formats import Maker, remove
 from workbench.training.learner import load_weights
-from workbench.training.parity import LEAST_AGREEMENT, MOST_DIFFERENCE, Parity, compare
+from workbench.training.parity import (
+    LEAST_AGREEMENT,
+    MOST_DICE_LOSS,
+    MOST_DIFFERENCE,
+    MOST_FOUND_LOSS,
+    REDUCED_AGREEMENT,
+    Parity,
+    compare,
+    judge_cost,
+)
 from workbench.training.readme import environment, readme
 from workbench.training.reporter import Reporter
+from workbench.training.stages import Cancelled, Stages
 
-FILES = {"onnx": "network.onnx", "paddle": "paddle/network.json"}
-
-
-class _Cancelled(Exception):
-    pass
+_CALIBRATION = 64  # tiles of the project's pictures that ranges are measured on
 
 
-def export(
-    run: Run, out: Path, formats: Sequence[str], report: Reporter, *, cancelled: Callable[[], bool]
-) -> Finished:
+@dataclass(frozen=True)
+class Wishes:
+    """What a person may choose about an export. formats: names of engines.
+
+    point: the operating point, see `held_out.move_thresholds`. target_ms: for the usual picture; None for none.
+    seconds: how long to measure each engine; 0 not to.
+    """
+
+    formats: Sequence[str] = ("onnx",)
+    point: str = "balanced"
+    target_ms: float | None = None
+    seconds: float = latency.SECONDS
+
+    def check(self) -> None:
+        """Raises BadRecipe."""
+        for name in self.formats:
+            if name not in KINDS:
+                raise BadRecipe(key="formats", value=name, why=f"an export can hold {', '.join(KINDS)}")
+        if not self.formats:
+            raise BadRecipe(key="formats", value="nothing", why=f"an export needs at least one of {', '.join(KINDS)}")
+        if self.target_ms is not None and not self.target_ms > 0:
+            raise BadRecipe(key="target", value=self.target_ms, why="it is a time in milliseconds above 0")
+
+
+def export(run: Run, out: Path, wishes: Wishes, report: Reporter, *, cancelled: Callable[[], bool]) -> Finished:
     """Build the folder `out` of a run's best weights. Raises a Problem; then, and if cancelled, nothing is left."""
     out = out.absolute()
-    for name in formats:
-        if name not in FILES:
-            raise BadRecipe(key="formats", value=name, why=f"an export can hold {' and '.join(FILES)}")
-    if not formats:
-        raise BadRecipe(key="formats", value="nothing", why=f"an export needs at least one of {', '.join(FILES)}")
+    wishes.check()
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ExportExists(path=str(out))
     if not (run.best / checkpoint.WEIGHTS).exists():
@@ -63,13 +93,12 @@ def export(
     part = out.parent / f".{out.name[:80]}.{secrets.token_hex(4)}.part"
     try:
         part.mkdir(parents=True)
-        builder = _Builder(run, part, report, cancelled)
-        result = builder.build(dict.fromkeys(formats))
+        result = _Builder(run, part, wishes, report, cancelled).build()
         if out.exists():
             out.rmdir()
         os.replace(part, out)
         return Finished(result={"path": str(out), **result})
-    except _Cancelled:
+    except Cancelled:
         return Finished(why="stopped")
     except ParityFailed as problem:
         kept = out.parent / f"{out.name}.parity.json"
@@ -85,118 +114,183 @@ def export(
 class _Builder:
     """One export in the making, in a folder that nobody else knows yet."""
 
-    def __init__(self, run: Run, folder: Path, report: Reporter, cancelled: Callable[[], bool]) -> None:
-        self.run, self.folder, self.report, self.cancelled = run, folder, report, cancelled
+    def __init__(
+        self, run: Run, folder: Path, wishes: Wishes, report: Reporter, cancelled: Callable[[], bool]
+    ) -> None:
+        self.run, self.folder, self.wishes, self.report, self.cancelled = run, folder, wishes, report, cancelled
+        self.formats = list(dict.fromkeys(wishes.formats))
         self.recipe, self.dataset = run.recipe(), run.dataset()
         self.project = Project.open(run.project_root, write=False)
-        self.done, self.total = 0, 1
+        self.parity: dict[str, Parity] = {}
 
-    def build(self, formats: dict[str, None]) -> dict[str, Any]:
+    def build(self) -> dict[str, Any]:
         chosen = witnesses.choose(self.project, self.dataset)
+        self.stages = Stages(self.plan(chosen), self.report, self.cancelled)
+        self.stages.begin("Preparing the network")
         pictures = witnesses.readable(chosen)
-        self.total = 3 + len(pictures)
-        self.tell("Preparing the network")
+        chosen = [witness for witness in chosen if witness.key in dict(pictures)]
         place = device.choose("auto")
-        settings = self.settings()
         net = networks.build(self.recipe, self.dataset)
         path = self.run.best / checkpoint.WEIGHTS
         load_weights(net, checkpoint.load_arrays(path), str(path))
         net.eval()
-        parity: dict[str, Parity] = {}
-        self.save_networks(net, formats, parity)
-        self.tell("Comparing with the run")
-
-        def on_picture(done: int) -> None:
-            self.tell("Comparing with the run")
-
-        engines = self.load_engines(formats, settings, parity)
-        parity.update(compare(settings, DygraphEngine(net), engines, pictures, on_picture))
-        settings = self.keep_passed(settings, parity, formats)
+        reference = DygraphEngine(net)
+        maker = Maker(self.run, net, self.folder, tick=self.stages.check, calibration=self.calibration)
+        for name, why in maker.make(self.formats, self.stages.begin).items():
+            self.parity[name] = Parity(why=why, reduced=KINDS[name].reduced)
+        settings = self.move_thresholds(self.settings(), reference)
+        self.compare(settings, reference, pictures)
+        settings = self.keep_passed(settings)
         save_settings(settings, self.folder / MODEL_FILE)
-        embed(self.folder)
-        self.write_golden(settings, witnesses.for_golden([w for w in chosen if w.key in dict(pictures)]), parity)
-        settings = load_settings(self.folder / MODEL_FILE)
-        self.write_reports(settings, parity, place.name)
-        self.tell("Checking")
+        golden = self.golden_pictures(witnesses.for_golden(chosen))
+        embed(self.folder, ())
+        settings, measured = self.measure(settings, reference, chosen, golden)
+        save_settings(settings, self.folder / MODEL_FILE)
+        embed(self.folder, settings.order or list(settings.files))
+        self.stages.begin("Checking")
+        self.write_golden(settings, golden)
+        self.write_reports(settings, place.name, measured)
         return {
             "formats": list(settings.files),
-            "parity": {name: found.summary() for name, found in parity.items()},
+            "parity": {name: found.summary() for name, found in self.parity.items()},
+            "latency": {name: latency.p50(found) for name, found in measured.get("engines", {}).items()},
+            "note": measured.get("note", ""),
         }
 
-    def tell(self, what: str) -> None:
-        if self.cancelled():
-            raise _Cancelled
-        self.report(Progress(what=what, done=self.done, total=self.total))
-        self.done += 1
+    def plan(self, chosen: list[witnesses.Witness]) -> list[tuple[str, float]]:
+        """What will be done, and the seconds that each is thought to take."""
+        pixels = sum(min(witness.pixels, witnesses.MOST_PIXELS) for witness in chosen) / 1e6
+        reduced = any(KINDS[name].reduced for name in self.formats)
+        stages = [("Preparing the network", 2.0), ("Converting the network", 3.0)]
+        if "int8" in self.formats:
+            stages.append(("Measuring ranges for whole numbers", 8.0))
+        if self.wishes.point in ("more", "fewer"):
+            stages.append(("Choosing thresholds", 10.0))
+        stages.append(("Comparing with the run", 1.0 + pixels * (1 + len(self.formats)) / 2))
+        if reduced:
+            stages.append(("Judging fewer bits on labelled pictures", 20.0))
+        if self.wishes.seconds:
+            stages.append(("Measuring the speed", self.wishes.seconds * len(self.formats)))
+        return [*stages, ("Checking", 3.0)]
 
     def settings(self) -> ModelSettings:
         """As in best/model.json, where validation has chosen them; else as the recipe has them."""
         path = self.run.best / MODEL_FILE
-        name, files = self.project.file.name, dict(FILES)
+        name, files = self.project.file.name, {name: KINDS[name].file for name in self.formats}
         if not path.exists():
             scale = self.project.file.um_per_pixel
             return networks.settings(
                 self.recipe, self.dataset, name=name, run=self.run.name, um_per_pixel=scale, files=files
             )
         try:
-            return dataclasses.replace(load_settings(path), files=files)
+            return dataclasses.replace(load_settings(path), files=files, order=(), engines={})
         except SettingsError as error:
             raise RunBroken(path=str(path), why=str(error)) from error
 
-    def save_networks(self, net: Any, formats: dict[str, None], parity: dict[str, Parity]) -> None:
-        stem = self.folder / "paddle" / "network"
-        onnx.save_program(net, self.recipe, stem)
-        if "onnx" in formats:
-            conversion = onnx.Conversion(stem, self.folder / FILES["onnx"])
-            while not conversion.done():
-                if self.cancelled():
-                    conversion.cancel()
-                    raise _Cancelled
-                time.sleep(0.05)
-            try:
-                conversion.finish()
-            except onnx.ConversionError as error:
-                parity["onnx"] = Parity(why=f"it could not be converted: {error}")
-        stem.with_name("converter.txt").unlink(missing_ok=True)
-        if "paddle" not in formats:
-            shutil.rmtree(stem.parent)
+    def calibration(self) -> Iterable[np.ndarray]:
+        """Tiles of pictures that the network learned from, those with defects first, as it is fed them."""
+        settings = self.settings()
+        items = sorted(self.dataset.of("train") or self.dataset.items, key=lambda item: not item.classes)
+        given = 0
+        for _, read in witnesses.readable([witnesses.Witness(i.key, self.project.picture_path(i.key), "", 0)
+                                           for i in items[:_CALIBRATION]]):  # fmt: skip
+            seen = resize_for_network(read(), settings)
+            if settings.task == "classification":
+                yield normalise(seen, settings)[None]
+                given += 1
+                continue
+            grid = plan_grid(*seen.shape[:2], tile=settings.tile, overlap=settings.overlap, multiple=settings.multiple)
+            for y, x in list(grid)[:4]:
+                if given >= _CALIBRATION:
+                    return
+                yield normalise(cut(seen, grid, y, x), settings)[None]
+                given += 1
 
-    def load_engines(
-        self, formats: dict[str, None], settings: ModelSettings, parity: dict[str, Parity]
-    ) -> dict[str, Any]:
+    def move_thresholds(self, settings: ModelSettings, reference: DygraphEngine) -> ModelSettings:
+        point = self.wishes.point
+        if point in ("more", "fewer"):
+            self.stages.begin("Choosing thresholds")
+        items, _ = held_out.held_out(self.dataset)
+        return held_out.move_thresholds(point, settings, reference, self.project, items, tick=self.stages.share)
+
+    def compare(self, settings: ModelSettings, reference: DygraphEngine, pictures: list[Any]) -> None:
+        self.stages.begin("Comparing with the run")
         engines = {}
-        for name in formats:
-            if name not in parity:
+        for name in self.formats:
+            if name not in self.parity:
                 try:
-                    engines[name] = load_engine(name, self.folder, settings, settings.threads)
+                    engines[name] = load_engine(name, self.folder, settings)
                 except EngineError as error:
-                    parity[name] = Parity(why=str(error))
-        return engines
+                    self.parity[name] = Parity(why=str(error), reduced=KINDS[name].reduced)
 
-    def keep_passed(
-        self, settings: ModelSettings, parity: dict[str, Parity], formats: dict[str, None]
-    ) -> ModelSettings:
+        def on_picture(done: int) -> None:
+            self.stages.share(done / len(pictures))
+
+        self.parity.update(compare(settings, reference, engines, pictures, on_picture))
+        reduced = [name for name in engines if KINDS[name].reduced]
+        if not reduced:
+            return
+        self.stages.begin("Judging fewer bits on labelled pictures")
+        items, note = held_out.held_out(self.dataset)
+        whole = next((engines[name] for name in engines if not KINDS[name].reduced), reference)
+        found = held_out.measure(
+            self.project, self.dataset, {"": whole, **{name: engines[name] for name in reduced}}, settings, items,
+            cancelled=self.cancelled, progress=self.stages.share,
+        )  # fmt: skip
+        self.stages.check()
+        for name in reduced:
+            judge_cost(self.parity[name], found.get("", {}), found.get(name), note)
+
+    def keep_passed(self, settings: ModelSettings) -> ModelSettings:
         """Settings that name only the formats that passed; the files of the others are removed."""
-        for name, found in parity.items():
-            if not found.passed:
-                self.drop(name)
-                done = "This format is left out of the export."
-                self.report(Trouble(what=f"The network in {name} does not reproduce the run: {found.why}.", done=done))
-        files = {name: FILES[name] for name in FILES if name in formats and parity[name].passed}
-        if not files:
-            why = "; ".join(f"{name}: {found.why}" for name, found in parity.items())
-            raise ParityFailed(why=why, report=parity_report(parity, ""))
-        return dataclasses.replace(settings, files=files)
+        passed = [name for name in KINDS if name in self.formats and self.parity[name].passed]
+        for name in self.formats:
+            if name not in passed:
+                found = self.parity[name]
+                if not found.pictures:
+                    says = f"The format {name} cannot be made here: {found.why.rstrip('.')}."
+                else:
+                    says = f"The network in {name} does not reproduce the run: {found.why.rstrip('.')}."
+                self.report(Trouble(what=says, done="This format is left out of the export."))
+        if not passed:
+            why = "; ".join(f"{name}: {found.why.rstrip('.')}" for name, found in self.parity.items())
+            raise ParityFailed(why=why, report=parity_report(self.parity, ""))
+        kept = {KINDS[name].file for name in passed}
+        for file in {KINDS[name].file for name in self.formats} - kept:
+            remove(self.folder, file)
+        return dataclasses.replace(settings, files={name: KINDS[name].file for name in passed})
 
-    def drop(self, name: str) -> None:
-        path = self.folder / FILES[name]
-        if name == "paddle":
-            shutil.rmtree(path.parent, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
+    def measure(
+        self, settings: ModelSettings, reference: DygraphEngine, chosen: list[witnesses.Witness],
+        golden: list[tuple[str, Path]],
+    ) -> tuple[ModelSettings, dict[str, Any]]:  # fmt: skip
+        """Settings with what was found to be best here, and the content of latency.json."""
+        if not self.wishes.seconds or not golden:
+            return settings, {}
+        self.stages.begin("Measuring the speed")
+        began = self.stages.clock()
 
-    def write_golden(self, settings: ModelSettings, chosen: list[witnesses.Witness], parity: dict[str, Parity]) -> None:
-        """Golden pictures from the first engine; every engine must then reproduce them."""
+        def tick() -> None:
+            self.stages.share((self.stages.clock() - began) / (self.wishes.seconds * len(settings.files)))
+
+        usual = latency.usual_size([witness.size for witness in chosen])
+        sizes = latency.sizes_for(usual, settings.task)
+        picture = golden[-1][1]
+        found = latency.measure_engines(
+            self.folder, list(settings.files), picture, sizes, seconds=self.wishes.seconds, tick=tick
+        )
+        order, note = latency.order(found, self.wishes.target_ms)
+        tuned = {name: tuning for name, tuning in latency.tunings(found).items() if name in settings.files}
+        first, target = latency.p50(found[order[0]]), self.wishes.target_ms
+        content = {
+            "format": 1, "machine": environment(), "usual": list(usual), "engines": found,
+            "dygraph": latency.time_dygraph(settings, reference, picture, usual), "order": order, "target_ms": target,
+            "target_met": None if target is None else first is not None and first <= target, "note": note,
+        }  # fmt: skip
+        return dataclasses.replace(settings, order=tuple(order), engines=tuned), content
+
+    def golden_pictures(self, chosen: list[witnesses.Witness]) -> list[tuple[str, Path]]:
+        """Name and file of each; of a picture that is too large to travel a part."""
         pictures, crops = [], self.folder / ".crops"
         for witness in chosen:
             path = witness.path
@@ -207,17 +301,28 @@ class _Builder:
                     continue  # a PNG cannot hold it, and the whole is too large to travel
                 write_png(path, picture)
             pictures.append((witness.key, path))
-        write_golden(self.folder, Predictor.open(self.folder), pictures)
-        shutil.rmtree(crops, ignore_errors=True)
+        return pictures
+
+    def write_golden(self, settings: ModelSettings, pictures: list[tuple[str, Path]]) -> None:
+        """Golden pictures from the first engine with 32 bits; every engine must then reproduce them, or its own."""
+        names = sorted(settings.files, key=lambda name: bool(KINDS[name].reduced))
+        for number, name in enumerate(names):
+            if number == 0 or KINDS[name].reduced:
+                predictor = Predictor.open(self.folder, engine=name)
+                write_golden(self.folder, predictor, pictures, apart=name if number else "")
+        shutil.rmtree(self.folder / ".crops", ignore_errors=True)
         for name in settings.files:
+            self.stages.check()
             wrong = self_test(self.folder, Predictor.open(self.folder, engine=name))
             if wrong:
                 why = f"{name} does not give its own golden results: {wrong[0]}"
-                raise ParityFailed(why=why, report=parity_report(parity, why))
+                raise ParityFailed(why=why, report=parity_report(self.parity, why))
 
-    def write_reports(self, settings: ModelSettings, parity: dict[str, Parity], place: str) -> None:
-        write_json(self.folder / "parity.json", parity_report(parity, place))
-        write_text(self.folder / "README.md", readme(self.run, self.dataset, settings, parity))
+    def write_reports(self, settings: ModelSettings, place: str, measured: dict[str, Any]) -> None:
+        write_json(self.folder / "parity.json", parity_report(self.parity, place))
+        if measured:
+            write_json(self.folder / latency.LATENCY_FILE, measured)
+        write_text(self.folder / "README.md", readme(self.run, self.dataset, settings, self.parity))
         try:
             write_checks(self.folder)
         except SettingsError as error:
@@ -225,10 +330,18 @@ class _Builder:
 
 
 def parity_report(parity: dict[str, Parity], place: str) -> dict[str, Any]:
-    """The content of parity.json."""
+    """The content of parity.json.
+
+    reference, limits, limits_reduced (of formats with fewer bits), environment; formats: {name: {"max_abs",
+    "mask_agreement", "same_regions", "pictures", "passed", "why", "rows": one a picture}}, and of formats with fewer
+    bits "reduced" and "held_out": {"before", "after", "note"} with the metrics on labelled pictures.
+    """
     return {
         "reference": f"Paddle, 32 bits, {place}".rstrip(", "),
         "limits": {"max_abs": MOST_DIFFERENCE, "mask_agreement": LEAST_AGREEMENT, "same_regions": True},
+        "limits_reduced": {
+            "mask_agreement": REDUCED_AGREEMENT, "dice_loss": MOST_DICE_LOSS, "found_loss": MOST_FOUND_LOSS,
+        },
         "formats": {name: {**found.summary(), "rows": found.rows} for name, found in parity.items()},
         "environment": environment(),
-    }
+    }  # fmt: skip

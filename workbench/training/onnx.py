@@ -18,6 +18,7 @@ from paddle.static import InputSpec
 
 from workbench.core.recipe import Recipe
 from workbench.training.networks import Answer
+from workbench.training.quicken import quicken
 
 OPSET = 17
 CONVERTER_SECONDS = 600
@@ -92,6 +93,7 @@ def convert(stem: Path, target: Path) -> None:
     )  # fmt: skip
     model = onnx.load(str(raw))
     _tidy(model)
+    quicken(model)
     onnx.checker.check_model(model, full_check=True)
     onnx.save(model, str(raw))
     os.replace(raw, target)

@@ -1,4 +1,8 @@
-"""Whether an exported network gives what the trained one gives: the same pictures, the same road, two engines."""
+"""Whether an exported network gives what the trained one gives: the same pictures, the same road, two engines.
+
+Networks with 32 bits must be equal to it. Those with fewer are close, not equal, and have a gate of their own: what
+they cost on labelled pictures.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +13,26 @@ from typing import Any
 import numpy as np
 
 from workbench.inference.engines import EngineError
+from workbench.inference.engines.kinds import KINDS
 from workbench.inference.predictor import Engine, Predictor, apply_thresholds
 from workbench.inference.regions import Region, find_regions
 from workbench.inference.settings import ModelSettings
 
 MOST_DIFFERENCE = 1e-4  # of a probability, in fp32
 LEAST_AGREEMENT = 0.9999  # share of a mask's pixels
+REDUCED_AGREEMENT = 0.98  # the same for networks with fewer bits
+MOST_DICE_LOSS = 0.02  # that fewer bits may cost on held-out pictures; of verdicts, of the macro F1
+MOST_FOUND_LOSS = 0.02  # share of the defects found before that may be missed then
 _FEW_PIXELS = 4  # by which a region may differ: a probability on the very threshold falls either way
 
 
 @dataclass
 class Parity:
-    """What the comparison of one format came to. why: of its failure; empty if it passed."""
+    """What the comparison of one format came to. why: of its failure; empty if it passed.
+
+    reduced: "" or the kind of number with fewer bits. before, after: metrics on labelled pictures with 32 bits and with
+    fewer, of reduced networks only; judged_on: what must be said of those pictures.
+    """
 
     max_abs: float = 0.0
     mask_agreement: float = 1.0  # the least of any picture; for verdicts the share that agree
@@ -28,14 +40,22 @@ class Parity:
     pictures: int = 0
     why: str = ""
     rows: list[dict[str, Any]] = field(default_factory=list)  # one a picture
+    reduced: str = ""
+    before: dict[str, Any] = field(default_factory=dict)
+    after: dict[str, Any] = field(default_factory=dict)
+    judged_on: str = ""
 
     @property
     def passed(self) -> bool:
         return not self.why
 
     def summary(self) -> dict[str, Any]:
+        held_out = {"before": self.before, "after": self.after, "note": self.judged_on}
         return {
-            "max_abs": self.max_abs, "mask_agreement": self.mask_agreement, "same_regions": self.same_regions,
+            **({"reduced": self.reduced, "held_out": held_out} if self.reduced else {}),
+            "max_abs": self.max_abs if self.pictures else None,
+            "mask_agreement": self.mask_agreement if self.pictures else None,
+            "same_regions": self.same_regions if self.pictures else None,
             "pictures": self.pictures, "passed": self.passed, "why": self.why,
         }  # fmt: skip
 
@@ -56,14 +76,14 @@ def compare(
 
     on_picture(done) is called after each and may raise to end it. An engine that fails has failed the comparison.
     """
-    found = {name: Parity() for name in engines}
+    found = {name: Parity(reduced=KINDS[name].reduced if name in KINDS else "") for name in engines}
     for number, (key, read) in enumerate(pictures, start=1):
         picture = read()
         expected = _answer(Predictor(settings, reference), picture)
         for name, engine in engines.items():
             if not found[name].why:
                 try:
-                    _add(found[name], key, expected, _answer(Predictor(settings, engine), picture))
+                    _add(found[name], key, picture, expected, _answer(Predictor(settings, engine), picture))
                 except (EngineError, RuntimeError, ValueError) as error:
                     found[name].why = f"it cannot run {key}: {str(error).strip().splitlines()[0]}"
         on_picture(number)
@@ -82,7 +102,7 @@ def _answer(predictor: Predictor, picture: np.ndarray) -> _Answer:
     return _Answer(probabilities, mask, find_regions(mask, scores, settings), None)
 
 
-def _add(parity: Parity, key: str, expected: _Answer, got: _Answer) -> None:
+def _add(parity: Parity, key: str, picture: np.ndarray, expected: _Answer, got: _Answer) -> None:
     difference = float(np.abs(expected.probabilities - got.probabilities).max())
     if expected.mask is None or got.mask is None:
         same = expected.verdict == got.verdict
@@ -96,8 +116,10 @@ def _add(parity: Parity, key: str, expected: _Answer, got: _Answer) -> None:
     parity.max_abs = max(parity.max_abs, difference)
     parity.same_regions &= same
     parity.pictures += 1
-    row = {"picture": key, "max_abs": difference, "mask_agreement": agreement, "same_regions": same}
-    parity.rows.append({**row, "regions": len(expected.regions)})
+    height, width = picture.shape[:2]
+    row = {"picture": key, "width": width, "height": height, "type": picture.dtype.name}
+    row.update(max_abs=difference, mask_agreement=agreement, same_regions=same, regions=len(expected.regions))
+    parity.rows.append(row)
 
 
 def same_regions(expected: Sequence[Region], got: Sequence[Region]) -> bool:
@@ -118,8 +140,35 @@ def _alike(a: Region, b: Region) -> bool:
 def _judge(parity: Parity) -> str:
     if not parity.pictures:
         return "there was no picture to compare"
+    if parity.reduced:
+        return _judge_reduced(parity)
     if not parity.max_abs <= MOST_DIFFERENCE:
         return f"a probability differs by {parity.max_abs:.2g}, more than {MOST_DIFFERENCE:g}"
     if parity.mask_agreement < LEAST_AGREEMENT:
         return f"only {parity.mask_agreement:.4%} of the results agree, less than {LEAST_AGREEMENT:.2%}"
     return "" if parity.same_regions else "it finds other regions or verdicts"
+
+
+def _judge_reduced(parity: Parity) -> str:
+    if not np.isfinite(parity.max_abs):
+        return "it answers with numbers that are not finite"
+    if parity.mask_agreement < REDUCED_AGREEMENT:
+        return f"only {parity.mask_agreement:.2%} of the results agree, less than {REDUCED_AGREEMENT:.0%}"
+    return ""
+
+
+def judge_cost(parity: Parity, before: dict[str, Any], after: dict[str, Any] | None, note: str) -> None:
+    """Put into `parity` of a reduced network what it costs on labelled pictures, and whether that is too much."""
+    parity.before, parity.after, parity.judged_on = before, after or {}, note
+    if parity.why:
+        return
+    if after is None or not before:
+        parity.why = "there was no labelled picture to judge it on"
+        return
+    score = "macro_f1" if "macro_f1" in before else "dice"
+    if before[score] is not None and (after[score] is None or before[score] - after[score] > MOST_DICE_LOSS):
+        name = "macro F1" if score == "macro_f1" else "Dice"
+        then = "nothing" if after[score] is None else f"{after[score]:.3f}"
+        parity.why = f"its {name} on labelled pictures falls from {before[score]:.3f} to {then}"
+    elif "found" in before and before["found"] - after["found"] > MOST_FOUND_LOSS * before["found"]:
+        parity.why = f"it finds {after['found']} of {before['defects']} labelled defects instead of {before['found']}"

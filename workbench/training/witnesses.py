@@ -14,7 +14,7 @@ from workbench.core.pictures import read
 from workbench.core.problems import Problem
 from workbench.core.project import Project
 
-MOST = 20
+MOST = 24  # pictures that are compared; some may turn out to be broken, and 20 should remain
 MOST_PIXELS = 4_000_000  # of a picture, or the part of one, that is compared; many tiles each way
 _MOST_HEADERS = 400
 _ORIENTATION = 0x0112
@@ -22,12 +22,16 @@ _ORIENTATION = 0x0112
 
 @dataclass(frozen=True)
 class Witness:
-    """One picture. why: "smallest", "largest", "16 bit", "turned", "defects", a verdict, or "". pixels: its size."""
+    """One picture. why: "smallest", "largest", "16 bit", "turned", "defects", a verdict, or "".
+
+    pixels: how many it has. size: (height, width) as they are stored, before it is turned.
+    """
 
     key: str
     path: Path
     why: str
     pixels: int
+    size: tuple[int, int] = (0, 0)
 
     def read(self) -> np.ndarray:
         """Its pixels, of a large one the middle. Raises PictureBroken."""
@@ -71,7 +75,7 @@ def choose(project: Project, dataset: Dataset) -> list[Witness]:
             if taken == most or len(chosen) == MOST:
                 break
             if key in headers and key not in chosen:
-                chosen[key] = Witness(key, project.picture_path(key), why, headers[key].pixels)
+                chosen[key] = Witness(key, project.picture_path(key), why, headers[key].pixels, headers[key].size)
                 taken += 1
     return list(chosen.values())
 
@@ -98,20 +102,24 @@ def readable(witnesses: list[Witness]) -> list[tuple[str, Callable[[], np.ndarra
 
 @dataclass(frozen=True)
 class _Header:
-    pixels: int
+    size: tuple[int, int]
     deep: bool
     turned: bool
+
+    @property
+    def pixels(self) -> int:
+        return self.size[0] * self.size[1]
 
 
 def _header(path: Path) -> _Header | None:
     try:
         with Image.open(path) as file:
             deep = file.mode.startswith("I;16") or file.mode in ("I", "F")
-            return _Header(file.width * file.height, deep, file.getexif().get(_ORIENTATION, 1) not in (0, 1))
+            return _Header((file.height, file.width), deep, file.getexif().get(_ORIENTATION, 1) not in (0, 1))
     except (OSError, ValueError, SyntaxError):
         pass
     try:  # a kind that Pillow does not know: TIFF of odd depth, for example
         picture = read(path)
     except Problem:
         return None
-    return _Header(int(np.prod(picture.shape[:2])), picture.dtype != np.uint8, False)
+    return _Header(picture.shape[:2], picture.dtype != np.uint8, False)

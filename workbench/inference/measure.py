@@ -1,0 +1,182 @@
+"""How long a model takes on this machine: one engine, whole road from picture to result, one JSON object.
+
+A process of its own for each engine, so that what one has loaded or kept warm says nothing of another.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .engines import EngineError, load_engine
+from .predictor import Predictor
+from .reading import ReadError, read_picture
+from .settings import MODEL_FILE, ModelSettings, SettingsError, load_settings
+from .tuning import Tuning
+
+MOST_CALLS = 40
+_WORTH = 0.93  # of the time: what is not quicker by this is noise
+# Tried one after another, each on top of what has won so far.
+_CHANGES: dict[str, list[dict[str, Any]]] = {
+    "onnx": [{"spin": False}, {"threads": 1}, {"optimise": "extended"}, {"arena": False}],
+    "int8": [{"spin": False}, {"threads": 1}, {"arena": False}],
+    "openvino": [{"threads": 1}],
+    "paddle": [{"threads": 1}],
+    "legacy": [{"threads": 1}],
+    "bf16": [{"threads": 1}],
+}
+
+
+class _Timed:
+    """An engine that adds up its time."""
+
+    def __init__(self, engine: Any) -> None:
+        self._engine, self.seconds = engine, 0.0
+
+    def __call__(self, batch: np.ndarray) -> np.ndarray:
+        began = time.perf_counter()
+        answer = self._engine(batch)
+        self.seconds += time.perf_counter() - began
+        return answer
+
+
+def main(argv: Sequence[str], folder: Path | str) -> int:
+    """Measure the model in `folder`. Returns the exit status: 0, or 1 with {"error": a sentence}."""
+    options = _parse(argv)
+    try:
+        found = measure(
+            Path(folder), options.engine, options.picture, options.sizes, options.seconds
+        )
+    except (SettingsError, EngineError, ReadError, MemoryError) as error:
+        sys.stdout.write(json.dumps({"error": str(error) or type(error).__name__}) + "\n")
+        return 1
+    sys.stdout.write(json.dumps(found) + "\n")
+    return 0
+
+
+def measure(
+    folder: Path, engine: str, picture: Path, sizes: Sequence[tuple[int, int]], seconds: float
+) -> dict[str, Any]:
+    """What an engine takes for pictures of some sizes, (height, width), the first being the usual one.
+
+    picture: repeated or cut to each size. tried: the first is the library as it is by itself.
+    Returns {"engine", "device", "load_ms", "memory_mb", "tuning", "tried": [{"tuning", "p50_ms"}], "rows": [{"height",
+    "width", "threads", "p50_ms", "p95_ms", "network_ms", "calls"} or, with what took too long, {..., "why"}]}.
+    memory_mb: the most that the process has held after the usual size; None where the system does not tell.
+    """
+    settings = load_settings(folder / MODEL_FILE)
+    pixels = read_picture(picture)
+    usual = fit(pixels, *sizes[0])
+    before = time.perf_counter()
+    loaded = load_engine(engine, folder, _tuned(settings, engine, Tuning()), None)
+    load_ms = 1000 * (time.perf_counter() - before)
+    first = _time(settings, loaded, usual, seconds / 8)
+    memory = _memory()
+    tried = [{"tuning": asdict(Tuning()), "p50_ms": first["p50_ms"]}]
+    device = getattr(loaded, "device", "cpu")
+    del loaded
+    tuning = _tune(folder, settings, engine, usual, tried, seconds / 3)
+    rows = _rows(folder, settings, engine, tuning, pixels, sizes, seconds / 2)
+    return {
+        "engine": engine, "device": device, "load_ms": round(load_ms, 1),
+        "memory_mb": memory, "tuning": asdict(tuning), "tried": tried, "rows": rows,
+    }  # fmt: skip
+
+
+def fit(picture: np.ndarray, height: int, width: int) -> np.ndarray:
+    """The picture repeated or cut to a size; its grain and its defects stay of their size."""
+    times = (-(-height // picture.shape[0]), -(-width // picture.shape[1]), 1)[: picture.ndim]
+    return np.ascontiguousarray(np.tile(picture, times)[:height, :width])
+
+
+def time_calls(predict: Any, seconds: float) -> list[float]:
+    """Seconds of each call after one to warm up: as many as fit, at least two, at most MOST_CALLS."""
+    until = time.perf_counter() + seconds
+    predict()
+    taken: list[float] = []
+    while len(taken) < 2 or (len(taken) < MOST_CALLS and time.perf_counter() < until):
+        began = time.perf_counter()
+        predict()
+        taken.append(time.perf_counter() - began)
+    return taken
+
+
+def _time(settings: ModelSettings, engine: Any, picture: np.ndarray, seconds: float) -> dict[str, Any]:
+    timed = _Timed(engine)
+    predictor = Predictor(settings, timed)
+    taken = time_calls(lambda: predictor.predict(picture), seconds)
+    p50, p95 = (1000 * np.percentile(taken, (50, 95))).round(2).tolist()
+    network = round(1000 * timed.seconds / (len(taken) + 1), 2)  # of the mean call, the one to warm up too
+    return {"p50_ms": p50, "p95_ms": p95, "network_ms": network, "calls": len(taken)}
+
+
+def _tune(
+    folder: Path, settings: ModelSettings, engine: str, picture: np.ndarray, tried: list[dict[str, Any]], seconds: float
+) -> Tuning:
+    changes = _CHANGES.get(engine, [])
+    best, quickest = Tuning(), tried[0]["p50_ms"]
+    for change in changes:
+        tuning = replace(best, **change)
+        loaded = load_engine(engine, folder, _tuned(settings, engine, tuning), None)
+        p50 = _time(settings, loaded, picture, seconds / len(changes))["p50_ms"]
+        tried.append({"tuning": asdict(tuning), "p50_ms": p50})
+        if p50 < _WORTH * quickest:
+            best, quickest = tuning, p50
+    return best
+
+
+def _rows(
+    folder: Path, settings: ModelSettings, engine: str, tuning: Tuning, pixels: np.ndarray,
+    sizes: Sequence[tuple[int, int]], seconds: float,
+) -> list[dict[str, Any]]:  # fmt: skip
+    rows = []
+    share = seconds / (2 * len(sizes))
+    for threads in (0, 1):
+        loaded = load_engine(engine, folder, _tuned(settings, engine, tuning), threads)
+        pixel_ms = 0.0
+        for height, width in sizes:
+            row: dict[str, Any] = {"height": height, "width": width, "threads": threads}
+            expected = pixel_ms * height * width / 1000
+            if 3 * expected > 2 * share:
+                rows.append({**row, "why": f"three calls would take about {3 * expected:.0f} seconds"})
+                continue
+            row.update(_time(settings, loaded, fit(pixels, height, width), share))
+            rows.append(row)
+            pixel_ms = row["p50_ms"] / (height * width)
+        del loaded
+    return rows
+
+
+def _tuned(settings: ModelSettings, engine: str, tuning: Tuning) -> ModelSettings:
+    return replace(settings, engines={**settings.engines, engine: tuning})
+
+
+def _memory() -> float | None:
+    """Megabytes of 2**20 bytes."""
+    try:
+        # Not getrusage, which on Linux tells of the parent too, where that was greater.
+        lines = Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()
+        return round(next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024, 1)
+    except (OSError, StopIteration, ValueError, IndexError):
+        return None
+
+
+def _parse(argv: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="measure", description=__doc__.splitlines()[0])
+    parser.add_argument("--engine", required=True)
+    parser.add_argument("--picture", type=Path, required=True)
+    parser.add_argument("--sizes", type=_sizes, required=True, metavar="HxW,HxW")
+    parser.add_argument("--seconds", type=float, default=6.0)
+    return parser.parse_args(argv)
+
+
+def _sizes(text: str) -> list[tuple[int, int]]:
+    return [(int(height), int(width)) for height, _, width in (part.partition("x") for part in text.split(","))]

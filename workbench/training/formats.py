@@ -1,0 +1,176 @@
+"""The network in every format that an export can hold: how each is made, and why one cannot be made here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import paddle
+
+from workbench.core.run import Run
+from workbench.inference.engines.kinds import KINDS, obstacle
+from workbench.training import onnx
+
+_SECONDS = 600  # that a child may take
+_LEGACY = "paddle-legacy/network"
+
+
+class NotMade(Exception):
+    """A format that could not be made; the text is a part of a sentence."""
+
+
+class Maker:
+    """Makes the files of one export in `folder`. tick: called while a child works; may raise to end it.
+
+    calibration: gives batches of the project's pictures, float32 (N,C,h,w).
+    """
+
+    def __init__(
+        self, run: Run, net: paddle.nn.Layer, folder: Path, *,
+        tick: Callable[[], None], calibration: Callable[[], Iterable[np.ndarray]],
+    ) -> None:  # fmt: skip
+        self._run, self._net, self._folder = run, net, folder
+        self._tick, self._calibration = tick, calibration
+        self._stem = folder / "paddle" / "network"
+
+    def make(self, names: Sequence[str], begin: Callable[[str], None]) -> dict[str, str]:
+        """Make these formats; returns why, for those that could not be made. begin: called before each."""
+        onnx.save_program(self._net, self._run.recipe(), self._stem)
+        failed: dict[str, str] = {}
+        makers: dict[str, Callable[[], None]] = {
+            "network.onnx": self._onnx, "network.int8.onnx": self._int8, "paddle-legacy/network.pdmodel": self._legacy,
+            "paddle-lite/network.nb": self._lite,
+        }  # fmt: skip
+        begin("Converting the network")
+        for name in sorted(names, key=lambda name: KINDS[name].file != KINDS["onnx"].file):
+            why = obstacle(name)
+            file = KINDS[name].file
+            try:
+                if why:
+                    raise NotMade(why.rstrip("."))
+                if file in makers and not (self._folder / file).exists():
+                    if name == "int8":
+                        begin("Measuring ranges for whole numbers")
+                    makers[file]()
+            except NotMade as error:
+                failed[name] = str(error)
+        self._tidy([name for name in names if name not in failed])
+        return failed
+
+    def _tidy(self, names: Sequence[str]) -> None:
+        """Nothing stays that was only a step on the way."""
+        self._stem.with_name("converter.txt").unlink(missing_ok=True)
+        wanted = {KINDS[name].file for name in names}
+        for file in {kind.file for kind in KINDS.values()} - wanted:
+            remove(self._folder, file)
+
+    def _onnx(self) -> None:
+        conversion = onnx.Conversion(self._stem, self._folder / KINDS["onnx"].file)
+        try:
+            while not conversion.done():
+                self._tick()
+                time.sleep(0.05)
+            conversion.finish()
+        except onnx.ConversionError as error:
+            raise NotMade(f"it could not be converted: {error}") from error
+        finally:
+            if not conversion.done():
+                conversion.cancel()
+
+    def _int8(self) -> None:
+        source = self._folder / KINDS["onnx"].file
+        missing = [name for name in ("onnx", "ml_dtypes") if find_spec(name) is None]
+        if missing:
+            raise NotMade(f"it needs {' and '.join(missing)}: pip install {' '.join(missing)}")
+        if not source.exists():
+            self._onnx()
+        from workbench.training.quantise import quantise
+
+        try:
+            quantise(source, self._folder / KINDS["int8"].file, self._ticking(self._calibration()))
+        except (RuntimeError, ValueError, TypeError, OSError) as error:
+            lines = str(error).strip().splitlines() or [type(error).__name__]
+            raise NotMade(f"it could not be quantised: {lines[0]}") from error
+
+    def _ticking(self, batches: Iterable[np.ndarray]) -> Iterable[np.ndarray]:
+        for batch in batches:
+            self._tick()
+            yield batch
+
+    def _legacy(self) -> None:
+        """In a process of its own: the kind of program is fixed when Paddle is imported."""
+        stem = self._folder / _LEGACY
+        frozen = getattr(sys, "frozen", False)
+        head = [sys.executable, "--worker"] if frozen else [sys.executable, "-m", __package__]
+        self._child([*head, "legacy", str(self._run.root), str(stem)], stem.with_suffix(".pdmodel"))
+
+    def _lite(self) -> None:
+        """Paddle Lite's own converter reads the older kind of program only."""
+        source = self._folder / _LEGACY
+        if not source.with_suffix(".pdmodel").exists():
+            self._legacy()
+        target = self._folder / KINDS["lite"].file
+        target.parent.mkdir(exist_ok=True)
+        arm = any(part in os.uname().machine.lower() for part in ("arm", "aarch64")) if hasattr(os, "uname") else False
+        code = (
+            "import sys; from paddlelite.lite import Opt; opt = Opt(); opt.set_model_file(sys.argv[1]); "
+            "opt.set_param_file(sys.argv[2]); opt.set_valid_places(sys.argv[4]); "
+            "opt.set_model_type('naive_buffer'); opt.set_optimize_out(sys.argv[3]); opt.run()"
+        )
+        model, weights = source.with_suffix(".pdmodel"), source.with_suffix(".pdiparams")
+        command = [sys.executable, "-c", code, str(model), str(weights), str(target.with_suffix(""))]
+        self._child([*command, "arm" if arm else "x86"], target)
+
+    def _child(self, command: list[str], target: Path) -> None:
+        log = self._folder / ".child.txt"
+        with log.open("wb") as stream:
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream,
+                env={**os.environ, "FLAGS_enable_pir_api": "0", "CUDA_VISIBLE_DEVICES": ""},
+            )  # fmt: skip
+        try:
+            until = time.monotonic() + _SECONDS
+            while process.poll() is None and time.monotonic() < until:
+                self._tick()
+                time.sleep(0.05)
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        lines = log.read_text("utf-8", "replace").strip().splitlines()
+        log.unlink()
+        if process.returncode or not target.is_file():
+            raise NotMade(f"it could not be converted: {lines[-1] if lines else process.returncode}")
+
+
+def remove(folder: Path, file: str) -> None:
+    """A network's file, with the folder that is its alone."""
+    path = folder / file
+    if path.parent == folder:
+        path.unlink(missing_ok=True)
+    else:
+        shutil.rmtree(path.parent, ignore_errors=True)
+
+
+def save_legacy(run: Run, stem: Path) -> None:
+    """The child's work: the run's best weights as stem.pdmodel and stem.pdiparams."""
+    onnx.save_program(_net_of(run), run.recipe(), stem)
+
+
+def _net_of(run: Run) -> Any:
+    from workbench.training import checkpoint, networks
+    from workbench.training.learner import load_weights
+
+    net = networks.build(run.recipe(), run.dataset())
+    path = run.best / checkpoint.WEIGHTS
+    load_weights(net, checkpoint.load_arrays(path), str(path))
+    net.eval()
+    return net

@@ -1,0 +1,131 @@
+"""What a choice at export costs, told on pictures that the network did not learn from."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from workbench.core import annotation
+from workbench.core.dataset import Dataset, Item
+from workbench.core.pictures import read
+from workbench.core.problems import BadRecipe, Problem
+from workbench.core.project import Project
+from workbench.inference.predictor import Engine, Predictor
+from workbench.inference.settings import ModelSettings
+from workbench.training.evaluate import Judge, in_telling_order
+from workbench.training.thresholds import ThresholdSweep
+
+POINTS = ("balanced", "more", "fewer")  # as validated; find more defects; give fewer false alarms
+_BETA = {"more": 2.0, "fewer": 0.5}  # how much more a missed pixel counts than a false one (van Rijsbergen's F)
+_SECONDS = 20.0  # that one look may take
+
+
+def held_out(dataset: Dataset) -> tuple[list[Item], str]:
+    """The pictures to judge on, and what must be said of them: "" or that they were learned from."""
+    items = dataset.of("val", "test")
+    if items:
+        return in_telling_order(items), ""
+    return in_telling_order(dataset.of("train")), "No picture is held out, so these were learned from."
+
+
+def measure(
+    project: Project, dataset: Dataset, engines: dict[str, Engine], settings: ModelSettings, items: Sequence[Item],
+    *, cancelled: Callable[[], bool], progress: Callable[[float], None] = lambda share: None,
+) -> dict[str, dict[str, Any]]:  # fmt: skip
+    """Metrics of each engine, all on the same pictures: as many as the first one manages in some seconds.
+
+    Each: {"pictures", "dice", "found", "defects", "false_per_picture"}, of verdicts {"pictures", "accuracy",
+    "macro_f1"}; engines that fail, and all where no picture can be read, are missing.
+    """
+    judge = Judge(project, dataset)
+    found: dict[str, dict[str, Any]] = {}
+    for number, (name, engine) in enumerate(engines.items()):
+
+        def tell(done: int, total: int, number: int = number) -> None:
+            progress((number + done / total) / len(engines))
+
+        try:
+            seen = judge.evaluate(
+                engine, settings, items, most_seconds=None if found else _SECONDS, cancelled=cancelled, progress=tell
+            )
+        except Exception:  # whatever it is, parity has told of it already
+            continue
+        if seen is None:
+            break
+        if not found:
+            items = [item for item in items if item.key in set(seen.keys)]
+        found[name] = _short(seen.metrics)
+    return found
+
+
+def _short(metrics: dict[str, Any]) -> dict[str, Any]:
+    if "macro_f1" in metrics:
+        return {name: metrics[name] for name in ("pictures", "accuracy", "macro_f1")}
+    regions = metrics["regions"]
+    return {
+        "pictures": metrics["pictures"], "dice": metrics["dice"], "found": regions["found"],
+        "defects": regions["defects"], "false_per_picture": regions["false_per_picture"],
+    }  # fmt: skip
+
+
+def move_thresholds(
+    point: str, settings: ModelSettings, engine: Engine, project: Project, items: Sequence[Item],
+    *, tick: Callable[[float], None],
+) -> ModelSettings:  # fmt: skip
+    """Settings at an operating point: one of POINTS, or a probability for every class ("0.35"). Raises BadRecipe.
+
+    "more" and "fewer" are the thresholds of the best F with a missed pixel counting twice, or half, as much; never on
+    the wrong side of the validated ones.
+    """
+    if point == "balanced":
+        return settings
+    if settings.task == "classification":
+        raise BadRecipe(key="point", value=point, why="a verdict has no threshold")
+    if point not in _BETA:
+        return dataclasses.replace(settings, thresholds=(_probability(point),) * len(settings.classes))
+    sweep = ThresholdSweep(tuple(entry.id for entry in settings.classes))
+    predictor = Predictor(settings, engine)
+    for number, item in enumerate(items, start=1):
+        try:
+            picture = read(project.picture_path(item.key))
+            mask = annotation.load_mask(project, item.key, (picture.shape[1], picture.shape[0]))
+        except Problem:
+            continue
+        if mask is not None:
+            scores = predictor.predict(picture, keep_probabilities=True).class_scores
+            assert scores is not None
+            sweep.add(mask, scores)
+        tick(number / len(items))
+    side = min if point == "more" else max
+    moved = [
+        side(before, after) for before, after in zip(settings.thresholds, _best(sweep, _BETA[point], settings))
+    ]
+    return dataclasses.replace(settings, thresholds=tuple(moved))
+
+
+def _best(sweep: ThresholdSweep, beta: float, settings: ModelSettings) -> list[float]:
+    levels = np.arange(2, 99) / 100
+    at = np.ceil(255 * levels - 1e-9).astype(int)
+    chosen = []
+    for right, wrong, missed, before in zip(sweep.right, sweep.wrong, sweep.missed, settings.thresholds):
+        real = right.sum() + missed
+        if not real:
+            chosen.append(before)
+            continue
+        hit, false = (counts[::-1].cumsum()[::-1][at] for counts in (right, wrong))
+        chosen.append(float(levels[np.argmax((1 + beta**2) * hit / (hit + false + beta**2 * real))]))
+    return chosen
+
+
+def _probability(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 1:
+        why = f"it is one of {', '.join(POINTS)}, or a probability above 0 and at most 1"
+        raise BadRecipe(key="point", value=text, why=why)
+    return value

@@ -1,0 +1,187 @@
+"""How long a network takes on this machine, engine by engine: measured when it is exported, written to latency.json.
+
+The file, format 1:
+
+    machine       {name: value}: system, processor, versions
+    usual         [height, width] of the project's usual picture
+    engines       {name: what inference.measure tells of it, or {"error": sentence}}
+    dygraph       {"p50_ms", "calls"}: the same network in plain Paddle, for the usual picture; {} where not measured
+    order         engines, the one that is tried first first
+    target_ms     what was asked for, or null; target_met: whether the first engine reaches it, or null
+    note          a sentence: why this order
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from workbench.inference.engines.kinds import KINDS
+from workbench.inference.measure import time_calls
+from workbench.inference.predictor import Engine, Predictor
+from workbench.inference.reading import read_picture
+from workbench.inference.settings import ModelSettings
+from workbench.inference.tuning import Tuning
+
+LATENCY_FILE = "latency.json"
+SECONDS = 8.0  # for each engine
+_SIDES = (512, 2048)  # that people compare by
+_MOST_PIXELS = 16_000_000  # of a picture that is measured with
+# What the trainer sets for itself; on the line nobody sets it.
+_NOT_OURS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "KMP_BLOCKTIME")
+_RUN = "import sys; sys.path.insert(0, sys.argv[1]); from inference.measure import main; sys.exit(main(sys.argv[2:], sys.argv[1]))"  # noqa: E501
+
+
+def sizes_for(usual: tuple[int, int], task: str) -> list[tuple[int, int]]:
+    """The sizes to measure, (height, width), the usual one first."""
+    sides = [(side, side) for side in _SIDES] if task == "segmentation" else []
+    return list(dict.fromkeys([usual, *sides]))
+
+
+def usual_size(sizes: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """The picture in the middle of all pictures by their area; (height, width) each."""
+    fit = [size for size in sizes if size[0] * size[1] <= _MOST_PIXELS] or [(2048, 2048)]
+    return sorted(fit, key=lambda size: size[0] * size[1])[len(fit) // 2]
+
+
+def measure_engines(
+    folder: Path, names: Sequence[str], picture: Path, sizes: Sequence[tuple[int, int]],
+    *, seconds: float = SECONDS, tick: Callable[[], None] = lambda: None,
+) -> dict[str, dict[str, Any]]:  # fmt: skip
+    """What `inference.measure` tells of each engine of the export in `folder`, one child after another.
+
+    seconds: for each. tick: called many times a second; may raise to end it.
+    """
+    found = {}
+    for name in names:
+        arguments = ["--engine", name, "--picture", str(picture), "--seconds", f"{seconds:.3g}", "--sizes",
+                     ",".join(f"{height}x{width}" for height, width in sizes)]  # fmt: skip
+        found[name] = _child(folder, arguments, seconds, tick)
+    return found
+
+
+def _child(folder: Path, arguments: list[str], seconds: float, tick: Callable[[], None]) -> dict[str, Any]:
+    if getattr(sys, "frozen", False):
+        command = [sys.executable, "--worker", "measure", str(folder), *arguments]
+    else:
+        # As an export runs: its own copy of the package, and nothing of the workbench in memory.
+        command = [sys.executable, "-I", "-c", _RUN, str(folder), *arguments]
+    environment = {name: value for name, value in os.environ.items() if name not in _NOT_OURS}
+    process = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
+    )
+    until = time.monotonic() + 10 * seconds + 60  # an engine that hangs must not hold the export
+    try:
+        while process.poll() is None:
+            tick()
+            if time.monotonic() > until:
+                return {"error": "it did not come to an end"}
+            time.sleep(0.05)
+        assert process.stdout is not None
+        lines = process.stdout.read().decode("utf-8", "replace").strip().splitlines()
+        return json.loads(lines[-1])
+    except (IndexError, ValueError):
+        return {"error": f"the measurement ended with {process.returncode}"}
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def time_dygraph(settings: ModelSettings, engine: Engine, picture: Path, size: tuple[int, int]) -> dict[str, Any]:
+    """The reference: the network as it was trained, in this process."""
+    import numpy as np
+
+    from workbench.inference.measure import fit
+
+    predictor, pixels = Predictor(settings, engine), fit(read_picture(picture), *size)
+    taken = time_calls(lambda: predictor.predict(pixels), 1.0)
+    return {"p50_ms": round(1000 * float(np.median(taken)), 2), "calls": len(taken)}
+
+
+def p50(found: dict[str, Any]) -> float | None:
+    """Milliseconds for the usual picture with the threads that were chosen; None where it was not measured."""
+    threads = found.get("tuning", {}).get("threads", 0)
+    rows = found.get("rows") or []
+    usual = [row for row in rows if (row["height"], row["width"]) == (rows[0]["height"], rows[0]["width"])]
+    return next((row.get("p50_ms") for row in usual if row["threads"] == threads), None)
+
+
+def tunings(found: dict[str, dict[str, Any]]) -> dict[str, Tuning]:
+    """How each engine runs best."""
+    return {name: Tuning.from_json(entry["tuning"]) for name, entry in found.items() if "tuning" in entry}
+
+
+def order(found: dict[str, dict[str, Any]], target_ms: float | None) -> tuple[list[str], str]:
+    """Engines, the best first, and why: the quickest of those with 32 bits.
+
+    One with fewer bits comes first only where a target was set that nothing else reaches, or where nothing else is.
+    """
+    times = {name: p50(entry) for name, entry in found.items()}
+    ranked = sorted(found, key=lambda name: (times[name] is None, times[name] or 0.0))
+    whole = [name for name in ranked if not KINDS[name].reduced]
+    fewer = [name for name in ranked if KINDS[name].reduced]
+    if not whole:
+        return fewer, "Only networks with fewer bits were asked for."
+    first = whole[0]
+    if target_ms is not None and not _reaches(times[first], target_ms):
+        quick = [name for name in fewer if _reaches(times[name], target_ms)]
+        if quick:
+            rest = [name for name in ranked if name != quick[0]]
+            return [quick[0], *rest], f"Only {quick[0]}, with fewer bits, reaches the {target_ms:g} ms asked for."
+        return [*whole, *fewer], f"Nothing reaches the {target_ms:g} ms asked for; {first} is the quickest."
+    others = " of those with 32 bits" if fewer else ""
+    return [*whole, *fewer], f"{first} was the quickest{others} for the usual picture."
+
+
+def _reaches(milliseconds: float | None, target_ms: float) -> bool:
+    return milliseconds is not None and milliseconds <= target_ms
+
+
+def latency_table(path: Path) -> str:
+    """latency.json as a Markdown table with a line above and below it; "" if there is none. path: the file."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return ""
+    lines = [
+        "| engine | picture | threads | median ms | 95 of 100 within ms | network alone ms | loads in ms | memory MB |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for name, entry in content["engines"].items():
+        if "error" in entry:
+            lines.append(f"| {name} | | | {entry['error']} | | | | |")
+            continue
+        for number, row in enumerate(entry["rows"]):
+            threads = "all" if row["threads"] == 0 else row["threads"]
+            once = f"{entry['load_ms']:.0f} | {_or_dash(entry['memory_mb'])}" if number == 0 else " | "
+            cells = (
+                f"{row['p50_ms']:.1f} | {row['p95_ms']:.1f} | {row['network_ms']:.1f}"
+                if "p50_ms" in row
+                else "not measured | | "
+            )
+            lines.append(f"| {name} | {row['width']} x {row['height']} | {threads} | {cells} | {once} |")
+    dygraph = content.get("dygraph") or {}
+    beside = []
+    if dygraph:
+        beside.append(f"plain Paddle, as it was trained: {dygraph['p50_ms']:.1f} ms")
+    default = (content["engines"].get("onnx") or {}).get("tried") or []
+    if default:
+        beside.append(f"ONNX Runtime with settings of its own: {default[0]['p50_ms']:.1f} ms")
+    height, width = content["usual"]
+    says = f"From picture to regions, on this machine: {content['machine'].get('processor', 'unknown processor')}. "
+    says += content["note"]
+    tail = f"\n\nThe usual picture, {width} x {height}, beside that: {'; '.join(beside)}." if beside else ""
+    return says + "\n\n" + "\n".join(lines) + tail + "\n"
+
+
+def _or_dash(value: float | None) -> str:
+    return "–" if value is None else f"{value:.0f}"
