@@ -1,4 +1,7 @@
-"""Whether the files of an export are still the ones that were written: checks.json, file name to SHA-256."""
+"""Whether the files of an export are still the ones that were written: checks.json, file name to SHA-256.
+
+SHA256SUMS says the same of every file, in the form that `sha256sum -c` reads: for people and other programs.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,23 @@ from .settings import MODEL_FILE, ModelSettings, load_settings
 from .writing import write_atomic
 
 CHECKS_FILE = "checks.json"
+SUMS_FILE = "SHA256SUMS"
 GOLDEN_FOLDER = "golden"
 
 
 def write_checks(folder: Path | str) -> None:
-    """Write checks.json for an export that is complete otherwise. Raises OSError, SettingsError.
+    """Write checks.json and SHA256SUMS for an export that is complete otherwise. Raises OSError, SettingsError.
 
     Held are the settings, the networks and the golden pictures: all that decides a result and is not code.
-    What the code does with them is what the golden pictures check.
+    What the code does with them is what the golden pictures check. SHA256SUMS holds every file.
     """
     folder = Path(folder)
     hashes = {path.relative_to(folder).as_posix(): _sha256(path) for path in _held(folder)}
     text = json.dumps(hashes, indent=2, ensure_ascii=False, sort_keys=True)
     write_atomic(folder / CHECKS_FILE, f"{text}\n".encode())
+    every = sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    lines = [f"{_sha256(path)}  {path.relative_to(folder).as_posix()}\n" for path in every if path.name != SUMS_FILE]
+    write_atomic(folder / SUMS_FILE, "".join(lines).encode())
 
 
 def verify_checks(folder: Path | str) -> list[str]:

@@ -1,0 +1,161 @@
+"""The card of a model: its numbers are those of the held-out pictures, and it says what it does not know."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from workbench.core import annotation
+from workbench.core.project import Project
+from workbench.core.run import Run
+from workbench.inference.predictor import Predictor
+from workbench.inference.reading import decode_picture
+from workbench.training.card.blocks import Card, Headline, Section, Share, Table, Text, to_markdown
+from workbench.training.card.content import Sources, labels_revision, make_card
+from workbench.training.card.look import look
+from workbench.training.card.page import to_html
+from workbench.training.card.write import CARD_FILE, README_FILE, write_card
+
+PARITY = {"onnx": {"passed": True, "why": "", "max_abs": 1e-6, "mask_agreement": 1.0, "pictures": 7}}
+
+
+@pytest.fixture
+def export(trained, tmp_path) -> Path:
+    return Path(shutil.copytree(trained.best, tmp_path / "export"))
+
+
+def project_of(run: Run) -> Project:
+    return Project.open(run.project_root, write=False)
+
+
+class Page(HTMLParser):
+    """Every tag that opens must close, and nothing may come from elsewhere."""
+
+    EMPTY = {"meta", "img", "br", "i", "rect"}
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.sources: list[str] = []
+        self.feed(text)
+        assert self.open == [], self.open
+
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        self.sources += [values[name] for name in ("src", "href", "action") if name in values]
+        if tag not in self.EMPTY:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag not in self.EMPTY:
+            assert self.open.pop() == tag
+
+
+def test_the_card_tells_what_the_run_measured(trained, export):
+    (export / "latency.json").write_text(
+        json.dumps(
+            {
+                "order": ["onnx"], "machine": {"processor": "Some processor"}, "note": "",
+                "engines": {"onnx": {"rows": [{"width": 96, "height": 80, "threads": 0, "p50_ms": 4.25, "p95_ms": 5}]}},
+            }
+        )
+    )  # fmt: skip
+    write_card(export, trained, project_of(trained), PARITY, {"python": "3.99"})
+    text, html = (export / README_FILE).read_text("utf-8"), (export / CARD_FILE).read_text("utf-8")
+    metrics = trained.ending().result["metrics"]
+    regions, dataset = metrics["regions"], trained.dataset()
+    for words in (
+        trained.name, "scratch", "`val`", f"{metrics['any_defect']['dice']:.3f}", "3.99", "4.2", "Some processor",
+        f"{regions['found']} of {regions['defects']}", labels_revision(dataset), "8-bit grey",
+        f"held out: `{dataset.held_out_hash}`", "too few for an interval",
+    ):  # fmt: skip
+        assert words in text, words
+        assert re.sub("`(.*?)`", r"<code>\1</code>", words) in html, words
+    page = Page(html)
+    assert all(source.startswith("data:image/jpeg;base64,") for source in page.sources)
+    for source in page.sources:
+        assert max(decode_picture(base64.b64decode(source.partition(",")[2])).shape[:2]) == 480
+    assert len(page.sources) == len(re.findall(r"^\* `.*`: .*(missed|alarm|Dice)", text, re.M))
+
+
+def test_verdicts_have_a_card_too(trained_resnet, tmp_path):
+    folder = Path(shutil.copytree(trained_resnet.best, tmp_path / "export"))
+    write_card(folder, trained_resnet, project_of(trained_resnet), PARITY, {})
+    text = (folder / README_FILE).read_text("utf-8")
+    metrics = trained_resnet.ending().result["metrics"]
+    right = round(metrics["accuracy"] * metrics["pictures"])
+    assert f"{right} of {metrics['pictures']}" in text and "It always says one of OK, NG" in text
+    rows = metrics["confusion"]["rows"]
+    assert f"| OK | {rows[0][0]} | {rows[0][1]} |" in text and f"| NG | {rows[1][0]} | {rows[1][1]} |" in text
+    Page((folder / CARD_FILE).read_text("utf-8"))
+
+
+def test_labels_that_changed_and_pictures_that_are_gone_are_said(trained, tmp_path):
+    run = Run(shutil.copytree(trained.project_root, tmp_path / "copy") / "runs" / trained.name)
+    changed, gone, *_ = [item.key for item in run.dataset().of("val")]
+    with Project.open(run.project_root) as project:
+        mask = annotation.load_mask(project, changed)
+        annotation.save_mask(project, changed, np.ones_like(mask))
+        project.picture_path(gone).unlink()
+    found = look(project_of(run), run.dataset(), Predictor.open(run.best))
+    assert found.split == "val" and found.changed == 1 and found.unreadable == 1
+    assert len(found.facts) == found.total - 1
+    text = to_markdown(make_card(Sources(run, run.dataset(), Predictor.open(run.best).settings, found, PARITY)))
+    assert "1 labels were changed" in text and "1 held-out pictures are left out" in text
+
+
+def test_without_held_out_pictures_no_number_is_invented(trained, tmp_path):
+    dataset = trained.dataset()
+    for item in dataset.items:
+        item.split = "train"
+    predictor = Predictor.open(trained.best)
+    found = look(project_of(trained), dataset, predictor)
+    card = make_card(Sources(trained, dataset, predictor.settings, found, PARITY))
+    good = next(section for section in card.sections if section.title == "How good it is")
+    assert card.headlines == [] and [type(block) for block in good.blocks] == [Text]
+    assert "no labelled pictures were held out" in to_markdown(card)
+
+
+def test_one_that_is_told_to_end_ends(trained):
+    def tick(share: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        look(project_of(trained), trained.dataset(), Predictor.open(trained.best), tick=tick)
+
+
+def test_what_people_have_named_stays_text():
+    nasty = '<script>alert("1")</script> | `x` <!-- content -->'
+    rows = [[nasty, Share(1, 3), Share(0, 0)]]
+    card = Card(nasty, nasty, [Headline(nasty, "1", nasty)], [Section(nasty, [Table([nasty, "a", "b"], rows)])])
+    html = to_html(card)
+    Page(html)
+    assert "<script" not in html and html.count("&lt;script&gt;") >= 5 and "33 % (6 to 79 %), 1 of 3" in html
+    assert "\\|" in to_markdown(card)
+
+
+@pytest.mark.skipif(shutil.which("sha256sum") is None, reason="there is no sha256sum")
+def test_sums_of_every_file_are_in_the_form_of_sha256sum(trained, export):
+    from workbench.inference.checks import verify_checks, write_checks
+    from workbench.inference.embed import embed
+
+    embed(export)
+    write_card(export, trained, project_of(trained), PARITY, {})
+    write_checks(export)
+    named = {line.split("  ", 1)[1] for line in (export / "SHA256SUMS").read_text("utf-8").splitlines()}
+    there = {path.relative_to(export).as_posix() for path in export.rglob("*") if path.is_file()}
+    assert named == there - {"SHA256SUMS"} and {"card.html", "predict.py", "inference/batch.py"} <= named
+    subprocess.run([sys.executable, "-c", "import predict; predict.Predictor()"], cwd=export, check=True)
+    assert subprocess.run(["sha256sum", "-c", "SHA256SUMS"], cwd=export, capture_output=True).returncode == 0
+    assert verify_checks(export) == []
+    (export / "predict.py").write_text("changed")
+    assert subprocess.run(["sha256sum", "-c", "SHA256SUMS"], cwd=export, capture_output=True).returncode == 1

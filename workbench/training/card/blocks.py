@@ -1,0 +1,154 @@
+"""What a card is made of, and the same as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from workbench.core.metrics import wilson
+
+
+@dataclass(frozen=True)
+class Share:
+    """So many of so many; its 95 % interval is Wilson's. good: whether much of it is good news."""
+
+    hits: int
+    total: int
+    good: bool = True
+
+    @property
+    def value(self) -> float | None:
+        return self.hits / self.total if self.total else None
+
+    @property
+    def interval(self) -> list[float] | None:
+        return wilson(self.hits, self.total)
+
+    def __str__(self) -> str:
+        if self.value is None or self.interval is None:
+            return "–"
+        low, high = self.interval
+        return f"{100 * self.value:.0f} % ({100 * low:.0f} to {100 * high:.0f} %), {self.hits} of {self.total}"
+
+
+@dataclass(frozen=True)
+class Number:
+    """A score of 0 to 1, with its 95 % interval where there is one."""
+
+    value: float | None
+    interval: Sequence[float] | None = None
+    good: bool = True
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return "–"
+        between = f" ({self.interval[0]:.2f} to {self.interval[1]:.2f})" if self.interval else ""
+        return f"{self.value:.3f}{between}"
+
+
+Cell = "str | Share | Number"
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph. warns: it says what to beware of."""
+
+    text: str
+    warns: bool = False
+
+
+@dataclass(frozen=True)
+class Code:
+    text: str
+
+
+@dataclass(frozen=True)
+class Points:
+    """A list; `code` in backticks is kept in both forms."""
+
+    items: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Table:
+    """The first cell of each row names it."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str | Share | Number]]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A picture, as the bytes of a JPEG file. tags: what is wrong, in a few words each."""
+
+    name: str
+    caption: str
+    jpeg: bytes
+    width: int
+    height: int
+
+
+@dataclass(frozen=True)
+class Gallery:
+    legend: str
+    pictures: Sequence[Shown]
+
+
+Block = Text | Code | Points | Table | Gallery
+
+
+@dataclass(frozen=True)
+class Section:
+    title: str
+    blocks: Sequence[Block]
+
+
+@dataclass(frozen=True)
+class Headline:
+    """One of the few numbers at the top. detail: what stands below it, smaller."""
+
+    name: str
+    value: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Card:
+    """title, lead: one line each. headlines: the numbers that a reader wants first."""
+
+    title: str
+    lead: str
+    headlines: Sequence[Headline]
+    sections: Sequence[Section] = field(default_factory=list)
+
+
+def to_markdown(card: Card) -> str:
+    parts = [f"# {_line(card.title)}", card.lead]
+    if card.headlines:
+        parts.append("\n".join(f"* {each.name}: **{each.value}** {each.detail}".rstrip() for each in card.headlines))
+    for section in card.sections:
+        parts.append(f"## {section.title}")
+        parts += [_block(block) for block in section.blocks]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _block(block: Block) -> str:
+    if isinstance(block, Text):
+        return f"**Beware:** {block.text}" if block.warns else block.text
+    if isinstance(block, Code):
+        return f"```\n{block.text}\n```"
+    if isinstance(block, Points):
+        return "\n".join(f"* {item}" for item in block.items)
+    if isinstance(block, Table):
+        rows = [block.head, ["---"] * len(block.head), *block.rows]
+        return "\n".join("| " + " | ".join(_cell(str(cell)) for cell in row) + " |" for row in rows)
+    shown = "\n".join(f"* `{_line(picture.name)}`: {picture.caption}" for picture in block.pictures)
+    return f"As pictures in `card.html`.\n\n{shown}"
+
+
+def _cell(text: str) -> str:
+    return _line(text).replace("|", "\\|")
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,333 @@
+"""What the card says: every number with what it was measured on, every choice with its reason, and where it ends."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench import __version__
+from workbench.core.dataset import SPLITS, Dataset
+from workbench.core.events import Finished, Started
+from workbench.core.problems import Problem
+from workbench.core.run import Run, find_run
+from workbench.inference.settings import ModelSettings
+from workbench.training.card import scores
+from workbench.training.card.blocks import Block, Card, Code, Gallery, Headline, Points, Section, Table, Text
+from workbench.training.card.look import HeldOut
+
+FEW = 10  # labelled pictures of a kind from which little can be learned or known
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What a card is made from. parity: format to its summary. latency: the content of latency.json, or nothing.
+    environment: what the export was made with.
+    """
+
+    run: Run
+    dataset: Dataset
+    settings: ModelSettings
+    found: HeldOut
+    parity: Mapping[str, Mapping[str, Any]]
+    latency: Mapping[str, Any] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def make_card(sources: Sources) -> Card:
+    settings, found = sources.settings, sources.found
+    what = "marks defects in pictures" if settings.task == "segmentation" else "gives pictures a verdict"
+    sections = [
+        Section("How good it is", [*_honesty(sources), *scores.tables(settings, found)]),
+        *_worst(found),
+        Section("When it speaks up", _operating_point(settings)),
+        Section("Does it give what the run gave?", _parity(sources)),
+        *_speed(sources),
+        Section("What it learned from", _data(sources)),
+        Section("How it learned", _recipe(sources)),
+        Section("Where it ends", [Points(list(_limits(sources)))]),
+        Section("Where it comes from", [Points(list(_lineage(sources)))]),
+        Section("Run it", _use(settings)),
+    ]
+    return Card(
+        title=f"{settings.name}: a model that {what}",
+        lead=f"From the run `{sources.run.name}`, by Defect Workbench {__version__}.",
+        headlines=[*scores.headlines(settings, found), *_speed_headline(sources)],
+        sections=sections,
+    )
+
+
+# --- how good, and how surely ---------------------------------------------------------------------------
+
+
+def _honesty(sources: Sources) -> Iterator[Block]:
+    found = sources.found
+    looked = len(found.facts) or len(found.verdicts)
+    if not found.split or not looked:
+        why = "no labelled pictures were held out" if not found.split else "none of the held-out pictures can be read"
+        yield Text(f"Not known: {why}. Every number here would be an invention.", warns=True)
+        return
+    if found.split == "test":
+        yield Text(
+            f"Measured with this export on {looked} pictures of `test`: it has not learned from them, and they had no "
+            "say in any choice. Intervals are those of 95 %."
+        )
+    else:
+        yield Text(
+            f"Measured with this export on {looked} pictures of `val`: it has not learned from them, but weights and "
+            "thresholds were chosen by them, so expect a little less. Intervals are those of 95 %."
+        )
+    if looked < found.total - found.unreadable:
+        yield Text(f"There was time for {looked} of the {found.total} held-out pictures.", warns=True)
+    if found.unreadable:
+        yield Text(f"{found.unreadable} held-out pictures are left out: they or their labels are gone or broken.")
+    if found.changed:
+        yield Text(f"{found.changed} labels were changed since the training; the present ones were used.", warns=True)
+    if sources.dataset.held_out_note:
+        yield Text(sources.dataset.held_out_note, warns=True)
+
+
+def _worst(found: HeldOut) -> list[Section]:
+    if found.worst:
+        legend = f"from `{found.split}`, the worst first".replace("`", "")
+        return [Section("Its worst cases", [Gallery(legend, found.worst)])]
+    return []
+
+
+def _operating_point(settings: ModelSettings) -> list[Block]:
+    if settings.task == "classification":
+        kinds = ", ".join(settings.verdicts)
+        says = f"The likeliest of {kinds}. Probabilities are calibrated (temperature {settings.temperature:.3g})."
+        return [Text(says)]
+    um = settings.um_per_pixel
+    rows = []
+    for entry, threshold, area in zip(settings.classes, settings.thresholds, settings.min_area):
+        least = f"{area}" + (f" ({area * um**2:.4g} µm²)" if um and area else "")
+        rows.append([entry.name, f"{entry.id}", f"{threshold:g}", least])
+    says = "A pixel counts when its probability reaches the least one of its class; smaller regions are dropped."
+    head = ["class", "value in the mask", "least probability", "least area in pixels"]
+    return [Text(says), Table(head, rows)]
+
+
+def _parity(sources: Sources) -> list[Block]:
+    rows = []
+    for name, found in sources.parity.items():
+        offered = "yes" if found.get("passed") else f"no: {found.get('why', '')}"
+        agreement = f"{100 * found['mask_agreement']:.3f} %"
+        kind = f"{name} ({found['reduced']})" if found.get("reduced") else name
+        rows.append([kind, offered, f"{found['max_abs']:.1e}", agreement, f"{found['pictures']}"])
+    says = "Each network was compared with the trained one, on pictures of every kind that the project has."
+    head = ["network", "offered", "greatest difference of a probability", "agreement", "pictures"]
+    blocks: list[Block] = [Text(says), Table(head, rows)]
+    for name, found in sources.parity.items():
+        before, after = (found.get("held_out", {}).get(key) or {} for key in ("before", "after"))
+        if before and after:
+            blocks.append(Text(f"{name} on held-out pictures: {_cost(before, after)}."))
+    return blocks
+
+
+def _cost(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    told = []
+    for key, name in (("dice", "Dice"), ("accuracy", "accuracy"), ("found", "defects found")):
+        if before.get(key) is not None and after.get(key) is not None:
+            form = "d" if isinstance(before[key], int) else ".3f"
+            told.append(f"{name} {before[key]:{form}} with 32 bits, {after[key]:{form}} with fewer")
+    return "; ".join(told)
+
+
+# --- speed ------------------------------------------------------------------------------------------------
+
+
+def _speed(sources: Sources) -> list[Section]:
+    rows = []
+    for name, entry in sources.latency.get("engines", {}).items():
+        for row in entry.get("rows", []):
+            if "p50_ms" in row:
+                size = f"{row['width']} x {row['height']}"
+                threads = "all" if row.get("threads") == 0 else f"{row.get('threads', '')}"
+                rows.append([name, size, threads, f"{row['p50_ms']:.1f}", f"{row['p95_ms']:.1f}"])
+    if not rows:
+        return []
+    machine = sources.latency.get("machine", {}).get("processor", "the machine that made it")
+    says = f"From picture to regions, in milliseconds, on {machine}. {sources.latency.get('note', '')}".strip()
+    head = ["engine", "picture", "threads", "median", "95 of 100 within"]
+    return [Section("How fast it is", [Text(says), Table(head, rows)])]
+
+
+def _speed_headline(sources: Sources) -> list[Headline]:
+    order = sources.latency.get("order") or []
+    rows = sources.latency.get("engines", {}).get(order[0], {}).get("rows", []) if order else []
+    first = next((row for row in rows if "p50_ms" in row), None)
+    if first is None:
+        return []
+    size = f"{first['width']} x {first['height']}"
+    return [Headline("A picture takes", f"{first['p50_ms']:.0f} ms", f"{size}, {order[0]}")]
+
+
+# --- data and recipe --------------------------------------------------------------------------------------
+
+
+def labels_revision(dataset: Dataset) -> str:
+    """SHA-256, shortened, of all pictures' names, labels and sides of the split: equal for equal data."""
+    lines = sorted(f"{item.key} {item.mask_hash} {item.verdict} {item.split}" for item in dataset.items)
+    return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _data(sources: Sources) -> list[Block]:
+    dataset = sources.dataset
+    words = {"train": "learned from", "val": "chosen by", "test": "measured on, once"}
+    columns = [name for name in SPLITS if dataset.of(name)]
+    head = ["pictures", *(f"{name}, {words[name]}" for name in columns)]
+    rows = [["all", *(f"{len(dataset.of(name))}" for name in columns)]]
+    if dataset.model == "unet":
+        for info in dataset.classes:
+            rows.append([f"with {info.name}", *(f"{_with(dataset, name, info.id)}" for name in columns)])
+        good = [f"{sum(not item.classes for item in dataset.of(name))}" for name in columns]
+        rows.append(["without a defect", *good])
+    else:
+        for verdict in dataset.verdicts:
+            counts = [f"{sum(item.verdict == verdict for item in dataset.of(name))}" for name in columns]
+            rows.append([verdict, *counts])
+    groups = len({item.group or item.key for item in dataset.items})
+    says = (
+        f"{len(dataset.items)} labelled pictures of {groups} parts; pictures of one part are on one side of the split. "
+        f"Labels: revision `{labels_revision(dataset)}`; held out: `{dataset.held_out_hash}`."
+    )
+    blocks: list[Block] = [Table(head, rows), Text(says)]
+    if dataset.skipped:
+        blocks.append(Text(f"{len(dataset.skipped)} pictures could not be used: {dataset.skipped[0].why}"))
+    return blocks
+
+
+def _with(dataset: Dataset, split: str, class_id: int) -> int:
+    return sum(class_id in item.classes for item in dataset.of(split))
+
+
+def _recipe(sources: Sources) -> list[Block]:
+    recipe = sources.run.recipe()
+    values = recipe.model_dump(exclude={"format", "reasons"})
+    told = [key for key in values if key in recipe.reasons]
+    rows = [[key.replace("_", " "), _value(values[key]), recipe.reasons[key]] for key in told]
+    asked = f"A {recipe.model} of quality '{recipe.quality}', for "
+    asked += f"{recipe.epochs} epochs" if recipe.epochs else f"{recipe.minutes:g} minutes"
+    ending = sources.run.ending()
+    if isinstance(ending, Finished) and "steps" in ending.result:
+        asked += f": {ending.result['steps']} steps in {ending.result.get('seconds', 0) / 60:.1f} minutes"
+        asked += "" if ending.why == "done" else ", stopped by hand before its end"
+    return [Text(f"{asked}. Seed {recipe.seed}."), Table(["setting", "value", "why"], rows)]
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list):
+        return ", ".join(_value(each) for each in value)
+    return str(value)
+
+
+# --- limits and lineage -----------------------------------------------------------------------------------
+
+
+def _limits(sources: Sources) -> Iterator[str]:
+    dataset, settings = sources.dataset, sources.settings
+    learned = dataset.of("train") or dataset.items
+    depth = {255.0: "8-bit", 65535.0: "16-bit"}.get(settings.full_scale, "floating-point")
+    colour = "colour" if settings.channels == 3 else "grey"
+    sizes = sorted({(item.width, item.height) for item in learned}, key=lambda size: size[0] * size[1])
+    between = f"of {sizes[0][0]} x {sizes[0][1]}"
+    if len(sizes) > 1:
+        between += f" to {sizes[-1][0]} x {sizes[-1][1]}"
+    yield (
+        f"It has learned from {depth} {colour} pictures {between} pixels. Others are converted and looked at, but "
+        "nobody has measured how well: other cameras, lights, lenses and magnifications above all."
+    )
+    if settings.channels == 1:
+        yield "Colours are turned to grey: defects that only their colour tells are not seen."
+    if settings.um_per_pixel is None:
+        yield "Its scale is not known: areas and lengths are in pixels alone."
+    yield from _rare_kinds(dataset)
+    if settings.task == "segmentation":
+        good = sum(not item.classes for item in dataset.of(sources.found.split)) if sources.found.split else 0
+        if good < FEW:
+            yield f"Only {good} good parts are among the held-out pictures: how often it calls one bad is hardly known."
+        yield "A kind of defect that nobody has painted is marked only if it happens to look like one that was."
+    else:
+        yield f"It always says one of {', '.join(settings.verdicts)}, also of a picture that shows something else."
+    yield "It supports an inspection. Whether it may decide alone is for those to say who know what a miss costs."
+
+
+def _rare_kinds(dataset: Dataset) -> Iterator[str]:
+    if dataset.model == "unet":
+        counts = {info.name: _with(dataset, "train", info.id) for info in dataset.classes}
+    else:
+        counted = Counter(item.verdict for item in dataset.of("train"))
+        counts = {name: counted[name] for name in dataset.verdicts}
+    rare = [f"{name} ({count})" for name, count in counts.items() if count < FEW]
+    if rare:
+        yield f"Learned from few pictures: {', '.join(rare)}. Expect misses there first."
+
+
+def _lineage(sources: Sources) -> Iterator[str]:
+    run = sources.run
+    chain = list(_ancestors(run))
+    yield f"Run `{run.name}`" + "".join(f", which started from `{name}`" for name in chain) + "."
+    started = [event for event in run.events() if isinstance(event, Started)]
+    if started:
+        last = started[-1]
+        where = last.device_name or last.device
+        resumed = sum(event.resumed for event in started)
+        again = f", resumed {resumed} times" if resumed > 1 else ", resumed once" if resumed else ""
+        yield f"Trained on {where} in {last.precision}, {last.parameters:,} parameters{again}."
+    for name, value in sources.environment.items():
+        yield f"{name}: {value}"
+
+
+def _ancestors(run: Run) -> Iterator[str]:
+    """Names of the runs whose weights were the start, the nearest first."""
+    seen = {run.root}
+    while True:
+        try:
+            earlier = run.recipe().start_from
+            if not earlier:
+                return
+            run = find_run(run.project_root, earlier)
+        except Problem:
+            yield "a run that is not there any more"
+            return
+        if run.root in seen:
+            return
+        seen.add(run.root)
+        yield run.name
+
+
+def _use(settings: ModelSettings) -> list[Block]:
+    masks = settings.task == "segmentation"
+    result = "result.mask, result.regions" if masks else "result.verdict, result.probabilities"
+    networks = [f"`{file}`: the network for {name}" for name, file in settings.files.items()]
+    return [
+        Text(
+            "Python 3.10 or newer and the packages in `requirements.txt` are all it needs: neither the program that "
+            "made it nor a network connection."
+        ),
+        Code(
+            "pip install -r requirements.txt\n"
+            "python predict.py PICTURES... --out results   # files, folders or patterns\n"
+            "python predict.py FOLDER --watch              # and what is dropped there later\n"
+            "python predict.py --self-test                 # does it still give what it gave when it was made?\n"
+            "sha256sum -c SHA256SUMS                       # is every file as it was?"
+        ),
+        Code(
+            "from predict import Predictor\n\n"
+            "result = Predictor().predict(array)  # (H, W) or (H, W, 3) RGB; uint8, uint16 or float32\n" + result
+        ),
+        Points([
+            "`model.json`: how pictures are prepared and answers are read: normalisation, tiles, thresholds, areas",
+            *networks,
+            "`inference/`, `predict.py`: the program, NumPy and OpenCV around the network",
+            "`golden/`: pictures with the results that they must give",
+            "`parity.json`: the comparison with the run, picture by picture",
+            "`card.html`: this page with its worst cases as pictures",
+        ]),
+    ]  # fmt: skip

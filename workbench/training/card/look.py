@@ -1,0 +1,183 @@
+"""The finished export looks once more at what was held out: the numbers of the card, its worst cases as pictures."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from workbench.core import annotation
+from workbench.core.dataset import Dataset, Item
+from workbench.core.defects import ANY, PictureFacts, picture_facts
+from workbench.core.pictures import read
+from workbench.core.problems import Problem
+from workbench.core.project import MAX_CLASS_ID, Project
+from workbench.inference.cv import cv2
+from workbench.inference.drawing import to_display
+from workbench.inference.predictor import Predictor
+from workbench.training.card.blocks import Shown
+from workbench.training.evaluate import in_telling_order
+
+SECONDS = 30.0  # that the look may take
+_WORST = 6
+_SIDE = 480  # of a picture on the page
+_PART = 512  # of a large picture, the side of the part that is shown
+_LABEL, _PREDICTION = (47, 155, 255), (255, 140, 26)  # blue and orange differ for every eye; as in card.html
+
+
+@dataclass(frozen=True)
+class VerdictFacts:
+    """One picture. confidence: the probability of what was said."""
+
+    key: str
+    truth: str
+    said: str
+    confidence: float
+
+
+@dataclass
+class HeldOut:
+    """split: "test", "val", or "" where nothing is held out. total: its pictures; looked at were those in `facts` or
+    `verdicts`. changed: labels that are others than at the training. unreadable: pictures or labels that are gone.
+    """
+
+    split: str
+    total: int = 0
+    facts: list[PictureFacts] = field(default_factory=list)
+    verdicts: list[VerdictFacts] = field(default_factory=list)
+    changed: int = 0
+    unreadable: int = 0
+    worst: list[Shown] = field(default_factory=list)
+
+
+def look(
+    project: Project, dataset: Dataset, predictor: Predictor, *, seconds: float = SECONDS,
+    tick: Callable[[float], None] = lambda share: None,
+) -> HeldOut:  # fmt: skip
+    """On the pictures of `test`, or of `val` where there are none. tick(share): after each; may raise to end it."""
+    split = next((name for name in ("test", "val") if dataset.of(name)), "")
+    found = HeldOut(split)
+    items = in_telling_order(dataset.of(split)) if split else []
+    found.total = len(items)
+    began = time.perf_counter()
+    for number, (item, picture, truth) in enumerate(_readable(project, dataset, items, found), start=1):
+        result = predictor.predict(picture)
+        if result.mask is None:
+            said = str(result.verdict)
+            found.verdicts.append(VerdictFacts(item.key, str(truth), said, (result.probabilities or {})[said]))
+        else:
+            assert isinstance(truth, np.ndarray)
+            ids = [entry.id for entry in predictor.settings.classes]
+            found.facts.append(picture_facts(item.key, truth, result.mask, ids))
+        tick(number / len(items))
+        if time.perf_counter() - began > seconds:
+            break
+    found.worst = list(_worst(project, dataset, predictor, found))
+    return found
+
+
+def _readable(
+    project: Project, dataset: Dataset, items: Sequence[Item], found: HeldOut
+) -> Iterator[tuple[Item, np.ndarray, np.ndarray | str]]:
+    for item in items:
+        try:
+            picture = read(project.picture_path(item.key))
+            if dataset.model == "resnet":
+                truth: np.ndarray | str | None = annotation.load_note(project, item.key).verdict
+                same = truth == item.verdict
+                truth = truth if truth in dataset.verdicts else None
+            else:
+                truth = annotation.load_mask(project, item.key, (picture.shape[1], picture.shape[0]))
+                same = truth is not None and item.mask_hash == _hash(project, item.key)
+        except (Problem, OSError):
+            truth = None
+        if truth is None:
+            found.unreadable += 1
+            continue
+        found.changed += not same
+        yield item, picture, truth
+
+
+def _hash(project: Project, key: str) -> str:
+    return hashlib.sha256(project.mask_path(key).read_bytes()).hexdigest()[:16]
+
+
+def _worst(project: Project, dataset: Dataset, predictor: Predictor, found: HeldOut) -> Iterator[Shown]:
+    """The pictures with most wrong, of verdicts those that were wrong and surest."""
+    items = {item.key: item for item in dataset.items}
+    if found.verdicts:
+        wrong = sorted((each for each in found.verdicts if each.truth != each.said), key=lambda each: -each.confidence)
+        for each in wrong[:_WORST]:
+            for _, picture, _ in _readable(project, dataset, [items[each.key]], HeldOut("")):
+                caption = f"labelled {each.truth}, said {each.said} with {100 * each.confidence:.0f} %"
+                yield _shown(each.key, caption, to_display(picture), [])
+        return
+    for facts in _chosen(found.facts):
+        for _, picture, truth in _readable(project, dataset, [items[facts.key]], HeldOut("")):
+            said = predictor.predict(picture).mask
+            assert said is not None and isinstance(truth, np.ndarray)
+            real = np.where(truth <= MAX_CLASS_ID, truth, 0)
+            rows, columns = _part((real > 0) != (said > 0))
+            masks = [(real[rows, columns], _LABEL), (said[rows, columns], _PREDICTION)]
+            whole = rows.stop - rows.start == picture.shape[0] and columns.stop - columns.start == picture.shape[1]
+            caption = _caption(facts) + ("" if whole else "; a part of it")
+            yield _shown(facts.key, caption, to_display(np.ascontiguousarray(picture[rows, columns])), masks)
+
+
+def _chosen(facts: list[PictureFacts]) -> list[PictureFacts]:
+    """Half of them for what they miss, the others for false alarms, and then for pixels that are wrong."""
+    missing = sorted((each for each in facts if each.missed), key=lambda each: (-each.missed, -each.false))
+    first = missing[: _WORST // 2]
+    others = [each for each in facts if each not in first and (each.missed or each.false or _wrong(each) > 0.3)]
+    others.sort(key=lambda each: (-each.false, -each.missed, -_wrong(each)))
+    return [*first, *others[: _WORST - len(first)]]
+
+
+def _wrong(facts: PictureFacts) -> float:
+    hit, false, missed = facts.pixels[ANY]
+    return (false + missed) / max(1, 2 * hit + false + missed)
+
+
+def _caption(facts: PictureFacts) -> str:
+    said = []
+    if facts.missed:
+        count = len(facts.defects)
+        said.append("its only defect missed" if count == 1 else f"{facts.missed} of {count} defects missed")
+    if facts.false:
+        said.append("1 false alarm" if facts.false == 1 else f"{facts.false} false alarms")
+    if facts.defects:
+        said.append(f"Dice {1 - _wrong(facts):.2f}")
+    return ", ".join(said)
+
+
+def _part(wrong: np.ndarray) -> tuple[slice, slice]:
+    """Rows and columns to show: all of a small picture, of a large one what lies around the largest mistake."""
+    height, width = wrong.shape
+    if max(height, width) <= 1.5 * _PART:
+        return slice(0, height), slice(0, width)
+    _, _, stats, centres = cv2.connectedComponentsWithStats(wrong.astype(np.uint8), connectivity=8)
+    x, y = centres[1 + int(np.argmax(stats[1:, cv2.CC_STAT_AREA]))] if len(stats) > 1 else (width / 2, height / 2)
+    tall, wide = min(height, _PART), min(width, _PART)
+    top, left = int(np.clip(y - tall / 2, 0, height - tall)), int(np.clip(x - wide / 2, 0, width - wide))
+    return slice(top, top + tall), slice(left, left + wide)
+
+
+def _shown(name: str, caption: str, picture: np.ndarray, masks: list[tuple[np.ndarray, tuple[int, int, int]]]) -> Shown:
+    """The picture in the size of the page, with outlines drawn at that size so that they stay thin and seen."""
+    scale = _SIDE / max(picture.shape[:2])
+    size = (max(1, round(picture.shape[1] * scale)), max(1, round(picture.shape[0] * scale)))
+    canvas = cv2.resize(picture, size, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC)
+    canvas = cv2.cvtColor(canvas, cv2.COLOR_GRAY2RGB) if canvas.ndim == 2 else canvas
+    for mask, colour in masks:
+        for id in np.unique(mask[mask > 0]):
+            # Enlarged smoothly: the outline of enlarged pixels would be a staircase.
+            large = cv2.resize((mask == id).astype(np.float32), size, interpolation=cv2.INTER_LINEAR) > 0.5
+            if not large.any():  # a speck that the page cannot hold
+                large = cv2.resize((mask == id).astype(np.float32), size, interpolation=cv2.INTER_AREA) > 0
+            outlines, _ = cv2.findContours(large.astype(np.uint8), cv2.RETR_LIST, cv2.CHAIN_APPROX_NONE)
+            cv2.drawContours(canvas, outlines, -1, colour, 2, cv2.LINE_AA)
+    _, data = cv2.imencode(".jpg", cv2.cvtColor(canvas, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, 82])
+    return Shown(name, caption, data.tobytes(), size[0], size[1])

@@ -1,0 +1,86 @@
+"""A card as one HTML file: pictures inside, nothing from elsewhere, light or dark as the reader likes, fit to print."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Sequence
+from html import escape
+from importlib import resources
+
+from workbench.training.card.blocks import Block, Card, Code, Gallery, Headline, Number, Points, Share, Table, Text
+
+
+def to_html(card: Card) -> str:
+    template = resources.files(__package__).joinpath("card.html").read_text(encoding="utf-8")
+    parts = [f"<header><h1>{escape(card.title)}</h1><p>{_prose(card.lead)}</p></header>", _headlines(card.headlines)]
+    for section in card.sections:
+        content = "\n".join(_block(block) for block in section.blocks)
+        parts.append(f"<section><h2>{escape(section.title)}</h2>\n{content}</section>")
+    body = "\n".join(parts)
+    # The content last: what a person has named must not be taken for a place in the template.
+    return template.replace("<!-- title -->", escape(card.title)).replace("<!-- content -->", body)
+
+
+def _headlines(headlines: Sequence[Headline]) -> str:
+    cells = "".join(
+        f"<div><dt>{escape(each.name)}</dt><dd><b>{escape(each.value)}</b><span>{escape(each.detail)}</span></dd></div>"
+        for each in headlines
+    )
+    return f"<dl>{cells}</dl>" if cells else ""
+
+
+def _block(block: Block) -> str:
+    if isinstance(block, Text):
+        return f"<p{' class=beware' if block.warns else ''}>{_prose(block.text)}</p>"
+    if isinstance(block, Code):
+        return f"<pre>{escape(block.text)}</pre>"
+    if isinstance(block, Points):
+        return "<ul>" + "".join(f"<li>{_prose(item)}</li>" for item in block.items) + "</ul>"
+    if isinstance(block, Table):
+        return _table(block)
+    return _gallery(block)
+
+
+def _table(table: Table) -> str:
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in table.head)
+    rows = "".join("<tr>" + "".join(_cell(cell) for cell in row) + "</tr>" for row in table.rows)
+    return f"<div class=table><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+
+
+def _cell(cell: str | Share | Number) -> str:
+    if isinstance(cell, str):
+        number = re.fullmatch(r"[–\d.,  %e+-]*", cell) is not None
+        return f"<td{' class=number' if number else ''}>{_prose(cell)}</td>"
+    return f"<td>{_bar(cell)}<span class=said>{escape(str(cell))}</span></td>"
+
+
+def _bar(cell: Share | Number) -> str:
+    """The value as a mark on a line from 0 to 1, its interval as a band."""
+    if cell.value is None:
+        return ""
+    low, high = cell.interval if cell.interval else (cell.value, cell.value)
+    mark = f"<rect x='{100 * cell.value - 1:.1f}' y='0' width='2' height='10' class=mark />"
+    band = f"<rect x='{100 * low:.1f}' y='2' width='{100 * (high - low):.1f}' height='6' class=band />"
+    line = "<rect x='0' y='4.5' width='100' height='1' class=line />"
+    kind = "good" if cell.good else "bad"
+    return f"<svg viewBox='-1 0 102 10' class='{kind}' aria-hidden=true>{line}{band}{mark}</svg>"
+
+
+def _gallery(gallery: Gallery) -> str:
+    figures = "".join(
+        f"<figure><img alt='{escape(each.name, quote=True)}' width={each.width} height={each.height} "
+        f"src='data:image/jpeg;base64,{base64.b64encode(each.jpeg).decode()}'>"
+        f"<figcaption><code>{escape(each.name)}</code>{escape(each.caption)}</figcaption></figure>"
+        for each in gallery.pictures
+    )
+    legend = (
+        "<p class=legend><i class=label></i>label<i class=prediction></i>prediction"
+        f"<span>{escape(gallery.legend)}</span></p>"
+    )
+    return f"{legend}<div class=gallery>{figures}</div>"
+
+
+def _prose(text: str) -> str:
+    """Words between backticks are names."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))

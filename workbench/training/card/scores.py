@@ -1,0 +1,149 @@
+"""How good a model is, as the tables of its card: by class, by size of defect, by picture; or by verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from workbench.core.defects import ANY, ENOUGH, Defect, PictureFacts, dice, dice_interval, size_edges
+from workbench.inference.settings import ModelSettings
+from workbench.training.card.blocks import Block, Headline, Number, Share, Table, Text
+from workbench.training.card.look import HeldOut, VerdictFacts
+
+
+def tables(settings: ModelSettings, found: HeldOut) -> list[Block]:
+    if found.verdicts:
+        return list(_verdicts(settings, found.verdicts))
+    return list(_masks(settings, found.facts)) if found.facts else []
+
+
+def headlines(settings: ModelSettings, found: HeldOut) -> list[Headline]:
+    if found.verdicts:
+        right = _right(found.verdicts)
+        where = f"of `{found.split}`".replace("`", "")
+        return [Headline("Right verdicts", _percent(right), _between(right) + f", {right.total} pictures {where}")]
+    if not found.facts:
+        return []
+    defects = _found([defect for facts in found.facts for defect in facts.defects])
+    score, interval = dice(found.facts), dice_interval(found.facts)
+    alarms = float(np.mean([facts.false for facts in found.facts]))
+    between = f"{interval[0]:.2f} to {interval[1]:.2f}" if interval else "too few pictures for an interval"
+    return [
+        Headline("Defects found", _percent(defects), f"{defects.hits} of {defects.total}; {_between(defects)}"),
+        Headline("False alarms a picture", f"{alarms:.2f}", f"on {len(found.facts)} held-out pictures"),
+        Headline("Dice of any defect", "–" if score is None else f"{score:.2f}", between),
+    ]
+
+
+def _percent(share: Share) -> str:
+    return "–" if share.value is None else f"{100 * share.value:.0f} %"
+
+
+def _between(share: Share) -> str:
+    if share.interval is None:
+        return "nothing to find"
+    low, high = share.interval
+    return f"{100 * low:.0f} to {100 * high:.0f} %"
+
+
+def _found(defects: Sequence[Defect]) -> Share:
+    return Share(sum(defect.found for defect in defects), len(defects))
+
+
+# --- masks ------------------------------------------------------------------------------------------------
+
+
+def _masks(settings: ModelSettings, facts: list[PictureFacts]) -> Iterator[Block]:
+    defects = [defect for each in facts for defect in each.defects]
+    rows = [
+        [entry.name, _found([defect for defect in defects if defect.class_id == entry.id]), _dice(facts, entry.id)]
+        for entry in settings.classes
+    ]
+    if len(rows) > 1:
+        rows.append(["any of them", _found(defects), _dice(facts, ANY)])
+    yield Table(["class", "defects found", "Dice"], rows)
+    few = [entry.name for entry in settings.classes if 0 < _telling(facts, entry.id) < ENOUGH]
+    none = [entry.name for entry in settings.classes if not _telling(facts, entry.id)]
+    if few:
+        told = f"Fewer than {ENOUGH} held-out pictures show {', '.join(few)}: too few for an interval of the Dice."
+        yield Text(told, warns=True)
+    if none:
+        yield Text(f"No held-out picture shows {', '.join(none)}: nothing is known of it.", warns=True)
+    yield Text(
+        "A defect counts as found when predictions cover a tenth of it or more. Dice: twice the common pixels by all "
+        "pixels of label and prediction; its interval comes from drawing the pictures anew two thousand times."
+    )
+    yield from _sizes(defects, settings.um_per_pixel)
+    yield _pictures(facts)
+
+
+def _dice(facts: list[PictureFacts], id: int) -> Number:
+    return Number(dice(facts, id), dice_interval(facts, id))
+
+
+def _telling(facts: list[PictureFacts], id: int) -> int:
+    return sum(each.pixels[id][0] + each.pixels[id][2] > 0 for each in facts)
+
+
+def _sizes(defects: list[Defect], um: float | None) -> Iterator[Block]:
+    edges = size_edges([defect.area for defect in defects])
+    if not edges:
+        return
+    rows = []
+    for third, name in enumerate(("small", "medium", "large")):
+        of_size = [defect for defect in defects if int(np.digitize(defect.area, edges)) == third]
+        low, high = [0, *edges][third], [*edges, None][third]
+        rows.append([f"{name}: {_range(low, high, 1, 'pixels')}", _found(of_size)])
+        if um:
+            rows[-1][0] += f" ({_range(low, high, um**2, 'µm²')})"
+    yield Table(["size of the defect", "defects found"], rows)
+
+
+def _range(low: int, high: int | None, factor: float, unit: str) -> str:
+    if high is None:
+        return f"{low * factor:.4g} {unit} and more"
+    return f"below {high * factor:.4g} {unit}" if not low else f"{low * factor:.4g} to {high * factor:.4g} {unit}"
+
+
+def _pictures(facts: list[PictureFacts]) -> Table:
+    bad = [each for each in facts if each.defects]
+    good = [each for each in facts if not each.defects]
+    regions = sum(each.regions for each in facts)
+    rows = [
+        ["pictures with defects on which nothing is found", Share(sum(_escapes(e) for e in bad), len(bad), good=False)],
+        ["good pictures on which something is marked", Share(sum(e.regions > 0 for e in good), len(good), good=False)],
+        ["marked regions that touch no defect", Share(sum(e.false for e in facts), regions, good=False)],
+    ]
+    return Table(["by picture", "how often"], rows)
+
+
+def _escapes(facts: PictureFacts) -> bool:
+    return facts.missed == len(facts.defects)
+
+
+# --- verdicts ---------------------------------------------------------------------------------------------
+
+
+def _right(facts: list[VerdictFacts]) -> Share:
+    return Share(sum(each.truth == each.said for each in facts), len(facts))
+
+
+def _verdicts(settings: ModelSettings, facts: list[VerdictFacts]) -> Iterator[Block]:
+    rows = []
+    for name in settings.verdicts:
+        real = [each for each in facts if each.truth == name]
+        said = [each for each in facts if each.said == name]
+        rows.append([name, _right(real), _right(said)])
+    rows.append(["all", _right(facts), "–"])
+    yield Table(["verdict", "of these, called so", "called so, and right"], rows)
+    few = [name for name in settings.verdicts if sum(each.truth == name for each in facts) < ENOUGH]
+    if few:
+        yield Text(f"Fewer than {ENOUGH} held-out pictures are {', '.join(few)}: little is known of them.", warns=True)
+    count = {(each.truth, each.said): 0 for each in facts}
+    for each in facts:
+        count[each.truth, each.said] += 1
+    confusion = [
+        [name, *(f"{count.get((name, said), 0)}" for said in settings.verdicts)] for name in settings.verdicts
+    ]
+    yield Table(["labelled, and in this row said:", *settings.verdicts], confusion)

@@ -1,0 +1,45 @@
+"""Writes a card into an export that is complete otherwise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.core.project import Project
+from workbench.core.run import Run
+from workbench.core.storage import write_text
+from workbench.inference.predictor import Predictor
+from workbench.inference.settings import MODEL_FILE, load_settings
+from workbench.training.card.blocks import to_markdown
+from workbench.training.card.content import Sources, make_card
+from workbench.training.card.look import SECONDS, look
+from workbench.training.card.page import to_html
+
+CARD_FILE, README_FILE = "card.html", "README.md"
+_LATENCY_FILE = "latency.json"
+
+
+def write_card(
+    folder: Path, run: Run, project: Project, parity: Mapping[str, Mapping[str, Any]], environment: Mapping[str, str],
+    *, seconds: float = SECONDS, tick: Callable[[float], None] = lambda share: None,
+) -> None:  # fmt: skip
+    """card.html and README.md. parity: network to its summary, those that were left out too. seconds: to look at
+    held-out pictures for; tick(share): while that lasts, may raise to end it. Raises CannotWrite, EngineError.
+    """
+    dataset = run.dataset()
+    found = look(project, dataset, Predictor.open(folder), seconds=seconds, tick=tick)
+    settings = load_settings(folder / MODEL_FILE)
+    card = make_card(Sources(run, dataset, settings, found, parity, _latency(folder), environment))
+    write_text(folder / CARD_FILE, to_html(card))
+    write_text(folder / README_FILE, to_markdown(card))
+
+
+def _latency(folder: Path) -> dict[str, Any]:
+    """What was measured of the speed; nothing where it was not."""
+    try:
+        found = json.loads((folder / _LATENCY_FILE).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
