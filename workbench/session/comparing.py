@@ -33,6 +33,7 @@ class Comparison(QObject):
         session.project_closed.connect(self._forget)
         shelf.changed.connect(self._shelf_changed)
         self._former: str | None = None
+        self._told: str | None = None
 
     def close(self) -> None:
         self._lane.abandon()
@@ -97,7 +98,9 @@ class Comparison(QObject):
         if asked != self._asked:
             return
         if isinstance(error, Problem):
-            self._session.problem_met.emit(error)
+            if self._told != self.sample:  # once for each sample: pictures of a project may well differ in size
+                self._told = self.sample
+                self._session.problem_met.emit(error)
         elif error is not None:
             raise error
         self.compared.emit(found)

@@ -25,7 +25,7 @@ MENUS: dict[str, Table] = {
         "new_project", "open_project", "@recent", "make_sample", "-", "add_pictures", "add_folder", "reload", "-",
         "save", "show_folder", "close_project", "-", "quit",
     ),
-    "edit": ("undo", "redo", "-", "copy_previous", "-", "find"),
+    "edit": ("undo", "redo", "history", "-", "copy_previous", "-", "find"),
     "label": (
         "brush", "eraser", "polygon", "rectangle", "fill", "-", "smaller", "bigger", "-", "pick", "keep", "explicit",
         "-", ("classes", CLASSES),
@@ -35,7 +35,9 @@ MENUS: dict[str, Table] = {
         ("verdicts", VERDICTS),
     ),
     "view": (
-        "fit", "actual", "zoom_in", "zoom_out", "-", "labels", "predictions", "filled", "-", "panel_pictures",
+        "fit", "actual", "zoom_in", "zoom_out", "next_region", "previous_region", "-", "ruler", "scale", "minimap",
+        ("display", ("stretch", "invert", "difference", "good_sample", "-", "reset_display")), "-",
+        "labels", "predictions", "filled", "-", "panel_pictures",
         "panel_side", "panel_training", "next_panel", "previous_panel", "-",
         ("theme", ("theme_system", "theme_dark", "theme_light")),
         ("language", ("language_system", "language_en", "language_zh_CN")), "full_screen",
@@ -44,7 +46,9 @@ MENUS: dict[str, Table] = {
     "help": ("keys", "about"),
 }  # fmt: skip
 
-TOOLS: Table = ("brush", "eraser", "polygon", "rectangle", "fill", "-", "smaller", "bigger", "-", "pick", "keep")
+TOOLS: Table = (
+    "brush", "eraser", "polygon", "rectangle", "fill", "-", "smaller", "bigger", "-", "pick", "keep", "-", "ruler",
+)  # fmt: skip
 NAVIGATION: Table = ("previous", "next", "next_unlabelled", "-", "undo", "redo")
 OVERLAYS: Table = ("labels", "predictions", "-", "fit", "actual")
 
@@ -60,6 +64,7 @@ def titles() -> dict[str, str]:
         "train": QCoreApplication.translate("menus", "&Train"),
         "help": QCoreApplication.translate("menus", "&Help"),
         "classes": QCoreApplication.translate("menus", "&Choose a class"),
+        "display": QCoreApplication.translate("menus", "&Display"),
         "verdicts": QCoreApplication.translate("menus", "&Verdict"),
         "theme": QCoreApplication.translate("menus", "T&heme"),
         "language": QCoreApplication.translate("menus", "Lan&guage"),

@@ -9,11 +9,17 @@ from functools import partial
 from PySide6.QtCore import QObject, Signal
 
 from workbench.core.project import ClassInfo
+from workbench.session.comparing import Comparison
+from workbench.session.displays import DisplayShelf
 from workbench.session.session import Session
 from workbench.ui.appearance import Appearance
 from workbench.ui.canvas.canvas import Canvas
+from workbench.ui.canvas.regions import RegionWalk
 from workbench.ui.commands import Commands
+from workbench.ui.dialogs.scale import ask_scale
 from workbench.ui.overlay import Overlay
+from workbench.ui.panels.display import DisplayPanel
+from workbench.ui.panels.history import HistoryPanel
 from workbench.ui.panels.layers import LayersPanel
 from workbench.ui.panels.pictures import PicturesPanel
 from workbench.ui.panels.training import TrainingPanel
@@ -48,6 +54,11 @@ class Parts:
     commands: Commands
     appearance: Appearance
     overlay: Overlay
+    walk: RegionWalk
+    display: DisplayPanel
+    comparison: Comparison
+    displays: DisplayShelf
+    history: HistoryPanel
 
 
 class Rows(QObject):
@@ -58,7 +69,7 @@ class Rows(QObject):
     def all(self, parts: Parts) -> list[Row]:
         return [
             *self._project_rows(parts), *self._edit_rows(parts), *self._tool_rows(parts), *self._picture_rows(parts),
-            *self._view_rows(parts), *self._training_rows(parts), *self._help_rows(parts),
+            *self._view_rows(parts), *self._looking_rows(parts), *self._training_rows(parts), *self._help_rows(parts),
         ]  # fmt: skip
 
     def _project_rows(self, parts: Parts) -> list[Row]:
@@ -94,6 +105,8 @@ class Rows(QObject):
         return [
             Row("undo", self.tr("&Undo"), session.undo, "Ctrl+Z", "undo", session.can_undo),
             Row("redo", self.tr("&Redo"), session.redo, "Ctrl+Shift+Z; Ctrl+Y", "redo", session.can_redo),
+            Row("history", self.tr("&History"), parts.history.reveal, "Ctrl+H", when=lambda: session.key is not None,
+                tip=self.tr("The steps made on this picture; each can be gone back to")),
             Row("copy_previous", self.tr("Copy the &labels of the previous picture"), session.copy_previous_labels,
                 "Ctrl+P", "copy", partial(_paintable, session)),
             Row("find", self.tr("&Search pictures"), parts.pictures.find, "Ctrl+K", "search",
@@ -202,6 +215,33 @@ class Rows(QObject):
                             on=partial(looks.is_language, name)))  # fmt: skip
         return rows
 
+    def _looking_rows(self, parts: Parts) -> list[Row]:
+        canvas, walk, display, comparison = parts.canvas, parts.walk, parts.display, parts.comparison
+
+        def shown() -> bool:
+            return canvas.picture is not None
+
+        return [
+            Row("next_region", self.tr("Next re&gion"), partial(walk.go, 1), "N", when=walk.possible,
+                tip=self.tr("To the next labelled or predicted region, always at the same scale")),
+            Row("previous_region", self.tr("Previous regi&on"), partial(walk.go, -1), "Shift+N", when=walk.possible),
+            Row("ruler", self.tr("&Measure"), partial(_toggle_ruler, canvas), "M", "ruler", shown,
+                lambda: canvas.ruler.on, tip=self.tr("Measure: drag a line, read its length")),
+            Row("scale", self.tr("Set the scale…"), partial(ask_scale, canvas, canvas.ruler, parts.displays),
+                when=lambda: parts.session.writable, tip=self.tr("How many micrometres a pixel shows")),
+            Row("minimap", self.tr("O&verview"), partial(_toggle_minimap, canvas), on=lambda: canvas.minimap.enabled,
+                tip=self.tr("The whole picture in a corner while only a part is in sight")),
+            Row("difference", self.tr("Show the &difference to the good sample"), parts.layers.toggle_difference,
+                "Ctrl+D", when=comparison.possible, on=lambda: comparison.on),
+            Row("good_sample", self.tr("Use as the good sa&mple"), comparison.choose, when=shown,
+                tip=self.tr("The open picture is a good one: show how others differ from it")),
+            Row("invert", self.tr("In&vert"), display.toggle_invert, "Shift+I", when=shown,
+                on=lambda: canvas.display.invert),
+            Row("stretch", self.tr("Stretch &brightness"), display.stretch, when=shown,
+                tip=self.tr("From the darkest to the brightest values that occur")),
+            Row("reset_display", self.tr("&Reset display"), display.set_automatic, when=shown),
+        ]  # fmt: skip
+
     def _training_rows(self, parts: Parts) -> list[Row]:
         training, overlay = parts.training, parts.overlay
         return [
@@ -218,6 +258,15 @@ class Rows(QObject):
             Row("keys", self.tr("&Keys"), self.keys_wanted.emit, "F1", "keyboard"),
             Row("about", self.tr("&About Defect Workbench"), commands.show_about, icon="info"),
         ]
+
+
+def _toggle_ruler(canvas: Canvas) -> None:
+    canvas.ruler.switch(not canvas.ruler.on)
+
+
+def _toggle_minimap(canvas: Canvas) -> None:
+    canvas.minimap.enabled = not canvas.minimap.enabled
+    canvas.update()
 
 
 def _done_and_next(session: Session, pictures: PicturesPanel) -> None:

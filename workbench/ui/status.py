@@ -1,20 +1,35 @@
-"""The line at the bottom: is everything saved, what is under the pointer, how large, how big is the brush."""
+"""The line at the bottom: is everything saved, what is under the pointer and how large it is, how big is the brush."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar
 
-from workbench.core.project import DONT_CARE, NOT_LABELLED
+from workbench.core.problems import Problem
+from workbench.core.project import BACKGROUND, DONT_CARE, NOT_LABELLED
+from workbench.core.run import Run
+from workbench.core.selection import region_at
+from workbench.core.sight import least_area
 from workbench.session.session import Session
 from workbench.ui import words
 from workbench.ui.canvas.canvas import Canvas
+
+_RESTED = 120  # ms that the pointer stays before the region under it is measured
+_MEASURED = 4 << 20  # pixels in which a region is followed
 
 
 class Status(QStatusBar):
     """Follows the session and the canvas."""
 
-    def __init__(self, session: Session, canvas: Canvas) -> None:
+    def __init__(self, session: Session, canvas: Canvas, run: Callable[[], Run | None]) -> None:
+        """`run`: whose model looks at the pictures now."""
         super().__init__()
+        self._run = run
+        self._sight: tuple[str, int] | None = None  # of a run: its name, the least area that it sees
+        self._spot: tuple[int, int] | None = None
+        self._rest = QTimer(self, singleShot=True, interval=_RESTED, timeout=self._measure)
         self._session, self._canvas = session, canvas
         self.setSizeGripEnabled(False)
         self.saved, self.reading, self.bar = (
@@ -23,10 +38,11 @@ class Status(QStatusBar):
             QProgressBar(textVisible=False),
         )
         self.bar.setFixedWidth(120)
+        self.step, self.region = QLabel(objectName="muted"), QLabel(objectName="muted")
         self.spot, self.brush, self.zoom = (QLabel(objectName="muted") for _ in range(3))
         for widget in (self.saved, self.reading, self.bar):
             self.addWidget(widget)
-        for widget in (self.spot, self.brush, self.zoom):
+        for widget in (self.step, self.region, self.spot, self.brush, self.zoom):
             self.addPermanentWidget(widget)
         session.project_opened.connect(self._save_state)
         session.project_closed.connect(self._save_state)
@@ -39,6 +55,7 @@ class Status(QStatusBar):
         canvas.tool_changed.connect(self._brush_changed)
         session.picture_opened.connect(self._brush_changed)
         session.project_closed.connect(self._brush_changed)
+        canvas.picture_changed.connect(lambda: self.step.setText(""))
         self._save_state()
         self._index(1, 1)
         self._zoomed()
@@ -66,6 +83,10 @@ class Status(QStatusBar):
         self.reading.setText(self.tr("Looking through {total} pictures").format(total=total))
 
     def _hover(self, spot: tuple[int, int] | None) -> None:
+        if spot != self._spot:
+            self._spot = spot
+            self.region.setText("")
+            self._rest.start()
         picture = self._session.picture
         if spot is None or picture is None:
             self.spot.setText("")
@@ -76,9 +97,49 @@ class Status(QStatusBar):
             return
         value = picture[y, x]
         grey = " ".join(f"{v:g}" for v in value) if picture.ndim == 3 else f"{value:g}"
-        self.spot.setText(
-            self.tr("{x}, {y}   grey {value}   {what}").format(x=x, y=y, value=grey, what=self._class_at(x, y))
-        )
+        told = [self.tr("{x}, {y}   grey {value}").format(x=x, y=y, value=grey), self._class_at(x, y)]
+        project = self._session.project
+        scale = project.file.um_per_pixel if project else None
+        if scale is not None:
+            told.insert(1, words.place(x, y, scale))
+        self.spot.setText("   ".join(filter(None, told)))
+
+    def say_step(self, number: int, count: int) -> None:
+        """Which region of how many was gone to."""
+        if not count:
+            self.step.setText(self.tr("No region here"))
+        else:
+            self.step.setText(self.tr("Region {number} of {count}").format(number=number, count=count))
+
+    def _measure(self) -> None:
+        """The size of the region under the pointer; a warning where the model cannot see it."""
+        mask, project = self._session.mask, self._session.project
+        if self._spot is None or mask is None or project is None:
+            return
+        x, y = self._spot
+        inside = 0 <= x < mask.shape[1] and 0 <= y < mask.shape[0]
+        if not inside or mask[y, x] in (BACKGROUND, DONT_CARE, NOT_LABELLED):
+            return
+        found = region_at(mask, (x + 0.5, y + 0.5), limit=_MEASURED)
+        area = int(found.inside.sum())
+        text = words.area(area, project.file.um_per_pixel)
+        if found.cut:
+            text = self.tr("more than {area}").format(area=text)
+        least = self._least_area()
+        if area < least:
+            text += "   " + self.tr("⚠ the model sees regions from {n} px² on").format(n=least)
+        self.region.setText(text)
+
+    def _least_area(self) -> int:
+        run = self._run()
+        if run is None:
+            return 0
+        if self._sight is None or self._sight[0] != run.name:
+            try:
+                self._sight = run.name, least_area(run.recipe()) if run.name.endswith("unet") else 0
+            except Problem:
+                self._sight = run.name, 0
+        return self._sight[1]
 
     def _class_at(self, x: int, y: int) -> str:
         mask, project = self._session.mask, self._session.project

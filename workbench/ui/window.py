@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QMainWindow, QStackedWidget
 from workbench.ui.actions import Actions
 from workbench.ui.appearance import Appearance
 from workbench.ui.canvas.canvas import Canvas
+from workbench.ui.canvas.regions import RegionWalk
 from workbench.ui.commands import Commands
 from workbench.ui.dialogs.keys import Keys
 from workbench.ui.drops import Drops
@@ -17,6 +18,7 @@ from workbench.ui.messages import Messages
 from workbench.ui.overlay import Overlay
 from workbench.ui.panels.classes import ClassesPanel
 from workbench.ui.panels.display import DisplayPanel
+from workbench.ui.panels.history import HistoryPanel
 from workbench.ui.panels.layers import LayersPanel
 from workbench.ui.panels.pictures import PicturesPanel
 from workbench.ui.panels.section import Section
@@ -52,9 +54,11 @@ class Window(QMainWindow):
         session = rooms.session
         self.messages = Messages(style)
         self.canvas = Canvas(session)
+        self.walk = RegionWalk(self.canvas)
         self.pictures = PicturesPanel(session, style)
         self.classes = ClassesPanel(session, style)
         self.verdict = VerdictPanel(session, style)
+        self.history = HistoryPanel(session, style)
         self.layers = LayersPanel(self.canvas, rooms.comparison)
         self.display = DisplayPanel(self.canvas, rooms.displays)
         self.training = TrainingPanel(session, rooms.training, rooms.exporter, style)
@@ -63,10 +67,11 @@ class Window(QMainWindow):
         self.appearance = Appearance(self, rooms.settings, style)
         self.reports = Reports(rooms, self.messages, self.commands)
         parts = Parts(session, self.canvas, self.pictures, self.verdict, self.layers, self.training, self.commands,
-                      self.appearance, self.overlay)  # fmt: skip
+                      self.appearance, self.overlay, self.walk, self.display, rooms.comparison,
+                      rooms.displays, self.history)  # fmt: skip
         self.table = Actions(parts, style, self)
         self.header = Header(session, self.pictures, self.table)
-        self.status = Status(session, self.canvas)
+        self.status = Status(session, self.canvas, lambda: self.overlay.run)
         self.welcome = Welcome(self.table, style)
 
     def _place(self, style: Style) -> None:
@@ -78,6 +83,7 @@ class Window(QMainWindow):
             Section("verdict", self.tr("Verdict"), self.verdict, style, self.verdict.add_button),
             Section("layers", self.tr("Layers"), self.layers, style),
             Section("display", self.tr("Display"), self.display, style),
+            Section("history", self.tr("History"), self.history, style),
         ])  # fmt: skip
         self.workspace = Workspace(self.pictures, self.header, self.canvas, self.side, self.training)
         self.workspace.fill_tools(self.table)
@@ -103,6 +109,9 @@ class Window(QMainWindow):
         self.training.recovered.connect(self.reports.training_recovered)
         self.training.wants_export.connect(rooms.exporter.start)
         self.overlay.told.connect(self.header.say_model)
+        self.canvas.tool_changed.connect(lambda: self.canvas.ruler.switch(False))
+        self.walk.stepped.connect(self.status.say_step)
+        rooms.displays.scale_changed.connect(lambda: self.canvas.ruler.set_scale(rooms.displays.um_per_pixel))
         rooms.telemetry.sampled.connect(self.training.view.sampled)
         table.keys_wanted.connect(self._show_keys)
         session.project_opened.connect(self._project_changed)
@@ -112,6 +121,8 @@ class Window(QMainWindow):
             session.project_opened, session.project_closed, session.pictures_listed, session.picture_opened,
             session.picture_failed, session.history_changed, session.note_changed, session.classes_changed,
             self.training.changed, self.canvas.tool_changed, rooms.predictions.predicted,
+            self.canvas.ruler.switched, self.canvas.display_changed, rooms.comparison.changed,
+            rooms.comparison.switched,
         ):  # fmt: skip
             signal.connect(table.refresh)
 

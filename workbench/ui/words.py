@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from datetime import datetime
@@ -87,6 +88,39 @@ def size(megabytes: float) -> str:
     if megabytes >= 1024:
         return QCoreApplication.translate("words", "{n} GB").format(n=number(megabytes / 1024, 1))
     return QCoreApplication.translate("words", "{n} MB").format(n=number(megabytes))
+
+
+def length(pixels: float, um_per_pixel: float | None = None) -> str:
+    """A length in a picture: "12.4 px", and "310 µm" where the scale is known."""
+    text = QCoreApplication.translate("words", "{n} px").format(n=number(pixels, 1))
+    if um_per_pixel is None:
+        return text
+    um = pixels * um_per_pixel
+    small, large = QCoreApplication.translate("words", "{n} µm"), QCoreApplication.translate("words", "{n} mm")
+    return f"{text}  ·  {_metric(um, 1000, small, large)}"
+
+
+def place(x: int, y: int, um_per_pixel: float) -> str:
+    """Where a pixel lies, from the picture's corner."""
+    say = QCoreApplication.translate("words", "({x}, {y}) µm")
+    return say.format(x=number(x * um_per_pixel), y=number(y * um_per_pixel))
+
+
+def area(pixels: float, um_per_pixel: float | None = None) -> str:
+    """The same for an area."""
+    text = QCoreApplication.translate("words", "{n} px²").format(n=number(pixels))
+    if um_per_pixel is None:
+        return text
+    um = pixels * um_per_pixel**2
+    small, large = QCoreApplication.translate("words", "{n} µm²"), QCoreApplication.translate("words", "{n} mm²")
+    return f"{text}  ·  {_metric(um, 1e6, small, large)}"
+
+
+def _metric(um: float, thousand: float, small: str, large: str) -> str:
+    """In the unit that leaves few digits, three of them telling."""
+    value, pattern = (um, small) if um < thousand else (um / thousand, large)
+    digits = max(0, 2 - int(math.floor(math.log10(value)))) if value > 0 else 0
+    return pattern.format(n=number(value, min(digits, 3)))
 
 
 def listed(names: Iterable[str]) -> str:

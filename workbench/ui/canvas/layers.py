@@ -74,17 +74,16 @@ def as_image(shown: np.ndarray, display: Display) -> QImage:
         return QImage(shown.data, width, height, shown.strides[0], QImage.Format.Format_RGB888)
     if display.palette == "none":
         return QImage(shown.data, width, height, shown.strides[0], QImage.Format.Format_Grayscale8)
-    image = QImage(shown.data, width, height, shown.strides[0], QImage.Format.Format_Indexed8)
-    image.setColorTable(palette_colors(display.palette))
-    return image
+    pixels = palette_colors(display.palette)[shown]
+    return QImage(pixels.data, width, height, pixels.strides[0], QImage.Format.Format_RGB32)
 
 
 @lru_cache(8)
-def palette_colors(palette: Palette) -> list[int]:
-    """0xAARRGGBB of each grey value."""
+def palette_colors(palette: Palette) -> np.ndarray:
+    """uint32 (256,): 0xAARRGGBB of each grey value."""
     kind = getattr(cv2, f"COLORMAP_{palette.upper()}")
-    table = cv2.applyColorMap(np.arange(256, dtype=np.uint8), kind)[:, 0].astype(int)
-    return [0xFF000000 | red << 16 | green << 8 | blue for blue, green, red in table.tolist()]
+    blue, green, red = cv2.applyColorMap(np.arange(256, dtype=np.uint8), kind).reshape(256, 3).astype(np.uint32).T
+    return 0xFF000000 | red << 16 | green << 8 | blue
 
 
 @dataclass

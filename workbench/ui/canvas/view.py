@@ -7,15 +7,18 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QPainter
+from PySide6.QtCore import QEvent, QPointF, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtWidgets import QWidget
 
-from workbench.core.display import Display, automatic
+from workbench.core.display import Display, automatic, full_range
 from workbench.core.drawing import Rect
 from workbench.session.lane import Lane
+from workbench.ui.canvas.guests import MOVE, PRESS, RELEASE, Guest, WindowDrag
 from workbench.ui.canvas.layers import HeatLayer, MaskLayer, MaskStyle, PictureLayer
+from workbench.ui.canvas.minimap import Minimap
 from workbench.ui.canvas.pyramid import MaskPyramid, halvings
+from workbench.ui.canvas.ruler import Ruler
 from workbench.ui.canvas.viewport import Viewport
 
 _QUICK = 3_000_000  # pixels whose halvings are made at once rather than in a thread
@@ -48,6 +51,8 @@ class View(QWidget):
         self._hidden: frozenset[int] = frozenset()
         self._fitted = True
         self._jobs = Lane(1, self)
+        self.minimap, self.ruler = Minimap(self), Ruler(self)
+        self._guests: tuple[Guest, ...] = (WindowDrag(self), self.minimap, self.ruler)
 
     # --- what is shown ---------------------------------------------------------------------------
 
@@ -57,8 +62,7 @@ class View(QWidget):
         if picture is None:
             self.picture = None
             self.view = replace(self.view, picture_width=0, picture_height=0)
-            self.update()
-            self.picture_changed.emit()
+            self._announce()
             return
         height, width = picture.shape[:2]
         same = (self.view.picture_width, self.view.picture_height) == (width, height)
@@ -73,16 +77,39 @@ class View(QWidget):
         self.view = replace(self.view, picture_width=width, picture_height=height)
         if not same or self._fitted:
             self.fit()
+        self._announce()
+
+    def _announce(self) -> None:
+        self.ruler.forget()
+        self.minimap.refresh()
         self.update()
         self.picture_changed.emit()
+
+    @property
+    def fitted(self) -> bool:
+        """True while the whole picture is kept in sight."""
+        return self._fitted
+
+    @property
+    def hidden_ids(self) -> frozenset[int]:
+        """Classes that are not shown."""
+        return self._hidden
+
+    @property
+    def span(self) -> float:
+        """How far apart the darkest and the brightest value of the picture may lie."""
+        least, most = full_range(self.picture.picture) if self.picture is not None else (0.0, 255.0)
+        return most - least
 
     def show_labels(self, mask: np.ndarray | None) -> None:
         """Show a mask, uint8 (H, W), which is shared: tell `mask_changed` when its pixels change."""
         self.labels = None if mask is None else self._layer(mask, self.label_style)
+        self.minimap.refresh()
         self.update()
 
     def show_predictions(self, mask: np.ndarray | None) -> None:
         self.predictions = None if mask is None else self._layer(mask, self.prediction_style)
+        self.minimap.refresh()
         self.update()
 
     def show_difference(self, heat: np.ndarray | None) -> None:
@@ -96,6 +123,7 @@ class View(QWidget):
         if self.labels is not None:
             self.labels.pyramid.update(rect)
             self.update_picture_rect(rect)
+            self.minimap.stale()
 
     def set_colors(self, colors: dict[int, str], hidden: Iterable[int] = ()) -> None:
         """Class colours, "#rrggbb" by id."""
@@ -107,10 +135,12 @@ class View(QWidget):
         for layer in (self.labels, self.predictions):
             if layer is not None:
                 layer.color(self._colors, self._hidden)
+        self.minimap.refresh()
         self.update()
 
     def set_display(self, display: Display) -> None:
         self.display = display
+        self.minimap.refresh()
         self.update()
         self.display_changed.emit()
 
@@ -128,12 +158,14 @@ class View(QWidget):
     def _take_halvings(self, levels: list[np.ndarray] | None, error: Exception | None) -> None:
         if levels is not None and self.picture is not None and self.picture.picture is levels[0]:
             self.picture.levels = levels
+            self.minimap.refresh()
             self.update()
 
     # --- where it is shown -----------------------------------------------------------------------
 
     def set_view(self, view: Viewport) -> None:
         """Show another part. A pan of whole logical pixels moves what is on the screen already."""
+        before = [guest.area for guest in self._guests]
         old, self.view = self.view, view
         self._fitted = False
         if view == old:
@@ -141,7 +173,12 @@ class View(QWidget):
         dx, dy, ratio = view.x - old.x, view.y - old.y, self.devicePixelRatioF()
         whole = ratio == int(ratio) and dx % int(ratio) == 0 and dy % int(ratio) == 0
         if view.scale == old.scale and whole and not self.busy_overlay():
-            self.scroll(round(dx / ratio), round(dy / ratio))
+            dx, dy = round(dx / ratio), round(dy / ratio)
+            self.scroll(dx, dy)
+            for guest, area in zip(self._guests, before, strict=True):
+                for part in (area and area.translated(dx, dy), guest.area):
+                    if part is not None:
+                        self.update(part.adjusted(-2, -2, 2, 2))
         else:
             self.update()
         self.view_changed.emit()
@@ -180,14 +217,35 @@ class View(QWidget):
 
     def paintEvent(self, event) -> None:
         painter = QPainter(self)
-        for rect in event.region():
-            self._draw(painter, rect)
-        painter.setClipRegion(event.region())
-        self.draw_tools(painter)
-        painter.end()
+        try:
+            for rect in event.region():
+                self._draw(painter, rect)
+            painter.setClipRegion(event.region())
+            self.draw_tools(painter)
+            for guest in self._guests:
+                guest.draw(painter)
+        finally:
+            painter.end()  # a painter that outlives this call, in a traceback, ends the process
 
     def draw_tools(self, painter: QPainter) -> None:
         """What a tool shows above everything; logical pixels."""
+
+    @property
+    def panning(self) -> bool:
+        """True while a left drag moves the picture."""
+        return False
+
+    def event(self, event: QEvent) -> bool:
+        kind = event.type()
+        if kind in PRESS or kind in (MOVE, RELEASE):
+            for guest in self._guests:
+                if guest.take(kind, event):
+                    event.accept()
+                    return True
+        if kind == QEvent.Type.KeyPress and event.key() == Qt.Key.Key_Escape and self.ruler.on:
+            self.ruler.switch(False)
+            return True
+        return super().event(event)
 
     def busy_overlay(self) -> bool:
         """True while something is drawn that must not be scrolled along."""
@@ -204,20 +262,26 @@ class View(QWidget):
         part = Rect(x - shown.x, y - shown.y, right - x, bottom - y).clipped(shown.width, shown.height)
         if not part.empty:
             part = Rect(part.x + shown.x, part.y + shown.y, part.width, part.height)
-            images = [self.picture.image(self.view, part, self.display)]
-            if self.heat is not None and self.heat_style.visible and not self.overlays_hidden:
-                images.append(self.heat.image(self.view, part, self.heat_style.opacity))
-            for layer in (self.labels, self.predictions):
-                if layer is not None and layer.style.visible and not self.overlays_hidden:
-                    images.append(layer.image(self.view, part))
             painter.save()
             painter.setClipRect(area)
-            for image in images:
-                if image is not None:
-                    image.setDevicePixelRatio(ratio)
-                    painter.drawImage(QPointF(part.x / ratio, part.y / ratio), image)
+            for image in self.images(self.view, part):
+                image.setDevicePixelRatio(ratio)
+                painter.drawImage(QPointF(part.x / ratio, part.y / ratio), image)
             painter.restore()
         self._draw_frame(painter, area, shown, ratio)
+
+    def images(self, view: Viewport, part: Rect) -> list[QImage]:
+        """What is to be drawn over one another at `part` of what `view` shows; one image pixel a device pixel."""
+        if self.picture is None:
+            return []
+        found: list[QImage | None] = [self.picture.image(view, part, self.display)]
+        if not self.overlays_hidden:
+            if self.heat is not None and self.heat_style.visible:
+                found.append(self.heat.image(view, part, self.heat_style.opacity))
+            for layer in (self.labels, self.predictions):
+                if layer is not None and layer.style.visible:
+                    found.append(layer.image(view, part))
+        return [image for image in found if image is not None]
 
     def _draw_frame(self, painter: QPainter, area: QRect, shown: Rect, ratio: float) -> None:
         """A line around the picture, in filled rectangles: drawn lines differ at corners with what is clipped."""

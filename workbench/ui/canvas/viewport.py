@@ -73,6 +73,11 @@ class Viewport:
         """Panned by whole device pixels; a part of the picture always stays in sight."""
         return replace(self, x=self.x + dx, y=self.y + dy)._in_sight()
 
+    def centred(self, x: float, y: float) -> Viewport:
+        """With a picture point in the middle of the screen area."""
+        x, y = self.width / 2 - x * self.scale, self.height / 2 - y * self.scale
+        return replace(self, x=round(x), y=round(y))._in_sight()
+
     def zoomed(self, factor: float, x: float, y: float) -> Viewport:
         """Scaled around a screen point, which keeps showing the same picture point."""
         return self.at_scale(self.scale * factor, x, y)

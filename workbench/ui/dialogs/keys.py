@@ -60,6 +60,7 @@ class Keys(QDialog):
             (self.tr("Ctrl+Shift + wheel"), self.tr("Brush size")),
             (self.tr("Wheel"), self.tr("Zoom at the pointer")),
             (self.tr("Middle drag, Space + drag"), self.tr("Move the picture")),
+            (self.tr("Shift + right drag"), self.tr("Contrast across, brightness up and down")),
             (self.tr("Hold Tab"), self.tr("Hide labels and predictions")),
             (self.tr("Backspace"), self.tr("Polygon: take back the last corner")),
             (self.tr("Enter, double click"), self.tr("Polygon: close and paint")),

@@ -1,0 +1,133 @@
+"""The whole picture in a corner of the canvas, with a frame around what is in sight; click or drag to go there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QObject, QPointF, QRect, QRectF, Qt, QTimer
+from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPen
+
+from workbench.core.drawing import Rect
+from workbench.ui.canvas.guests import PRESS, RELEASE
+from workbench.ui.canvas.viewport import Viewport
+
+if TYPE_CHECKING:
+    from workbench.ui.canvas.view import View
+
+_LONGER, _SHORTER = 160, 24  # logical pixels of its sides
+_MARGIN = 12
+_SETTLED = 250  # ms after the last change of the labels
+
+
+class Minimap(QObject):
+    """Hidden while the whole picture is in sight, and on a canvas that is too small for it."""
+
+    def __init__(self, view: View) -> None:
+        super().__init__(view)
+        self._view = view
+        self.enabled = True
+        self._image: QImage | None = None
+        self._dragging = False
+        self._settle = QTimer(self, singleShot=True, interval=_SETTLED, timeout=self.refresh)
+
+    def stale(self) -> None:
+        """The labels changed: soon it is drawn anew."""
+        if self._image is not None:
+            self._settle.start()
+
+    def refresh(self) -> None:
+        """Its content is another one."""
+        self._image = None
+        if self.area is not None:
+            self._view.update(self.area)
+
+    @property
+    def area(self) -> QRect | None:
+        view, shown = self._view.view, self._view.view.shown
+        whole = shown.x >= 0 and shown.y >= 0 and (
+            shown.x + shown.width <= view.width and shown.y + shown.height <= view.height
+        )  # fmt: skip
+        if not self.enabled or self._view.picture is None or whole:
+            return None
+        width, height = self._size()
+        if 3 * width > self._view.width() or 3 * height > self._view.height():
+            return None
+        return QRect(self._view.width() - width - _MARGIN, self._view.height() - height - _MARGIN, width, height)
+
+    def _size(self) -> tuple[int, int]:
+        width, height = self._view.view.picture_width, self._view.view.picture_height
+        factor = _LONGER / max(width, height, 1)
+        return max(_SHORTER, round(width * factor)), max(_SHORTER, round(height * factor))
+
+    # --- pointer ---------------------------------------------------------------------------------
+
+    def take(self, kind: QEvent.Type, event: QMouseEvent) -> bool:
+        area, at = self.area, event.position()
+        inside = area is not None and area.contains(at.toPoint())
+        if kind in PRESS:
+            if not self._dragging and (not inside or event.button() != Qt.MouseButton.LeftButton):
+                return inside
+            self._dragging = True
+        elif kind == RELEASE:
+            taken, self._dragging = self._dragging, False
+            return taken
+        elif not self._dragging:
+            # A stroke that was begun outside goes on under the map.
+            return inside and event.buttons() == Qt.MouseButton.NoButton
+        if area is not None:
+            self._go(area, at)
+        return True
+
+    def _go(self, area: QRect, at: QPointF) -> None:
+        view = self._view.view
+        x = (at.x() - area.x()) / area.width() * view.picture_width
+        y = (at.y() - area.y()) / area.height() * view.picture_height
+        self._view.set_view(view.centred(x, y))
+
+    # --- drawing ---------------------------------------------------------------------------------
+
+    def draw(self, painter: QPainter) -> None:
+        area = self.area
+        if area is None:
+            return
+        if self._image is None or self._image.size() != area.size() * self._view.devicePixelRatioF():
+            self._image = self._drawn(area)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        painter.drawImage(area, self._image)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(QPen(self._view.frame, 1))
+        painter.drawRect(area.adjusted(-1, -1, 0, 0))
+        painter.setClipRect(area)
+        frame = self._frame(area)
+        for color, width in ((QColor(0, 0, 0, 170), 3.0), (QColor(255, 255, 255), 1.0)):
+            painter.setPen(QPen(color, width))
+            painter.drawRect(frame)
+        painter.restore()
+
+    def _frame(self, area: QRect) -> QRectF:
+        view = self._view.view
+        left, top = view.to_picture(0, 0)
+        right, bottom = view.to_picture(view.width, view.height)
+        across, down = area.width() / view.picture_width, area.height() / view.picture_height
+        left, right = max(left, 0) * across, min(right, view.picture_width) * across
+        top, bottom = max(top, 0) * down, min(bottom, view.picture_height) * down
+        width, height = max(right - left - 1, 4), max(bottom - top - 1, 4)
+        return QRectF(area.x() + left, area.y() + top, width, height)
+
+    def _drawn(self, area: QRect) -> QImage:
+        """Picture and labels, small, by the layers that draw them large."""
+        ratio = self._view.devicePixelRatioF()
+        size = area.size() * ratio
+        image = QImage(size, QImage.Format.Format_RGB32)
+        image.fill(self._view.backdrop)
+        painter = QPainter(image)
+        view = self._view.view
+        scale = min(size.width() / view.picture_width, size.height() / view.picture_height)
+        small = Viewport(size.width(), size.height(), view.picture_width, view.picture_height, scale)
+        shown = small.shown
+        part = Rect(0, 0, min(shown.width, size.width()), min(shown.height, size.height()))
+        for drawn in self._view.images(small, part):
+            painter.drawImage(0, 0, drawn)
+        painter.end()
+        return image

@@ -1,0 +1,88 @@
+"""From one labelled or predicted region to the next, always at the same scale."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QObject, Signal
+
+from workbench.core.drawing import Rect
+from workbench.core.project import MAX_CLASS_ID
+from workbench.inference.cv import cv2
+from workbench.ui.canvas.pyramid import RANKS, MaskPyramid
+from workbench.ui.canvas.view import View
+
+_SEARCHED = 4_000_000  # cells in which regions are looked for
+_FIRST_SCALE = 2.0
+
+
+class RegionWalk(QObject):
+    """`stepped` tells which region of how many is in sight now: 1 to count, or 0 of 0."""
+
+    stepped = Signal(int, int)
+
+    def __init__(self, view: View) -> None:
+        super().__init__(view)
+        self._view = view
+        self._at: tuple[int, int] | None = None  # row and column of the region that was gone to
+        self._scale, self._made = _FIRST_SCALE, 0.0
+        view.picture_changed.connect(self._forget)
+
+    def possible(self) -> bool:
+        return self._view.labels is not None or self._view.predictions is not None
+
+    def go(self, step: int) -> None:
+        """To the next (1) or the former (-1) region in reading order, around the end."""
+        found = self.regions()
+        if not found:
+            self.stepped.emit(0, 0)
+            return
+        places = [(rect.y, rect.x) for rect in found]
+        if self._at is None:
+            number = 0 if step > 0 else len(found) - 1
+        elif step > 0:
+            number = next((i for i, place in enumerate(places) if place > self._at), 0)
+        else:
+            number = next((i for i in range(len(places) - 1, -1, -1) if places[i] < self._at), len(places) - 1)
+        self._at = places[number]
+        self._show(found[number])
+        self.stepped.emit(number + 1, len(found))
+
+    def regions(self) -> list[Rect]:
+        """Around each region in sight of labels and predictions; what lies closer than a cell counts as one."""
+        view = self._view
+        layers = [layer for layer in (view.labels, view.predictions) if layer is not None and layer.style.visible]
+        if not layers:
+            return []
+        number = _level(layers[0].pyramid)
+        cells = np.bitwise_or.reduce([_painted(layer.pyramid, number, view.hidden_ids) for layer in layers])
+        count, _, stats, _ = cv2.connectedComponentsWithStats(cells, connectivity=8)
+        size = 1 << number
+        rects = [Rect(*(int(value) * size for value in stats[i, :4])) for i in range(1, count)]
+        return sorted(rects, key=lambda rect: (rect.y, rect.x))
+
+    def _show(self, rect: Rect) -> None:
+        view = self._view.view
+        if not self._view.fitted and view.scale != self._made:
+            self._scale = view.scale  # a person has zoomed: that is the scale from now on
+        fits = 0.8 * min(view.width / rect.width, view.height / rect.height)
+        view = view.at_scale(min(self._scale, fits)).centred(rect.x + rect.width / 2, rect.y + rect.height / 2)
+        self._made = view.scale
+        self._view.set_view(view)
+
+    def _forget(self) -> None:
+        self._at = None
+
+
+def _level(pyramid: MaskPyramid) -> int:
+    return next((i for i, level in enumerate(pyramid.levels) if level.size <= _SEARCHED), len(pyramid.levels) - 1)
+
+
+def _painted(pyramid: MaskPyramid, number: int, hidden: frozenset[int]) -> np.ndarray:
+    table = np.zeros(256, np.uint8)
+    table[1 : MAX_CLASS_ID + 1] = 1
+    table[list(hidden)] = 0
+    if number > 0:  # levels above the mask hold ranks
+        by_rank = np.zeros(256, np.uint8)
+        by_rank[RANKS] = table
+        table = by_rank
+    return cv2.LUT(pyramid.levels[number], table)

@@ -1,0 +1,27 @@
+"""How many micrometres a pixel shows: asked for a measured line of known length, or directly."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QCoreApplication
+from PySide6.QtWidgets import QInputDialog, QWidget
+
+from workbench.session.displays import DisplayShelf
+from workbench.ui import words
+from workbench.ui.canvas.ruler import Ruler
+
+_LEAST, _MOST = 1e-4, 1e7
+
+
+def ask_scale(parent: QWidget, ruler: Ruler, shelf: DisplayShelf) -> None:
+    """Set the project's scale; with a line on the ruler its true length is asked for."""
+    title = QCoreApplication.translate("scale", "Scale of the pictures")
+    now = shelf.um_per_pixel or 1.0
+    pixels = ruler.length
+    if pixels:
+        says = QCoreApplication.translate("scale", "The measured line is {length} long. Its true length in µm:")
+        text = says.format(length=words.length(pixels))
+    else:
+        text = QCoreApplication.translate("scale", "Micrometres a pixel; measure a line of known length first (M):")
+    found, wanted = QInputDialog.getDouble(parent, title, text, now * (pixels or 1.0), _LEAST, _MOST, 4)
+    if wanted:
+        shelf.set_scale(found / (pixels or 1.0))
