@@ -25,7 +25,7 @@ from workbench.core.problems import (
 )
 from workbench.core.project import Project
 from workbench.core.run import Run
-from workbench.core.storage import write_json, write_text
+from workbench.core.storage import write_json
 from workbench.inference.checks import write_checks
 from workbench.inference.embed import embed
 from workbench.inference.engines import EngineError, load_engine
@@ -37,6 +37,9 @@ from workbench.inference.reading import write_png
 from workbench.inference.settings import MODEL_FILE, ModelSettings, SettingsError, load_settings, save_settings
 from workbench.inference.tiles import cut, plan_grid
 from workbench.training import checkpoint, device, held_out, latency, networks, witnesses
+from workbench.training.card.look import SECONDS as CARD_SECONDS
+from workbench.training.card.write import write_card
+from workbench.training.environment import environment
 from workbench.training.evaluate import DygraphEngine
 from workbench.training.formats import Maker, remove
 from workbench.training.learner import load_weights
@@ -50,7 +53,6 @@ from workbench.training.parity import (
     compare,
     judge_cost,
 )
-from workbench.training.readme import environment, readme
 from workbench.training.reporter import Reporter
 from workbench.training.stages import Cancelled, Stages
 
@@ -149,7 +151,7 @@ class _Builder:
         embed(self.folder, settings.order or list(settings.files))
         self.stages.begin("Checking")
         self.write_golden(settings, golden)
-        self.write_reports(settings, place.name, measured)
+        self.write_reports(place.name, measured)
         return {
             "formats": list(settings.files),
             "parity": {name: found.summary() for name, found in self.parity.items()},
@@ -171,7 +173,8 @@ class _Builder:
             stages.append(("Judging fewer bits on labelled pictures", 20.0))
         if self.wishes.seconds:
             stages.append(("Measuring the speed", self.wishes.seconds * len(self.formats)))
-        return [*stages, ("Checking", 3.0)]
+        seconds = min(CARD_SECONDS, 1.0 + pixels / max(1, len(chosen)) * len(self.dataset.of("val", "test")) / 4)
+        return [*stages, ("Checking", 3.0), ("Writing the model card", seconds)]
 
     def settings(self) -> ModelSettings:
         """As in best/model.json, where validation has chosen them; else as the recipe has them."""
@@ -318,14 +321,16 @@ class _Builder:
                 why = f"{name} does not give its own golden results: {wrong[0]}"
                 raise ParityFailed(why=why, report=parity_report(self.parity, why))
 
-    def write_reports(self, settings: ModelSettings, place: str, measured: dict[str, Any]) -> None:
+    def write_reports(self, place: str, measured: dict[str, Any]) -> None:
         write_json(self.folder / "parity.json", parity_report(self.parity, place))
         if measured:
             write_json(self.folder / latency.LATENCY_FILE, measured)
-        write_text(self.folder / "README.md", readme(self.run, self.dataset, settings, self.parity))
+        self.stages.begin("Writing the model card")
+        summaries = {name: found.summary() for name, found in self.parity.items()}
         try:
+            write_card(self.folder, self.run, self.project, summaries, environment(), tick=self.stages.share)
             write_checks(self.folder)
-        except SettingsError as error:
+        except (SettingsError, EngineError) as error:
             raise WorkerFailed(what="export", why=str(error), log=str(self.folder)) from error
 
 

@@ -141,19 +141,36 @@ def _cost(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
 
 
 def _speed(sources: Sources) -> list[Section]:
-    rows = []
-    for name, entry in sources.latency.get("engines", {}).items():
-        for row in entry.get("rows", []):
-            if "p50_ms" in row:
-                size = f"{row['width']} x {row['height']}"
-                threads = "all" if row.get("threads") == 0 else f"{row.get('threads', '')}"
-                rows.append([name, size, threads, f"{row['p50_ms']:.1f}", f"{row['p95_ms']:.1f}"])
+    found = sources.latency
+    rows, failed = [], []
+    for name, entry in found.get("engines", {}).items():
+        if "error" in entry:
+            failed.append(f"{name}: {entry['error']}")
+        for number, row in enumerate(row for row in entry.get("rows", []) if "p50_ms" in row):
+            threads = "all" if row.get("threads") == 0 else f"{row.get('threads', '')}"
+            times = [_ms(row.get(key)) for key in ("p50_ms", "p95_ms", "network_ms")]
+            once = [_whole(entry.get(key)) if number == 0 else "" for key in ("load_ms", "memory_mb")]
+            rows.append([name, f"{row['width']} x {row['height']}", threads, *times, *once])
     if not rows:
         return []
-    machine = sources.latency.get("machine", {}).get("processor", "the machine that made it")
-    says = f"From picture to regions, in milliseconds, on {machine}. {sources.latency.get('note', '')}".strip()
-    head = ["engine", "picture", "threads", "median", "95 of 100 within"]
-    return [Section("How fast it is", [Text(says), Table(head, rows)])]
+    machine = found.get("machine", {}).get("processor", "the machine that made it")
+    says = f"From picture to regions, in milliseconds, on {machine}. {found.get('note', '')}".strip()
+    head = ["engine", "picture", "threads", "median", "95 of 100 within", "network alone", "loads in", "memory, MB"]
+    blocks: list[Block] = [Text(says), Table(head, rows)]
+    plain = (found.get("dygraph") or {}).get("p50_ms")
+    if plain is not None:
+        blocks.append(Text(f"The same network in plain Paddle, as it was trained: {plain:.1f} ms for the first size."))
+    if failed:
+        blocks.append(Points(failed))
+    return [Section("How fast it is", blocks)]
+
+
+def _ms(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f}"
+
+
+def _whole(value: float | None) -> str:
+    return "–" if value is None else f"{value:.0f}"
 
 
 def _speed_headline(sources: Sources) -> list[Headline]:

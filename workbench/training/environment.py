@@ -1,0 +1,24 @@
+"""Versions that a result may depend on."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+
+from workbench.training.device import processor_name
+
+_PACKAGES = (
+    *("numpy", "opencv-python-headless", "onnxruntime", "openvino"),
+    *("paddlepaddle", "paddlepaddle-gpu", "paddle2onnx"),
+)
+
+
+def environment() -> dict[str, str]:
+    """What it is: system, processor, Python, and the packages that are installed, each with its version."""
+    found = {"system": platform.platform(), "processor": processor_name(), "python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
