@@ -48,6 +48,7 @@ class Editor(QObject):
 
     def open(self, project: Project) -> None:
         self._project = project
+        self.contents.clear()
         self.history.clear()
         self.class_id = project.classes[0].id if project.classes else BACKGROUND
 
@@ -69,7 +70,6 @@ class Editor(QObject):
     def close(self) -> None:
         self.settle()
         self._project = self.label = None
-        self.contents.clear()
         self.history.clear()
         self.locked = set()
 

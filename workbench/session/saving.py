@@ -11,6 +11,7 @@ from workbench.core import annotation
 from workbench.core.history import Patch
 from workbench.core.problems import CannotWrite, LabelsChangedElsewhere, Problem, StrokesDoNotFit
 from workbench.core.project import Project
+from workbench.core.storage import remove_temporaries
 from workbench.session.journal import Journal
 from workbench.session.label import Label, Saved, Stirred, keep_aside, load_label, save_label
 from workbench.session.lane import Lane
@@ -173,6 +174,8 @@ class Saver(QObject):
             return []
         patches: list[Patch] = []
         for key, records in journal.leftovers().items():
+            for path in (project.mask_path(key), project.note_path(key)):
+                remove_temporaries(path.parent)  # of the save in which the session was killed
             label = load_label(project, key, records[-1][1])
             if label.problem is not None:
                 # The strokes stay in the journal until the mask can be read again.

@@ -1,0 +1,36 @@
+"""Killed at any instant: every stroke that was said to be done is there, and every mask file can be read."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+
+import pytest
+
+from tests.session import robot
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL") or os.name != "posix", reason="there is no SIGKILL here")
+
+SEED, ORDERS = 11, 600
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    return robot.make_project(tmp_path_factory.mktemp("kills") / "项目 (x)")
+
+
+@pytest.fixture(scope="module")
+def states(project, qapp, tmp_path_factory):
+    copy = shutil.copytree(project, tmp_path_factory.mktemp("reference") / "p")
+    return robot.undisturbed(copy, SEED, ORDERS)
+
+
+@pytest.mark.parametrize("after", [0.0, 0.007, 0.013, 0.03, 0.05, 0.08, 0.11, 0.15, 0.19, 0.25, 0.33, 0.47])
+def test_nothing_that_was_done_is_lost(after, project, states, tmp_path, qapp):
+    root = shutil.copytree(project, tmp_path / "p")
+    reported = robot.kill(root, SEED, ORDERS, after)
+    assert reported
+    found = robot.check(root, reported, states)
+    assert found.kept is not None, f"the masks are as after no order near {reported}"
+    assert not found.broken

@@ -1,0 +1,211 @@
+"""The steps made on the open picture, newest first; a click brings the picture back to how it stood after one."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QCoreApplication,
+    QDateTime,
+    QLocale,
+    QModelIndex,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    QTimer,
+)
+from PySide6.QtGui import QPainter, QPainterPath
+from PySide6.QtWidgets import QLabel, QListView, QScrollArea, QStyle, QStyledItemDelegate, QVBoxLayout, QWidget
+
+from workbench.core.history import Patch
+from workbench.session.session import Session
+from workbench.ui.panels.section import Section
+from workbench.ui.theme import Style
+
+HEIGHT, MOST_SHOWN = 26, 8
+WhenRole, StateRole, IconRole = (Qt.ItemDataRole.UserRole + i for i in range(3))
+_ICONS = {
+    "paint": "brush", "erase": "eraser", "polygon": "polygon", "rectangle": "rectangle", "fill": "fill",
+    "copy labels": "copy", "accept proposal": "predict", "restore": "undo", "recover strokes": "refresh", "": "picture",
+    "label only what is painted": "layers", "unpainted is background": "layers",
+}  # fmt: skip
+
+
+def step_words(what: str) -> str:
+    """A step's name in the chosen language."""
+    said = {
+        "": QCoreApplication.translate("history", "As it was opened"),
+        "paint": QCoreApplication.translate("history", "Brush"),
+        "erase": QCoreApplication.translate("history", "Eraser"),
+        "threshold brush": QCoreApplication.translate("history", "Threshold brush"),
+        "polygon": QCoreApplication.translate("history", "Polygon"),
+        "rectangle": QCoreApplication.translate("history", "Rectangle"),
+        "ellipse": QCoreApplication.translate("history", "Ellipse"),
+        "lasso": QCoreApplication.translate("history", "Lasso"),
+        "fill": QCoreApplication.translate("history", "Fill"),
+        "wand": QCoreApplication.translate("history", "Wand"),
+        "smart edge": QCoreApplication.translate("history", "Smart edge"),
+        "crack": QCoreApplication.translate("history", "Crack"),
+        "box cut": QCoreApplication.translate("history", "Box cut"),
+        "copy labels": QCoreApplication.translate("history", "Labels copied"),
+        "accept proposal": QCoreApplication.translate("history", "Proposal accepted"),
+        "restore": QCoreApplication.translate("history", "Went back"),
+        "recover strokes": QCoreApplication.translate("history", "Strokes recovered"),
+        "label only what is painted": QCoreApplication.translate("history", "Unpainted: not labelled"),
+        "unpainted is background": QCoreApplication.translate("history", "Unpainted: background"),
+    }
+    return said.get(what) or what[:1].upper() + what[1:]
+
+
+def when_words(seconds: float) -> str:
+    """A moment: the time today, the date before."""
+    moment, locale = QDateTime.fromSecsSinceEpoch(int(seconds)), QLocale()
+    today = moment.date() == QDateTime.currentDateTime().date()
+    return moment.toString("HH:mm") if today else locale.toString(moment.date(), QLocale.FormatType.ShortFormat)
+
+
+class Steps(QAbstractListModel):
+    """Rows from the last undone step down to how the picture was opened. StateRole: "undone", "here" or "done"."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps: list[Patch | None] = []
+        self._undone = 0
+
+    def show(self, done: list[Patch], undone: list[Patch]) -> None:
+        self.beginResetModel()
+        self.steps = [*reversed(undone), *reversed(done), None] if done or undone else []
+        self._undone = len(undone)
+        self.endResetModel()
+
+    @property
+    def here(self) -> int:
+        """The row of how the picture stands now."""
+        return self._undone
+
+    def rowCount(self, parent: QModelIndex = QModelIndex()) -> int:  # noqa: B008 - Qt's signature
+        return 0 if parent.isValid() else len(self.steps)
+
+    def data(self, index: QModelIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid():
+            return None
+        step = self.steps[index.row()]
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+            return step_words("" if step is None else step.what)
+        if role == WhenRole:
+            return "" if step is None else when_words(step.when)
+        if role == IconRole:
+            return _ICONS.get("" if step is None else step.what, "brush")
+        if role == StateRole:
+            return "undone" if index.row() < self._undone else "here" if index.row() == self._undone else "done"
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return QCoreApplication.translate(
+                "history", "Click: the picture as it stood after this step. Undo takes that back."
+            )
+        return None
+
+
+class StepRow(QStyledItemDelegate):
+    """A sign, the step, and when it was made."""
+
+    def __init__(self, style: Style) -> None:
+        super().__init__()
+        self._style = style
+
+    def sizeHint(self, option, index) -> QSize:
+        return QSize(120, HEIGHT)
+
+    def paint(self, painter: QPainter, option, index) -> None:
+        theme, rect, state = self._style.theme, option.rect, index.data(StateRole)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        over = bool(option.state & QStyle.StateFlag.State_MouseOver)
+        path = QPainterPath()
+        path.addRoundedRect(QRectF(rect).adjusted(0.5, 1, -0.5, -1), 5, 5)
+        if state == "here" or over:
+            painter.fillPath(path, theme.color("selection" if state == "here" else "hover"))
+        if option.state & QStyle.StateFlag.State_HasFocus:
+            painter.setPen(theme.color("accent"))
+            painter.drawPath(path)
+        role = "disabled" if state == "undone" else "text" if state == "here" else "muted"
+        sign = QRect(rect.x() + 8, rect.y() + (rect.height() - 16) // 2, 16, 16)
+        theme.icon(index.data(IconRole), role).paint(painter, sign)
+        when = index.data(WhenRole)
+        room = option.fontMetrics.horizontalAdvance(when) + 8 if when else 0
+        painter.setPen(theme.color("disabled" if state == "undone" else "muted"))
+        side = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
+        painter.drawText(rect.adjusted(0, 0, -8, 0), side, when)
+        painter.setPen(theme.color("disabled" if state == "undone" else "text"))
+        box = rect.adjusted(32, 0, -8 - room, 0)
+        text = option.fontMetrics.elidedText(index.data(), Qt.TextElideMode.ElideRight, box.width())
+        painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, text)
+        painter.restore()
+
+
+class HistoryPanel(QWidget):
+    """Follows the open picture while it is in sight."""
+
+    def __init__(self, session: Session, style: Style, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        self.model = Steps()
+        self.view = QListView(objectName="history")
+        self.view.setAccessibleName(self.tr("History"))
+        self.view.setModel(self.model)
+        self.view.setItemDelegate(StepRow(style))
+        self.view.setUniformItemSizes(True)
+        self.view.setMouseTracking(True)
+        self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.view.clicked.connect(self._chosen)
+        self.view.activated.connect(self._chosen)
+        self.hint = QLabel(
+            self.tr("Every stroke on this picture will be listed here, and can be gone back to."), wordWrap=True
+        )
+        self.hint.setObjectName("muted")
+        self.hint.setContentsMargins(6, 0, 6, 4)
+        column.addWidget(self.hint)
+        column.addWidget(self.view)
+        for signal in (session.history_changed, session.picture_opened, session.picture_failed, session.project_closed):
+            signal.connect(self.refresh)
+        style.changed.connect(self.view.viewport().update)
+        self.refresh()
+
+    def refresh(self, *_: object) -> None:
+        """Show the steps as they are; at rest while folded away."""
+        if not self.isVisible():
+            return
+        self.model.show(*self._session.steps())
+        count = self.model.rowCount()
+        self.hint.setVisible(not count)
+        self.view.setVisible(bool(count))
+        self.view.setFixedHeight(min(max(count, 1), MOST_SHOWN) * HEIGHT + 2)
+        self.view.setEnabled(self._session.writable)
+        if count:
+            here = self.model.index(self.model.here)
+            self.view.setCurrentIndex(here)
+            self.view.scrollTo(here)
+
+    def showEvent(self, event) -> None:
+        super().showEvent(event)
+        self.refresh()
+
+    def reveal(self) -> None:
+        """Unfold the list, scroll it into sight and give it the keyboard."""
+        widget = self.parentWidget()
+        while widget is not None:
+            if isinstance(widget, Section):
+                widget.heading.setChecked(True)
+            if isinstance(widget, QScrollArea):
+                widget.show()
+                # The list has to have its place before it can be scrolled to.
+                QTimer.singleShot(0, self, partial(widget.ensureWidgetVisible, self))
+            widget = widget.parentWidget()
+        self.view.setFocus()
+
+    def _chosen(self, index: QModelIndex) -> None:
+        if index.isValid() and index.row() != self.model.here:
+            self._session.restore(self.model.steps[index.row()])
