@@ -9,7 +9,7 @@ import pytest
 from workbench.core.events import Failed, Finished, Progress, encode
 from workbench.core.problems import ParityFailed, RunUnusable, WorkerFailed
 from workbench.core.run import Run
-from workbench.session.exporter import Exporter, export_command, free_folder
+from workbench.session.exporter import Choices, Exporter, export_command, free_folder
 
 
 @pytest.fixture
@@ -42,11 +42,30 @@ def test_an_export_reports_and_ends_with_its_result(run, qtbot):
     told = []
     exporter.progressed.connect(told.append)
     with qtbot.waitSignal(exporter.finished) as finished:
-        exporter.start(run, formats=("onnx", "paddle"))
+        exporter.start(run, choices=Choices(("onnx", "paddle"), "fewer", 20.0))
         assert exporter.running
         exporter.start(run)  # one at a time
     assert finished.args == [result] and told == events and not exporter.running
     assert asked == [(run, run.project_root / "exports" / run.name, ["onnx", "paddle"])]
+
+
+def test_what_was_chosen_reaches_the_child(run, qtbot):
+    code = "import json, sys; print(json.dumps({'kind': 'finished', 'result': {'arguments': sys.argv[1:]}}))"
+    exporter = Exporter(command=lambda run, out, formats: [sys.executable, "-c", code, *formats])
+    with qtbot.waitSignal(exporter.finished) as finished:
+        exporter.start(run, choices=Choices(("onnx", "int8"), "more", 12.5))
+    assert finished.args[0]["arguments"] == ["onnx", "int8", "--point", "more", "--target", "12.5"]
+
+
+def test_the_time_left_is_told_once_it_can_be(run, qtbot):
+    events = [Progress(what="a", done=done, total=100, time=time) for done, time in ((1, 1.0), (20, 5.0))]
+    exporter = Exporter(command=lambda *_: saying(*events, then="import time; time.sleep(600)"))
+    told = []
+    exporter.progressed.connect(lambda _: told.append(exporter.eta_seconds))
+    with qtbot.waitSignals([exporter.progressed] * 2):
+        exporter.start(run)
+    exporter.close()
+    assert told == [None, 20.0] and exporter.eta_seconds is None
 
 
 def test_a_failed_export_keeps_its_problem(run, qtbot):

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.cli.installing import pip_command
-from workbench.cli.predict import open_model
 from workbench.cli.running import Talk, WrongUse
 from workbench.core import problems
+from workbench.core.models import open_model
 from workbench.inference.engines import NAMES
 from workbench.inference.predictor import Predictor
 from workbench.inference.settings import MODEL_FILE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QObject, QThread, Signal
@@ -15,6 +16,28 @@ from workbench.core.run import Run
 from workbench.session.child import Child, Patience
 
 Command = Callable[[Run, Path, Sequence[str]], Sequence[str]]
+_EARLY = 0.1  # share done before which the time left is a guess
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a person may choose about an export.
+
+    formats: names of engines, see inference.engines.kinds. point: where a defect begins: "balanced" as validated,
+    "more", "fewer", or a probability as text. target_ms: for the usual picture; None for none.
+    """
+
+    formats: tuple[str, ...] = ("onnx",)
+    point: str = "balanced"
+    target_ms: float | None = None
+
+    def options(self) -> list[str]:
+        """What the child is told beside the formats."""
+        target = [] if self.target_ms is None else ["--target", f"{self.target_ms:g}"]
+        return ([] if self.point == "balanced" else ["--point", self.point]) + target
+
+
+ONE_CLICK = Choices()
 
 
 class _ExportThread(QThread):
@@ -56,6 +79,8 @@ class Exporter(QObject):
         self._command = command or export_command
         self._thread: _ExportThread | None = None
         self._cancelling = False
+        self.choices = ONE_CLICK  # of the export under way, or of the last one
+        self._heard_last: Progress | None = None
         app = QCoreApplication.instance()
         if app is not None:
             app.aboutToQuit.connect(self.close)
@@ -64,16 +89,26 @@ class Exporter(QObject):
     def running(self) -> bool:
         return self._thread is not None
 
-    def start(self, run: Run, out: Path | str | None = None, formats: Sequence[str] = ("onnx",)) -> None:
+    @property
+    def eta_seconds(self) -> float | None:
+        """Seconds until the export is done; None while that cannot be told."""
+        last = self._heard_last
+        if not self.running or last is None or not last.total or last.done < _EARLY * last.total:
+            return None
+        return last.time * (last.total - last.done) / last.done
+
+    def start(self, run: Run, out: Path | str | None = None, choices: Choices = ONE_CLICK) -> None:
         """Export `run` into a new folder; `finished`, `failed` or `cancelled` follows."""
         if self.running:
             return
+        self.choices, self._heard_last = choices, None
         try:
             run.need_usable()
             folder = Path(out) if out is not None else free_folder(run)
+            command = [*self._command(run, folder, choices.formats), *choices.options()]
             child = Child(
-                self._command(run, folder, formats), environment=worker_environment("cpu"),
-                log=run.root / "export-log.txt", patience=Patience(order=0),
+                command, environment=worker_environment("cpu"), log=run.root / "export-log.txt",
+                patience=Patience(order=0),
             )  # fmt: skip
         except Problem as problem:
             self.failed.emit(problem)
@@ -102,6 +137,7 @@ class Exporter(QObject):
 
     def _heard(self, event: Event) -> None:
         if isinstance(event, Progress):
+            self._heard_last = event
             self.progressed.emit(event)
         self.reported.emit(event)
 

@@ -153,7 +153,7 @@ class _Builder:
         self.write_golden(settings, golden)
         self.write_reports(place.name, measured)
         return {
-            "formats": list(settings.files),
+            "formats": list(settings.order or settings.files),
             "parity": {name: found.summary() for name, found in self.parity.items()},
             "latency": {name: latency.p50(found) for name, found in measured.get("engines", {}).items()},
             "note": measured.get("note", ""),

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 import paddle
 
 from workbench.core.run import Run
-from workbench.inference.engines.kinds import KINDS, obstacle
+from workbench.inference.engines.kinds import KINDS, cannot_make
 from workbench.training import onnx
 
 _SECONDS = 600  # that a child may take
@@ -51,7 +50,7 @@ class Maker:
         }  # fmt: skip
         begin("Converting the network")
         for name in sorted(names, key=lambda name: KINDS[name].file != KINDS["onnx"].file):
-            why = obstacle(name)
+            why = cannot_make(name)
             file = KINDS[name].file
             try:
                 if why:
@@ -87,9 +86,6 @@ class Maker:
 
     def _int8(self) -> None:
         source = self._folder / KINDS["onnx"].file
-        missing = [name for name in ("onnx", "ml_dtypes") if find_spec(name) is None]
-        if missing:
-            raise NotMade(f"it needs {' and '.join(missing)}: pip install {' '.join(missing)}")
         if not source.exists():
             self._onnx()
         from workbench.training.quantise import quantise

@@ -71,7 +71,7 @@ def _child(folder: Path, arguments: list[str], seconds: float, tick: Callable[[]
         command = [sys.executable, "--worker", "measure", str(folder), *arguments]
     else:
         # As an export runs: its own copy of the package, and nothing of the workbench in memory.
-        command = [sys.executable, "-I", "-c", _RUN, str(folder), *arguments]
+        command = [sys.executable, "-I", "-B", "-c", _RUN, str(folder), *arguments]
     environment = {name: value for name, value in os.environ.items() if name not in _NOT_OURS}
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
@@ -130,7 +130,7 @@ def order(found: dict[str, dict[str, Any]], target_ms: float | None) -> tuple[li
     whole = [name for name in ranked if not KINDS[name].reduced]
     fewer = [name for name in ranked if KINDS[name].reduced]
     if not whole:
-        return fewer, "Only networks with fewer bits were asked for."
+        return fewer, "Only formats with fewer bits are there."
     first = whole[0]
     if target_ms is not None and not _reaches(times[first], target_ms):
         quick = [name for name in fewer if _reaches(times[name], target_ms)]

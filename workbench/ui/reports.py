@@ -8,8 +8,10 @@ from typing import Any
 from PySide6.QtCore import QObject
 
 from workbench.core import problems
-from workbench.ui import words
+from workbench.session.exporter import ONE_CLICK
+from workbench.ui import export_words, words
 from workbench.ui.commands import Commands
+from workbench.ui.dialogs.export_report import ExportReport
 from workbench.ui.messages import Messages
 from workbench.ui.rooms import Rooms
 
@@ -20,6 +22,7 @@ class Reports(QObject):
     def __init__(self, rooms: Rooms, messages: Messages, commands: Commands) -> None:
         super().__init__(messages)
         self._session, self._messages, self._commands = rooms.session, messages, commands
+        self._exporter = rooms.exporter
         session = rooms.session
         session.problem_met.connect(self._problem)
         session.save_state_changed.connect(self._save_state)
@@ -98,11 +101,15 @@ class Reports(QObject):
     def _exported(self, result: dict[str, Any]) -> None:
         path = Path(str(result.get("path", "")))
         says = self.tr("The export is ready in {path}.").format(path=path)
-        parity = words.parity_words(result.get("parity") or {})
+        parities = result.get("parity") or {}
+        first = next(iter(result.get("formats") or parities), "")
+        parity = words.parity_words({first: parities.get(first)})
+        if self._exporter.choices != ONE_CLICK:
+            ExportReport(result, self._commands.show_path, self._messages.window()).show()
         self._messages.say(
             "success",
             says,
-            parity,
+            " ".join(filter(None, (parity, export_words.speed_words(result)))),
             button=self.tr("Open folder"),
             do=lambda: self._commands.show_path(path),
             topic="export",

@@ -11,7 +11,8 @@ from ..cpu import processor_flags  # noqa: TID252  the package is copied under a
 
 @dataclass(frozen=True)
 class Kind:
-    """library: the module to import. needs: what a person installs. file: the network in an export.
+    """library: the module to import. needs: what a person installs. file: the network in an export. made_with: further
+    modules that make it, which running it does not take.
 
     reduced: "" for networks that compute with 32 bits and must give what the trained one gives; else the kind of
     number, and the network is close to it, not equal.
@@ -21,6 +22,7 @@ class Kind:
     needs: tuple[str, ...]
     file: str
     reduced: str = ""
+    made_with: tuple[str, ...] = ()
 
 
 _ONNXRUNTIME = "onnxruntime>=1.18,!=1.24.0"
@@ -34,7 +36,7 @@ KINDS: dict[str, Kind] = {
     "legacy": Kind("paddle", (_PADDLE,), "paddle-legacy/network.pdmodel"),
     "tensorrt": Kind("onnxruntime", ("onnxruntime-gpu>=1.18,!=1.24.0", "tensorrt>=10"), "network.onnx"),
     "lite": Kind("paddlelite", ("paddlelite>=2.13",), "paddle-lite/network.nb"),
-    "int8": Kind("onnxruntime", (_ONNXRUNTIME,), "network.int8.onnx", "int8"),
+    "int8": Kind("onnxruntime", (_ONNXRUNTIME,), "network.int8.onnx", "int8", ("onnx", "ml_dtypes")),
     "bf16": Kind("paddle", (_PADDLE,), "paddle/network.json", "bf16"),
 }
 
@@ -53,12 +55,20 @@ def obstacle(name: str) -> str:
     return special() if special else ""
 
 
+def cannot_make(name: str) -> str:
+    """Why an export cannot hold a format when it is made here, as a sentence; empty if it can."""
+    missing = [module for module in KINDS[name].made_with if find_spec(module) is None]
+    if missing:
+        return f"Making {name} needs {' and '.join(missing)}: pip install {' '.join(missing)}"
+    return obstacle(name)
+
+
 def _tensorrt() -> str:
     import onnxruntime
 
     if "TensorrtExecutionProvider" in onnxruntime.get_available_providers():
         return ""
-    return f"This build of ONNX Runtime has no TensorRT, which also needs an NVIDIA card: {pip('tensorrt')}"
+    return f"ONNX Runtime is built without TensorRT here: {pip('tensorrt')}"
 
 
 def _bf16() -> str:

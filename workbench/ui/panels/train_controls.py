@@ -26,6 +26,7 @@ class TrainControls(QWidget):
 
     train_clicked = Signal()
     export_clicked = Signal()
+    choices_clicked = Signal()
     changed = Signal()
 
     def __init__(self, style: Style, parent: QWidget | None = None) -> None:
@@ -88,7 +89,14 @@ class TrainControls(QWidget):
         grid.addWidget(self.left, 4, 0, 1, 2)
         self.export = QPushButton(self.tr("Export for the line"))
         self.export.clicked.connect(self.export_clicked)
-        grid.addWidget(self.export, 5, 0, 1, 2)
+        self.choices = QPushButton(self.tr("Advanced…"))
+        self.choices.setToolTip(self.tr("Choose formats, where a defect begins, and how quick it must be"))
+        self.choices.clicked.connect(self.choices_clicked)
+        exporting = QHBoxLayout()
+        exporting.setSpacing(6)
+        exporting.addWidget(self.export, 1)
+        exporting.addWidget(self.choices)
+        grid.addLayout(exporting, 5, 0, 1, 2)
         grid.setRowStretch(6, 1)
         grid.setColumnStretch(0, 1)
         grid.setColumnStretch(1, 1)
@@ -140,6 +148,7 @@ class TrainControls(QWidget):
 
     def show_export(self, possible: bool, busy: bool) -> None:
         self.export.setEnabled(possible or busy)
+        self.choices.setEnabled(possible and not busy)
         self.export.setText(self.tr("Cancel the export") if busy else self.tr("Export for the line"))
         if busy:
             tip = self.tr("Stop exporting; nothing half made is left behind")

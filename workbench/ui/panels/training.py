@@ -11,6 +11,7 @@ from workbench.session.exporter import Exporter
 from workbench.session.session import Session
 from workbench.session.training import Training
 from workbench.ui import words
+from workbench.ui.dialogs.export import ExportChoices
 from workbench.ui.panels.run_view import RunView
 from workbench.ui.panels.train_controls import TrainControls
 from workbench.ui.theme import Style
@@ -80,6 +81,7 @@ class TrainingPanel(QWidget):
         self.controls.setFixedWidth(292)
         self.controls.train_clicked.connect(self.toggle)
         self.controls.export_clicked.connect(self.export)
+        self.controls.choices_clicked.connect(self.choose_export)
         row.addWidget(self.controls)
         row.addWidget(self.view, 1)
         column.addWidget(self.body, 1)
@@ -107,6 +109,15 @@ class TrainingPanel(QWidget):
             self._exporter.cancel()
         elif self.run is not None and self.run.usable:
             self.wants_export.emit(self.run)
+
+    def choose_export(self) -> None:
+        """Ask for formats, operating point and target, then export the run that is shown."""
+        run = self.run
+        if run is None or self._exporter.running or not self.can_export():
+            return
+        dialog = ExportChoices(run.recipe().model, self._exporter.choices, self)
+        dialog.chosen.connect(lambda choices: self._exporter.start(run, choices=choices))
+        dialog.open()
 
     def can_train(self) -> bool:
         return self._training.busy or (self._session.writable and bool(self._session.keys))
@@ -144,7 +155,10 @@ class TrainingPanel(QWidget):
 
     def _exporting(self, progress: Progress) -> None:
         share = progress.done / progress.total if progress.total else 0.0
-        self.controls.show_progress(share, words.sentence(progress.what))
+        text, eta = words.sentence(progress.what), self._exporter.eta_seconds
+        if eta is not None:
+            text = self.tr("{what}, {time} left").format(what=text, time=words.duration(eta))
+        self.controls.show_progress(share, text)
 
     def _project_changed(self) -> None:
         """Begin with what the newest run came to."""

@@ -1,0 +1,79 @@
+"""Exports with choices: what the dialog offers and says, and what the report of an export shows."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtWidgets import QLabel
+
+from workbench.inference.engines.kinds import KINDS, cannot_make
+from workbench.session.exporter import ONE_CLICK, Choices
+from workbench.ui import export_words
+from workbench.ui.dialogs.export import ExportChoices
+from workbench.ui.dialogs.export_report import ExportReport
+
+RESULT = {
+    "path": "/x/导出 1", "formats": ["onnx", "int8"], "latency": {"onnx": 12.34, "int8": None}, "note": "n",
+    "parity": {
+        "onnx": {"max_abs": 2e-6, "mask_agreement": 1.0, "passed": True},
+        "int8": {
+            "max_abs": 0.2, "mask_agreement": 0.9995, "passed": True, "reduced": "int8",
+            "held_out": {
+                "before": {"pictures": 7, "dice": 0.881, "found": 12, "defects": 13, "false_per_picture": 0.5},
+                "after": {"pictures": 7, "dice": 0.874, "found": 11, "defects": 13, "false_per_picture": 0.25},
+            },
+        },
+        "lite": {"max_abs": None, "mask_agreement": None, "passed": False, "why": "paddlelite is missing"},
+    },
+}  # fmt: skip
+
+
+def texts(widget) -> str:
+    return "\n".join(label.text() for label in widget.findChildren(QLabel))
+
+
+def test_choices_come_back_as_they_were_asked_for(qtbot):
+    dialog = ExportChoices("unet", ONE_CLICK)
+    qtbot.addWidget(dialog)
+    assert set(dialog.formats) == set(KINDS) and dialog.choices() == ONE_CLICK
+    assert {name for name, box in dialog.formats.items() if not box.isEnabled()} == {
+        name for name in KINDS if cannot_make(name)
+    }
+    dialog.formats["legacy"].setChecked(True)
+    dialog.point.setCurrentIndex(dialog.point.findData("own"))
+    dialog.probability.setValue(0.35)
+    dialog.target.setValue(20)
+    with qtbot.waitSignal(dialog.chosen) as chosen:
+        dialog.export.click()
+    assert chosen.args == [Choices(("onnx", "legacy"), "0.35", 20.0)]
+    assert chosen.args[0].options() == ["--point", "0.35", "--target", "20"]
+
+
+@pytest.mark.parametrize("choices", [Choices(("onnx",), "0.35", 20.0), Choices(("onnx", "paddle"), "fewer")])
+def test_the_dialog_remembers_what_was_chosen_before(qtbot, choices):
+    dialog = ExportChoices("unet", choices)
+    qtbot.addWidget(dialog)
+    assert dialog.choices() == choices
+
+
+def test_nothing_chosen_is_not_exported_and_verdicts_have_no_threshold(qtbot):
+    dialog = ExportChoices("resnet", Choices(("onnx",), "0.35"))
+    qtbot.addWidget(dialog)
+    dialog.show()
+    assert not dialog.point.isVisible() and dialog.choices().point == "balanced"
+    dialog.formats["onnx"].setChecked(False)
+    assert not dialog.export.isEnabled() and "at least one" in dialog.why.text()
+
+
+def test_the_report_tells_every_format_and_what_fewer_bits_cost(qtbot):
+    report = ExportReport(RESULT, lambda path: None)
+    qtbot.addWidget(report)
+    said = texts(report)
+    for words in ("all results equal", "12.3 ms", "99.950 % equal", "Dice 0.881 → 0.874", "found 12 → 11 of 13",
+                  "false alarms 0.50 → 0.25", "Left out: paddlelite is missing", "导出 1"):  # fmt: skip
+        assert words in said, words
+
+
+def test_speed_is_of_the_first_format_and_left_out_where_it_is_not_known():
+    assert "12.3 ms" in export_words.speed_words(RESULT)
+    assert export_words.speed_words({"formats": ["int8"], "latency": {"int8": None}}) == ""
+    assert export_words.speed_words({"formats": ["onnx"]}) == ""

@@ -1,0 +1,157 @@
+"""An export with choices: which formats, where a defect begins, how quick it must be."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QDoubleSpinBox,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from workbench.inference.engines.kinds import KINDS, cannot_make
+from workbench.session.exporter import Choices
+from workbench.ui import export_words, words
+
+
+class ExportChoices(QDialog):
+    """Asks; `chosen` tells. Formats that cannot be made here are shown with the reason."""
+
+    chosen = Signal(object)  # Choices
+
+    def __init__(self, model: str, choices: Choices, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(self.tr("Export for the line"))
+        self.setMinimumWidth(660)
+        self.formats: dict[str, QCheckBox] = {}
+        column = QVBoxLayout(self)
+        column.setContentsMargins(22, 20, 22, 18)
+        column.setSpacing(10)
+        whole = [name for name, kind in KINDS.items() if not kind.reduced]
+        fewer = [name for name, kind in KINDS.items() if kind.reduced]
+        column.addWidget(QLabel(self.tr("Exactly what you saw here"), objectName="heading"))
+        column.addLayout(self._rows(whole, choices))
+        column.addSpacing(6)
+        column.addWidget(QLabel(self.tr("Fewer bits: close to it, smaller, often quicker"), objectName="heading"))
+        column.addLayout(self._rows(fewer, choices))
+        cost = self.tr(
+            "What fewer bits cost is measured on labelled pictures and shown; what costs too much is left out."
+        )
+        column.addWidget(QLabel(cost, objectName="muted"))
+        column.addWidget(QFrame(objectName="line"))
+        column.addLayout(self._wishes(model, choices))
+        column.addStretch(1)
+        column.addLayout(self._buttons())
+        self.point.currentIndexChanged.connect(self._check)
+        self._check()
+
+    def choices(self) -> Choices:
+        names = tuple(name for name, box in self.formats.items() if box.isChecked())
+        point = self.point.currentData()
+        if point == "own":
+            point = f"{self.probability.value():g}"
+        target = self.target.value()
+        return Choices(names, point, target if target > 0 else None)
+
+    def accept(self) -> None:
+        super().accept()
+        self.chosen.emit(self.choices())
+
+    def _rows(self, names: list[str], choices: Choices) -> QGridLayout:
+        grid = QGridLayout()
+        grid.setContentsMargins(2, 0, 0, 0)
+        grid.setHorizontalSpacing(14)
+        grid.setVerticalSpacing(7)
+        grid.setColumnMinimumWidth(0, 160)
+        grid.setColumnStretch(1, 1)
+        for row, name in enumerate(names):
+            box = QCheckBox(export_words.format_name(name))
+            why = cannot_make(name)
+            box.setEnabled(not why)
+            box.setChecked(name in choices.formats and not why)
+            box.toggled.connect(self._check)
+            # The command that mends it is for the tooltip: most people cannot install things here.
+            short = words.sentence(why.partition(": pip")[0].rstrip(".") + ".") if why else ""
+            text = QLabel(short or export_words.format_purpose(name), objectName="muted")
+            text.setToolTip(why)
+            text.setEnabled(not why)
+            self.formats[name] = box
+            grid.addWidget(box, row, 0)
+            grid.addWidget(text, row, 1)
+        return grid
+
+    def _wishes(self, model: str, choices: Choices) -> QGridLayout:
+        self.point = QComboBox()
+        for name, text in (
+            ("balanced", self.tr("As validated")), ("more", self.tr("Find more defects")),
+            ("fewer", self.tr("Give fewer false alarms")), ("own", self.tr("From a probability of")),
+        ):  # fmt: skip
+            self.point.addItem(text, name)
+        self.probability = QDoubleSpinBox(minimum=0.01, maximum=1.0, singleStep=0.05, decimals=2)
+        self.probability.setAccessibleName(self.tr("Least probability of a defect"))
+        known = self.point.findData(choices.point)
+        self.point.setCurrentIndex(known if known >= 0 else self.point.findData("own"))
+        self.probability.setValue(0.5 if known >= 0 else float(choices.point))
+        self.target = QDoubleSpinBox(minimum=0, maximum=100_000, decimals=0, singleStep=5)
+        self.target.setSpecialValueText(self.tr("No target"))
+        self.target.setSuffix(self.tr(" ms"))
+        self.target.setValue(choices.target_ms or 0)
+        for field in (self.probability, self.target):
+            field.lineEdit().setTextMargins(5, 0, 0, 0)
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(14)
+        grid.setVerticalSpacing(8)
+        grid.setColumnMinimumWidth(0, 160)
+        grid.setColumnStretch(2, 1)
+        if model == "unet":
+            row = QHBoxLayout()
+            row.setSpacing(8)
+            row.addWidget(self.point)
+            row.addWidget(self.probability)
+            grid.addWidget(_label(self.tr("A &defect begins"), self.point), 0, 0)
+            grid.addLayout(row, 0, 1)
+        else:
+            self.point.setParent(self)
+            self.point.hide()
+            self.point.setCurrentIndex(0)
+            self.probability.setParent(self)
+        grid.addWidget(_label(self.tr("A picture &takes at most"), self.target), 1, 0)
+        grid.addWidget(self.target, 1, 1)
+        usual = self.tr("Measured on this computer with a picture of the usual size")
+        grid.addWidget(QLabel(usual, objectName="muted"), 2, 1, 1, 2)
+        return grid
+
+    def _buttons(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        self.why = QLabel(objectName="muted")
+        cancel = QPushButton(self.tr("Cancel"))
+        cancel.clicked.connect(self.reject)
+        self.export = QPushButton(self.tr("Export"), objectName="primary")
+        self.export.setDefault(True)
+        self.export.clicked.connect(self.accept)
+        row.addWidget(self.why, 1)
+        row.addWidget(cancel)
+        row.addWidget(self.export)
+        return row
+
+    def _check(self, *_: object) -> None:
+        some = any(box.isChecked() for box in self.formats.values())
+        self.export.setEnabled(some)
+        self.why.setText("" if some else self.tr("Choose at least one format."))
+        self.probability.setVisible(self.point.currentData() == "own")
+
+
+def _label(text: str, field: QWidget) -> QLabel:
+    label = QLabel(text)
+    label.setBuddy(field)
+    return label
+
