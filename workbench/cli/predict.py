@@ -9,37 +9,16 @@ from typing import Any
 
 from workbench.cli.running import Talk, bar, plain
 from workbench.core import problems
-from workbench.core.run import Run, find_run
+from workbench.core.models import model_folder, open_model
 from workbench.inference.batch import ResultsFolder, predict_all
-from workbench.inference.checks import verify_checks
-from workbench.inference.golden import self_test
 from workbench.inference.ledger import LedgerError, model_fingerprint
 from workbench.inference.naming import Source, collect_pictures
-from workbench.inference.predictor import Predictor, Result
-from workbench.inference.settings import MODEL_FILE
+from workbench.inference.predictor import Result
 from workbench.inference.stopping import Stop, interrupts
 from workbench.inference.watching import watch
 
 _SHOWN = 20
 _STOPPING = "Stopping after this picture; press Ctrl-C again to stop at once."
-
-
-class UnknownModel(problems.Problem):
-    says = "{path} is neither a run nor an export."
-    advice = "Name a folder under runs/ or exports/, or a run together with --project."
-
-
-class NothingToPredict(problems.Problem):
-    says = "There is nothing to look at: {path}: {why}."
-
-
-class ExportDamaged(problems.Problem):
-    says = "This export does not give what it was exported with: {why}"
-    advice = "Export it again."
-
-
-class ResultsTaken(problems.Problem):
-    says = "{why}"
 
 
 class StoppedEarly(problems.Problem):
@@ -69,7 +48,7 @@ def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
     predictor = open_model(folder, options.threads)
     sources, skipped = collect_pictures(options.pictures, leave_out=options.out)
     if not sources and not options.watch:
-        raise NothingToPredict(path=skipped[0].path, why=skipped[0].why)
+        raise problems.NothingToPredict(path=skipped[0].path, why=skipped[0].why)
     try:
         with (
             interrupts(lambda: talk.note(_STOPPING)) as stop,
@@ -82,7 +61,7 @@ def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
                 return _watch(options, results, stop, talk)
             return _batch(options, results, sources, stop, talk)
     except LedgerError as error:
-        raise ResultsTaken(why=str(error)) from error
+        raise problems.ResultsTaken(why=str(error)) from error
     except OSError as error:
         raise problems.CannotWrite(path=str(options.out), why=error.strerror or str(error)) from error
 
@@ -102,7 +81,7 @@ def _batch(
     if not whole:
         raise StoppedEarly(done=len(found["pictures"]), total=len(sources), path=options.out)
     if not found["pictures"]:
-        raise NothingToPredict(path=found["skipped"][-1]["path"], why=found["skipped"][-1]["why"])
+        raise problems.NothingToPredict(path=found["skipped"][-1]["path"], why=found["skipped"][-1]["why"])
     _say(found, options.out, talk)
     return {**found, "out": options.out.absolute()}
 
@@ -122,38 +101,6 @@ def _watch(options: argparse.Namespace, results: ResultsFolder, stop: Stop, talk
     watch(results, options.pictures, stop, on_picture=on_picture)
     talk.line(f"Stopped. {count['pictures']} pictures, {count['skipped']} skipped; results in {options.out}")
     return {"stopped": True, **count, "out": options.out.absolute()}
-
-
-def model_folder(name: str, project: Path | None) -> Path:
-    """The folder with model.json of an export, or of the best weights of a run."""
-    path = Path(name)
-    if project is not None and not path.exists():
-        return _of_run(find_run(project.absolute(), name))
-    if (path / "recipe.json").exists():
-        return _of_run(Run(path))
-    if not (path / MODEL_FILE).exists():
-        raise UnknownModel(path=name)
-    return path
-
-
-def _of_run(run: Run) -> Path:
-    run.need_usable()
-    return run.best
-
-
-def open_model(folder: Path, threads: int | None = None, engine: str = "auto") -> Predictor:
-    """An export is checked before it is used: its files against their sums, its quick self-test. Raises ExportDamaged,
-    SettingsError, EngineError.
-    """
-    is_export = (folder / "predict.py").exists()
-    wrong = verify_checks(folder) if is_export else []
-    predictor = None
-    if not wrong:
-        predictor = Predictor.open(folder, engine=engine, threads=threads)
-        wrong = self_test(folder, predictor, quick=True) if is_export else []
-    if wrong or predictor is None:
-        raise ExportDamaged(why=wrong[0])
-    return predictor
 
 
 def _say(found: dict[str, Any], out: Path, talk: Talk) -> None:

@@ -194,3 +194,25 @@ class ParityFailed(Problem):
 class ExportExists(Problem):
     says = "{path} already exists."
     advice = "Choose another folder for the export."
+
+
+class UnknownModel(Problem):
+    says = "{path} is neither a run nor an export."
+    advice = "Name a folder under runs/ or exports/ of a project, or an export that was taken elsewhere."
+
+
+class ExportDamaged(Problem):
+    says = "This export does not give what it was exported with: {why}"
+    advice = "Export it again."
+
+
+class ModelUnusable(Problem):
+    says = "The model in {path} cannot be used: {why}"
+
+
+class NothingToPredict(Problem):
+    says = "There is nothing to look at: {path}: {why}."
+
+
+class ResultsTaken(Problem):
+    says = "Nothing can be written there: {why}"

@@ -130,6 +130,17 @@ class ResultsFolder:
         self._ledger.add(os.path.abspath(source.path), state, "", {"path": str(source.path), "why": why})
         return None, why
 
+    def overlay_of(self, path: Path | str) -> Path | None:
+        """The overlay of a picture, where there is one."""
+        done = self._ledger.done.get(os.path.abspath(path))
+        overlay = self.out / "overlays" / f"{done.name}.png" if done and done.name else None
+        return overlay if overlay is not None and overlay.is_file() else None
+
+    def counts(self) -> tuple[int, int]:
+        """Pictures that have their results, and those that were skipped."""
+        done = sum(bool(each.name) for each in self._ledger.done.values())
+        return done, len(self._ledger.done) - done + len(self._passed)
+
     def report(self) -> dict[str, Any]:
         """{"model", "run", "engine", "pictures": [{"path", "mask", "overlay", "regions", "verdict", "probabilities",
         "milliseconds"}], "skipped": [{"path", "why"}]}; masks and overlays are paths as `out` is.
