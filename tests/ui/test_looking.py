@@ -183,7 +183,7 @@ def test_the_overview_shows_where_one_is_and_leads_elsewhere(hand):
 
 def test_the_ruler_reads_pixels_and_micrometres(hand, monkeypatch):
     hand.open("lot1/new.png")
-    canvas, ruler = hand.canvas, hand.canvas.ruler
+    ruler = hand.canvas.ruler
     hand.key(Qt.Key.Key_M)
     assert ruler.on and hand.window.table["ruler"].isChecked()
     hand.drag((10, 10), (40, 50))

@@ -12,6 +12,8 @@ import numpy as np
 
 from workbench.inference.cv import cv2
 
+_ROWWISE = 1 << 16  # pixels of a rectangle from which on a brush is laid down row by row
+
 
 @dataclass(frozen=True)
 class Rect:
@@ -84,12 +86,20 @@ def draw_segment(
         return NOTHING
     low, high = _capsule_spans(rect, start, end, radius)
     columns = np.arange(rect.x, rect.x + rect.width) + 0.5
-    where = (columns >= low[:, None]) & (columns <= high[:, None])
+    first = np.searchsorted(columns, low, side="left")
+    stop = np.searchsorted(columns, high, side="right")
+    if rect.width * rect.height >= _ROWWISE and not paint.keep:
+        # Row by row: a large brush is mostly inside, which needs no question pixel by pixel.
+        for row, a, b in zip(mask[rect.slices], first.tolist(), stop.tolist(), strict=True):
+            row[a:b] = paint.id
+    else:
+        places = np.arange(rect.width)
+        where = (places >= first[:, None]) & (places < stop[:, None])
+        paint.apply(mask, rect, where)
     for x, y in (start, end):
-        column, row = int(np.floor(x)) - rect.x, int(np.floor(y)) - rect.y
-        if 0 <= column < rect.width and 0 <= row < rect.height:
-            where[row, column] = True
-    paint.apply(mask, rect, where)
+        pixel = Rect(int(np.floor(x)), int(np.floor(y)), 1, 1)
+        if not pixel.clipped(mask.shape[1], mask.shape[0]).empty:
+            paint.apply(mask, pixel, np.ones((1, 1), bool))
     return rect
 
 

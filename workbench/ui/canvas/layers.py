@@ -44,8 +44,10 @@ class PictureLayer:
         # The halvings of a large picture may still be under way.
         waiting = number < view.level - 1 and self.levels[number].size > 1 << 20
         values = self._nearest(view, rect) if view.scale >= 1 or waiting else self._linear(view, rect, number)
-        rows = (np.arange(rect.y, rect.y + rect.height) + (0.5 - view.y)) / view.scale - 0.5
-        columns = (np.arange(rect.x, rect.x + rect.width) + (0.5 - view.x)) / view.scale - 0.5
+        rows = columns = np.zeros(0)
+        if display.needs_surroundings:
+            rows = (np.arange(rect.y, rect.y + rect.height) + (0.5 - view.y)) / view.scale - 0.5
+            columns = (np.arange(rect.x, rect.x + rect.width) + (0.5 - view.x)) / view.scale - 0.5
         return as_image(self.developer(display).shown(values, rows, columns), display)
 
     def _nearest(self, view: Viewport, rect: Rect) -> np.ndarray:
@@ -74,16 +76,16 @@ def as_image(shown: np.ndarray, display: Display) -> QImage:
         return QImage(shown.data, width, height, shown.strides[0], QImage.Format.Format_RGB888)
     if display.palette == "none":
         return QImage(shown.data, width, height, shown.strides[0], QImage.Format.Format_Grayscale8)
-    pixels = palette_colors(display.palette)[shown]
+    pixels = cv2.LUT(shown, palette_colors(display.palette))
     return QImage(pixels.data, width, height, pixels.strides[0], QImage.Format.Format_RGB32)
 
 
 @lru_cache(8)
 def palette_colors(palette: Palette) -> np.ndarray:
-    """uint32 (256,): 0xAARRGGBB of each grey value."""
+    """int32 (256,): 0xAARRGGBB of each grey value."""
     kind = getattr(cv2, f"COLORMAP_{palette.upper()}")
-    blue, green, red = cv2.applyColorMap(np.arange(256, dtype=np.uint8), kind).reshape(256, 3).astype(np.uint32).T
-    return 0xFF000000 | red << 16 | green << 8 | blue
+    blue, green, red = cv2.applyColorMap(np.arange(256, dtype=np.uint8), kind).reshape(256, 3).astype(np.int32).T
+    return red << 16 | green << 8 | blue
 
 
 @dataclass
@@ -102,11 +104,11 @@ class MaskLayer:
     def __init__(self, pyramid: MaskPyramid) -> None:
         self.pyramid = pyramid
         self.style = MaskStyle()
-        self._fill = self._line = np.zeros(256, np.uint32)
+        self._fill = self._line = np.zeros(256, np.int32)
 
     def color(self, colors: dict[int, str], hidden: frozenset[int] = frozenset()) -> None:
         """Prepare the colours, "#rrggbb" by class id; hidden classes are not drawn."""
-        fill, line = np.zeros(256, np.uint32), np.zeros(256, np.uint32)
+        fill, line = np.zeros(256, np.int32), np.zeros(256, np.int32)
         opacity = self.style.opacity
         for id, color in colors.items():
             if id not in hidden:
@@ -122,18 +124,19 @@ class MaskLayer:
     def image(self, view: Viewport, rect: Rect) -> QImage | None:
         """`rect` in colours with transparency; None where there is nothing."""
         reach = self.style.thickness
-        number = min(view.level, len(self.pyramid.levels) - 1)
-        values = _margined(self.pyramid.levels[number], view, rect, view.scale * 2**number, reach)
+        number = min(view.level, self.pyramid.depth)
+        values = _margined(self.pyramid.level(number), view, rect, view.scale * 2**number, reach)
         if not cv2.countNonZero(values):
             return None
         if number > 0:
             values = cv2.LUT(values, IDS)
-        core = values[reach:-reach, reach:-reach]
-        pixels = self._fill[core]
-        edge = (core != values[: -2 * reach, reach:-reach]) | (core != values[2 * reach :, reach:-reach])
-        edge |= core != values[reach:-reach, : -2 * reach]
-        edge |= core != values[reach:-reach, 2 * reach :]
-        pixels[edge] = self._line[core[edge]]
+        core = np.ascontiguousarray(values[reach:-reach, reach:-reach])
+        pixels = cv2.LUT(core, self._fill)
+        edge = core ^ values[: -2 * reach, reach:-reach]
+        edge |= core ^ values[2 * reach :, reach:-reach]
+        edge |= core ^ values[reach:-reach, : -2 * reach]
+        edge |= core ^ values[reach:-reach, 2 * reach :]
+        cv2.copyTo(cv2.LUT(core, self._line), edge, pixels)
         kind = QImage.Format.Format_ARGB32_Premultiplied
         return QImage(pixels.data, rect.width, rect.height, pixels.strides[0], kind)
 
@@ -153,17 +156,17 @@ class HeatLayer:
         values = _take(self.levels[number], rows, columns)
         if not cv2.countNonZero(np.ascontiguousarray(values)):
             return None
-        table = np.array([premultiplied(self.color, opacity * i / 255) for i in range(256)], np.uint32)
-        pixels = table[values]
+        table = np.array([premultiplied(self.color, opacity * i / 255) for i in range(256)], np.int32)
+        pixels = cv2.LUT(np.ascontiguousarray(values), table)
         kind = QImage.Format.Format_ARGB32_Premultiplied
         return QImage(pixels.data, rect.width, rect.height, pixels.strides[0], kind)
 
 
 def premultiplied(color: str, opacity: float) -> int:
-    """ "#rrggbb" as 0xAARRGGBB with the colours multiplied by the opacity."""
+    """ "#rrggbb" as 0xAARRGGBB with the colours multiplied by the opacity, a signed number of 32 bits."""
     alpha = round(255 * min(max(opacity, 0.0), 1.0))
     red, green, blue = (int(color[i : i + 2], 16) * alpha // 255 for i in (1, 3, 5))
-    return alpha << 24 | red << 16 | green << 8 | blue
+    return (alpha << 24 | red << 16 | green << 8 | blue) - (alpha >> 7 << 32)
 
 
 def _margined(level: np.ndarray, view: Viewport, rect: Rect, cell: float, margin: int) -> np.ndarray:
@@ -184,7 +187,11 @@ def _sources(view: Viewport, rect: Rect, cell: float, shape: tuple[int, ...]) ->
     """Source row and column of each row and column of `rect`, where a source pixel is `cell` device pixels."""
     rows = np.floor((np.arange(rect.y, rect.y + rect.height) + (0.5 - view.y)) / cell).astype(np.intp)
     columns = np.floor((np.arange(rect.x, rect.x + rect.width) + (0.5 - view.x)) / cell).astype(np.intp)
-    return np.clip(rows, 0, shape[0] - 1), np.clip(columns, 0, shape[1] - 1)
+    return _limited(rows, shape[0] - 1), _limited(columns, shape[1] - 1)
+
+
+def _limited(places: np.ndarray, last: int) -> np.ndarray:
+    return places if places[0] >= 0 and places[-1] <= last else np.clip(places, 0, last)
 
 
 def _positions(start: int, count: int, origin: int, cell: float, size: int) -> np.ndarray:

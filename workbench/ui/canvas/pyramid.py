@@ -49,31 +49,62 @@ def peaks(values: np.ndarray) -> list[np.ndarray]:
 
 
 class MaskPyramid:
-    """A mask, uint8 (H, W), shared and never copied, with max-pooled levels above it that hold ranks."""
+    """A mask, uint8 (H, W), shared and never copied, with max-pooled levels above it that hold ranks.
+
+    The levels are brought up to date when one of them is asked for: who paints at 100 % does not wait for them.
+    """
 
     def __init__(self, mask: np.ndarray) -> None:
-        self.levels = [mask]
+        self._levels = [mask]
         height, width = mask.shape
         for _ in range(depth(width, height)):
             height, width = (height + 1) // 2, (width + 1) // 2
-            self.levels.append(np.zeros((height, width), np.uint8))
+            self._levels.append(np.zeros((height, width), np.uint8))
+        self._pending: list[Rect] = []
         self.touched = 0  # bytes written since the start, for tests of what a stroke costs
         for top in range(0, mask.shape[0], _BAND):
             band = mask[top : top + _BAND]
             if cv2.countNonZero(band):
-                self.update(Rect(0, top, mask.shape[1], band.shape[0]))
+                self._raise(Rect(0, top, mask.shape[1], band.shape[0]))
 
     @property
     def mask(self) -> np.ndarray:
-        return self.levels[0]
+        return self._levels[0]
+
+    @property
+    def depth(self) -> int:
+        """The number of the highest level; the mask itself is 0."""
+        return len(self._levels) - 1
+
+    @property
+    def levels(self) -> list[np.ndarray]:
+        """All levels, up to date."""
+        pending, self._pending = self._pending, []
+        for rect in pending:
+            self._raise(rect)
+        return self._levels
+
+    def level(self, number: int) -> np.ndarray:
+        return self.mask if number == 0 else self.levels[number]
 
     def update(self, rect: Rect) -> None:
-        """Bring the levels up to date after the mask changed inside `rect`."""
+        """The mask changed inside `rect`."""
         rect = rect.clipped(self.mask.shape[1], self.mask.shape[0])
-        for number in range(1, len(self.levels)):
-            if rect.empty:
+        if rect.empty:
+            return
+        if self._pending:
+            # The parts of a stroke overlap: one look at both is then less than two looks.
+            last = self._pending[-1]
+            both = last.united(rect)
+            if _size(both) <= _size(last) + _size(rect):
+                self._pending[-1] = both
                 return
-            below, level = self.levels[number - 1], self.levels[number]
+        self._pending.append(rect)
+
+    def _raise(self, rect: Rect) -> None:
+        """Bring the levels up to date where the mask changed."""
+        for number in range(1, len(self._levels)):
+            below, level = self._levels[number - 1], self._levels[number]
             x, y = rect.x // 2, rect.y // 2
             right, bottom = (rect.x + rect.width + 1) // 2, (rect.y + rect.height + 1) // 2
             part = below[2 * y : 2 * bottom, 2 * x : 2 * right]
@@ -82,12 +113,16 @@ class MaskPyramid:
             self.touched += rect.width * rect.height
 
 
+def _size(rect: Rect) -> int:
+    return rect.width * rect.height
+
+
 def _pooled(part: np.ndarray) -> np.ndarray:
-    """The greatest value of each 2 x 2 block; a last odd row or column counts alone."""
-    rows = part[::2].copy()
-    lower = part[1::2]
-    np.maximum(rows[: lower.shape[0]], lower, out=rows[: lower.shape[0]])
-    columns = rows[:, ::2].copy()
-    right = rows[:, 1::2]
-    np.maximum(columns[:, : right.shape[1]], right, out=columns[:, : right.shape[1]])
-    return columns
+    """The greatest value of each 2 x 2 block of uint8; a last odd row or column counts alone."""
+    height, width = part.shape
+    if height % 2 or width % 2:
+        part = cv2.copyMakeBorder(part, 0, height % 2, 0, width % 2, cv2.BORDER_REPLICATE)
+    rows = np.maximum(part[::2], part[1::2])
+    # Neighbours as one number of 16 bits: four times as quick as every other column.
+    pairs = rows.view(np.uint16)
+    return np.maximum(pairs & 255, pairs >> 8).astype(np.uint8)

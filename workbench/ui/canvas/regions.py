@@ -85,4 +85,4 @@ def _painted(pyramid: MaskPyramid, number: int, hidden: frozenset[int]) -> np.nd
         by_rank = np.zeros(256, np.uint8)
         by_rank[RANKS] = table
         table = by_rank
-    return cv2.LUT(pyramid.levels[number], table)
+    return cv2.LUT(pyramid.level(number), table)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 from PySide6.QtCore import QEvent, QPointF, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QImage, QPainter
+from PySide6.QtGui import QColor, QImage, QPainter, QRegion
 from PySide6.QtWidgets import QWidget
 
 from workbench.core.display import Display, automatic, full_range
@@ -21,6 +21,7 @@ from workbench.ui.canvas.pyramid import MaskPyramid, halvings
 from workbench.ui.canvas.ruler import Ruler
 from workbench.ui.canvas.viewport import Viewport
 
+_JOINED = 16_000  # logical pixels that cost as much as one more rectangle
 _QUICK = 3_000_000  # pixels whose halvings are made at once rather than in a thread
 
 
@@ -218,7 +219,7 @@ class View(QWidget):
     def paintEvent(self, event) -> None:
         painter = QPainter(self)
         try:
-            for rect in event.region():
+            for rect in joined(event.region()):
                 self._draw(painter, rect)
             painter.setClipRegion(event.region())
             self.draw_tools(painter)
@@ -325,3 +326,10 @@ class View(QWidget):
     def end(self) -> None:
         """Wait for the thread."""
         self._jobs.finish()
+
+
+def joined(region: QRegion) -> list[QRect]:
+    """The rectangles of a region, or the one around them where that is hardly more to draw."""
+    around, parts = region.boundingRect(), list(region)
+    least = sum(part.width() * part.height() for part in parts)
+    return [around] if around.width() * around.height() <= least + _JOINED * len(parts) else parts

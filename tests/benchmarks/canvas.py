@@ -1,0 +1,341 @@
+"""What the canvas costs, from a mouse event to the painted frame, beside what a plain Qt canvas would. One table.
+
+python -m tests.benchmarks.canvas [--sizes 1024,4096] [--radii 5,100] [--moves 150] [--naive 4096] [--full]
+`--full` takes 20,000 pixels squared as well. Without a display it draws offscreen; with DISPLAY set and
+QT_QPA_PLATFORM=xcb to that screen. Every number is of this run on this machine; ratios are what carries over.
+
+A stroke is one press, then moves of 12 screen pixels. "Painted" means that paintEvent has run and the event loop is
+empty. The naive canvas is what many tools do: a class mask turned to RGBA as a whole, then a pixmap, on every move.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen" if "DISPLAY" not in os.environ else "xcb")
+
+import numpy as np
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QImage, QMouseEvent, QPixmap, QWheelEvent
+from PySide6.QtWidgets import QApplication, QGraphicsPixmapItem, QGraphicsScene, QGraphicsView
+
+from workbench.core.drawing import Paint, draw_segment
+from workbench.core.project import Project
+from workbench.inference.cv import cv2
+from workbench.session.label import Label
+from workbench.session.session import Session
+from workbench.ui.canvas.canvas import Canvas
+
+WIDTH, HEIGHT = 1280, 800
+ZOOMS = (0.05, 0.21, 0.5, 0.7, 1.0, 1.3, 3.7, 4.0)
+NONE, LEFT, MIDDLE = Qt.MouseButton.NoButton, Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton
+
+
+def surface(size: int) -> np.ndarray:
+    """A rough grey surface, uint8 (size, size)."""
+    tile = np.random.default_rng(1).integers(60, 180, (512, 512)).astype(np.uint8)
+    tile = cv2.GaussianBlur(tile, (0, 0), 2)
+    return np.ascontiguousarray(np.tile(tile, (-(-size // 512),) * 2)[:size, :size])
+
+
+class Measured(Canvas):
+    """Counts its frames."""
+
+    frames = 0
+
+    def paintEvent(self, event) -> None:
+        super().paintEvent(event)
+        self.frames += 1
+
+
+class Bench:
+    """The real canvas over the real session, with a picture that need not be decoded first."""
+
+    def __init__(self, root: Path) -> None:
+        Project.create(root, classes=["scratch", "pit"]).close()
+        self.session = Session(settle=1e6)  # nothing is saved meanwhile
+        self.session.open_project(root)
+        self.canvas = Measured(self.session)
+        self.canvas.resize(WIDTH, HEIGHT)
+        self.canvas.show()
+        self.settle()
+
+    def settle(self) -> None:
+        end = time.perf_counter() + 0.05
+        while time.perf_counter() < end:
+            QApplication.processEvents()
+
+    def show(self, size: int) -> np.ndarray:
+        """Open a picture of `size` squared; its empty mask."""
+        mask = np.zeros((size, size), np.uint8)
+        key = f"{size}.png"
+        self.session._desk._show(key, surface(size), Label(key, mask=mask))
+        self.session.picture_opened.emit(key)
+        while self.canvas.picture is not None and len(self.canvas.picture.levels) == 1:
+            QApplication.processEvents()
+        self.canvas.choose_tool("brush")
+        self.settle()
+        return mask
+
+    def send(self, kind: QEvent.Type, at: QPointF, button, buttons) -> float:
+        """Milliseconds from the event to the painted frame."""
+        event = QMouseEvent(kind, at, self.canvas.mapToGlobal(at), button, buttons, Qt.KeyboardModifier.NoModifier)
+        began = time.perf_counter()
+        QApplication.sendEvent(self.canvas, event)
+        QApplication.processEvents()
+        return (time.perf_counter() - began) * 1e3
+
+    def stroke(self, points: list[QPointF]) -> list[float]:
+        self.send(QEvent.Type.MouseButtonPress, points[0], LEFT, LEFT)
+        times = [self.send(QEvent.Type.MouseMove, point, NONE, LEFT) for point in points[1:]]
+        self.send(QEvent.Type.MouseButtonRelease, points[-1], LEFT, NONE)
+        return times
+
+
+def path(moves: int, seed: int = 0) -> list[QPointF]:
+    """A walk of 12-pixel steps over the canvas."""
+    rng = np.random.default_rng(seed)
+    x, y, angle = WIDTH / 2, HEIGHT / 2, 0.0
+    points = [QPointF(x, y)]
+    for _ in range(moves):
+        angle += rng.normal(0, 0.4)
+        x, y = x + 12 * np.cos(angle), y + 12 * np.sin(angle)
+        if not (40 < x < WIDTH - 40 and 40 < y < HEIGHT - 40):
+            angle += np.pi
+            x, y = min(max(x, 40), WIDTH - 40), min(max(y, 40), HEIGHT - 40)
+        points.append(QPointF(x, y))
+    return points
+
+
+def told(times: list[float]) -> str:
+    return f"{np.percentile(times, 50):8.3f} {np.percentile(times, 99):8.3f} {max(times):8.3f}"
+
+
+# --- measurements ---------------------------------------------------------------------------------
+
+
+def strokes(bench: Bench, sizes: list[int], radii: list[int], moves: int) -> dict[tuple[int, int, str], list[float]]:
+    found: dict[tuple[int, int, str], list[float]] = {}
+    for size in sizes:
+        bench.show(size)
+        for where in ("1:1", "fit"):
+            (bench.canvas.actual_size if where == "1:1" else bench.canvas.fit)()
+            for radius in radii:
+                bench.canvas.set_diameter(2 * radius)
+                bench.stroke(path(10, 9))
+                found[size, radius, where] = bench.stroke(path(moves))
+    return found
+
+
+def naive(size: int, radius: int, moves: int) -> list[float]:
+    """The same stroke at 1:1 on a QGraphicsPixmapItem whose pixmap is made anew from the whole mask."""
+    picture, mask = surface(size), np.zeros((size, size), np.uint8)
+    table = np.zeros((256, 4), np.uint8)
+    table[1] = 0, 80, 230, 115
+    scene = QGraphicsScene()
+    grey = QImage(picture.data, size, size, size, QImage.Format.Format_Grayscale8)
+    scene.addItem(QGraphicsPixmapItem(QPixmap.fromImage(grey)))
+    item = QGraphicsPixmapItem()
+    scene.addItem(item)
+    view = QGraphicsView(scene)
+    view.resize(WIDTH, HEIGHT)
+    view.show()
+    QApplication.processEvents()
+    times, last = [], None
+    for point in path(moves):
+        spot = view.mapToScene(point.toPoint())
+        began = time.perf_counter()
+        here = (round(spot.x()), round(spot.y()))
+        cv2.line(mask, last or here, here, 1, 2 * radius)
+        last = here
+        rgba = table[mask]
+        item.setPixmap(QPixmap.fromImage(QImage(rgba.data, size, size, 4 * size, QImage.Format.Format_ARGB32)))
+        QApplication.processEvents()
+        times.append((time.perf_counter() - began) * 1e3)
+    view.close()
+    return times[1:]
+
+
+def share_at(bench: Bench, hertz: float, moves: int) -> float:
+    """Share of moves handled and painted when the hand moves `hertz` times a second.
+
+    A busy program gets only the newest position, as Qt hands on what has piled up: the others count as lost.
+    """
+    points = path(moves, 3)
+    bench.send(QEvent.Type.MouseButtonPress, points[0], LEFT, LEFT)
+    began, done, last = time.perf_counter(), 0, 0
+    while last < moves:
+        due = min(int((time.perf_counter() - began) * hertz), moves)
+        if due > last:
+            frames = bench.canvas.frames
+            bench.send(QEvent.Type.MouseMove, points[due], NONE, LEFT)
+            done += bench.canvas.frames > frames
+            last = due
+    bench.send(QEvent.Type.MouseButtonRelease, points[-1], LEFT, NONE)
+    return done / moves
+
+
+def screen(bench: Bench) -> np.ndarray:
+    grabbed = bench.canvas.screen().grabWindow(bench.canvas.winId()).toImage()
+    image = grabbed.convertToFormat(QImage.Format.Format_RGB888)
+    pixels = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), image.bytesPerLine())
+    return pixels[:, : image.width() * 3].reshape(image.height(), image.width(), 3).copy()
+
+
+def differing(bench: Bench) -> Iterator[tuple[float, int]]:
+    """Pixels that differ from a whole repaint after strokes and pans, at each zoom."""
+    bench.canvas.set_diameter(40)
+    for zoom in ZOOMS:
+        bench.canvas.set_view(bench.canvas.view.at_scale(zoom))
+        for i in range(6):
+            bench.stroke(path(15, i))
+            bench.canvas.set_view(bench.canvas.view.moved(7 * i - 20, 11 - 5 * i))
+            QApplication.processEvents()
+        end = time.perf_counter() + 0.4  # the overview follows a little later
+        while time.perf_counter() < end:
+            QApplication.processEvents()
+        part = screen(bench)
+        bench.canvas.update()
+        bench.settle()
+        yield zoom, int((part != screen(bench)).any(axis=2).sum())
+
+
+def visible(bench: Bench, size: int, count: int = 200) -> int:
+    """Of `count` scratches one pixel wide, how many show at fit."""
+    rng = np.random.default_rng(7)
+    mask = bench.show(size)
+    bench.canvas.minimap.enabled = False
+    ends = []
+    for _ in range(count):
+        start = rng.uniform(0.02 * size, 0.9 * size, 2)
+        angle, length = rng.uniform(0, np.pi), rng.uniform(0.005, 0.025) * size
+        ends.append((start, start + length * np.array([np.cos(angle), np.sin(angle)])))
+        draw_segment(mask, tuple(ends[-1][0]), tuple(ends[-1][1]), 0.5, Paint(1))
+    bench.canvas.show_labels(mask)
+    bench.canvas.fit()
+    bench.settle()
+    shown = screen(bench).astype(int)
+    marked = np.abs(shown[:, :, 0] - shown[:, :, 2]) > 30
+    found = 0
+    for start, end in ends:
+        along = start + np.linspace(0, 1, 50)[:, None] * (end - start)
+        columns, rows = np.array([bench.canvas.view.to_screen(x, y) for x, y in along]).T.astype(int)
+        found += any(marked[r - 1 : r + 2, c - 1 : c + 2].any() for r, c in zip(rows, columns, strict=True))
+    return found
+
+
+def frames(bench: Bench, kind: str, count: int) -> list[float]:
+    """Milliseconds a frame while the picture is dragged, or zoomed by the wheel in and out."""
+    canvas = bench.canvas
+    if kind == "pan":
+        points = path(count, 5)
+        bench.send(QEvent.Type.MouseButtonPress, points[0], MIDDLE, MIDDLE)
+        times = [bench.send(QEvent.Type.MouseMove, point, NONE, MIDDLE) for point in points[1:]]
+        bench.send(QEvent.Type.MouseButtonRelease, points[-1], MIDDLE, NONE)
+        return times
+    times, at = [], QPointF(WIDTH / 2 + 31, HEIGHT / 2 - 17)
+    for i in range(count):
+        turn = QPoint(0, 120 if i // 10 % 2 else -120)
+        event = QWheelEvent(at, canvas.mapToGlobal(at), QPoint(), turn, NONE, Qt.KeyboardModifier.NoModifier,
+                            Qt.ScrollPhase.NoScrollPhase, False)  # fmt: skip
+        began = time.perf_counter()
+        QApplication.sendEvent(canvas, event)
+        QApplication.processEvents()
+        times.append((time.perf_counter() - began) * 1e3)
+    return times
+
+
+def highest() -> float:
+    """Megabytes that this process took at most. Linux's getrusage would count the parent's as well."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return float(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
+    except (OSError, StopIteration):
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def peak(size: int) -> float:
+    """Megabytes that a process takes at most which shows a grey picture and paints on it."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.benchmarks.canvas", "--peak-of", str(size)], capture_output=True, text=True
+    )
+    return float(done.stdout.split()[-1]) if done.returncode == 0 else float("nan")
+
+
+# --- the table ------------------------------------------------------------------------------------
+
+
+def main() -> None:
+    numbers: Callable[[str], list[int]] = lambda text: [int(part) for part in text.split(",") if part]  # noqa: E731
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", type=numbers, default=[1024, 4096, 8192])
+    parser.add_argument("--radii", type=numbers, default=[5, 100, 1000])
+    parser.add_argument("--naive", type=numbers, default=[4096])
+    parser.add_argument("--moves", type=int, default=150)
+    parser.add_argument("--full", action="store_true", help="20,000 pixels squared too, the naive canvas at 8192")
+    parser.add_argument("--peak-of", type=int, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    app = QApplication.instance() or QApplication([])
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(Path(folder) / "project")
+        if args.peak_of:
+            bench.show(args.peak_of)
+            for _ in range(3):
+                bench.stroke(path(50))
+            print(highest())
+        else:
+            sizes, slow = args.sizes + ([20_000] if args.full else []), args.naive + ([8192] if args.full else [])
+            report(bench, sizes, args.radii, slow, args.moves)
+        bench.session.close_project()
+        bench.canvas.end()
+        bench.canvas.close()
+    app.processEvents()
+
+
+def report(bench: Bench, sizes: list[int], radii: list[int], slow: list[int], moves: int) -> None:
+    print(f"{QApplication.platformName()}, {WIDTH} x {HEIGHT}; milliseconds from event to painted frame")
+    print(f"{'':34}{'p50':>8} {'p99':>8} {'most':>8}")
+    found = strokes(bench, sizes, radii, moves)
+    for (size, radius, where), times in found.items():
+        print(f"stroke {size:6d}²  radius {radius:5d}  {where:4} {told(times)}")
+    largest, middle = sizes[-1], radii[0]
+    half = {key: float(np.percentile(times, 50)) for key, times in found.items()}
+    ratio = half[largest, middle, "1:1"] / half[sizes[0], middle, "1:1"]
+    print(f"p50 at {largest}² over {sizes[0]}², radius {middle}, 1:1: {ratio:.2f}  {verdict(ratio <= 2)} (at most 2)")
+    for limit, chosen in ((2.0, [r for r in radii if r <= 100]), (8.0, [r for r in radii if 100 < r <= 1000])):
+        worst = max((float(np.percentile(found[key], 99)) for key in found if key[1] in chosen), default=0.0)
+        print(f"worst p99, radii {chosen}: {worst:.2f} ms  {verdict(worst <= limit)} (at most {limit:g})")
+    for size in slow:
+        times = naive(size, middle, 6 if size > 5000 else 12)
+        own = half.get((size, middle, "1:1"), half[largest, middle, "1:1"])
+        gain, bar = float(np.percentile(times, 50)) / own, 500 if size > 5000 else 100
+        print(f"naive  {size:6d}²  radius {middle:5d}  1:1  {told(times)}", end="")
+        print(f"  {gain:.0f} times  {verdict(gain >= bar)} (at least {bar})")
+    bench.show(largest)
+    bench.canvas.set_diameter(40)
+    bench.canvas.actual_size()
+    print(f"share of 240-Hz moves handled and painted at {largest}²: {share_at(bench, 240, 480):.1%}")
+    for kind in ("pan", "zoom"):
+        times = frames(bench, kind, moves)
+        met = verdict(float(np.percentile(times, 99)) <= 16)
+        print(f"{kind:4} frame at {largest:6d}²{'':15} {told(times)}  {met} (p99 at most 16)")
+    print("pixels that differ from a whole repaint:", {zoom: count for zoom, count in differing(bench)})
+    print(f"scratches of one pixel visible at fit, {largest}²: {visible(bench, largest)} of 200")
+    print(f"peak memory, grey {largest}² and its mask: {peak(largest):.0f} MB (20,000²: at most 1,331)")
+
+
+def verdict(met: bool) -> str:
+    return "met" if met else "NOT MET"
+
+
+if __name__ == "__main__":
+    main()
