@@ -204,7 +204,9 @@ def test_areas_from_a_file_are_checked(spoil):
     for cut in (
         type(patch)(patch.key, patch.what, patch.areas[:-1], patch.before, patch.after),
         type(patch)(patch.key, patch.what, patch.areas, patch.before, b""),
-        type(patch)(patch.key, patch.what, patch.areas, zlib.compress(bytes(10**6)), patch.after),
+        type(patch)(patch.key, patch.what, patch.areas, patch.before, b"X" + patch.after[1:]),
+        type(patch)(patch.key, patch.what, patch.areas, patch.before, b"R" + zlib.compress(b"\1\xff\xff\xff\xff")),
+        type(patch)(patch.key, patch.what, patch.areas, b"P" + zlib.compress(bytes(10**6)), patch.after),
     ):
         with pytest.raises(ValueError, match="area"):
             cut.check((170, 150))

@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.core.annotation import foreground_counts, palette_bytes
+from workbench.core.annotation import palette_bytes
 from workbench.core.drawing import Rect
-from workbench.core.project import ClassInfo
+from workbench.core.project import MAX_CLASS_ID, ClassInfo
 
-BAND = 1 << 18  # bytes of pixels in a band, about; at least a row
+BAND = 1 << 16  # bytes of pixels in a band, about; at least a row
+_MOST = 512  # bands of a mask
 _ADLER = 65521
 
 
@@ -60,7 +61,7 @@ class BandedPng:
             raise ValueError(f"a mask is uint8 (H, W) and not empty, not {mask.dtype} {mask.shape}")
         height, width = mask.shape
         if mask.shape != self._shape:
-            self._shape, self._rows = mask.shape, max(1, BAND // (width + 1))
+            self._shape, self._rows = mask.shape, max(1, BAND // (width + 1), -(-height // _MOST))
             self._bands = [_NONE] * -(-height // self._rows)
             self._stale = set(range(len(self._bands)))
         changed, self._changed = self._changed, []
@@ -117,8 +118,8 @@ _NONE = _Band(b"", 1, 0, ())
 def _packed(rows: np.ndarray) -> _Band:
     plain = np.zeros((rows.shape[0], rows.shape[1] + 1), np.uint8)  # the first byte of a row names its filter: none
     plain[:, 1:] = rows
-    own = plain[:, 1:]  # not `rows`, which may change meanwhile
-    counts = foreground_counts(own) if own.max() else ()
+    found = np.bincount(plain[(plain > 0) & (plain <= MAX_CLASS_ID)])  # of `rows`, which may change meanwhile, a copy
+    counts = tuple((id, int(found[id])) for id in np.flatnonzero(found).tolist())
     deflate = zlib.compressobj(1, zlib.DEFLATED, -zlib.MAX_WBITS)
     packed = deflate.compress(plain) + deflate.flush(zlib.Z_FULL_FLUSH)
     return _Band(_chunk(b"IDAT", packed), zlib.adler32(plain), plain.size, counts)

@@ -17,6 +17,7 @@ import numpy as np
 from workbench.core.drawing import NOTHING, Rect
 
 TILE = 64
+_PIXELS, _RUNS = b"P", b"R"  # how pixels are packed
 _MIXED = -1  # in place of the one id of an area: its pixels are in the packed ones
 
 Content = int | np.ndarray  # of an area: its one id, or its pixels, uint8 (h, w)
@@ -27,7 +28,7 @@ class Patch:
     """What one operation changed in one picture's mask.
 
     areas: int32 rows (x, y, width, height, before, after), each a tile, or a row of tiles that hold one id: then this
-    stands for its pixels. The others' pixels follow one another in `before` and `after`, zlib.
+    stands for its pixels. The others' pixels follow one another in `before` and `after`, packed.
     explicit: the note's `explicit_background` after the step, which it turned; None if it left that alone.
     """
 
@@ -73,8 +74,7 @@ class Patch:
 
     def contents(self, side: int) -> Iterator[tuple[Rect, Content]]:
         """The areas with what is in them before (side 0) or after (1) the step."""
-        packed = self.after if side else self.before
-        pixels = np.frombuffer(zlib.decompress(packed) if packed else b"", np.uint8)
+        pixels = _unpacked(self.after if side else self.before)
         at = 0
         for x, y, width, height, *ids in self.rows.tolist():
             content: Content = ids[side]
@@ -100,8 +100,7 @@ class Patch:
             raise ValueError("an area outside of its mask")
         for packed, ids in ((self.before, rows[:, 4]), (self.after, rows[:, 5])):
             wanted = int((width * height)[ids == _MIXED].sum())
-            found = zlib.decompressobj().decompress(packed, wanted + 1) if packed else b""
-            if len(found) != wanted:
+            if len(_unpacked(packed, wanted)) != wanted:
                 raise ValueError("areas of another size")
 
 
@@ -142,28 +141,32 @@ class Recording:
     def finish(self) -> Patch | None:
         """The patch of what really changed; None if nothing did."""
         areas: list[list[int]] = []
-        packers = zlib.compressobj(1), zlib.compressobj(1)
-        packed: tuple[list[bytes], list[bytes]] = ([], [])
+        mixed: tuple[list[bytes], list[bytes]] = ([], [])
+        last = [0] * 6
+        full_height, full_width = self.mask.shape
         for row in sorted(self._before):
-            tiles = self._before[row]
+            tiles, y = self._before[row], row * TILE
+            height = min(TILE, full_height - y)
             for first, stop in _runs(sorted(tiles)):
+                # Thousands of tiles when a whole picture is changed: nothing is made here that is not needed.
                 for column, after in enumerate(self._look(row, first, stop), first):
-                    both = tiles[column], after
-                    if _same(*both):
+                    both = [c if type(c) is int else c.tobytes() for c in (tiles[column], after)]
+                    if both[0] == both[1]:
                         continue
-                    rect = self._rect(row, column)
-                    ids = [content if isinstance(content, int) else _MIXED for content in both]
+                    x = column * TILE
+                    width = min(TILE, full_width - x)
+                    if last[4:] == both and last[1] == y and last[0] + last[2] == x:
+                        last[2] += width
+                        continue
                     for side, content in enumerate(both):
-                        if ids[side] == _MIXED:
-                            packed[side].append(packers[side].compress(np.ascontiguousarray(content)))
-                    last = areas[-1] if areas else [0] * 6
-                    if _MIXED not in ids and last[1] == rect.y and last[0] + last[2] == rect.x and last[4:] == ids:
-                        last[2] += rect.width
-                    else:
-                        areas.append([rect.x, rect.y, rect.width, rect.height, *ids])
+                        if type(content) is bytes:
+                            mixed[side].append(content)
+                            both[side] = _MIXED
+                    last = [x, y, width, height, *both]
+                    areas.append(last)
         if not areas:
             return None
-        before, after = (b"".join([*some, packer.flush()]) if some else b"" for packer, some in zip(packers, packed))
+        before, after = map(_packed, mixed)
         return Patch(self.key, self.what, np.array(areas, np.int32).tobytes(), before, after, self.explicit)
 
     def _look(self, row: int, first: int, stop: int) -> list[Content]:
@@ -192,10 +195,35 @@ def _runs(columns: Iterable[int]) -> Iterator[tuple[int, int]]:
         yield first, stop
 
 
-def _same(a: Content, b: Content) -> bool:
-    if isinstance(a, int) or isinstance(b, int):
-        return isinstance(a, int) and isinstance(b, int) and a == b
-    return np.array_equal(a, b)
+def _packed(contents: list[bytes]) -> bytes:
+    """Pixels of some areas as bytes: runs of one id where that is short, which labels nearly always are.
+
+    Runs are several times as quick to find as zlib is over the pixels, and are packed by zlib after that.
+    """
+    if not contents:
+        return b""
+    pixels = np.frombuffer(b"".join(contents), np.uint8)
+    ends = np.append(np.flatnonzero(pixels[1:] != pixels[:-1]), pixels.size - 1)
+    if 10 * ends.size > pixels.size:
+        return _PIXELS + zlib.compress(pixels, 1)
+    lengths = np.diff(ends, prepend=-1).astype("<u4")
+    return _RUNS + zlib.compress(pixels[ends].tobytes() + lengths.tobytes(), 1)
+
+
+def _unpacked(packed: bytes, limit: int | None = None) -> np.ndarray:
+    """The pixels, uint8. Raises ValueError or zlib.error for what is not packed, or more than `limit` of them."""
+    if not packed:
+        return np.zeros(0, np.uint8)
+    kind, most = packed[:1], 0 if limit is None else limit * 5 + 1
+    plain = np.frombuffer(zlib.decompressobj().decompress(packed[1:], most), np.uint8)
+    if kind == _PIXELS:
+        return plain
+    if kind != _RUNS or plain.size % 5:
+        raise ValueError("areas packed in another way")
+    ids, lengths = plain[: plain.size // 5], plain[plain.size // 5 :].view("<u4")
+    if limit is not None and int(lengths.sum(dtype=np.int64)) != limit:
+        raise ValueError("areas of another size")
+    return np.repeat(ids, lengths)
 
 
 class History:
