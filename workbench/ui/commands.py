@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QUrl
+from PySide6.QtCore import QObject, Qt, QUrl
 from PySide6.QtGui import QAction, QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
@@ -14,6 +14,7 @@ from workbench.session.session import Session
 from workbench.session.settings import Settings
 from workbench.ui.dialogs.about import About
 from workbench.ui.dialogs.new_project import NewProject
+from workbench.ui.dialogs.predict_folder import PredictFolder
 from workbench.ui.messages import Messages
 
 _RECENT_SHOWN = 8
@@ -132,6 +133,17 @@ class Commands(QObject):
         else:
             self._session.add_pictures(paths)
 
+    def predict_folder(self) -> None:
+        """The dialog for many pictures; one at a time, as it works on while it is open."""
+        project = self._session.project
+        dialog = self._window.findChild(PredictFolder)
+        if dialog is None:
+            dialog = PredictFolder(project.root if project else None, self._window)
+            dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.show()
+        dialog.raise_()
+        dialog.activateWindow()
+
     # --- help ------------------------------------------------------------------------------------
 
     def show_about(self) -> None:
@@ -170,4 +182,6 @@ class Commands(QObject):
         return recent[0].parent if recent else Path.home()
 
     def end(self) -> None:
+        for dialog in self._window.findChildren(PredictFolder):
+            dialog.close()
         self._lane.finish()

@@ -42,7 +42,7 @@ MENUS: dict[str, Table] = {
         ("theme", ("theme_system", "theme_dark", "theme_light")),
         ("language", ("language_system", "language_en", "language_zh_CN")), "full_screen",
     ),
-    "train": ("train", "predict", "-", "export"),
+    "train": ("train", "predict", "predict_folder", "-", "export"),
     "help": ("keys", "about"),
 }  # fmt: skip
 

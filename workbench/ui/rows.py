@@ -248,6 +248,8 @@ class Rows(QObject):
             Row("train", self.tr("&Train or stop"), training.toggle, "Ctrl+T", "train", training.can_train),
             Row("predict", self.tr("&Predict this picture"), overlay.predict, "Ctrl+R", "predict", overlay.possible,
                 tip=self.tr("Show what the newest model sees on this picture")),
+            Row("predict_folder", self.tr("Predict a &folder…"), parts.commands.predict_folder, icon="folder",
+                tip=self.tr("Masks, overlays and tables for many pictures")),
             Row("export", self.tr("&Export for the line"), training.export, "Ctrl+E", "export", training.can_export,
                 tip=self.tr("Make a folder that gives the same results without the workbench")),
         ]  # fmt: skip

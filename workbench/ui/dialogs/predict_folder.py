@@ -1,0 +1,375 @@
+"""A folder of pictures through a model: what is asked, how far it is, and what was found."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSize, Qt, QUrl
+from PySide6.QtGui import QDesktopServices, QImage, QImageReader, QPixmap
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QFileDialog,
+    QFormLayout,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QLineEdit,
+    QProgressBar,
+    QPushButton,
+    QSizePolicy,
+    QSplitter,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from workbench.core.models import models_of
+from workbench.inference.ledger import LEDGER_FILE
+from workbench.session.batch import Ended, FolderPrediction, Looked, Wish
+from workbench.session.lane import Lane
+from workbench.ui import words
+from workbench.ui.sentences import sentence
+
+_PREVIEW = 900  # pixels of the longer side that a preview is read with
+_Index = QModelIndex | QPersistentModelIndex
+
+
+class Found(QAbstractTableModel):
+    """One row a picture, as they come."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.rows: list[Looked] = []
+
+    def clear(self) -> None:
+        self.beginResetModel()
+        self.rows.clear()
+        self.endResetModel()
+
+    def add(self, looked: Looked) -> None:
+        self.beginInsertRows(QModelIndex(), len(self.rows), len(self.rows))
+        self.rows.append(looked)
+        self.endInsertRows()
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self.rows)
+
+    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
+        return 4
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole):
+        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
+            return (self.tr("Picture"), self.tr("Found"), self.tr("Largest, px"), self.tr("Time, ms"))[section]
+        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.TextAlignmentRole:
+            return _aligned(section)
+        return None
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole):
+        row = self.rows[index.row()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._text(row, index.column())
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return sentence(row.why) if row.why else str(row.path)
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _aligned(index.column())
+        return None
+
+    def _text(self, row: Looked, column: int) -> str:
+        if column == 0:
+            return row.path.name
+        if column == 1:
+            if row.why:
+                return self.tr("skipped: {why}").format(why=sentence(row.why))
+            if row.verdict is not None:
+                return row.verdict
+            if row.found == 1:
+                return self.tr("1 region")
+            return self.tr("{count} regions").format(count=row.found) if row.found else "–"
+        if column == 2:
+            return f"{row.largest}" if row.largest is not None else ""
+        return "" if row.why else f"{row.milliseconds:.0f}"
+
+
+def _aligned(column: int) -> Qt.AlignmentFlag:
+    side = Qt.AlignmentFlag.AlignRight if column >= 2 else Qt.AlignmentFlag.AlignLeft
+    return side | Qt.AlignmentFlag.AlignVCenter
+
+
+class Preview(QLabel):
+    """A picture file, read beside the window and fitted into the space there is."""
+
+    def __init__(self, hint: str) -> None:
+        super().__init__(hint, alignment=Qt.AlignmentFlag.AlignCenter, objectName="muted", wordWrap=True)
+        self.setMinimumSize(220, 160)
+        self.setContentsMargins(14, 0, 0, 0)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
+        self._lane = Lane(1, self)
+        self._wanted: Path | None = None
+        self._image = QImage()
+
+    def show_file(self, path: Path) -> None:
+        self._wanted = path
+
+        def work() -> QImage | None:
+            return _read(path) if path == self._wanted else None
+
+        self._lane.submit(work, lambda image, error: self._take(path, image))
+
+    def end(self) -> None:
+        self._lane.abandon()
+
+    def _take(self, path: Path, image: QImage | None) -> None:
+        if path == self._wanted and image is not None and not image.isNull():
+            self._image = image
+            self._fit()
+
+    def resizeEvent(self, event) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        if self._image.isNull():
+            return
+        ratio = self.devicePixelRatioF()
+        size = self._image.size().scaled(self.contentsRect().size() * ratio, Qt.AspectRatioMode.KeepAspectRatio)
+        fitted = self._image.scaled(size, mode=Qt.TransformationMode.SmoothTransformation)
+        fitted.setDevicePixelRatio(ratio)
+        self.setPixmap(QPixmap.fromImage(fitted))
+
+
+def _read(path: Path) -> QImage:
+    reader = QImageReader(str(path))
+    size = reader.size()
+    if size.isValid() and max(size.width(), size.height()) > _PREVIEW:
+        reader.setScaledSize(size.scaled(QSize(_PREVIEW, _PREVIEW), Qt.AspectRatioMode.KeepAspectRatio))
+    return reader.read()
+
+
+class PredictFolder(QDialog):
+    """Not modal: the window stays usable beside it. project: whose models are offered, or None."""
+
+    def __init__(self, project: Path | None, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(self.tr("Predict a folder"))
+        self.resize(900, 640)
+        self.work = FolderPrediction(self)
+        self._began = 0.0
+        self._first = self._skipped = 0
+        column = QVBoxLayout(self)
+        column.setContentsMargins(22, 18, 22, 16)
+        column.setSpacing(12)
+        column.addLayout(self._make_form(project))
+        column.addLayout(self._make_progress())
+        column.addWidget(self._make_results(), 1)
+        column.addLayout(self._make_buttons())
+        self.work.began.connect(self._show_total)
+        self.work.looked.connect(self._add)
+        self.work.ended.connect(self._end)
+        self.work.failed.connect(self._fail)
+        self.work.state_changed.connect(self._refresh)
+        for field in (self.pictures, self.out):
+            field.textChanged.connect(self._refresh)
+        self.model.editTextChanged.connect(self._refresh)
+        self._refresh()
+        (self.pictures if self.model.currentText() else self.model).setFocus()
+
+    # --- what it is made of ----------------------------------------------------------------------
+
+    def _make_form(self, project: Path | None) -> QFormLayout:
+        self.model = QComboBox(editable=True)
+        self.model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        for path in models_of(project) if project else []:
+            self.model.addItem(str(path))
+        self.model.lineEdit().setPlaceholderText(self.tr("A folder that was exported"))
+        self.pictures = QLineEdit(placeholderText=self.tr("The folder is searched with all below it"))
+        self.out = QLineEdit(placeholderText=self.tr("Masks, overlays, regions.csv and results.json are written here"))
+        self.overlays = QCheckBox(self.tr("Draw &overlays"), checked=True)
+        self.go_on = QCheckBox(self.tr("&Keep what was done there before, and do the others"))
+        self._choices: list[QWidget] = [self.model, self.pictures, self.out, self.overlays, self.go_on]
+        form = QFormLayout()
+        form.setHorizontalSpacing(14)
+        form.setVerticalSpacing(9)
+        rows = (
+            (self.tr("&Model"), self.model, self.tr("A run or an export")),
+            (self.tr("&Pictures"), self.pictures, self.tr("The folder of pictures to look at")),
+            (self.tr("&Results"), self.out, self.tr("The folder that the results are written to")),
+        )
+        for name, field, tip in rows:
+            label = QLabel(name)
+            label.setBuddy(field)
+            field.setToolTip(tip)
+            field.setAccessibleName(tip)
+            button = QPushButton(self.tr("Browse…"))
+            button.setToolTip(tip)
+            button.setAutoDefault(False)
+            self._choices.append(button)
+            label.setMinimumHeight(field.sizeHint().height())  # in the middle beside its field
+            button.clicked.connect(lambda _=False, field=field, tip=tip: self._browse(field, tip))
+            line = QHBoxLayout()
+            line.setSpacing(6)
+            line.addWidget(field, 1)
+            line.addWidget(button)
+            form.addRow(label, line)
+        boxes = QHBoxLayout()
+        boxes.setSpacing(22)
+        boxes.addWidget(self.overlays)
+        boxes.addWidget(self.go_on)
+        boxes.addStretch(1)
+        form.addRow("", boxes)
+        return form
+
+    def _make_progress(self) -> QVBoxLayout:
+        self.bar = QProgressBar(textVisible=False)
+        self.said = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.said.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        column = QVBoxLayout()
+        column.setSpacing(6)
+        column.addWidget(self.bar)
+        column.addWidget(self.said)
+        return column
+
+    def _make_results(self) -> QSplitter:
+        self.found = Found(self)
+        self.table = QTableView(showGrid=False, cornerButtonEnabled=False)
+        self.table.setModel(self.found)
+        self.table.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)
+        self.table.setSelectionMode(QTableView.SelectionMode.SingleSelection)
+        self.table.setAccessibleName(self.tr("What was found"))
+        self.table.setTabKeyNavigation(False)
+        self.table.setWordWrap(False)
+        self.table.verticalHeader().hide()
+        header = self.table.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
+        for section, width in ((0, 200), (2, 90), (3, 80)):
+            header.resizeSection(section, width)
+        self.table.activated.connect(self._open)
+        self.table.selectionModel().currentRowChanged.connect(self._preview)
+        self.preview = Preview(self.tr("Choose a picture in the table to see it; Enter opens it."))
+        splitter = QSplitter(Qt.Orientation.Horizontal)
+        splitter.addWidget(self.table)
+        splitter.addWidget(self.preview)
+        splitter.setSizes([560, 320])
+        splitter.setChildrenCollapsible(False)
+        return splitter
+
+    def _make_buttons(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        self.show_results = QPushButton(self.tr("Show the folder of results"), objectName="link")
+        self.show_results.clicked.connect(lambda: self._open_path(Path(self.out.text().strip()).expanduser()))
+        self.show_results.hide()
+        self.leave = QPushButton(self.tr("Close"))
+        self.leave.clicked.connect(self.close)
+        self.go = QPushButton(objectName="primary")
+        self.go.setDefault(True)
+        self.go.clicked.connect(self._go)
+        row.addWidget(self.show_results)
+        row.addStretch(1)
+        row.addWidget(self.leave)
+        row.addWidget(self.go)
+        return row
+
+    # --- orders ----------------------------------------------------------------------------------
+
+    def wish(self) -> Wish:
+        out = Path(self.out.text().strip()).expanduser()
+        return Wish(
+            Path(self.model.currentText().strip()).expanduser(), Path(self.pictures.text().strip()).expanduser(), out,
+            overlays=self.overlays.isChecked(), go_on=self.go_on.isEnabled() and self.go_on.isChecked(),
+        )  # fmt: skip
+
+    def _go(self) -> None:
+        if self.work.running:
+            self.work.cancel()
+            self.go.setEnabled(False)
+            self.said.setText(self.tr("Stopping…"))
+            return
+        self.found.clear()
+        self.show_results.hide()
+        self._first = self._skipped = 0
+        self.bar.setRange(0, 0)
+        self.said.setText(self.tr("Loading the model and looking for pictures…"))
+        self.work.start(self.wish())
+
+    def _browse(self, field: QWidget, title: str) -> None:
+        now = field.currentText() if isinstance(field, QComboBox) else field.text()
+        folder = QFileDialog.getExistingDirectory(self, title, now or str(Path.home()))
+        if folder and isinstance(field, QComboBox):
+            field.setEditText(folder)
+        elif folder:
+            field.setText(folder)
+            if field is self.pictures and not self.out.text().strip():
+                self.out.setText(f"{folder.rstrip('/')}-results")
+
+    def _open(self, index: QModelIndex) -> None:
+        if index.isValid():
+            self._open_path(self.found.rows[index.row()].shown)
+
+    def _open_path(self, path: Path) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(path.absolute())))
+
+    def _preview(self, index: QModelIndex) -> None:
+        if index.isValid():
+            self.preview.show_file(self.found.rows[index.row()].shown)
+
+    def done(self, result: int) -> None:
+        """However it is closed: the work must not go on unseen. What is done stays done."""
+        self.work.close()
+        self.preview.end()
+        super().done(result)
+
+    # --- facts -----------------------------------------------------------------------------------
+
+    def _show_total(self, total: int) -> None:
+        self.bar.setRange(0, total)
+        self._began = time.monotonic()
+
+    def _add(self, looked: Looked) -> None:
+        self._first = self._first or looked.number  # earlier ones were done before
+        self._skipped += bool(looked.why)
+        bottom = self.table.verticalScrollBar()
+        follows = bottom.value() == bottom.maximum()
+        self.found.add(looked)
+        if follows and not self.table.currentIndex().isValid():
+            self.table.scrollToBottom()
+        self.bar.setValue(looked.number)
+        done = looked.number - self._first + 1
+        left = (time.monotonic() - self._began) / done * (looked.total - looked.number)
+        text = self.tr("{done} of {total} pictures, about {left} left")
+        self.said.setText(text.format(done=looked.number, total=looked.total, left=words.duration(left)))
+
+    def _end(self, ended: Ended) -> None:
+        self.bar.setRange(0, 1)
+        self.bar.setValue(int(ended.whole))
+        facts = {"done": ended.pictures, "skipped": ended.skipped, "path": ended.out}
+        if ended.whole:
+            text = self.tr("Done: {done} pictures, {skipped} skipped. The results are in {path}")
+        else:
+            text = self.tr("Stopped: {done} pictures are done, {skipped} skipped. Keep them, and go on at any time.")
+            self.go_on.setChecked(True)
+        self.said.setText(text.format(**facts))
+        self.show_results.show()
+        if self.found.rows and not self.table.currentIndex().isValid():
+            self.table.selectRow(0)
+
+    def _fail(self, problem: Exception) -> None:
+        self.bar.setRange(0, 1)
+        self.bar.setValue(0)
+        self.said.setText(" ".join(filter(None, words.problem_words(problem))))
+
+    def _refresh(self) -> None:
+        running = self.work.running
+        out = self.out.text().strip()
+        for field in self._choices:
+            field.setEnabled(not running)
+        if not running:
+            self.go_on.setEnabled(bool(out) and (Path(out).expanduser() / LEDGER_FILE).is_file())
+        complete = all((self.model.currentText().strip(), self.pictures.text().strip(), out))
+        self.go.setText(self.tr("Stop") if running else self.tr("Predict"))
+        self.go.setEnabled(running or complete)
+        self.go.setObjectName("danger" if running else "primary")
+        self.go.style().polish(self.go)
