@@ -9,6 +9,7 @@ from workbench.core.project import BACKGROUND, DONT_CARE, MAX_CLASS_ID, NOT_LABE
 from workbench.inference.cv import cv2
 
 _SMALLEST = 128  # no level is halved below this many pixels on its longer side
+_TILE = 128  # cells along the side of what is looked at together when a mask changes
 _BAND = 512  # rows that are looked at together when a mask is first halved
 
 # From an id to its rank: where several ids fall into one cell, a painted class wins over "don't care" and that over
@@ -107,10 +108,22 @@ class MaskPyramid:
             below, level = self._levels[number - 1], self._levels[number]
             x, y = rect.x // 2, rect.y // 2
             right, bottom = (rect.x + rect.width + 1) // 2, (rect.y + rect.height + 1) // 2
-            part = below[2 * y : 2 * bottom, 2 * x : 2 * right]
-            level[y:bottom, x:right] = _pooled(cv2.LUT(part, RANKS) if number == 1 else part)
+            if number == 1:
+                self._rank(x, y, right, bottom)
+            else:
+                level[y:bottom, x:right] = _pooled(below[2 * y : 2 * bottom, 2 * x : 2 * right])
             rect = Rect(x, y, right - x, bottom - y)
             self.touched += rect.width * rect.height
+
+    def _rank(self, x: int, y: int, right: int, bottom: int) -> None:
+        """Make cells of the first level, tile by tile: under a large brush most tiles are of one id."""
+        level = self._levels[1]
+        for top in range(y, bottom, _TILE):
+            for left in range(x, right, _TILE):
+                cells = level[top : min(top + _TILE, bottom), left : min(left + _TILE, right)]
+                part = self.mask[2 * top : 2 * (top + cells.shape[0]), 2 * left : 2 * (left + cells.shape[1])]
+                least, most, _, _ = cv2.minMaxLoc(part)
+                cells[:] = RANKS[int(most)] if least == most else _pooled(cv2.LUT(part, RANKS))
 
 
 def _size(rect: Rect) -> int:
