@@ -37,7 +37,10 @@ def test_tiles_are_equal_and_cover_everything(size, tile, overlap, multiple):
     assert covered.min() >= 1
     for starts, length, side in ((grid.rows, size[0], grid.tile_height), (grid.columns, size[1], grid.tile_width)):
         assert all(later - earlier <= side - overlap for earlier, later in zip(starts, starts[1:]))
-        assert starts == (0,) if length <= tile else starts[-1] + side == length
+        end = -(-length // multiple) * multiple
+        assert starts == (0,) if length <= tile else starts[-1] + side == end
+        if -(-overlap // multiple) * multiple < tile:  # there is room for an overlap on the network's grid
+            assert all(start % multiple == 0 for start in starts)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -66,7 +69,7 @@ def test_the_window_is_smooth_and_never_zero(length, overlap):
     assert 0 < window.min() <= window.max() <= 1
     np.testing.assert_allclose(window, window[::-1])
     if overlap == 16:
-        assert np.abs(np.diff(window)).max() < 0.11
+        assert np.abs(np.diff(window)).max() < 0.2
         assert (window[16:-16] == 1).all()
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from .engines import EngineError, choose_engine
 from .normalise import normalise, resize_for_network
-from .regions import Region, drop_small, find_regions
+from .regions import Region, drop_small_in_place, find_regions
 from .settings import MODEL_FILE, ModelSettings, load_settings
 from .tiles import Grid, cut, plan_grid, resize_bands, stitch
 
@@ -69,7 +69,8 @@ def apply_thresholds(class_scores: np.ndarray, settings: ModelSettings) -> tuple
     highest score of any class.
     """
     mask, scores = _decide(class_scores, settings)
-    return _without_small(mask, settings), scores
+    _drop_small(mask, settings)
+    return mask, scores
 
 
 def _decide(class_scores: np.ndarray, settings: ModelSettings) -> tuple[np.ndarray, np.ndarray]:
@@ -88,9 +89,9 @@ def _decide(class_scores: np.ndarray, settings: ModelSettings) -> tuple[np.ndarr
     return mask, scores
 
 
-def _without_small(mask: np.ndarray, settings: ModelSettings) -> np.ndarray:
+def _drop_small(mask: np.ndarray, settings: ModelSettings) -> None:
     least = {entry.id: area for entry, area in zip(settings.classes, settings.min_area)}
-    return drop_small(mask, least)
+    drop_small_in_place(mask, least)
 
 
 class Predictor:
@@ -145,7 +146,7 @@ class Predictor:
             mask[rows], scores[rows] = _decide(quantised, self.settings)
             if kept is not None:
                 kept[:, rows] = quantised
-        mask = _without_small(mask, self.settings)
+        _drop_small(mask, self.settings)
         regions = find_regions(mask, scores, self.settings)
         return Result(mask, scores, regions, None, None, _since(started), kept)
 

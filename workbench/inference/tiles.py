@@ -13,6 +13,8 @@ import numpy as np
 
 from .cv import cv2
 
+_NEXT_TO_NOTHING = 1e-6  # and not 0: at the border of the picture there is no neighbour
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -40,18 +42,24 @@ class Grid:
 def plan_grid(height: int, width: int, *, tile: int, overlap: int, multiple: int) -> Grid:
     """Equal tiles that cover a picture; the last of a row or column is shifted inwards.
 
+    All begin at multiples of `multiple`, the last one so that it ends at the first multiple beyond the picture: a
+    network that halves its picture again and again sees every pixel at the same place of its grid as it would in the
+    whole picture, and so gives it the same. Neighbours share `overlap` rounded up to that, where a tile has room.
     Along a side shorter than `tile` there is one tile, as long as the next multiple of `multiple`. All in
     pixels; tile must be a multiple of `multiple`, and overlap less than tile.
     """
+    rounded = -(-overlap // multiple) * multiple
+    overlap = rounded if rounded < tile else overlap
     tile_height, rows = _along(height, tile, overlap, multiple)
     tile_width, columns = _along(width, tile, overlap, multiple)
     return Grid(height, width, tile_height, tile_width, rows, columns, overlap)
 
 
 def _along(length: int, tile: int, overlap: int, multiple: int) -> tuple[int, tuple[int, ...]]:
+    end = -(-length // multiple) * multiple
     if length <= tile:
-        return -(-length // multiple) * multiple, (0,)
-    return tile, (*range(0, length - tile, tile - overlap), length - tile)
+        return end, (0,)
+    return tile, (*range(0, end - tile, tile - overlap), end - tile)
 
 
 def cut(picture: np.ndarray, grid: Grid, y: int, x: int) -> np.ndarray:
@@ -67,15 +75,18 @@ def cut(picture: np.ndarray, grid: Grid, y: int, x: int) -> np.ndarray:
 
 
 def blend_window(length: int, overlap: int) -> np.ndarray:
-    """Weight of each pixel along one side of a tile: 1 inside, raised-cosine ramps over the overlap, never 0.
+    """Weight of each pixel along one side of a tile: 1 inside, raised-cosine ramps in the overlap, never 0.
 
-    Returns float64 (length,). At a tile's rim the network has seen the least of the surroundings, so it
-    counts least.
+    Returns float64 (length,). At a tile's rim the network has seen the least of the surroundings, so the outer quarter
+    of the overlap counts next to nothing wherever a neighbour knows better.
     """
     window = np.ones(length)
     ramp = min(overlap, length // 2)
     if ramp:
-        rise = np.sin(np.pi / 2 * (np.arange(ramp) + 0.5) / ramp) ** 2
+        rim = ramp // 4
+        rise = np.ones(ramp)
+        rise[:rim] = _NEXT_TO_NOTHING
+        rise[rim : ramp - rim] = np.sin(np.pi / 2 * (np.arange(ramp - 2 * rim) + 0.5) / (ramp - 2 * rim)) ** 2
         window[:ramp] = rise
         window[-ramp:] = rise[::-1]
     return window

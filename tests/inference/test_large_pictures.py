@@ -1,0 +1,119 @@
+"""Large pictures: no seams where tiles meet, and memory that grows with a tile and not with what lies between."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from workbench.inference import pieces
+from workbench.inference.predictor import Predictor
+from workbench.inference.regions import drop_small, find_regions
+
+from .conftest import BRIGHT, grey_settings
+
+SETTINGS = grey_settings(
+    classes=(BRIGHT,), thresholds=(0.5,), min_area=(4,), mean=(0.0,), std=(1.0,), tile=512, overlap=64, multiple=32
+)
+
+
+class Coarse:
+    """A network that works on cells of 8 x 8 pixels and looks at one cell around, as UNets do at their lowest level.
+
+    Its answer depends on where the cells lie, and near a tile's rim on pixels that the tile does not hold.
+    """
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, batch: np.ndarray) -> np.ndarray:
+        self.calls += 1
+        n, _, height, width = batch.shape
+        cells = batch[:, 0].reshape(n, height // 8, 8, width // 8, 8).mean(axis=(2, 4))
+        around = np.pad(cells, ((0, 0), (1, 1), (1, 1)))
+        rows, columns = cells.shape[1:]
+        mean = sum(around[:, y : y + rows, x : x + columns] for y in range(3) for x in range(3)) / 9
+        wide = np.repeat(np.repeat(mean, 8, axis=1), 8, axis=2)
+        bright = 1 / (1 + np.exp(-20 * (batch[:, 0] - wide)))
+        return np.stack([1 - bright, bright], axis=1).astype(np.float32)
+
+
+@pytest.mark.parametrize("size", [(3000, 3000), (2977, 1531), (700, 513)])
+def test_tiles_give_what_the_whole_picture_gives(size):
+    picture = np.random.default_rng(0).integers(0, 256, size, dtype=np.uint8)
+    whole = Predictor(replace(SETTINGS, tile=3008, overlap=0), Coarse()).probabilities(picture)
+    engine = Coarse()
+    tiled = Predictor(SETTINGS, engine).probabilities(picture)
+    assert engine.calls > 1
+    assert np.abs(tiled - whole).max() < 1e-4  # of a probability; a seam would show as tenths
+
+
+def test_tiles_off_the_networks_grid_would_show():
+    """That the test above can fail: the same network, its cells cut elsewhere."""
+    picture = np.random.default_rng(0).integers(0, 256, (600, 600), dtype=np.uint8)
+    whole = Predictor(replace(SETTINGS, tile=640, overlap=0), Coarse()).probabilities(picture)
+    shifted = Predictor(replace(SETTINGS, tile=640, overlap=0), Coarse()).probabilities(picture[3:, 3:])
+    assert np.abs(whole[:, 3:, 3:] - shifted).max() > 0.1
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 7])
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.45, 0.6, 1.0])
+def test_pieces_found_band_by_band_are_those_of_the_whole(rows, share, monkeypatch):
+    """Spirals, rings and dust that cross the borders of bands again and again."""
+    rng = np.random.default_rng(rows)
+    mask = (rng.random((40, 53)) < share).astype(np.uint8) * rng.choice([3, 7], (40, 53), p=[0.2, 0.8]).astype(np.uint8)
+    mask[5:35, 8], mask[5, 8:40], mask[34, 8:40], mask[5:30, 40] = 7, 7, 7, 7
+    scores = rng.integers(0, 256, mask.shape, dtype=np.uint8)
+    settings = grey_settings()
+    whole, without = find_regions(mask, scores, settings), drop_small(mask, {3: 2, 7: 30})
+    monkeypatch.setattr(pieces, "BAND_PIXELS", 53 * rows)
+    assert find_regions(mask, scores, settings) == whole
+    np.testing.assert_array_equal(drop_small(mask, {3: 2, 7: 30}), without)
+    assert (without != mask).any()
+
+
+_CHILD = """
+import sys, numpy as np
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from tests.inference.test_large_pictures import SETTINGS
+from workbench.inference.predictor import Predictor
+
+def bright(batch):
+    chance = np.clip(batch[:, 0], 0, 1)
+    return np.stack([1 - chance, chance], axis=1)
+
+def most():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
+
+side = int(sys.argv[2])
+Predictor(SETTINGS, bright).predict(np.zeros((600, 600), np.uint8))
+picture = np.zeros((side, side), np.uint8)
+picture[5:side:97, 5:side:89] = 255  # specks everywhere, so that nothing can be passed over
+picture[40:side:500, :] = 255
+before = most()
+result = Predictor(SETTINGS, bright).predict(picture)
+print(len(result.regions), before, most())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the most memory a process has held is read from /proc")
+def test_memory_beside_the_picture_and_its_result_is_bounded():
+    """20,000 x 20,000 pixels with mask and scores must fit into 2 GB: three bytes a pixel, and little more."""
+    root = str(Path(__file__).resolve().parents[2])
+    grown = {}
+    for side in (2000, 8000):
+        done = subprocess.run(
+            [sys.executable, "-c", _CHILD, root, str(side)], capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, done.stderr
+        regions, before, most = map(float, done.stdout.split())
+        assert regions == side // 500
+        grown[side] = most - before
+    a_pixel = (grown[8000] - grown[2000]) * 2**20 / (8000**2 - 2000**2)
+    assert a_pixel < 4, grown

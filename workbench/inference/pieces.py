@@ -1,0 +1,170 @@
+"""The connected pieces of a mask, found band by band: memory is bounded by a band, whatever the picture's size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from .cv import cv2
+
+BAND_PIXELS = 4_000_000  # labels take four bytes a pixel
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Arrays with one entry a piece (8 neighbours), in pixels: left, top, right, bottom of the box, the last two being
+    the first column and row beyond it; area; x, y: the centre; score, peak: mean and greatest of the scores, 0..255.
+    """
+
+    left: np.ndarray
+    top: np.ndarray
+    right: np.ndarray
+    bottom: np.ndarray
+    area: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+    score: np.ndarray
+    peak: np.ndarray
+
+
+@dataclass(frozen=True)
+class _Band:
+    """labels: int32, 0 or the number of a part; parts: of this band, numbered from `first` in the whole mask."""
+
+    top: int
+    left: int
+    labels: np.ndarray
+    stats: np.ndarray
+    centres: np.ndarray
+    first: int
+
+
+def measure(mask: np.ndarray, class_id: int, scores: np.ndarray) -> Pieces:
+    """The pieces of one class. mask, scores: uint8 (H,W)."""
+    parts: list[np.ndarray] = []
+    seams = _Seams(mask.shape[1])
+    for band in _bands(mask, class_id):
+        seams.add(band)
+        parts.append(_measured(band, scores))
+    table = np.concatenate(parts) if parts else np.zeros((0, 9))
+    owner, count = seams.pieces(len(table))
+
+    def gathered(how: np.ufunc, column: int, start: float) -> np.ndarray:
+        found = np.full(count, start)
+        how.at(found, owner, table[:, column])
+        return found
+
+    area, sum_x, sum_y, sum_score = (gathered(np.add, column, 0) for column in (4, 5, 6, 7))
+    some = np.maximum(area, 1)
+    low, high = (gathered(np.minimum, column, np.inf).astype(np.int64) for column in (0, 1)), (
+        gathered(np.maximum, column, 0).astype(np.int64) for column in (2, 3)
+    )
+    left, top = low
+    right, bottom = high
+    return Pieces(
+        left, top, right, bottom, area.astype(np.int64), sum_x / some, sum_y / some, sum_score / some,
+        gathered(np.maximum, 8, 0),
+    )  # fmt: skip
+
+
+def drop_small(mask: np.ndarray, class_id: int, least: int) -> None:
+    """Set to 0, in place, the pieces of one class that have fewer pixels."""
+    areas: list[np.ndarray] = []
+    seams = _Seams(mask.shape[1])
+    for band in _bands(mask, class_id):
+        seams.add(band)
+        areas.append(band.stats[1:, cv2.CC_STAT_AREA])
+    parts = np.concatenate(areas) if areas else np.zeros(0, np.int64)
+    owner, count = seams.pieces(len(parts))
+    small = np.bincount(owner, weights=parts, minlength=count)[owner] < least
+    if not small.any():
+        return
+    # Once more, since keeping all labels would take four times the room of the mask. What is set to 0 on the way lies
+    # in bands that are done, so the numbers of the parts are the same.
+    for band in _bands(mask, class_id):
+        of_band = np.concatenate([[False], small[band.first : band.first + len(band.stats) - 1]])
+        if of_band.any():
+            height, width = band.labels.shape
+            view = mask[band.top : band.top + height, band.left : band.left + width]
+            view[of_band[band.labels]] = 0
+
+
+def _bands(mask: np.ndarray, class_id: int) -> Iterator[_Band]:
+    """The bands that hold some of the class, of each the box around it."""
+    rows = max(1, BAND_PIXELS // max(1, mask.shape[1]))
+    first = 0
+    for top in range(0, mask.shape[0], rows):
+        of_class = mask[top : top + rows] == class_id
+        filled = np.flatnonzero(of_class.any(axis=1))
+        if not filled.size:
+            continue
+        columns = np.flatnonzero(of_class.any(axis=0))
+        box = of_class[filled[0] : filled[-1] + 1, columns[0] : columns[-1] + 1]
+        _, labels, stats, centres = cv2.connectedComponentsWithStats(
+            np.ascontiguousarray(box).view(np.uint8), connectivity=8, ltype=cv2.CV_32S
+        )
+        yield _Band(top + int(filled[0]), int(columns[0]), labels, stats, centres, first)
+        first += len(stats) - 1
+
+
+class _Seams:
+    """Which parts touch across the border between two bands, and so are one piece."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._row, self._labels = -2, np.zeros(0, np.int64)  # the last row that was labelled
+        self._pairs: set[tuple[int, int]] = set()
+
+    def add(self, band: _Band) -> None:
+        if band.top == self._row + 1:
+            above, below = np.pad(self._labels, 1), self._spread(band, 0)
+            for shift in range(3):  # the neighbour to the upper left, above, to the upper right
+                other = above[shift : shift + self._width]
+                both = (other > 0) & (below > 0)
+                self._pairs.update(zip(other[both].tolist(), below[both].tolist()))
+        self._row, self._labels = band.top + len(band.labels) - 1, self._spread(band, -1)
+
+    def _spread(self, band: _Band, row: int) -> np.ndarray:
+        """One row of labels over the whole width, 1 and more in the whole mask."""
+        labels = band.labels[row].astype(np.int64)
+        spread = np.zeros(self._width, np.int64)
+        spread[band.left : band.left + len(labels)] = np.where(labels > 0, labels + band.first, 0)
+        return spread
+
+    def pieces(self, parts: int) -> tuple[np.ndarray, int]:
+        """The piece that each part belongs to, and how many pieces there are."""
+        parent = list(range(parts))
+
+        def root(part: int) -> int:
+            while parent[part] != part:
+                parent[part] = parent[parent[part]]
+                part = parent[part]
+            return part
+
+        for above, below in self._pairs:
+            parent[root(below - 1)] = root(above - 1)
+        roots = np.array([root(part) for part in range(parts)], np.int64) if self._pairs else np.arange(parts)
+        found, owner = np.unique(roots, return_inverse=True)
+        return owner.reshape(-1), len(found)
+
+
+def _measured(band: _Band, scores: np.ndarray) -> np.ndarray:
+    """float64 (parts, 9): left, top, right, bottom, area, sums of x, y and score, peak."""
+    height, width = band.labels.shape
+    inside = band.labels > 0
+    label = band.labels[inside]
+    score = scores[band.top : band.top + height, band.left : band.left + width][inside]
+    stats, count = band.stats[1:].astype(np.float64), len(band.stats)
+    peaks = np.zeros(count, np.uint8)
+    np.maximum.at(peaks, label, score)
+    left, top = stats[:, cv2.CC_STAT_LEFT] + band.left, stats[:, cv2.CC_STAT_TOP] + band.top
+    area = stats[:, cv2.CC_STAT_AREA]
+    # The centres times the areas are whole numbers again, so that sums over bands lose nothing.
+    sums = np.rint(band.centres[1:] * area[:, None])
+    return np.column_stack([
+        left, top, left + stats[:, cv2.CC_STAT_WIDTH], top + stats[:, cv2.CC_STAT_HEIGHT], area,
+        sums[:, 0] + area * band.left, sums[:, 1] + area * band.top,
+        np.bincount(label, weights=score, minlength=count)[1:], peaks[1:],
+    ])  # fmt: skip
