@@ -68,9 +68,7 @@ def watch(
         stop.wait(max(interval, 3 * (time.monotonic() - began)) if not coming else interval)
 
 
-def _due(
-    folder: ResultsFolder, names: Sequence[str | Path], coming: dict[str, _Coming], settle: float
-) -> list[Source]:
+def _due(folder: ResultsFolder, names: Sequence[str | Path], coming: dict[str, _Coming], settle: float) -> list[Source]:
     """What may be complete now, in the order in which it was written. `coming` is brought up to date."""
     sources, _ = collect_pictures(names, leave_out=folder.out)
     there: set[str] = set()

@@ -143,7 +143,5 @@ def _verdicts(settings: ModelSettings, facts: list[VerdictFacts]) -> Iterator[Bl
     count = {(each.truth, each.said): 0 for each in facts}
     for each in facts:
         count[each.truth, each.said] += 1
-    confusion = [
-        [name, *(f"{count.get((name, said), 0)}" for said in settings.verdicts)] for name in settings.verdicts
-    ]
+    confusion = [[name, *(f"{count.get((name, said), 0)}" for said in settings.verdicts)] for name in settings.verdicts]
     yield Table(["labelled, and in this row said:", *settings.verdicts], confusion)
