@@ -340,14 +340,36 @@ def test_strokes_of_a_crash_do_not_overwrite_what_was_changed_since(opened, root
     assert not list((crashed / "journal").glob("*.bin"))
 
 
-def test_a_journal_of_a_later_version_is_left_alone(session, root):
+def test_a_journal_of_a_later_version_is_left_alone_and_told(session, root):
     payload = b"\x10\0\0\0" + b'{"format": 99  }'
     data = len(payload).to_bytes(4, "little") + zlib.crc32(payload).to_bytes(4, "little") + payload
     path = root / "journal" / ("a" * 32 + "-000001.bin")
     path.write_bytes(data)
+    met = []
+    session.problem_met.connect(met.append)
     assert session.open_project(root) and session.flush()
     session.close_project()
     assert path.read_bytes() == data
+    assert [type(problem) for problem in met] == [problems.StrokesUnreadable] and str(path) in str(met[0])
+
+
+def test_several_pictures_are_brought_back_at_once(opened, root, qtbot):
+    opened._saver._settle_ms = 600_000
+    painted = {}
+    for key in opened.keys:
+        show(opened, qtbot, key)
+        dot(opened, 20, 20, 2)
+        painted[key] = opened.mask.copy()
+    crashed = shutil.copytree(root, root.with_name("crashed"))
+    opened.close_project()
+    for folder in {(crashed / "masks" / key).parent for key in painted}:
+        (folder / ".0123456789abcdef.tmp").write_bytes(b"half")
+    met = []
+    opened.problem_met.connect(met.append)
+    assert opened.open_project(crashed) and opened.flush() and not met
+    for key, mask in painted.items():
+        assert np.array_equal(saved_mask(opened, key), mask)
+    assert not list((crashed / "masks").rglob("*.tmp")) and not journal_files(opened)
 
 
 def test_what_a_kill_left_half_written_is_swept(opened, root):

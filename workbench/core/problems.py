@@ -108,6 +108,11 @@ class StrokesDoNotFit(Problem):
     advice = "It is left as it is where they do not fit; the mask with all of the strokes is kept as {kept}."
 
 
+class StrokesUnreadable(Problem):
+    says = "The strokes of the last session in {path} cannot be read: the file is damaged or of a newer workbench."
+    advice = "It is kept as it is, and nothing else is affected."
+
+
 class NoPictures(Problem):
     says = "There are no pictures in this project."
     advice = "Put pictures into its folder 'pictures', or add a folder as a source."

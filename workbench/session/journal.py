@@ -81,6 +81,7 @@ class Journal:
         self._sealed: dict[str, list[int]] = {}
         self._next: dict[str, int] = {}
         self._waiting: dict[str, list[bytes]] = {}
+        self.unreadable: list[Path] = []  # found by `leftovers`
 
     def append(self, patch: Patch, size: Size) -> None:
         """Note one patch of a mask of `size`. Raises CannotWrite; `catch_up` tries again."""
@@ -154,7 +155,9 @@ class Journal:
             if not records:
                 if not data[_FRAME.size :] or len(data) < _FRAME.size + _FRAME.unpack_from(data)[0]:
                     _remove(path)  # cut off within its first record: nothing to bring back
-                continue  # any other may be of another version
+                else:
+                    self.unreadable.append(path)  # damaged, or of another version: left as it is
+                continue
             key = records[0][0].key
             if matched[1] != _hash(key):
                 continue

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from workbench.core import annotation
 from workbench.core.history import Patch
-from workbench.core.problems import CannotWrite, LabelsChangedElsewhere, Problem, StrokesDoNotFit
+from workbench.core.problems import CannotWrite, LabelsChangedElsewhere, Problem, StrokesDoNotFit, StrokesUnreadable
 from workbench.core.project import Project
 from workbench.core.storage import remove_temporaries
 from workbench.session.journal import Journal
@@ -173,9 +173,12 @@ class Saver(QObject):
         if project is None or journal is None:
             return []
         patches: list[Patch] = []
-        for key, records in journal.leftovers().items():
-            for path in (project.mask_path(key), project.note_path(key)):
-                remove_temporaries(path.parent)  # of the save in which the session was killed
+        leftovers = journal.leftovers()
+        for path in journal.unreadable:
+            self.problem_met.emit(StrokesUnreadable(path=str(path)))
+        for folder in {path(key).parent for key in leftovers for path in (project.mask_path, project.note_path)}:
+            remove_temporaries(folder)  # of the save in which the session was killed, and before there is one of ours
+        for key, records in leftovers.items():
             label = load_label(project, key, records[-1][1])
             if label.problem is not None:
                 # The strokes stay in the journal until the mask can be read again.
