@@ -20,8 +20,9 @@ from workbench.core.run import Run
 from workbench.inference.predictor import Predictor
 from workbench.inference.reading import decode_picture
 from workbench.training.card.blocks import Card, Headline, Section, Share, Table, Text, to_markdown
-from workbench.training.card.content import Sources, labels_revision, make_card
+from workbench.training.card.content import labels_revision, make_card
 from workbench.training.card.look import look
+from workbench.training.card.origins import Sources
 from workbench.training.card.page import to_html
 from workbench.training.card.write import CARD_FILE, README_FILE, write_card
 

@@ -3,37 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from workbench import __version__
 from workbench.core.dataset import SPLITS, Dataset
-from workbench.core.events import Finished, Started
-from workbench.core.problems import Problem
-from workbench.core.run import Run, find_run
+from workbench.core.events import Finished
 from workbench.inference.settings import ModelSettings
 from workbench.training.card import scores
 from workbench.training.card.blocks import Block, Card, Code, Gallery, Headline, Points, Section, Table, Text
 from workbench.training.card.look import HeldOut
-
-FEW = 10  # labelled pictures of a kind from which little can be learned or known
-
-
-@dataclass(frozen=True)
-class Sources:
-    """What a card is made from. parity: format to its summary. latency: the content of latency.json, or nothing.
-    environment: what the export was made with.
-    """
-
-    run: Run
-    dataset: Dataset
-    settings: ModelSettings
-    found: HeldOut
-    parity: Mapping[str, Mapping[str, Any]]
-    latency: Mapping[str, Any] = field(default_factory=dict)
-    environment: Mapping[str, str] = field(default_factory=dict)
+from workbench.training.card.origins import Sources, limits, lineage, pictures_with
 
 
 def make_card(sources: Sources) -> Card:
@@ -47,8 +27,8 @@ def make_card(sources: Sources) -> Card:
         *_speed(sources),
         Section("What it learned from", _data(sources)),
         Section("How it learned", _recipe(sources)),
-        Section("Where it ends", [Points(list(_limits(sources)))]),
-        Section("Where it comes from", [Points(list(_lineage(sources)))]),
+        Section("Where it ends", [Points(list(limits(sources)))]),
+        Section("Where it comes from", [Points(list(lineage(sources)))]),
         Section("Run it", _use(settings)),
     ]
     return Card(
@@ -200,7 +180,7 @@ def _data(sources: Sources) -> list[Block]:
     rows = [["all", *(f"{len(dataset.of(name))}" for name in columns)]]
     if dataset.model == "unet":
         for info in dataset.classes:
-            rows.append([f"with {info.name}", *(f"{_with(dataset, name, info.id)}" for name in columns)])
+            rows.append([f"with {info.name}", *(f"{pictures_with(dataset, name, info.id)}" for name in columns)])
         good = [f"{sum(not item.classes for item in dataset.of(name))}" for name in columns]
         rows.append(["without a defect", *good])
     else:
@@ -216,10 +196,6 @@ def _data(sources: Sources) -> list[Block]:
     if dataset.skipped:
         blocks.append(Text(f"{len(dataset.skipped)} pictures could not be used: {dataset.skipped[0].why}"))
     return blocks
-
-
-def _with(dataset: Dataset, split: str, class_id: int) -> int:
-    return sum(class_id in item.classes for item in dataset.of(split))
 
 
 def _recipe(sources: Sources) -> list[Block]:
@@ -242,81 +218,6 @@ def _value(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(_value(each) for each in value)
     return str(value)
-
-
-# --- limits and lineage -----------------------------------------------------------------------------------
-
-
-def _limits(sources: Sources) -> Iterator[str]:
-    dataset, settings = sources.dataset, sources.settings
-    learned = dataset.of("train") or dataset.items
-    depth = {255.0: "8-bit", 65535.0: "16-bit"}.get(settings.full_scale, "floating-point")
-    colour = "colour" if settings.channels == 3 else "grey"
-    sizes = sorted({(item.width, item.height) for item in learned}, key=lambda size: size[0] * size[1])
-    between = f"of {sizes[0][0]} x {sizes[0][1]}"
-    if len(sizes) > 1:
-        between += f" to {sizes[-1][0]} x {sizes[-1][1]}"
-    yield (
-        f"It has learned from {depth} {colour} pictures {between} pixels. Others are converted and looked at, but "
-        "nobody has measured how well: other cameras, lights, lenses and magnifications above all."
-    )
-    if settings.channels == 1:
-        yield "Colours are turned to grey: defects that only their colour tells are not seen."
-    if settings.um_per_pixel is None:
-        yield "Its scale is not known: areas and lengths are in pixels alone."
-    yield from _rare_kinds(dataset)
-    if settings.task == "segmentation":
-        good = sum(not item.classes for item in dataset.of(sources.found.split)) if sources.found.split else 0
-        if good < FEW:
-            yield f"Only {good} good parts are among the held-out pictures: how often it calls one bad is hardly known."
-        yield "A kind of defect that nobody has painted is marked only if it happens to look like one that was."
-    else:
-        yield f"It always says one of {', '.join(settings.verdicts)}, also of a picture that shows something else."
-    yield "It supports an inspection. Whether it may decide alone is for those to say who know what a miss costs."
-
-
-def _rare_kinds(dataset: Dataset) -> Iterator[str]:
-    if dataset.model == "unet":
-        counts = {info.name: _with(dataset, "train", info.id) for info in dataset.classes}
-    else:
-        counted = Counter(item.verdict for item in dataset.of("train"))
-        counts = {name: counted[name] for name in dataset.verdicts}
-    rare = [f"{name} ({count})" for name, count in counts.items() if count < FEW]
-    if rare:
-        yield f"Learned from few pictures: {', '.join(rare)}. Expect misses there first."
-
-
-def _lineage(sources: Sources) -> Iterator[str]:
-    run = sources.run
-    chain = list(_ancestors(run))
-    yield f"Run `{run.name}`" + "".join(f", which started from `{name}`" for name in chain) + "."
-    started = [event for event in run.events() if isinstance(event, Started)]
-    if started:
-        last = started[-1]
-        where = last.device_name or last.device
-        resumed = sum(event.resumed for event in started)
-        again = f", resumed {resumed} times" if resumed > 1 else ", resumed once" if resumed else ""
-        yield f"Trained on {where} in {last.precision}, {last.parameters:,} parameters{again}."
-    for name, value in sources.environment.items():
-        yield f"{name}: {value}"
-
-
-def _ancestors(run: Run) -> Iterator[str]:
-    """Names of the runs whose weights were the start, the nearest first."""
-    seen = {run.root}
-    while True:
-        try:
-            earlier = run.recipe().start_from
-            if not earlier:
-                return
-            run = find_run(run.project_root, earlier)
-        except Problem:
-            yield "a run that is not there any more"
-            return
-        if run.root in seen:
-            return
-        seen.add(run.root)
-        yield run.name
 
 
 def _use(settings: ModelSettings) -> list[Block]:

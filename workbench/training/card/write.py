@@ -13,8 +13,9 @@ from workbench.core.storage import write_text
 from workbench.inference.predictor import Predictor
 from workbench.inference.settings import MODEL_FILE, load_settings
 from workbench.training.card.blocks import to_markdown
-from workbench.training.card.content import Sources, make_card
+from workbench.training.card.content import make_card
 from workbench.training.card.look import SECONDS, look
+from workbench.training.card.origins import Sources
 from workbench.training.card.page import to_html
 
 CARD_FILE, README_FILE = "card.html", "README.md"

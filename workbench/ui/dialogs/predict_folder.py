@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSize, Qt, QUrl
-from PySide6.QtGui import QDesktopServices, QImage, QImageReader, QPixmap
+from PySide6.QtCore import QModelIndex, Qt, QUrl
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QProgressBar,
     QPushButton,
-    QSizePolicy,
     QSplitter,
     QTableView,
     QVBoxLayout,
@@ -29,123 +28,8 @@ from PySide6.QtWidgets import (
 from workbench.core.models import models_of
 from workbench.inference.ledger import LEDGER_FILE
 from workbench.session.batch import Ended, FolderPrediction, Looked, Wish
-from workbench.session.lane import Lane
 from workbench.ui import words
-from workbench.ui.sentences import sentence
-
-_PREVIEW = 900  # pixels of the longer side that a preview is read with
-_Index = QModelIndex | QPersistentModelIndex
-
-
-class Found(QAbstractTableModel):
-    """One row a picture, as they come."""
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.rows: list[Looked] = []
-
-    def clear(self) -> None:
-        self.beginResetModel()
-        self.rows.clear()
-        self.endResetModel()
-
-    def add(self, looked: Looked) -> None:
-        self.beginInsertRows(QModelIndex(), len(self.rows), len(self.rows))
-        self.rows.append(looked)
-        self.endInsertRows()
-
-    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
-        return 0 if parent.isValid() else len(self.rows)
-
-    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
-        return 4
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole):
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return (self.tr("Picture"), self.tr("Found"), self.tr("Largest, px"), self.tr("Time, ms"))[section]
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.TextAlignmentRole:
-            return _aligned(section)
-        return None
-
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole):
-        row = self.rows[index.row()]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self._text(row, index.column())
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return sentence(row.why) if row.why else str(row.path)
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _aligned(index.column())
-        return None
-
-    def _text(self, row: Looked, column: int) -> str:
-        if column == 0:
-            return row.path.name
-        if column == 1:
-            if row.why:
-                return self.tr("skipped: {why}").format(why=sentence(row.why))
-            if row.verdict is not None:
-                return row.verdict
-            if row.found == 1:
-                return self.tr("1 region")
-            return self.tr("{count} regions").format(count=row.found) if row.found else "–"
-        if column == 2:
-            return f"{row.largest}" if row.largest is not None else ""
-        return "" if row.why else f"{row.milliseconds:.0f}"
-
-
-def _aligned(column: int) -> Qt.AlignmentFlag:
-    side = Qt.AlignmentFlag.AlignRight if column >= 2 else Qt.AlignmentFlag.AlignLeft
-    return side | Qt.AlignmentFlag.AlignVCenter
-
-
-class Preview(QLabel):
-    """A picture file, read beside the window and fitted into the space there is."""
-
-    def __init__(self, hint: str) -> None:
-        super().__init__(hint, alignment=Qt.AlignmentFlag.AlignCenter, objectName="muted", wordWrap=True)
-        self.setMinimumSize(220, 160)
-        self.setContentsMargins(14, 0, 0, 0)
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
-        self._lane = Lane(1, self)
-        self._wanted: Path | None = None
-        self._image = QImage()
-
-    def show_file(self, path: Path) -> None:
-        self._wanted = path
-
-        def work() -> QImage | None:
-            return _read(path) if path == self._wanted else None
-
-        self._lane.submit(work, lambda image, error: self._take(path, image))
-
-    def end(self) -> None:
-        self._lane.abandon()
-
-    def _take(self, path: Path, image: QImage | None) -> None:
-        if path == self._wanted and image is not None and not image.isNull():
-            self._image = image
-            self._fit()
-
-    def resizeEvent(self, event) -> None:
-        super().resizeEvent(event)
-        self._fit()
-
-    def _fit(self) -> None:
-        if self._image.isNull():
-            return
-        ratio = self.devicePixelRatioF()
-        size = self._image.size().scaled(self.contentsRect().size() * ratio, Qt.AspectRatioMode.KeepAspectRatio)
-        fitted = self._image.scaled(size, mode=Qt.TransformationMode.SmoothTransformation)
-        fitted.setDevicePixelRatio(ratio)
-        self.setPixmap(QPixmap.fromImage(fitted))
-
-
-def _read(path: Path) -> QImage:
-    reader = QImageReader(str(path))
-    size = reader.size()
-    if size.isValid() and max(size.width(), size.height()) > _PREVIEW:
-        reader.setScaledSize(size.scaled(QSize(_PREVIEW, _PREVIEW), Qt.AspectRatioMode.KeepAspectRatio))
-    return reader.read()
+from workbench.ui.dialogs.predict_results import Found, Preview
 
 
 class PredictFolder(QDialog):
