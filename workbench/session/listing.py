@@ -17,7 +17,6 @@ from workbench.core.project import Project
 from workbench.session import looking
 from workbench.session.lane import Lane
 
-
 REST = 1.5  # seconds after a save until its picture is looked at again
 
 

@@ -107,6 +107,8 @@ class Predictions(QObject):
 
     def _tell(self, key: str, result: Result) -> None:
         if self._folder is not None:
+            certain = [region.score for region in result.regions] or list((result.probabilities or {}).values())
+            self._session.set_score(key, max(certain, default=0.0))
             self.predicted.emit(key, result)
 
     def _keep(self, at: tuple[str, str], result: Result) -> None:

@@ -34,6 +34,7 @@ class Session(QObject):
     rows_changed = Signal(object)  # list[Row], at most five times a second
     index_progress = Signal(int, int)
     settling = Signal()  # a step ends, not by the hand: work under way for the open picture has to arrive now
+    picture_previewed = Signal(str, object, object)  # key, reduced picture, (width, height); `picture_opened` follows
     picture_opened = Signal(str)
     picture_failed = Signal(str, object)  # key, Problem
     mask_changed = Signal(object)  # Rect
@@ -69,6 +70,7 @@ class Session(QObject):
         self._editor.committed.connect(self._saver.note_down)
         self._saver.state_changed.connect(self.save_state_changed)
         self._saver.saved.connect(self._saved)
+        self._loader.previewed.connect(self.picture_previewed)
         self._desk.opened.connect(self.picture_opened)
         self._desk.failed.connect(self.picture_failed)
         self._desk.history_changed.connect(self.history_changed)
@@ -89,6 +91,16 @@ class Session(QObject):
     @property
     def rows(self) -> dict[str, Row]:
         return self._listing.rows
+
+    @property
+    def done_count(self) -> int:
+        """How many pictures are marked done."""
+        return self._listing.done
+
+    def set_score(self, key: str, score: float) -> None:
+        """What a model said of a picture, for the list: how sure it is of the strongest defect, 0..1."""
+        if key in self._listing.rows:
+            self._listing.set_score(key, score)
 
     @property
     def writable(self) -> bool:

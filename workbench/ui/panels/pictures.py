@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, QSize, Qt, QTimer, Signal
+from collections.abc import Callable
+
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QComboBox,
+    QHBoxLayout,
     QLabel,
     QLineEdit,
     QListView,
-    QPushButton,
     QStackedWidget,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
 from workbench.core.index import Row
+from workbench.core.picture_table import SORTS
 from workbench.session.session import Session
 from workbench.ui.panels.picture_list import FILTERS, PictureList
+from workbench.ui.panels.picture_pages import NoMatch, NoPictures
 from workbench.ui.panels.picture_row import PictureRow
+from workbench.ui.panels.search_field import SearchField, wrong_words
 from workbench.ui.panels.thumbnails import Thumbnails
 from workbench.ui.theme import Style
-from workbench.ui.typing_keys import TypingKeys
+from workbench.ui.words import number
 
 
 class PicturesPanel(QWidget):
@@ -34,6 +40,7 @@ class PicturesPanel(QWidget):
         self.setObjectName("panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._session = session
+        self._style = style
         self._wanted: str | None = None  # the picture last asked for
         self.thumbnails = Thumbnails(self)
         self.model = PictureList(session)
@@ -43,14 +50,13 @@ class PicturesPanel(QWidget):
         self.thumbnails.arrived.connect(self.model.row_changed)
         session.project_opened.connect(self._opened)
         session.project_closed.connect(self._closed)
-        session.pictures_listed.connect(self._refilter)
+        session.pictures_listed.connect(self._relist)
         session.rows_changed.connect(self._rows_changed)
         session.note_changed.connect(self._note_changed)
-        session.classes_changed.connect(self._redraw)
+        session.classes_changed.connect(self._classes_changed)
         session.picture_opened.connect(self._follow)
         session.picture_failed.connect(self._follow)
         style.changed.connect(self._restyle)
-        self._style = style
         self._wanted = session.key
         self._opened()
         self._restyle()
@@ -59,9 +65,7 @@ class PicturesPanel(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 8, 0, 0)
         column.setSpacing(6)
-        self.search = QLineEdit(placeholderText=self.tr("Search by name"), clearButtonEnabled=True)
-        self.search.setAccessibleName(self.tr("Search by name"))
-        TypingKeys(self.search)
+        self.search = SearchField(self._session, self.model)
         self.search.textChanged.connect(self._filter_changed)
         self._search_sign = self.search.addAction(
             style.theme.icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition
@@ -77,6 +81,25 @@ class PicturesPanel(QWidget):
         top.setSpacing(6)
         top.addWidget(self.search)
         top.addWidget(self.filter)
+        self.sort = QComboBox()
+        self.sort.setAccessibleName(self.tr("What the pictures are sorted by"))
+        self.sort.setToolTip(self.tr("What the pictures are sorted by"))
+        for name, text in zip(SORTS, self._sort_texts(), strict=True):
+            self.sort.addItem(text, name)
+        self.sort.currentIndexChanged.connect(self._filter_changed)
+        self.turn = QToolButton(checkable=True)
+        self.turn.setAccessibleName(self.tr("Greatest first"))
+        self.turn.setToolTip(self.tr("Greatest first"))
+        self.turn.toggled.connect(self._filter_changed)
+        row = QHBoxLayout()
+        row.setSpacing(4)
+        row.addWidget(self.sort, 1)
+        row.addWidget(self.turn)
+        top.addLayout(row)
+        self.wrong = QLabel(objectName="wrong", wordWrap=True)
+        self.wrong.setTextFormat(Qt.TextFormat.PlainText)
+        self.wrong.hide()
+        top.addWidget(self.wrong)
         column.addLayout(top)
         self.view = QListView()
         self.view.setAccessibleName(self.tr("Pictures"))
@@ -89,10 +112,10 @@ class PicturesPanel(QWidget):
         self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.view.setMouseTracking(True)
         self.view.selectionModel().currentChanged.connect(self._chosen)
-        self._empty = _Empty()
+        self._empty = NoPictures()
         self._empty.files.clicked.connect(self.wants_files)
         self._empty.folder.clicked.connect(self.wants_folder)
-        self._none = _NoMatch()
+        self._none = NoMatch()
         self._none.clear.clicked.connect(self.clear_filters)
         self._pages = QStackedWidget()
         for page in (self.view, self._empty, self._none):
@@ -108,14 +131,26 @@ class PicturesPanel(QWidget):
             self.tr("With defects"), self.tr("Done, without defects"), self.tr("Cannot be read"),
         )  # fmt: skip
 
+    def _sort_texts(self) -> tuple[str, ...]:
+        return (
+            self.tr("By name"), self.tr("By status"), self.tr("By verdict"), self.tr("By number of classes"),
+            self.tr("By number of regions"), self.tr("By painted area"), self.tr("By model score"), self.tr("By date"),
+        )  # fmt: skip
+
     # --- orders ----------------------------------------------------------------------------------
 
     def go(self, step: int) -> None:
         """Open the next picture of the list, or with -1 the one before."""
-        place = self.model.place(self._wanted)
-        target = place.row() + step if place.isValid() else (0 if step > 0 else len(self.model.keys) - 1)
-        if 0 <= target < len(self.model.keys):
-            self._open(self.model.keys[target])
+        place, count = self.model.place(self._wanted), self.model.rowCount()
+        target = place.row() + step if place.isValid() else (0 if step > 0 else count - 1)
+        if 0 <= target < count:
+            self._open(self.model.key_at(target))
+
+    def go_to(self, state: str, step: int) -> None:
+        """Open the nearest listed picture of a state ("unlabelled", "open", "broken", …), around the end."""
+        key = self.model.next_where(state, self._wanted, step)
+        if key is not None:
+            self._open(key)
 
     def _open(self, key: str) -> None:
         self._wanted = key  # the next step counts from here, even while the picture is still being read
@@ -129,10 +164,14 @@ class PicturesPanel(QWidget):
         self.search.clear()
         self.filter.setCurrentIndex(0)
 
+    def sort_by(self, name: str, *, descending: bool) -> None:
+        self.turn.setChecked(descending)
+        self.sort.setCurrentIndex(SORTS.index(name))
+
     def position(self) -> tuple[int, int]:
         """The open picture's number in the list, from 1 (0: not listed), and how many there are."""
         place = self.model.place(self._session.key)
-        return (place.row() + 1 if place.isValid() else 0), len(self.model.keys)
+        return (place.row() + 1 if place.isValid() else 0), self.model.rowCount()
 
     def end(self) -> None:
         self.thumbnails.end()
@@ -142,19 +181,21 @@ class PicturesPanel(QWidget):
     def _opened(self) -> None:
         self.thumbnails.set_project(self._session.project)
         self.clear_filters()
-        self._refilter()
+        self._relist()
 
-    def _redraw(self) -> None:
+    def _classes_changed(self) -> None:
+        if "class:" in self.model.text:
+            self._late.start()
         self.view.viewport().update()
 
     def _closed(self) -> None:
         self._wanted = None
         self.thumbnails.set_project(None)
-        self._refilter()
+        self._relist()
 
     def _rows_changed(self, rows: list[Row]) -> None:
         self.model.rows_changed(rows)
-        if self.model.wanted != "all":
+        if self.model.narrowed:
             self._late.start()
         self._count()
 
@@ -178,80 +219,51 @@ class PicturesPanel(QWidget):
             self._open(key)
 
     def _filter_changed(self) -> None:
-        self.model.text, self.model.wanted = self.search.text(), self.filter.currentData()
+        model = self.model
+        model.text, model.wanted = self.search.text(), self.filter.currentData()
+        model.sort_by, model.descending = self.sort.currentData(), self.turn.isChecked()
+        self._sign()
         self._refilter()
 
+    def _relist(self, _: object = None) -> None:
+        self._show(self.model.relist)
+
     def _refilter(self, _: object = None) -> None:
+        self._show(self.model.refilter)
+
+    def _show(self, change: Callable[[], None]) -> None:
+        before = self.model.order
         blocked = self.view.selectionModel().blockSignals(True)
-        self.model.refilter()
+        change()
         place = self.model.place(self._session.key)
         if place.isValid():
             self.view.setCurrentIndex(place)
         self.view.selectionModel().blockSignals(blocked)
-        if place.isValid():
+        if place.isValid() and self.model.order is not before:
             self.view.scrollTo(place)
-        if self.model.keys:
+        if self.model.rowCount():
             self._pages.setCurrentWidget(self.view)
         else:
             self._pages.setCurrentWidget(self._none if self._session.keys else self._empty)
         self._empty.setEnabled(self._session.writable)
+        self.wrong.setText("\n".join(map(wrong_words, self.model.wrong)))
+        self.wrong.setVisible(bool(self.model.wrong))
         self._count()
 
     def _count(self) -> None:
-        rows, total = self._session.rows, len(self._session.keys)
-        done = sum(row.status == "done" for row in rows.values())
-        shown = len(self.model.keys)
-        text = self.tr("{n} pictures").format(n=total) if total != 1 else self.tr("1 picture")
+        total, done = len(self._session.keys), self._session.done_count
+        shown = self.model.rowCount()
+        text = self.tr("{n} pictures").format(n=number(total)) if total != 1 else self.tr("1 picture")
         if shown != total:
-            text = self.tr("{shown} of {total} pictures").format(shown=shown, total=total)
-        self.count.setText(self.tr("{pictures} · {done} done").format(pictures=text, done=done) if total else "")
+            text = self.tr("{shown} of {total} pictures").format(shown=number(shown), total=number(total))
+        text = self.tr("{pictures} · {done} done").format(pictures=text, done=number(done))
+        self.count.setText(text if total else "")
+
+    def _sign(self) -> None:
+        self.turn.setIcon(self._style.theme.icon("chevron-down" if self.turn.isChecked() else "chevron-up", "muted"))
 
     def _restyle(self) -> None:
+        self._sign()
+        self.wrong.setStyleSheet(f"color: {self._style.theme.colors['warning']}")
         self._search_sign.setIcon(self._style.theme.icon("search", "muted"))
         self._empty.sign.setPixmap(self._style.theme.pixmap("picture-add", 40, "muted", self.devicePixelRatioF()))
-
-
-class _Empty(QWidget):
-    """What is said where there are no pictures yet."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(18, 12, 18, 12)
-        column.setSpacing(8)
-        column.addStretch(1)
-        self.sign = QLabel(alignment=Qt.AlignmentFlag.AlignCenter)
-        text = QLabel(self.tr("Drop pictures or folders here"), alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
-        text.setObjectName("heading")
-        more = QLabel(
-            self.tr("They are copied into the project; the originals stay as they are."),
-            alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True,
-        )  # fmt: skip
-        more.setObjectName("muted")
-        self.files = QPushButton(self.tr("Add pictures…"), objectName="primary")
-        self.folder = QPushButton(self.tr("Add a folder…"))
-        for widget in (self.sign, text, more):
-            column.addWidget(widget)
-        column.addSpacing(6)
-        column.addWidget(self.files)
-        column.addWidget(self.folder)
-        column.addStretch(2)
-
-    def sizeHint(self) -> QSize:
-        return QSize(200, 300)
-
-
-class _NoMatch(QWidget):
-    """What is said where the filters hide everything."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(18, 12, 18, 12)
-        column.addStretch(1)
-        text = QLabel(self.tr("No picture matches"), alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
-        text.setObjectName("heading")
-        self.clear = QPushButton(self.tr("Show all pictures"))
-        column.addWidget(text)
-        column.addWidget(self.clear, 0, Qt.AlignmentFlag.AlignCenter)
-        column.addStretch(2)

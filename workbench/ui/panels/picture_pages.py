@@ -1,0 +1,58 @@
+"""What stands in place of the list of pictures where there is none: how to begin, or how to search."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
+
+from workbench.ui.panels.search_field import search_help
+
+
+class NoPictures(QWidget):
+    """What is said where there are no pictures yet."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(18, 12, 18, 12)
+        column.setSpacing(8)
+        column.addStretch(1)
+        self.sign = QLabel(alignment=Qt.AlignmentFlag.AlignCenter)
+        text = QLabel(self.tr("Drop pictures or folders here"), alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
+        text.setObjectName("heading")
+        more = QLabel(
+            self.tr("They are copied into the project; the originals stay as they are."),
+            alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True,
+        )  # fmt: skip
+        more.setObjectName("muted")
+        self.files = QPushButton(self.tr("Add pictures…"), objectName="primary")
+        self.folder = QPushButton(self.tr("Add a folder…"))
+        for widget in (self.sign, text, more):
+            column.addWidget(widget)
+        column.addSpacing(6)
+        column.addWidget(self.files)
+        column.addWidget(self.folder)
+        column.addStretch(2)
+
+    def sizeHint(self) -> QSize:
+        return QSize(200, 300)
+
+
+class NoMatch(QWidget):
+    """What is said where the filters hide everything."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(18, 12, 18, 12)
+        column.addStretch(1)
+        text = QLabel(self.tr("No picture matches"), alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
+        text.setObjectName("heading")
+        self.clear = QPushButton(self.tr("Show all pictures"))
+        more = QLabel(search_help(), wordWrap=True, objectName="muted")
+        more.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        column.setSpacing(10)
+        column.addWidget(text)
+        column.addWidget(self.clear, 0, Qt.AlignmentFlag.AlignCenter)
+        column.addWidget(more)
+        column.addStretch(2)
