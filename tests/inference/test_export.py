@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -35,11 +36,14 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
-def run(export: Path, *arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def run(
+    export: Path, *arguments: object, cwd: Path | None = None, without: Sequence[str] = ()
+) -> subprocess.CompletedProcess[str]:
     """Run predict.py isolated (-I: no PYTHONPATH, no current folder), without what it must do without."""
+    program = _BARE.replace(repr(_ABSENT), repr((*_ABSENT, *without)))
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     return subprocess.run(
-        [sys.executable, "-I", "-c", _BARE, str(export / "predict.py"), *map(str, arguments)],
+        [sys.executable, "-I", "-c", program, str(export / "predict.py"), *map(str, arguments)],
         cwd=cwd or export.parent,
         env={**environment, "PYTHONPATH": ""},
         capture_output=True,

@@ -11,7 +11,7 @@ from ..tuning import Tuning  # noqa: TID252  the package is copied under another
 
 
 class OpenvinoEngine:
-    """A callable float32 batch in, float32 batch out. precision: what OpenVINO says it computes with, "f32"."""
+    """A callable float32 batch in, float32 batch out. precision: what OpenVINO says it computes with, "float32"."""
 
     name = "openvino"
     device = "cpu"
