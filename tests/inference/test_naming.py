@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path, PurePath
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.inference.naming import Source, collect_pictures, output_names
+from workbench.inference.naming import Names, Source, collect_pictures, output_names
 
 
 def touch(root: Path, *names: str) -> None:
@@ -89,3 +90,24 @@ def test_no_two_results_share_a_file_or_need_a_file_to_be_a_folder(chosen):
     folders = {str(folder) for file in files for folder in PurePath(file).parents}
     assert not folders & set(files)
     assert not any(".." in PurePath(file).parts or PurePath(file).is_absolute() for file in files)
+
+
+@given(st.lists(entries, max_size=12))
+def test_names_that_are_given_one_after_another_can_all_be_written(listed):
+    """Each picture comes when the results of those before it are written already, as files and folders."""
+    with tempfile.TemporaryDirectory() as place:
+        names = Names()
+        for root, folders, file in listed:
+            name = names.give(source(root, "/".join([*folders, file])))
+            path = Path(place, f"{name.casefold()}.png")
+            assert not path.exists() and not names.fits(name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch(exist_ok=False)
+
+
+def test_a_wish_is_granted_where_it_can_be():
+    names = Names()
+    assert names.give(source("/x", "a.png"), "a") == "a"
+    assert names.give(source("/x", "a.jpg"), "a") == "a.jpg"
+    assert names.give(source("/y", "a.png")) == "a.png"
+    assert names.give(source("/z", "a.png/b.png")) == "z/a.png/b.png"  # a.png is a file already
