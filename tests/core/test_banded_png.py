@@ -68,6 +68,7 @@ def test_any_edits_give_the_file_of_the_mask(width, height, rounds, band):
             data = png.encode(mask, dirty)
             check(data, mask)
             assert data == BandedPng(CLASSES).encode(mask)
+            assert png.foreground_counts() == annotation.foreground_counts(mask)
     finally:
         banded_png.BAND = before
 
@@ -125,6 +126,21 @@ def test_after_an_error_everything_is_packed_again(monkeypatch, small_bands):
         png.encode(mask, [Rect(0, 0, 50, 90)])
     monkeypatch.setattr(banded_png, "_packed", packed)
     check(png.encode(mask, []), mask)
+
+
+def test_what_is_not_packed_yet_is_no_file(small_bands):
+    mask = np.random.default_rng(0).integers(0, 3, (60, 40)).astype(np.uint8)
+    png = BandedPng(CLASSES)
+    with pytest.raises(ValueError, match="packed"):
+        png.file()
+    png.pack(mask)
+    check(png.file(), mask)
+    mask[5:9] = 7
+    png.touch([Rect(0, 5, 40, 4)])
+    with pytest.raises(ValueError, match="packed"):
+        png.file()
+    png.pack(mask)
+    check(png.file(), mask)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 20000), (20000, 1)])

@@ -66,14 +66,14 @@ def test_the_steps_of_the_open_picture_newest_first(session, panel, qtbot):
     step(session, 10)
     step(session, 30, "polygon")
     session.undo()
-    assert rows(panel) == [("Polygon", "undone"), ("Brush", "here"), ("As it was opened", "done")]
+    assert rows(panel) == [("Polygon", "undone"), ("Brush", "here"), ("Before these steps", "done")]
     assert not panel.hint.isVisible() and panel.view.isVisible()
     show(session, qtbot, session.keys[1])
     assert rows(panel) == []
     step(session, 20, "erase")  # nothing was there to erase: no step
     assert rows(panel) == []
     show(session, qtbot, session.keys[0])
-    assert [name for name, _ in rows(panel)] == ["Polygon", "Brush", "As it was opened"]
+    assert [name for name, _ in rows(panel)] == ["Polygon", "Brush", "Before these steps"]
 
 
 def test_a_click_goes_back_and_forward_and_undo_takes_it_back(session, panel):
@@ -94,6 +94,14 @@ def test_a_click_goes_back_and_forward_and_undo_takes_it_back(session, panel):
     panel.view.setFocus()
     QTest.keyClick(panel.view, Qt.Key.Key_Return)
     assert np.array_equal(session.mask, masks[0])
+
+
+def test_of_very_many_steps_the_newest_are_listed(session, panel, monkeypatch):
+    monkeypatch.setattr("workbench.ui.panels.history.LISTED", 2)
+    masks = [step(session, x) for x in (10, 30, 50)]
+    assert rows(panel) == [("Brush", "here"), ("Brush", "done")]
+    click(panel, 1)
+    assert np.array_equal(session.mask, masks[1])
 
 
 def test_nothing_is_listed_while_it_is_folded_away(session, panel):

@@ -25,6 +25,7 @@ from workbench.ui.panels.section import Section
 from workbench.ui.theme import Style
 
 HEIGHT, MOST_SHOWN = 26, 8
+LISTED = 500  # steps: the list is laid out anew with every stroke
 WhenRole, StateRole, IconRole = (Qt.ItemDataRole.UserRole + i for i in range(3))
 _ICONS = {
     "paint": "brush", "erase": "eraser", "polygon": "polygon", "rectangle": "rectangle", "fill": "fill",
@@ -36,7 +37,7 @@ _ICONS = {
 def step_words(what: str) -> str:
     """A step's name in the chosen language."""
     said = {
-        "": QCoreApplication.translate("history", "As it was opened"),
+        "": QCoreApplication.translate("history", "Before these steps"),
         "paint": QCoreApplication.translate("history", "Brush"),
         "erase": QCoreApplication.translate("history", "Eraser"),
         "threshold brush": QCoreApplication.translate("history", "Threshold brush"),
@@ -76,7 +77,9 @@ class Steps(QAbstractListModel):
 
     def show(self, done: list[Patch], undone: list[Patch]) -> None:
         self.beginResetModel()
-        self.steps = [*reversed(undone), *reversed(done), None] if done or undone else []
+        listed = done[-LISTED:]
+        beginning = [None] if (done or undone) and len(listed) == len(done) else []
+        self.steps = [*reversed(undone), *reversed(listed), *beginning]
         self._undone = len(undone)
         self.endResetModel()
 
