@@ -108,8 +108,13 @@ class Index:
         cancelled: Callable[[], bool] | None = None,
     ) -> Iterator[Row]:  # fmt: skip
         """Bring the rows of `keys` up to date; yields each row that changed, rows of gone pictures are dropped."""
-        known = {key: (stamp, place) for key, stamp, place in self._database.execute(
-            "SELECT key, stamp, place FROM pictures")}  # fmt: skip
+        ids = {info.id for info in self.project.classes}
+        known = {
+            key: ("" if _of_other_classes(broken, stamp, counts, ids) else stamp, place)
+            for key, stamp, place, broken, counts in self._database.execute(
+                "SELECT key, stamp, place, broken, counts FROM pictures"
+            )
+        }
         gone = known.keys() - set(keys)
         self._database.executemany("DELETE FROM pictures WHERE key = ?", ((key,) for key in gone))
         stamps = _Stamps(self.project)
@@ -188,27 +193,25 @@ class _Stamps:
             walk_stamps(project.source_folder(source), self._pictures, prefix)
         self._masks = walk_stamps(project.root / "masks")
         self._notes = walk_stamps(project.root / "notes")
-        self._classes = _classes(project)
 
     def of(self, key: str) -> str:
-        mask = self._masks.get(key + ".png", "-")
-        classes = "" if mask == "-" else self._classes
-        return f"{self._pictures.get(key, '-')}|{mask}|{self._notes.get(key + '.json', '-')}|{classes}"
+        mask, note = self._masks.get(key + ".png", "-"), self._notes.get(key + ".json", "-")
+        return f"{self._pictures.get(key, '-')}|{mask}|{note}"
 
 
 def stamp_of(project: Project, key: str) -> str:
     """The same for one picture."""
     try:
-        picture = project.picture_path(key)
+        return file_stamp(project.picture_path(key), project.mask_path(key), project.note_path(key))
     except Problem:
-        return "-|-|-|"
-    stamp = file_stamp(picture, project.mask_path(key), project.note_path(key))
-    return f"{stamp}|{'' if stamp.split('|')[1] == '-' else _classes(project)}"
+        return "-|-|-"
 
 
-def _classes(project: Project) -> str:
-    # A new class can mend a mask that used it; pictures without a mask need no second look.
-    return ",".join(str(info.id) for info in sorted(project.classes, key=lambda info: info.id))
+def _of_other_classes(broken: str, stamp: str, counts: str, ids: set[int]) -> bool:
+    """Whether what is known of a mask may be otherwise now: a new class mends it, one that is gone spoils it."""
+    if broken:
+        return "|-|" not in stamp
+    return any(id not in ids for id, _ in _numbers(counts))
 
 
 def walk_stamps(folder: Path, into: dict[str, str] | None = None, prefix: str = "") -> dict[str, str]:

@@ -157,6 +157,11 @@ class BadClass(Problem):
     says = "The class {name} cannot be added: {why}."
 
 
+class ClassesChanging(Problem):
+    says = "Classes are being changed in all masks, so nothing can be painted just now."
+    advice = "Wait until it has ended, or cancel it in the panel of classes."
+
+
 class UnknownRun(Problem):
     says = "There is no run {name} in this project."
     advice = "Runs are: {known}."

@@ -34,6 +34,17 @@ def recolor_class(project: Project, id: int, color: str) -> None:
     _change(project, id, color=color)
 
 
+def reorder_classes(project: Project, ids: list[int]) -> None:
+    """List the classes in this order of their ids. Raises BadClass, CannotWrite, ProjectReadOnly."""
+    project.need_write("the classes")
+    known = {info.id: info for info in project.classes}
+    if sorted(ids) != sorted(known):
+        raise BadClass(name=", ".join(map(str, ids)), why="these are not the classes of the project")
+    with _undone_on_failure(project):
+        project.file.classes[:] = [known[id] for id in ids]
+        project.save()
+
+
 def _change(project: Project, id: int, **values: Any) -> None:
     project.need_write("the class")
     for at, info in enumerate(project.classes):

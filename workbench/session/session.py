@@ -16,9 +16,11 @@ from workbench.core.problems import CannotWrite, Problem, ProjectLocked
 from workbench.core.project import BACKGROUND, ClassInfo, Project
 from workbench.core.selection import Selection
 from workbench.session import classes
+from workbench.session.class_work import ClassWork
 from workbench.session.copying import LabelCopier
 from workbench.session.desk import Desk
 from workbench.session.editing import Editor, Point
+from workbench.session.judging import Judging
 from workbench.session.label import Label, Saved, saved_row
 from workbench.session.listing import Listing
 from workbench.session.loading import Loader
@@ -58,6 +60,8 @@ class Session(QObject):
         self._listing = Listing(self)
         self._desk = Desk(self._listing, self._loader, self._editor, self)
         self._copier = LabelCopier(self._editor, self)
+        self.judging = Judging(self)
+        self.class_work = ClassWork(self)
         self._connect()
 
     def _connect(self) -> None:
@@ -190,6 +194,8 @@ class Session(QObject):
         """Save what is unsaved, end all threads, let go of the project. What cannot be saved stays in the journal."""
         if self.project is None:
             return
+        self.judging.close()
+        self.class_work.close()
         self._editor.close()
         self._saver.close()
         self._loader.close()
@@ -334,10 +340,12 @@ class Session(QObject):
 
     def undo(self) -> None:
         """Take back the last step; if it was made on another picture, that one is opened first."""
-        self._desk.travel("undo")
+        if not (self.judging.undone() or self.class_work.undone()):
+            self._desk.travel("undo")
 
     def redo(self) -> None:
-        self._desk.travel("redo")
+        if not self.judging.redone():
+            self._desk.travel("redo")
 
     def steps(self) -> tuple[list[Patch], list[Patch]]:
         """The steps made on the open picture: done, oldest first, and undone, the next to redo first."""
@@ -349,10 +357,11 @@ class Session(QObject):
         self._editor.restore(step)
 
     def can_undo(self) -> bool:
-        return self._editor.painting or self._desk.next_step("undo") is not None
+        wide = self.judging.undoes() or self.class_work.undoes()
+        return self._editor.painting or wide or self._desk.next_step("undo") is not None
 
     def can_redo(self) -> bool:
-        return self._desk.next_step("redo") is not None
+        return self.judging.redoes() or self._desk.next_step("redo") is not None
 
     # --- notes ------------------------------------------------------------------------------------
 

@@ -1,0 +1,230 @@
+"""Merging and deleting classes: counted before, exact after, taken back whole, cut off without harm."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tests.conftest import ROOT
+from tests.session.conftest import dot, saved_mask, settle, show
+from workbench.core import annotation, class_changes, problems
+from workbench.core.project import NOT_LABELLED, Project
+from workbench.session.session import Session
+
+
+@pytest.fixture
+def mixed(opened, qtbot):
+    """Class 2 beside class 1 in the first two pictures, and in a mask whose picture is gone."""
+    for key in opened.keys[:2]:
+        show(opened, qtbot, key)
+        dot(opened, 5, 5, 2, 4)
+    assert opened.flush()
+    annotation.save_mask(opened.project, "gone/away.png", np.full((4, 5), 2, np.uint8))
+    opened.refresh_pictures()
+    settle(opened, qtbot)
+    return opened
+
+
+def masks(project) -> dict[str, bytes]:
+    folder = project.root / "masks"
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*.png"))}
+
+
+def run(session, qtbot, order, *values):
+    with qtbot.waitSignal(session.class_work.ended, timeout=20_000) as ended:
+        order(*values)
+    settle(session, qtbot)
+    return ended.args[1]
+
+
+def test_the_extent_is_counted_before(mixed, qtbot):
+    qtbot.waitUntil(lambda: mixed.rows[mixed.keys[0]].regions != (), timeout=10_000)
+    both = [saved_mask(mixed, key) for key in mixed.keys[:2]]
+    extent = mixed.class_work.extent({2})
+    assert (extent.pictures, extent.regions) == (2, 2)
+    assert extent.pixels == sum(int((mask == 2).sum()) for mask in both) and extent.bytes > 0
+
+
+def test_merging_rewrites_every_mask_and_undo_restores_the_very_bytes(mixed, qtbot):
+    before, file = masks(mixed.project), (mixed.project.root / "project.json").read_bytes()
+    arrays = {key: saved_mask(mixed, key) for key in mixed.keys[:2]}
+    done = run(mixed, qtbot, mixed.class_work.start, [2], 1)
+    assert done.masks == 3 and done.whole and not done.left
+    for key, was in arrays.items():
+        assert np.array_equal(saved_mask(mixed, key), np.where(was == 2, 1, was))
+    assert np.unique(annotation.read_mask(mixed.project.mask_path("gone/away.png"))).tolist() == [1]
+    assert np.array_equal(mixed.mask, saved_mask(mixed, mixed.key)) and mixed.mask_problem is None
+    stored = Project.open(mixed.project.root, write=False).file
+    assert [info.id for info in stored.classes] == [1] and stored.retired_ids == [2]
+    assert all(id != 2 for row in mixed.rows.values() for id, _ in row.counts)
+    assert mixed.can_undo()
+    run(mixed, qtbot, mixed.undo)
+    assert masks(mixed.project) == before and (mixed.project.root / "project.json").read_bytes() == file
+    assert not class_changes.folder_of(mixed.project).exists()
+    mixed.undo()  # strokes made before the change can still be taken back
+    assert mixed.flush() and not (saved_mask(mixed, mixed.keys[1]) == 2).any()
+
+
+def test_a_deleted_class_is_background_or_not_labelled_and_its_id_is_never_given_again(mixed, qtbot):
+    first, second = mixed.keys[:2]
+    show(mixed, qtbot, second)
+    mixed.set_explicit_background(True)
+    was = {key: saved_mask(mixed, key) for key in (first, second)} if mixed.flush() else {}
+    run(mixed, qtbot, mixed.class_work.start, [2])
+    assert np.array_equal(saved_mask(mixed, first), np.where(was[first] == 2, 0, was[first]))
+    assert np.array_equal(saved_mask(mixed, second), np.where(was[second] == 2, NOT_LABELLED, was[second]))
+    assert mixed.add_class("new").id == 3
+
+
+def test_pixels_painted_since_survive_taking_it_back(mixed, qtbot):
+    first = mixed.keys[0]
+    was = saved_mask(mixed, first)
+    run(mixed, qtbot, mixed.class_work.start, [2], 1)
+    show(mixed, qtbot, first)
+    new = mixed.add_class("later").id
+    dot(mixed, 6, 6, new, 2)
+    assert mixed.flush()
+    now = saved_mask(mixed, first)
+    run(mixed, qtbot, mixed.class_work.take_back)
+    assert np.array_equal(saved_mask(mixed, first), np.where(now == new, new, was))
+    assert [info.id for info in mixed.project.classes] == [1, 2, new]
+
+
+def test_cancel_puts_everything_back(mixed, qtbot):
+    before = masks(mixed.project)
+    work = mixed.class_work
+    told = []
+    work.progressed.connect(lambda *at: told.append(at))
+    with qtbot.waitSignal(work.ended, timeout=20_000):
+        assert work.start([2], 1)
+        work.cancel()
+        assert not mixed.begin("paint")  # not while masks are rewritten
+    settle(mixed, qtbot)
+    assert masks(mixed.project) == before and [info.id for info in mixed.project.classes] == [1, 2]
+    assert work.plan is None and mixed.begin("paint")
+    mixed.cancel()
+
+
+KILLED = """
+import sys, time
+from workbench.core import class_changes
+from workbench.core.project import Project
+project = Project.open(sys.argv[1])
+plan = class_changes.begin(project, [2], 1)
+if sys.argv[2] == "back":
+    class_changes.carry_out(project, plan, lambda *_: None, lambda: False)
+    class_changes.settle(project, plan)
+    plan = class_changes.begin_back(project, plan)
+def tell(done, total):
+    print(done, flush=True)
+    time.sleep(60)
+work = class_changes.take_back if sys.argv[2] == "back" else class_changes.carry_out
+work(project, plan, tell, lambda: False)
+"""
+
+
+@pytest.mark.parametrize("way", ["there", "back"])
+@pytest.mark.parametrize("choice", ["finish", "take back"])
+def test_killed_half_way_it_can_be_finished_or_taken_back(mixed, root, qtbot, way, choice):
+    before = masks(mixed.project)
+    mixed.close_project()
+    child = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(root), way], stdout=subprocess.PIPE, cwd=ROOT, text=True
+    )  # fmt: skip
+    assert child.stdout.readline().strip() == "1"
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    child.stdout.close()
+    with Project.open(root) as project:
+        half = masks(project)
+        assert half != before and half.keys() == before.keys()
+        known = {info.id for info in project.classes}
+        for path in (root / "masks").rglob("*.png"):
+            assert set(annotation.ids_in(annotation.read_mask(path))) <= known | {0}
+    session = Session(settle=0.02)
+    assert session.open_project(root) and session.class_work.half_done
+    settle(session, qtbot)
+    run(session, qtbot, session.class_work.go_on if choice == "finish" else session.class_work.take_back)
+    ids = {id for path in (root / "masks").rglob("*.png") for id in annotation.ids_in(annotation.read_mask(path))}
+    if choice == "finish" and way == "there":
+        assert ids == {0, 1} and [info.id for info in session.project.classes] == [1]
+    else:
+        assert masks(session.project) == before and [info.id for info in session.project.classes] == [1, 2]
+    session.close_project()
+
+
+def test_what_may_not_be_is_refused(mixed, root, qtbot):
+    met = []
+    mixed.problem_met.connect(met.append)
+    assert not mixed.class_work.start([9], 1) and not mixed.class_work.start([1], 1)
+    assert not mixed.class_work.start([1], 7)
+    reader = Session()
+    reader.open_project(root, write=False)
+    reader.problem_met.connect(met.append)
+    assert not reader.class_work.start([2], 1)
+    reader.close_project()
+    assert [type(problem) for problem in met] == [problems.BadClass] * 3 + [problems.ProjectReadOnly]
+    folder = class_changes.folder_of(mixed.project)
+    assert not folder.exists()
+    folder.mkdir(parents=True)
+    (folder / "plan.json").write_text(json.dumps({"format": 9}))
+    mixed.close_project()
+    mixed.open_project(root)
+    assert isinstance(met[-1], problems.ProjectBroken) and mixed.project is not None
+
+
+def test_a_mask_that_cannot_be_read_stays_and_is_told(mixed, qtbot):
+    path = mixed.project.mask_path("gone/away.png")
+    path.write_bytes(b"\x89PNG torn")
+    run(mixed, qtbot, mixed.class_work.start, [2], 1)
+    assert path.read_bytes() == b"\x89PNG torn" and [info.id for info in mixed.project.classes] == [1]
+
+
+def test_classes_are_reordered_and_keep_their_ids(opened):
+    opened.class_work.reorder([2, 1])
+    stored = Project.open(opened.project.root, write=False).classes
+    assert [(info.id, info.name) for info in stored] == [(2, "dent"), (1, "scratch")]
+    met = []
+    opened.problem_met.connect(met.append)
+    opened.class_work.reorder([2])
+    assert isinstance(met[0], problems.BadClass) and [info.id for info in opened.project.classes] == [2, 1]
+
+
+def test_many_verdicts_are_one_step(opened, qtbot):
+    keys = opened.keys[:5]
+    opened.set_verdict("NG")
+    was = {key: opened.rows[key].verdict for key in keys}
+    opened.judging.give(keys, "OK")
+    assert opened.note.verdict == "OK" and {opened.rows[key].verdict for key in keys} == {"OK"}
+    opened.judging._lane.finish()
+    assert opened.flush()
+    assert [annotation.load_note(opened.project, key).verdict for key in keys] == ["OK"] * 5
+    opened.undo()
+    opened.judging._lane.finish()
+    assert opened.flush() and {key: opened.rows[key].verdict for key in keys} == was
+    assert [annotation.load_note(opened.project, key).verdict for key in keys] == [was[key] for key in keys]
+    opened.redo()
+    opened.judging._lane.finish()
+    assert annotation.load_note(opened.project, keys[3]).verdict == "OK"
+    dot(opened, 10, 10)
+    opened.undo()  # the stroke, which is newer
+    assert opened.rows[keys[3]].verdict == "OK" and opened.can_undo()
+    opened.undo()
+    assert opened.rows[keys[3]].verdict is None
+    dot(opened, 10, 10)
+    opened.redo()  # nothing: the stroke came after
+    assert opened.rows[keys[3]].verdict is None
+
+
+def test_a_note_that_cannot_be_read_keeps_its_verdict_and_says_so(opened, qtbot):
+    key = opened.keys[3]
+    opened.project.note_path(key).write_text("{")
+    with qtbot.waitSignal(opened.problem_met) as met:
+        opened.judging.give(opened.keys[2:5], "NG")
+    assert isinstance(met.args[0], problems.NoteBroken) and opened.project.note_path(key).read_text() == "{"
+    assert opened.rows[key].verdict is None and opened.rows[opened.keys[4]].verdict == "NG"

@@ -1,0 +1,270 @@
+"""Classes taken out of a project: their pixels become another class (merge) or background (delete), in every mask.
+
+`journal/class-change/` holds the plan and the original of each mask that is rewritten, a second name of the same file
+where the disk can do that. So a change that was cut off can be finished or taken back, and one that is done can be
+taken back exactly, until the next one begins.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from workbench.core import annotation
+from workbench.core.index import Index, walk_stamps
+from workbench.core.problems import BadClass, CannotWrite, MaskBroken, NoteBroken, Problem, ProjectBroken
+from workbench.core.project import BACKGROUND, MAX_CLASS_ID, NOT_LABELLED, ClassInfo, Project
+from workbench.core.storage import inside, write_json
+from workbench.inference.cv import cv2
+
+Progress = Callable[[int, int], None]
+Stopped = Callable[[], bool]
+
+
+class Plan(BaseModel):
+    """What is to become of which classes, and how far it is. into: a class id, or 0 for background."""
+
+    model_config = ConfigDict(extra="ignore")
+    format: Literal[1] = 1
+    removed: list[int] = Field(min_length=1)
+    into: int = Field(ge=0, le=MAX_CLASS_ID)
+    state: Literal["doing", "done", "undoing"] = "doing"
+    before: list[ClassInfo]
+
+    @property
+    def names(self) -> list[str]:
+        """Of the classes that go."""
+        return [info.name for info in self.before if info.id in self.removed]
+
+    @property
+    def target(self) -> str:
+        """The name of the class they become, "" for background."""
+        return next((info.name for info in self.before if info.id == self.into), "")
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a pass over the masks went. whole: it was not stopped. bytes: what the originals take on the disk."""
+
+    masks: int
+    whole: bool
+    bytes: int = 0
+    left: tuple[Problem, ...] = ()  # masks that could not be read, and stay as they are
+
+
+def folder_of(project: Project) -> Path:
+    return project.root / "journal" / "class-change"
+
+
+def load_plan(project: Project) -> Plan | None:
+    """The change that is under way or can be taken back. Raises ProjectBroken."""
+    path = folder_of(project) / "plan.json"
+    try:
+        return Plan.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValidationError, ValueError) as error:
+        raise ProjectBroken(path=str(path), why=str(error).splitlines()[0]) from error
+
+
+def begin(project: Project, removed: list[int], into: int) -> Plan:
+    """Write the plan down; the originals of the change before are let go. Raises BadClass and what writing raises."""
+    project.need_write("the classes")
+    known = {info.id for info in project.classes}
+    for id in removed:
+        if id not in known or id == into:
+            raise BadClass(name=str(id), why="there is no class of this id")
+    if into != BACKGROUND and into not in known:
+        raise BadClass(name=str(into), why="there is no class of this id")
+    forget(project)
+    plan = Plan(removed=list(removed), into=into, before=list(project.classes))
+    write_plan(project, plan)
+    return plan
+
+
+def write_plan(project: Project, plan: Plan) -> None:
+    write_json(folder_of(project) / "plan.json", plan.model_dump(mode="json"))
+
+
+def forget(project: Project) -> None:
+    """Let the plan and the originals go: the plan first, so that no plan stands without its originals."""
+    folder = folder_of(project)
+    try:
+        (folder / "plan.json").unlink(missing_ok=True)
+        if folder.exists():
+            shutil.rmtree(folder)
+    except OSError as error:
+        raise CannotWrite(path=str(folder), why=error.strerror or str(error)) from error
+
+
+def carry_out(project: Project, plan: Plan, progress: Progress, stopped: Stopped) -> Done:
+    """Rewrite every mask that holds a removed class. Can be cut off and begun again.
+
+    Until `settle` both classes stay in the project, so that each mask is valid at any instant.
+    """
+    keys = sorted(set(_concerned(project, plan, stopped)) | set(_originals(project)))
+    left: list[Problem] = []
+    size = count = 0
+    for i, key in enumerate(keys):
+        if stopped():
+            return Done(count, False, size, tuple(left))
+        path, original = project.mask_path(key), _original(project, key)
+        try:
+            if not original.exists():
+                _keep(path, original)
+            now = annotation.read_mask(path)  # the original, or after a cut what was painted on since
+            changed = rewritten(now, plan, _ground(project, key))
+            if not np.array_equal(now, changed):
+                annotation.save_mask(project, key, changed)
+            size += original.stat().st_size
+            count += 1
+        except (MaskBroken, FileNotFoundError) as problem:
+            original.unlink(missing_ok=True)
+            if isinstance(problem, Problem):
+                left.append(problem)
+        progress(i + 1, len(keys))
+    return Done(count, not stopped(), size, tuple(left))
+
+
+def take_back(project: Project, plan: Plan, progress: Progress, stopped: Stopped) -> Done:
+    """Put the originals back. Where a mask was painted on since, the newer pixels stay.
+
+    Can be cut off and begun again: an original that is back in its place is no longer among the originals.
+    """
+    keys = list(_originals(project))
+    left: list[Problem] = []
+    for i, key in enumerate(keys):
+        if stopped():
+            return Done(i, False, left=tuple(left))
+        path, original = project.mask_path(key), _original(project, key)
+        try:
+            before = annotation.read_mask(original)
+            changed = rewritten(before, plan, _ground(project, key))
+            now = annotation.read_mask(path) if path.exists() else changed
+            if now.shape != before.shape:
+                left.append(MaskBroken(path=str(path), why="it has another size now"))
+            elif np.array_equal(now, changed):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                original.replace(path)
+            elif not np.array_equal(now, before):
+                annotation.save_mask(project, key, np.where(now == changed, before, now))
+        except MaskBroken as problem:
+            left.append(problem)
+        except OSError as error:
+            raise CannotWrite(path=str(path), why=error.strerror or str(error)) from error
+        progress(i + 1, len(keys))
+    return Done(len(keys), True, left=tuple(left))
+
+
+def settle(project: Project, plan: Plan) -> None:
+    """All masks are rewritten: take the classes out of project.json; their ids are never given out again."""
+    file = project.file
+    classes, retired = list(file.classes), list(file.retired_ids)
+    file.classes = [info for info in classes if info.id not in plan.removed]
+    file.retired_ids = sorted({*retired, *plan.removed})
+    try:
+        project.save()
+        write_plan(project, plan.model_copy(update={"state": "done"}))
+    except Problem:
+        file.classes, file.retired_ids = classes, retired
+        raise
+
+
+def begin_back(project: Project, plan: Plan) -> Plan:
+    """Before masks go back their classes do, to where they stood; classes that came or changed since stay as they are.
+
+    Returns the plan, which says now that it is being taken back.
+    """
+    project.need_write("the classes")
+    plan = plan.model_copy(update={"state": "undoing"})
+    write_plan(project, plan)
+    file = project.file
+    known = {info.id for info in file.classes}
+    names = {info.name for info in file.classes}
+    classes = list(file.classes)
+    for place, info in enumerate(plan.before):
+        if info.id in plan.removed and info.id not in known:
+            free = next(n for i in range(1, 1000) if (n := info.name if i == 1 else f"{info.name} {i}") not in names)
+            classes.insert(place, info.model_copy(update={"name": free}))
+    file.classes = classes
+    file.retired_ids = [id for id in file.retired_ids if id not in plan.removed]
+    project.save()
+    return plan
+
+
+def rewritten(mask: np.ndarray, plan: Plan, ground: int) -> np.ndarray:
+    """uint8 (H, W) with the removed ids changed; `ground` is what a deleted class leaves behind."""
+    table = np.arange(256, dtype=np.uint8)
+    table[plan.removed] = plan.into if plan.into != BACKGROUND else ground
+    return cv2.LUT(mask, table)
+
+
+def _ground(project: Project, key: str) -> int:
+    try:
+        explicit = annotation.load_note(project, key).explicit_background
+    except NoteBroken:
+        explicit = False
+    return NOT_LABELLED if explicit else BACKGROUND
+
+
+def _concerned(project: Project, plan: Plan, stopped: Stopped) -> Iterator[str]:
+    """Keys of the masks that hold a removed class, also of pictures that are gone. The index spares reading most."""
+    index = Index(project)
+    try:
+        known = index.mask_stamps()
+    finally:
+        index.close()
+    removed = set(plan.removed)
+    for name, stamp in walk_stamps(project.root / "masks").items():
+        if stopped():
+            return
+        if not name.endswith(".png"):
+            continue
+        key = name.removesuffix(".png")
+        seen, counts = known.get(key, ("", ()))
+        if seen == stamp:
+            ids = {id for id, _ in counts}
+        else:
+            try:
+                ids = set(annotation.ids_in(annotation.read_mask(project.mask_path(key))))
+            except (MaskBroken, FileNotFoundError):
+                continue
+        if ids & removed:
+            yield key
+
+
+def _originals(project: Project) -> list[str]:
+    names = walk_stamps(folder_of(project) / "masks")
+    return sorted(name.removesuffix(".png") for name in names if name.endswith(".png"))
+
+
+def _original(project: Project, key: str) -> Path:
+    return inside(folder_of(project) / "masks", key + ".png")
+
+
+def _keep(path: Path, original: Path) -> None:
+    """Give a mask a second name, under which it stays when the first is written anew; a copy where that cannot be."""
+    try:
+        original.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(path, original)
+        except FileNotFoundError:
+            raise
+        except OSError:
+            part = original.with_name("." + original.name[-100:] + ".part")
+            shutil.copyfile(path, part)
+            part.replace(original)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            original.unlink(missing_ok=True)
+        raise CannotWrite(path=str(original), why=error.strerror or str(error)) from error

@@ -1,0 +1,233 @@
+"""Merging and deleting classes: the masks are rewritten in a worker thread, told as it goes, stopped or taken back."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+from workbench.core import class_changes
+from workbench.core.class_changes import Done, Plan
+from workbench.core.history import History
+from workbench.core.problems import ClassesChanging, Problem
+from workbench.core.project import BACKGROUND
+from workbench.session import classes
+from workbench.session.lane import Lane
+
+if TYPE_CHECKING:
+    from workbench.session.label import Label
+    from workbench.session.session import Session
+
+_SAMPLED = 500  # masks whose files are measured to tell the cost
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much of a project classes take. bytes: about what keeping their masks costs on the disk."""
+
+    pictures: int
+    regions: int
+    pixels: int
+    bytes: int = 0
+
+
+class ClassWork(QObject):
+    """One change at a time. While it runs the open picture may be looked at and not painted on."""
+
+    progressed = Signal(int, int)
+    changed = Signal()  # it began, ended, or something can be taken back now that could not
+    ended = Signal(object, object)  # Plan, Done
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._session = session
+        self.plan: Plan | None = None  # under way, cut off, or done and kept
+        self.running = False
+        self._fresh = False  # done since the project was opened: the next undo takes it back
+        self._kept: tuple[History, dict] | None = None
+        self._barred: list[tuple[Label, Problem | None]] = []
+        self._stop = threading.Event()
+        self._lane = Lane(parent=self)
+        session.project_opened.connect(self._opened)
+        session.picture_opened.connect(self._bar)
+
+    # --- asked ------------------------------------------------------------------------------------
+
+    def extent(self, ids: set[int]) -> Extent:
+        """What the list knows of some classes."""
+        project, pictures, regions, pixels, size = self._session.project, 0, 0, 0, 0
+        if project is None:
+            return Extent(0, 0, 0)
+        for key, row in self._session.rows.items():
+            found = [number for id, number in row.counts if id in ids]
+            if found:
+                pictures += 1
+                pixels += sum(found)
+                regions += sum(number for id, number in row.regions if id in ids)
+                if pictures <= _SAMPLED:
+                    path = project.mask_path(key)
+                    size += path.stat().st_size if path.exists() else 0
+        return Extent(pictures, regions, pixels, round(size * pictures / max(1, min(pictures, _SAMPLED))))
+
+    @property
+    def half_done(self) -> bool:
+        """A change was cut off and waits to be finished or taken back."""
+        return self.plan is not None and self.plan.state != "done" and not self.running
+
+    @property
+    def can_take_back(self) -> bool:
+        return self.plan is not None and not self.running and self._session.writable
+
+    def undoes(self) -> bool:
+        """Whether it is the last thing that was done."""
+        history = self._session._editor.history
+        return self._fresh and self.can_take_back and history.next_undo is None
+
+    # --- orders -----------------------------------------------------------------------------------
+
+    def reorder(self, ids: list[int]) -> None:
+        """The order in which classes are listed; ids, masks and keys stay."""
+        self._session._change(classes.reorder_classes, ids)
+
+    def undone(self) -> bool:
+        """Take the change back, if it is the last thing that was done."""
+        self._session.commit()
+        if not self.undoes():
+            return False
+        self.take_back()
+        return True
+
+    def start(self, removed: list[int], into: int = BACKGROUND) -> bool:
+        """Let classes become another one, or background. False, with a problem told, if that cannot be."""
+        if self.running or not self._flushed():
+            return False
+        try:
+            self.plan = class_changes.begin(self._session.project, removed, into)
+        except Problem as problem:
+            self._session.problem_met.emit(problem)
+            return False
+        editor = self._session._editor
+        self._kept = (editor.history, editor.contents)
+        editor.history, editor.contents = History(), {}
+        self._run()
+        return True
+
+    def go_on(self) -> None:
+        """Finish what was cut off."""
+        if self.half_done and self._session.writable and self._flushed():
+            if self.plan.state == "undoing":
+                self.take_back()
+            else:
+                self._run()
+
+    def take_back(self) -> None:
+        """Put the masks and the classes back as they were."""
+        if not self.can_take_back or not self._flushed():
+            return
+        try:
+            self.plan = class_changes.begin_back(self._session.project, self.plan)
+        except Problem as problem:
+            self._session.problem_met.emit(problem)
+            return
+        self._session.classes_changed.emit()
+        self._run()
+
+    def cancel(self) -> None:
+        """Stop, and take back what was done so far."""
+        self._stop.set()
+
+    def close(self) -> None:
+        """Stop where it is; it can be finished when the project is opened again."""
+        self._stop.set()
+        self._lane.abandon()
+        self._free()
+        self.plan, self.running, self._kept, self._fresh = None, False, None, False
+
+    # --- work -------------------------------------------------------------------------------------
+
+    def _flushed(self) -> bool:
+        return self._session.project is not None and self._session.flush()
+
+    def _run(self) -> None:
+        project, plan, stop = self._session.project, self.plan, threading.Event()
+        self._stop, self.running = stop, True
+        self._bar()
+        work = class_changes.take_back if plan.state == "undoing" else class_changes.carry_out
+        tell = _Sparse(self.progressed.emit)
+        self.changed.emit()
+        self._lane.submit(lambda: work(project, plan, tell, stop.is_set), self._arrived)
+
+    def _arrived(self, done: Done | None, error: Exception | None) -> None:
+        plan, project = self.plan, self._session.project
+        self.running = False
+        self._free()
+        try:
+            if error is not None:
+                raise error
+            if plan.state == "undoing":
+                class_changes.forget(project)
+                self._restore()
+            elif not done.whole:
+                self.take_back()
+                return
+            else:
+                class_changes.settle(project, plan)
+                self.plan, self._fresh = plan.model_copy(update={"state": "done"}), True
+                if self._session.class_id in plan.removed:
+                    ids = [info.id for info in project.classes]
+                    self._session.choose_class(plan.into or (ids[0] if ids else BACKGROUND))
+        except Problem as problem:
+            self._session.problem_met.emit(problem)
+            self.changed.emit()
+            return
+        self._session.classes_changed.emit()
+        for problem in done.left[:1]:
+            self._session.problem_met.emit(problem)
+        if self._session.key is not None:
+            self._session.open_picture(self._session.key)
+        self._session.refresh_pictures()
+        self.changed.emit()
+        self.ended.emit(plan, done)
+        self._session.history_changed.emit()
+
+    def _restore(self) -> None:
+        """Steps made before the change fit again, unless others were made after it."""
+        editor, kept = self._session._editor, self._kept
+        self.plan, self._kept, self._fresh = None, None, False
+        if kept is not None and editor.history.next_undo is None:
+            editor.history, editor.contents = kept
+
+    # --- the open picture -------------------------------------------------------------------------
+
+    def _bar(self, _: str = "") -> None:
+        label = self._session._label
+        if self.running and label is not None and not isinstance(label.problem, ClassesChanging):
+            self._barred.append((label, label.problem))
+            label.problem = ClassesChanging()
+
+    def _free(self) -> None:
+        for label, problem in self._barred:
+            label.problem = problem
+        self._barred.clear()
+
+    def _opened(self) -> None:
+        try:
+            self.plan = class_changes.load_plan(self._session.project)
+        except Problem as problem:
+            self.plan = None
+            self._session.problem_met.emit(problem)
+        self.changed.emit()
+
+
+class _Sparse:
+    """Tells every hundredth part of the way."""
+
+    def __init__(self, tell: Callable[[int, int], None]) -> None:
+        self._tell = tell
+
+    def __call__(self, done: int, total: int) -> None:
+        if done == total or done % max(1, total // 100) == 0:
+            self._tell(done, total)

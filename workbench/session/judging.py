@@ -1,0 +1,137 @@
+"""Verdicts for one picture or for many at once: one step each, which one undo takes back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+from workbench.core import annotation
+from workbench.core.history import Patch
+from workbench.core.problems import Problem, ProjectReadOnly
+from workbench.core.project import Project
+from workbench.session.lane import Lane
+
+if TYPE_CHECKING:
+    from workbench.session.session import Session
+
+Verdicts = dict[str, str | None]
+
+
+@dataclass(frozen=True)
+class _Step:
+    """Verdicts before and after; `under` and `over` are the strokes it lies between."""
+
+    before: Verdicts
+    after: Verdicts
+    under: Patch | None
+    over: Patch | None = None
+
+
+class Judging(QObject):
+    """The open picture is judged in memory, the others' notes are written in a worker thread."""
+
+    judged = Signal(int)  # pictures whose verdict changed
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self._session = session
+        self._lane = Lane(parent=self)
+        self._done: list[_Step] = []
+        self._undone: list[_Step] = []
+
+    def give(self, keys: Sequence[str], verdict: str | None) -> None:
+        """Give pictures a verdict, None takes it back; pictures that have it already are passed over."""
+        session = self._session
+        name = (verdict or "").strip() or None
+        rows = session.rows
+        before = {key: rows[key].verdict for key in keys if key in rows and rows[key].verdict != name}
+        if session.project is None or not before:
+            return
+        if not session.writable:
+            session.problem_met.emit(ProjectReadOnly(what="the verdict"))
+            return
+        if name is not None and name not in session.project.file.verdicts:
+            session.add_verdict(name)
+        after = dict.fromkeys(before, name)
+        self._undone.clear()
+        self._done.append(_Step(before, after, session._editor.history.next_undo))
+        self._put(after)
+
+    def undoes(self) -> bool:
+        return bool(self._done) and self._done[-1].under is self._session._editor.history.next_undo
+
+    def undone(self) -> bool:
+        """Take the last step back, if it is one of these."""
+        self._session.commit()
+        if not self.undoes():
+            return False
+        step, history = self._done.pop(), self._session._editor.history
+        self._undone.append(replace(step, over=history.next_redo))
+        self._put(step.before)
+        return True
+
+    def redoes(self) -> bool:
+        history = self._session._editor.history
+        last = self._undone[-1] if self._undone else None
+        return last is not None and (last.under, last.over) == (history.next_undo, history.next_redo)
+
+    def redone(self) -> bool:
+        if not self.redoes():
+            return False
+        step = self._undone.pop()
+        self._done.append(step)
+        self._put(step.after)
+        return True
+
+    def close(self) -> None:
+        self._lane.finish()  # what was told as given is written
+        self._done.clear()
+        self._undone.clear()
+
+    def _put(self, verdicts: Mapping[str, str | None]) -> None:
+        session, rest = self._session, dict(verdicts)
+        if session.key in rest and session.note is not None:
+            session.set_verdict(rest.pop(session.key))
+        for key in list(rest):
+            label = session._saver.unsaved(key)
+            if label is not None and label.problem is None:
+                label.note.verdict = rest.pop(key)
+                label.note.add("verdict")
+                label.note_edits += 1
+                session._saver.changed(label, now=True)
+                session._listing.put(replace(session._listing.row(key), verdict=label.note.verdict))
+        project = session.project
+        for key, verdict in rest.items():
+            session._listing.put(replace(session._listing.row(key), verdict=verdict))
+        if rest and project is not None:
+            self._lane.submit(lambda: _write(project, rest), self._written)
+        session.history_changed.emit()
+        self.judged.emit(len(verdicts))
+
+    def _written(self, refused: dict[str, tuple[str | None, Problem]] | None, error: Exception | None) -> None:
+        if error is not None:
+            raise error
+        for key, (verdict, _) in refused.items():
+            self._session._listing.put(replace(self._session._listing.row(key), verdict=verdict))
+        for _, problem in list(refused.values())[:1]:
+            self._session.problem_met.emit(problem)
+
+
+def _write(project: Project, verdicts: Verdicts) -> dict[str, tuple[str | None, Problem]]:
+    """Write notes; returns those that cannot be, with the verdict they keep."""
+    refused: dict[str, tuple[str | None, Problem]] = {}
+    for key, verdict in verdicts.items():
+        kept = None
+        try:
+            note = annotation.load_note(project, key)
+            kept = note.verdict
+            if kept != verdict:
+                note.verdict = verdict
+                note.add("verdict")
+                annotation.save_note(project, key, note)
+        except Problem as problem:
+            refused[key] = (kept, problem)
+    return refused
