@@ -1,4 +1,9 @@
-"""Autosave: unsaved labels go to the disk soon after a stroke, one after another, off the GUI thread."""
+"""Autosave: unsaved labels go to the disk soon after a stroke, one after another, off the GUI thread.
+
+Two rules where another program has written a mask or note too. While it is open here, what is painted here is saved,
+and the other's file is first copied to `journal/kept`. Before strokes of a killed session are on it, the other's file
+stays as it is where they do not fit, and the mask with all of them is written to `journal/kept`. Both are told.
+"""
 
 from __future__ import annotations
 
