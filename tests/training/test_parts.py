@@ -204,18 +204,28 @@ def test_overflow_skips_the_step_and_halves_the_scale(scaler, capfd):
 # --- learner ------------------------------------------------------------------------------------------
 
 
-def small_learner(loss=None, **choices) -> Learner:
+def small_learner(loss=None, copies=0, **choices) -> Learner:
     paddle.seed(0)
-    nets = [UNet(1, 2, [4, 8], contrast=False) for _ in range(2)]
+    nets = [UNet(1, 2, [4, 8], contrast=False) for _ in range(2 + copies)]
     kwargs = {"weight_decay": 0.01, "grad_clip": 1.0, "average": 0.9, **choices}
     loss = loss or (lambda a, t: segmentation_loss(a, t, dice_weight=0.0, cross_entropy_weight=1.0))
-    return Learner(nets[0], nets[1], loss, Precision(Choice("fp32", "")), **kwargs)
+    return Learner(nets[0], nets[1], loss, Precision(Choice("fp32", "")), copies=nets[2:], **kwargs)
 
 
-def batch(count: int = 4) -> tuple[np.ndarray, np.ndarray]:
-    generator = np.random.default_rng(1)
+def batch(count: int = 4, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    generator = np.random.default_rng(seed)
     pictures = generator.normal(size=(count, 1, 16, 16)).astype(np.float32)
     return pictures, (pictures[:, 0] > 1).astype(np.uint8)
+
+
+def test_copies_of_the_network_learn_bit_by_bit_what_parts_in_turn_teach():
+    alone, together = small_learner(copies=0), small_learner(copies=1)
+    alone.split(4)
+    for seed in range(5):
+        told = [learner.step(*batch(seed=seed), 1e-2) for learner in (alone, together)]
+        assert told[0] == told[1]
+    trained = [[p.numpy() for p in learner.net.parameters()] for learner in (alone, together)]
+    assert all((a == b).all() for a, b in zip(*trained))
 
 
 def test_a_batch_that_does_not_fit_is_computed_in_parts():

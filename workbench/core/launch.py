@@ -30,15 +30,18 @@ def worker_command(verb: str, *arguments: str | Path) -> list[str]:
 def worker_environment(device: str = "auto", base: dict[str, str] | None = None) -> dict[str, str]:
     """The child's environment; what a person has set themselves is left as it is.
 
-    One OpenMP thread and all cores for MKL: a second OpenMP thread makes Paddle several times slower.
+    One thread in each operation: a second OpenMP thread makes Paddle several times slower, a second one of MKL gains
+    nothing. The cores are used by several copies of the network instead (training.learner).
     """
     environment = dict(os.environ if base is None else base)
-    cores = str(_cores())
     wanted = {
         **cpu_environment(),
         "OMP_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": cores,
+        "MKL_NUM_THREADS": "1",
         "KMP_BLOCKTIME": "0",
+        # Every step allocates the same blocks: glibc keeps them, instead of fetching zeroed pages for each.
+        "MALLOC_MMAP_MAX_": "0",
+        "MALLOC_TRIM_THRESHOLD_": str(8 << 30),
         "GLOG_minloglevel": "2",
         "PYTHONUNBUFFERED": "1",
         "PYTHONIOENCODING": "utf-8",
@@ -60,9 +63,3 @@ def paddle_installed() -> bool:
     """Whether the child will find Paddle; asked without importing it."""
     return importlib.util.find_spec("paddle") is not None
 
-
-def _cores() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
-        return os.cpu_count() or 1

@@ -16,8 +16,9 @@ from pydantic import ValidationError
 from workbench.core import problems
 from workbench.core.dataset import Dataset, collect
 from workbench.core.events import Evaluated, Event, Failed, Finished, Started, decode
+from workbench.core.planning import plan
 from workbench.core.project import Project
-from workbench.core.recipe import Recipe, plan
+from workbench.core.recipe import Recipe
 from workbench.core.storage import write_json
 
 

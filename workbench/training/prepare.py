@@ -139,6 +139,8 @@ def prepare(run: Run, report: Reporter, orders: Orders, clock: Clock) -> Stage:
     np.random.seed(recipe.seed)
     paddle.seed(recipe.seed)
     net, mean = networks.build(recipe, dataset), networks.build(recipe, dataset)
+    workers = 1 if place.is_gpu else min(recipe.workers, recipe.batch)
+    copies = [networks.build(recipe, dataset) for _ in range(workers - 1)]
     if recipe.model == "unet":
         net.set_prior(sampler.class_shares())
         loss = partial(
@@ -150,7 +152,7 @@ def prepare(run: Run, report: Reporter, orders: Orders, clock: Clock) -> Stage:
         _start_from(project, recipe, net, report)
     learner = Learner(
         net, mean, loss, precision.Precision(choice, recipe.amp_level), weight_decay=recipe.weight_decay,
-        grad_clip=recipe.grad_clip, average=recipe.average,
+        grad_clip=recipe.grad_clip, average=recipe.average, copies=copies,
     )  # fmt: skip
     threads = recipe.threads or min(4, os.cpu_count() or 1)
     steps = None if recipe.epochs is None else recipe.epochs * sampler.steps_per_epoch

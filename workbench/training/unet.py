@@ -29,7 +29,7 @@ class Rise(nn.Layer):
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
-        self.grow = nn.Conv2DTranspose(inputs, outputs, 2, stride=2)
+        self.grow = nn.Conv2DTranspose(inputs, outputs, 2, stride=2, bias_attr=False)
         self.convolve = DoubleConvolution(2 * outputs, outputs)
 
     def forward(self, x: paddle.Tensor, seen: paddle.Tensor) -> paddle.Tensor:
@@ -62,8 +62,11 @@ class LocalContrast(nn.Layer):
         grown = nn.functional.conv2d_transpose(
             cells, self.kernel, stride=self.cell, padding=self.cell // 2, groups=self.planes
         )
+        channels = x.shape[1]
+        gain, offset, ones = paddle.split(grown, [channels, channels, 1], axis=1)
         # Beyond the border there are no cells: what the ones have lost there, the others have lost too.
-        gain, offset = paddle.split(grown[:, :-1] / grown[:, -1:], 2, axis=1)
+        lost = ones if channels == 1 else paddle.concat([ones] * channels, axis=1)
+        gain, offset = gain / lost, offset / lost
         return paddle.concat([x, x * gain - offset], axis=1)
 
     def _around(self, cells: paddle.Tensor) -> paddle.Tensor:

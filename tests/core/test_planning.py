@@ -1,0 +1,44 @@
+"""What a run's settings become where nobody chose them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from workbench.core import annotation
+from workbench.core.planning import grain
+from workbench.core.recipe import request
+from workbench.core.run import create_run
+from workbench.inference.reading import write_png
+
+
+def brushed(seed: int, *, turned: bool = False) -> np.ndarray:
+    """A surface with grain from top to bottom, uint8 (160, 120)."""
+    generator = np.random.default_rng(seed)
+    lines = generator.normal(128, 30, (1, 120)) + generator.normal(0, 4, (160, 120))
+    picture = np.clip(lines, 0, 255).astype(np.uint8)
+    return np.ascontiguousarray(np.rot90(picture)) if turned else picture
+
+
+def test_the_grain_of_a_surface_has_a_direction_and_noise_has_none():
+    upright, lying = grain(brushed(0)), grain(brushed(0, turned=True))
+    assert upright[0] > 0.7 and lying[0] < -0.7
+    np.testing.assert_allclose(upright, -lying, atol=0.05)
+    noise = np.random.default_rng(1).integers(0, 256, (300, 300), np.uint8)
+    assert np.linalg.norm(grain(noise)) < 0.05
+    assert (grain(np.full((64, 64, 3), 7, np.uint16)) == 0).all()
+    assert np.linalg.norm(grain(np.zeros((1, 1), np.float32))) == 0
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_pictures_are_turned_only_where_no_direction_prevails(project, mixed):
+    for number in range(8):
+        picture = brushed(number, turned=mixed and number % 2 == 1)
+        write_png(project.picture_path(f"{number}.png"), picture)
+        mask = np.zeros(picture.shape, np.uint8)
+        mask[20:30, 20:30] = 1
+        annotation.save_mask(project, f"{number}.png", mask)
+    recipe = create_run(project, request("unet", epochs=1)).recipe()
+    assert ("rotate_90" in recipe.augment) == mixed
+    assert "%" in recipe.reasons["augment"]
+    assert create_run(project, request("unet", epochs=1, augment=["noise"])).recipe().augment == ["noise"]

@@ -1,0 +1,216 @@
+"""What a person did not choose about a run, computed from the pictures, the labels and the machine, with the reason."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from workbench.core import problems
+from workbench.core.annotation import load_mask
+from workbench.core.dataset import Dataset, Item
+from workbench.core.pictures import read
+from workbench.core.project import Project
+from workbench.core.recipe import Recipe
+from workbench.inference.cv import cv2
+
+Choose = Callable[[str, Any, str], None]  # setting, value, why
+
+_SAMPLE = 48  # pictures that are looked at
+_GRAIN = 0.15  # from this agreement of lines on, a picture turned by a quarter is no picture of such a part
+
+
+def plan(project: Project, dataset: Dataset, asked: Recipe) -> Recipe:
+    """The whole recipe: every setting that was not asked for is computed from the pictures and the machine.
+
+    Reads a sample of the training pictures (at most 48).
+    """
+    chosen = asked.model_fields_set
+    values: dict[str, Any] = {}
+    reasons: dict[str, str] = dict(asked.reasons)
+
+    def choose(key: str, value: Any, why: str) -> None:
+        if key in chosen:
+            reasons.setdefault(key, "Chosen by hand.")
+        else:
+            values[key] = value
+            reasons[key] = why
+
+    training = dataset.of("train") or dataset.items
+    _plan_from_pictures(project, training, choose)
+    if dataset.model == "unet":
+        _plan_unet(training, _defect_widths(project, training), asked, choose)
+    else:
+        _plan_resnet(training, asked, choose)
+    choose("threads", max(1, min(4, os.cpu_count() or 1)), "One thread a core prepares patches, at most four.")
+    return Recipe(**{**asked.model_dump(), **values, "reasons": reasons})
+
+
+def _plan_from_pictures(project: Project, training: list[Item], choose: Choose) -> None:
+    """Grey range, statistics and symmetry of a sample of the training pictures."""
+    step = max(1, len(training) // _SAMPLE)
+    colour, full_scale, lows, highs, means, squares, grains = False, 255.0, [], [], [], [], []
+    for item in training[::step][:_SAMPLE]:
+        try:
+            pixels = read(project.picture_path(item.key))
+        except problems.Problem:
+            continue
+        thin = pixels[:: max(1, pixels.shape[0] // 256), :: max(1, pixels.shape[1] // 256)]
+        colour |= _is_coloured(thin)
+        this_scale = {"uint8": 255.0, "uint16": 65535.0}.get(str(thin.dtype), 1.0)
+        full_scale = max(full_scale, this_scale) if this_scale > 1 or not lows else full_scale
+        unit = thin.astype(np.float64) / this_scale
+        low, high = np.percentile(unit, [0.1, 99.9])
+        lows.append(low)
+        highs.append(high)
+        means.append(unit.mean())
+        squares.append((unit**2).mean())
+        grains.append(grain(pixels))
+    if not lows:
+        raise problems.NoLabels()
+    low, high = float(min(lows)), float(max(highs))
+    if high - low < 1e-6:
+        low, high = 0.0, 1.0
+    mean = (np.mean(means) - low) / (high - low)
+    spread = max(1e-6, np.mean(squares) - np.mean(means) ** 2) ** 0.5 / (high - low)
+    channels = 3 if colour else 1
+    why = f"Measured on {len(lows)} training pictures."
+    choose("channels", channels, "The pictures are in colour." if colour else "The pictures are grey.")
+    choose("full_scale", full_scale, "The greatest value of the pictures' number format.")
+    choose("low", low * full_scale, why)
+    choose("high", high * full_scale, why)
+    choose("mean", [round(float(mean), 6)] * channels, why)
+    choose("std", [round(max(0.02, float(spread)), 6)] * channels, why)
+    common = float(np.linalg.norm(np.mean(grains, axis=0)))
+    turned: list[str] = ["rotate_90"] if common <= _GRAIN else []
+    why = (
+        "no direction prevails: quarter turns are as natural" if turned else "the grain runs one way: nothing is turned"
+    )
+    why = f"Lines of the pictures agree in direction by {common:.0%}; {why}."
+    choose("augment", ["flip_horizontal", "flip_vertical", *turned, "brightness", "contrast"], why)
+
+
+def grain(pixels: np.ndarray) -> np.ndarray:
+    """In which direction, and how much, the lines of a picture run: float (2,), its length 0 (no way) to 1 (all one).
+
+    The mean structure tensor (Bigun and Granlund 1987) of the middle of the picture, as the vector of double angle.
+    """
+    top, left = (max(0, (length - 512) // 2) for length in pixels.shape[:2])
+    grey = pixels[top : top + 512, left : left + 512].astype(np.float32)
+    grey = cv2.GaussianBlur(grey if grey.ndim == 2 else grey.mean(axis=2), (0, 0), 1.5)
+    across, down = cv2.Sobel(grey, cv2.CV_32F, 1, 0), cv2.Sobel(grey, cv2.CV_32F, 0, 1)
+    # A few strong edges, such as the part's own outline, must not outvote the surface.
+    size = np.hypot(across, down)
+    weight = np.minimum(1, np.percentile(size, 95) / np.maximum(size, 1e-9))
+    across, down = across * weight, down * weight
+    energy = float((across**2 + down**2).sum())
+    if energy <= 0:
+        return np.zeros(2)
+    return np.array([(across**2 - down**2).sum(), 2 * (across * down).sum()], np.float64) / energy
+
+
+def _is_coloured(pixels: np.ndarray) -> bool:
+    """Grey pictures are often stored with three equal channels; a pixel in a hundred must differ to be colour."""
+    if pixels.ndim == 2:
+        return False
+    differs = np.ptp(pixels.astype(np.float32), axis=2) > 8 / 255 * np.ptp(pixels)
+    return bool(differs.mean() > 0.01)
+
+
+def _defect_widths(project: Project, training: list[Item]) -> tuple[float, float]:
+    """How thick thin and thick defects are, in pixels, over the regions of a sample.
+
+    The thickness of a region is twice the greatest distance of its pixels from its border. Thin: a fifth of the regions
+    are thinner. Thick: half of all painted pixels lie in thicker regions.
+    """
+    painted = [item for item in training if item.classes]
+    found: list[float] = []
+    areas: list[int] = []
+    for item in painted[:: max(1, len(painted) // _SAMPLE)][:_SAMPLE]:
+        try:
+            mask = load_mask(project, item.key)
+        except problems.Problem:
+            continue
+        for id in item.classes if mask is not None else ():
+            inside = (mask == id).astype(np.uint8)
+            depth = cv2.distanceTransform(cv2.copyMakeBorder(inside, 1, 1, 1, 1, cv2.BORDER_CONSTANT), cv2.DIST_L2, 3)
+            count, labels = cv2.connectedComponents(inside, connectivity=8)
+            deepest = np.zeros(count, np.float32)
+            np.maximum.at(deepest, labels.ravel(), depth[1:-1, 1:-1].ravel())
+            found += (2 * deepest[1:]).tolist()
+            areas += np.bincount(labels.ravel(), minlength=count)[1:].tolist()
+    if not found:
+        return 8.0, 16.0
+    order = np.argsort(found)
+    middle = np.searchsorted(np.cumsum(np.array(areas)[order]), sum(areas) / 2)
+    return float(np.percentile(found, 20)), float(np.array(found)[order][middle])
+
+
+def _plan_unet(training: list[Item], widths_of_defects: tuple[float, float], asked: Recipe, choose: Choose) -> None:
+    thin, thick = widths_of_defects
+    edge = max((max(item.width, item.height) for item in training), default=256)
+    painted = [p / max(1, item.width * item.height) for item in training for p in item.pixels]
+    share = float(np.median(painted)) if painted else 0.01
+    if _expects_card(asked.device):
+        widths = {"fast": [32, 64, 128, 256], "balanced": [64, 128, 256, 512], "best": [64, 128, 256, 512, 512]}
+        choose("stem", 1, "A graphics card affords full resolution.")
+        choose("batch", 16, "Fits common cards; halved by itself if memory runs out.")
+        choose("rate", 2e-3, "Wide networks learn steadily at this rate.")
+        most = 256
+    else:
+        widths = {"fast": [16, 32, 64, 96], "balanced": [24, 48, 96, 128], "best": [16, 32, 64, 128]}
+        # Wide defects are told by what is around them: they are looked at from further away.
+        far = thick > 48 and thin >= 4 and edge > 128
+        choose("scale", 0.5 if far else 1.0, f"Defects are {thin:.0f} to {thick:.0f} pixels thick.")
+        stem = 2 if asked.quality == "best" or far else 4
+        choose("stem", stem, "A stem that shrinks the picture makes a processor several times faster.")
+        _plan_cores(8, choose)
+        choose("rate", 4e-3, "Slim networks learn most in few steps at this rate.")
+        # Many small steps teach more in the same minutes than few large ones, if a defect and its surroundings fit.
+        most = 160 if far else 128
+    choose("widths", widths[asked.quality], f"Quality '{asked.quality}' on this kind of machine.")
+    patch = most if edge > most else max(64, -(-edge // 32) * 32)
+    choose("patch", patch, f"The longest picture is {edge} pixels; defects keep their surroundings.")
+    choose("overlap", 64, "Seams between tiles are blended away.")
+    choose("foreground_share", 0.5, f"The median defect covers {share:.2%} of its picture.")
+
+
+def _plan_cores(least: int, choose: Choose) -> None:
+    """Batch and workers on a processor: each core computes four pictures or more of a batch."""
+    workers = min(os.cpu_count() or 1, 8)
+    choose("batch", max(least, 4 * workers), "Small batches give many steps in the same minutes.")
+    choose("workers", workers, "Each core computes its part of every batch; more than eight gain little.")
+
+
+def _expects_card(device: str) -> bool:
+    """Whether the training will find a card, as far as can be told without importing Paddle, which takes seconds."""
+    if device != "auto":
+        return device.startswith("gpu")
+    try:
+        importlib.metadata.version("paddlepaddle-gpu")
+        import pynvml
+
+        pynvml.nvmlInit()
+        try:
+            return pynvml.nvmlDeviceGetCount() > 0
+        finally:
+            pynvml.nvmlShutdown()
+    except Exception:  # no such package, no driver, no card: all mean the same
+        return False
+
+
+def _plan_resnet(training: list[Item], asked: Recipe, choose: Choose) -> None:
+    edge = int(np.median([max(item.width, item.height) for item in training]))
+    if _expects_card(asked.device):
+        choose("depth", {"fast": 18, "balanced": 34, "best": 50}[asked.quality], "A graphics card affords it.")
+        choose("input_size", min(320, max(64, edge // 32 * 32)), f"The median picture is {edge} pixels long.")
+        choose("batch", 32, "Fits common cards; halved by itself if memory runs out.")
+    else:
+        choose("depth", {"fast": 18, "balanced": 18, "best": 34}[asked.quality], "Many steps matter more than depth.")
+        choose("width", {"fast": 0.5, "balanced": 0.5, "best": 1.0}[asked.quality], "Slim layers for a processor.")
+        choose("input_size", min(128, max(64, edge // 32 * 32)), "Small enough for many looks on a processor.")
+        _plan_cores(16, choose)
+        choose("rate", 3e-3, "Slim networks learn most in few steps at this rate.")
