@@ -7,9 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
+import tifffile
+from PIL import Image
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QMouseEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QInputDialog
+from PySide6.QtWidgets import QApplication, QInputDialog
 
 from tests.ui.test_view import RED, on_screen, textured, view  # noqa: F401
 from workbench.core.display import Display
@@ -17,7 +20,9 @@ from workbench.core.drawing import Paint, draw_segment
 from workbench.core.project import Project
 from workbench.core.recipe import Recipe
 from workbench.core.sight import least_area
+from workbench.inference.cv import cv2
 from workbench.inference.reading import write_png
+from workbench.inference.tiff_regions import TiffPicture
 
 RIGHT, LEFT = Qt.MouseButton.RightButton, Qt.MouseButton.LeftButton
 NONE, SHIFT = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier
@@ -279,3 +284,62 @@ def test_a_good_sample_is_subtracted_on_the_screen(hand):
     hand.key(Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
     assert not hand.rooms.comparison.on and not hand.window.layers.difference.check.isChecked()
     assert replace(canvas.display) == Display()
+
+
+# --- how a picture comes --------------------------------------------------------------------------
+
+
+def test_a_preview_is_seen_at_once_and_not_painted_on(hand, monkeypatch):
+    """A large JPEG is shown reduced; strokes on it go nowhere; then it stands sharp at the same place."""
+    monkeypatch.setattr("workbench.core.pictures.PREVIEWED", 300_000)
+    session, canvas = hand.session, hand.canvas
+    hand.open("lot1/new.png")
+    y, x = np.mgrid[0:800, 0:1200]
+    values = (100 + 50 * np.sin(x / 60) * np.cos(y / 50)).astype(np.uint8)
+    Image.fromarray(values).save(session.project.picture_path("big.jpg"), quality=95)
+    shown = []
+
+    def look() -> None:
+        shown.append((canvas.previewing, canvas.view, canvas.grab().toImage()))
+        for kind, x in (("Press", 300), ("Move", 500), ("Release", 500)):  # sent, as a hand's loop would let it arrive
+            at = QPointF(hand.pixel(x, 300))
+            kind = getattr(QEvent.Type, {"Move": "MouseMove"}.get(kind, f"MouseButton{kind}"))
+            QApplication.sendEvent(canvas, QMouseEvent(kind, at, canvas.mapToGlobal(at), LEFT, LEFT, NONE))
+
+    session.picture_previewed.connect(look)
+    hand.open("big.jpg")
+    ((previewing, where, early),) = shown
+    late = canvas.grab().toImage()
+    assert previewing and not canvas.previewing and canvas.view == where
+    middle = canvas.rect().center()
+    assert abs(early.pixelColor(middle).red() - late.pixelColor(middle).red()) < 12
+    hand.open("lot1/new.png")
+    assert not session.mask.any()
+    hand.open("big.jpg")
+    assert not session.mask.any()
+    hand.drag((300, 300), (500, 300))
+    assert session.mask.any()
+
+
+def test_a_very_large_tiff_is_looked_at_by_region(view, qtbot, tmp_path, monkeypatch):  # noqa: F811
+    """Everywhere and at every zoom it shows what the whole picture would, once the overview is made."""
+    monkeypatch.setattr("workbench.inference.tiff_regions._OVERVIEW", 300)
+    whole = textured(1003, 1501)
+    whole = cv2.GaussianBlur(whole, (0, 0), 3)
+    tifffile.imwrite(tmp_path / "a.tif", whole, tile=(128, 128), compression="zlib")
+    picture = TiffPicture(tmp_path / "a.tif")
+
+    def frames(shown) -> list[np.ndarray]:
+        found = []
+        view.show_picture(shown)
+        view.end()  # the overview, and the halvings
+        for zoom, x, y in ((2.0, 700, 500), (1.0, 30, 970), (0.4, 800, 400), (0.12, 750, 500)):
+            view.set_view(view.view.at_scale(zoom).centred(x, y))
+            qtbot.wait(10)
+            found.append(on_screen(view).astype(int))
+        return found
+
+    for by_region, at_once in zip(frames(picture), frames(whole), strict=True):
+        assert np.abs(by_region - at_once).mean() < 1.0
+    assert np.array_equal(frames(picture)[1], frames(whole)[1])
+    picture.close()

@@ -34,9 +34,11 @@ def chosen(values: np.ndarray, channel: Channel) -> np.ndarray:
 class Developer:
     """Shows parts of one picture, (H, W) or (H, W, 3), under one display."""
 
-    def __init__(self, picture: np.ndarray, display: Display) -> None:
-        self.picture = picture
+    def __init__(self, picture: np.ndarray, display: Display, shape: tuple[int, ...] | None = None) -> None:
+        """shape: of the whole picture, if `picture` is a reduced one."""
+        self.shape = shape or picture.shape
         self.display = display
+        scale = self.shape[0] / picture.shape[0]
         step = max(1, -(-max(picture.shape[:2]) // _THIN))
         needed = display.needs_surroundings
         thin = chosen(np.ascontiguousarray(picture[::step, ::step]), display.channel) if needed else None
@@ -44,8 +46,8 @@ class Developer:
         self._tiles: np.ndarray | None = None
         if thin is not None and display.local_contrast > 0:
             height, width = thin.shape[:2]
-            centres = [(np.arange(size) + 0.5) * step - 0.5 for size in (height, width)]
-            self._tiles = _tile_tables(_grey(self._toned(thin, *centres)), picture.shape, step, display.local_contrast)
+            centres = [(np.arange(size) + 0.5) * step * scale - 0.5 for size in (height, width)]
+            self._tiles = _tile_tables(_grey(self._toned(thin, *centres)), self.shape, display.local_contrast)
 
     def shown(self, values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Values of the picture, (h, w) or (h, w, 3), at picture coordinates `rows` (h) and `columns` (w), as uint8."""
@@ -69,7 +71,7 @@ class Developer:
 
     def _places(self, positions: np.ndarray, axis: int) -> np.ndarray:
         """Where picture coordinates lie between the centres of the flat field's cells."""
-        cells, size = self._gain.shape[axis], self.picture.shape[axis]
+        cells, size = self._gain.shape[axis], self.shape[axis]
         return np.clip((positions + 0.5) * (cells / size) - 0.5, 0, cells - 1)
 
     def _contrasted(self, values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -77,7 +79,7 @@ class Developer:
         tables = self._tiles
         spans = [
             _spans((position + 0.5) * (count / size) - 0.5, count)
-            for position, count, size in zip((rows, columns), tables.shape[:2], self.picture.shape[:2], strict=True)
+            for position, count, size in zip((rows, columns), tables.shape[:2], self.shape[:2], strict=True)
         ]
         result = np.empty(values.shape, np.uint8)
         for top, bottom, i, fy in spans[0]:
@@ -112,7 +114,7 @@ def _spans(places: np.ndarray, count: int) -> list[tuple[int, int, int, np.ndarr
     return [(a, b, int(before[a]), share[a:b]) for a, b in zip(ends[:-1], ends[1:], strict=True) if b > a]
 
 
-def _tile_tables(thin: np.ndarray, shape: tuple[int, ...], step: int, clip: float) -> np.ndarray:
+def _tile_tables(thin: np.ndarray, shape: tuple[int, ...], clip: float) -> np.ndarray:
     """float32 (tiles down, tiles across, 256): the equalising table of each tile of the picture."""
     edge = max(_SMALLEST_TILE, max(shape[:2]) / _TILES)
     down, across = (max(1, round(size / edge)) for size in shape[:2])

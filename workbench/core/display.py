@@ -112,6 +112,7 @@ def stretched(picture: np.ndarray, share: float = 0.5) -> Display:
 
 def sampled(picture: np.ndarray) -> np.ndarray:
     """About 2**18 of a picture's pixels, evenly spread; finite values, flat."""
+    picture = getattr(picture, "overview", picture)  # of a picture that is read by region
     step = max(1, int((picture.shape[0] * picture.shape[1] / _SAMPLE) ** 0.5))
     thin = picture[::step, ::step]
     return thin[np.isfinite(thin)]

@@ -7,12 +7,16 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 
-from workbench.core.problems import PictureBroken
+from workbench.core.problems import PictureBroken, Problem
 from workbench.inference.cv import cv2
 from workbench.inference.drawing import to_display
-from workbench.inference.reading import PICTURE_SUFFIXES, ReadError, read_picture
+from workbench.inference.reading import PICTURE_SUFFIXES, ReadError, read_picture, read_reduced
+from workbench.inference.tiff_regions import NotByRegion, TiffPicture, tiff_size
 
-__all__ = ["PICTURE_SUFFIXES", "picture_size", "read", "thumbnail"]
+__all__ = ["PICTURE_SUFFIXES", "look", "picture_size", "preview", "read", "thumbnail"]
+
+PREVIEWED = 12_000_000  # pixels from which on a JPEG is shown reduced first
+BY_REGION = 150_000_000  # pixels from which on a TIFF is read by region
 
 Image.MAX_IMAGE_PIXELS = None  # only headers and masks go through Pillow; line cameras make very large ones
 
@@ -25,6 +29,40 @@ def read(path: Path) -> np.ndarray:
         raise PictureBroken(path=str(path), why=error.why) from error
 
 
+def look(path: Path) -> np.ndarray | TiffPicture:
+    """The same for a viewer: a very large TIFF comes as a picture of which only what is looked at is decoded.
+
+    Raises PictureBroken.
+    """
+    found = _by_region(path)
+    return read(path) if found is None else found
+
+
+def preview(path: Path) -> tuple[np.ndarray, tuple[int, int]] | None:
+    """A large JPEG reduced, (h, w) or (h, w, 3) uint8, and its true (width, height); None for other pictures."""
+    try:
+        with Image.open(path) as header:
+            if header.format != "JPEG" or header.size[0] * header.size[1] < PREVIEWED:
+                return None
+            grey = header.mode == "L"
+        small = read_reduced(path, grey=grey)
+        return None if small is None else (small, picture_size(path))
+    except (OSError, ValueError, SyntaxError, Problem):
+        return None
+
+
+def _by_region(path: Path) -> TiffPicture | None:
+    if path.suffix.lower() not in (".tif", ".tiff"):
+        return None
+    try:
+        size = tiff_size(path)
+        return TiffPicture(path) if size is not None and size[0] * size[1] >= BY_REGION else None
+    except NotByRegion:
+        return None
+    except OSError as error:
+        raise PictureBroken(path=str(path), why=error.strerror or str(error)) from error
+
+
 def picture_size(path: Path) -> tuple[int, int]:
     """(width, height) as shown, EXIF applied, from the header only. Raises PictureBroken."""
     try:
@@ -32,14 +70,20 @@ def picture_size(path: Path) -> tuple[int, int]:
             width, height = header.size
             turned = header.getexif().get(0x0112, 1) in (5, 6, 7, 8)
     except (OSError, ValueError, SyntaxError, UnidentifiedImageError):
-        height, width = read(path).shape[:2]  # kinds that Pillow does not know
+        known = tiff_size(path)  # kinds that Pillow does not know
+        width, height = known or read(path).shape[1::-1]
         turned = False
     return (height, width) if turned else (width, height)
 
 
 def thumbnail(path: Path, edge: int) -> np.ndarray:
     """uint8 (h, w) or (h, w, 3) RGB whose longer side is at most `edge` pixels. Raises PictureBroken."""
-    picture = read(path)
+    large = _by_region(path)
+    if large is not None:
+        picture = large.overview
+        large.close()
+    else:
+        picture = read(path)
     height, width = picture.shape[:2]
     factor = edge / max(height, width)
     if factor < 1:

@@ -56,6 +56,25 @@ def read_picture(path: Path | str) -> np.ndarray:
     return _decode(data, path)
 
 
+def read_reduced(path: Path | str, *, grey: bool) -> np.ndarray | None:
+    """A JPEG file at an eighth of its size, to be seen while the whole is decoded; None if that cannot be done.
+
+    grey: whether the file holds grey values. EXIF orientation is applied.
+    """
+    try:
+        data = np.fromfile(path, np.uint8)
+        container, data = inspect(data) if data.size else (None, data)
+        if container is None or container.kind != "jpeg" or container.cut:
+            return None
+        flags = cv2.IMREAD_REDUCED_GRAYSCALE_8 if grey else cv2.IMREAD_REDUCED_COLOR_8
+        small = cv2.imdecode(data, flags | cv2.IMREAD_IGNORE_ORIENTATION)
+    except (OSError, ValueError, MemoryError, cv2.error):
+        return None
+    if small is None:
+        return None
+    return turn(small if small.ndim == 2 else cv2.cvtColor(small, cv2.COLOR_BGR2RGB), container.orientation)
+
+
 def decode_picture(data: Any, name: str = "") -> np.ndarray:
     """The same as `read_picture`, from a bytes-like object. name: what a ReadError calls it."""
     return _decode(np.frombuffer(data, np.uint8), name)

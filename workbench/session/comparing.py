@@ -76,6 +76,8 @@ class Comparison(QObject):
         self.compared.emit(None)
         if not self.on or project is None or picture is None or sample is None or sample == key:
             return
+        if not isinstance(picture, np.ndarray):
+            return  # too large to be read as a whole
 
         def work() -> np.ndarray | None:
             # Others may have been asked for while this one waited.

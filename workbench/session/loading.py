@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 
 from workbench.core import pictures
 from workbench.core.problems import MaskWrongSize, PictureBroken, Problem
@@ -68,6 +68,8 @@ class Loader(QObject):
 
     loaded = Signal(str, object)  # key, Loaded
     failed = Signal(str, object)  # key, Problem
+    previewed = Signal(str, object, object)  # key, the picture reduced, its true (width, height): `loaded` will follow
+    _reduced = Signal(str, object)
 
     def __init__(
         self, unsaved: Callable[[str], Label | None], parent: QObject | None = None, *, limit: int = 512 << 20
@@ -80,6 +82,7 @@ class Loader(QObject):
         self._project: Project | None = None
         self._loading: set[str] = set()
         self._of_use: frozenset[str] = frozenset()
+        self._reduced.connect(self._preview, Qt.ConnectionType.QueuedConnection)  # from the worker thread
 
     def open(self, project: Project) -> None:
         self._project = project
@@ -136,9 +139,19 @@ class Loader(QObject):
         at_hand = self._shelf.get(key)
 
         def work() -> Loaded | None:
-            return read(project, key, at_hand) if key in self._of_use else None
+            if key not in self._of_use:
+                return None
+            if at_hand is None and key == self.wanted:
+                small = _reduced(project, key)
+                if small is not None:
+                    self._reduced.emit(key, small)
+            return read(project, key, at_hand)
 
         self._lane.submit(work, lambda found, error: self._arrived(key, found, error), urgent=urgent)
+
+    def _preview(self, key: str, small: tuple[np.ndarray, tuple[int, int]]) -> None:
+        if key == self.wanted and key in self._loading:
+            self.previewed.emit(key, *small)
 
     def _arrived(self, key: str, found: Loaded | None, error: Exception | None) -> None:
         self._loading.discard(key)
@@ -167,9 +180,16 @@ def read(project: Project, key: str, at_hand: Loaded | None = None) -> Loaded:
     if at_hand is not None and at_hand.stamp == stamp:
         picture = at_hand.picture
     else:
-        picture = pictures.read(project.picture_path(key))
+        picture = pictures.look(project.picture_path(key))
     height, width = picture.shape[:2]
     return Loaded(picture, load_label(project, key, (width, height)), stamp)
+
+
+def _reduced(project: Project, key: str) -> tuple[np.ndarray, tuple[int, int]] | None:
+    try:
+        return pictures.preview(project.picture_path(key))
+    except Problem:
+        return None
 
 
 def picture_stamp(project: Project, key: str) -> str:

@@ -24,26 +24,35 @@ from workbench.ui.canvas.viewport import Viewport
 class PictureLayer:
     """The picture: nearest above 100 %, below it linear between the cells of an averaged level."""
 
-    def __init__(self, levels: list[np.ndarray]) -> None:
+    def __init__(self, levels: list[np.ndarray | None], shape: tuple[int, ...] | None = None) -> None:
+        """levels: the picture and its halvings; None for one that is not there. shape: of the first, if it is not."""
         self.levels = levels
+        self.shape = shape or self.picture.shape
         self._developer: Developer | None = None
 
     @property
     def picture(self) -> np.ndarray:
-        return self.levels[0]
+        """The finest level that there is."""
+        return next(level for level in self.levels if level is not None)
+
+    def nearest_level(self, number: int) -> int:
+        """The finest level that is there from `number` on, or else the coarsest."""
+        number = min(max(0, number), len(self.levels) - 1)
+        return next(i for i in range(number, len(self.levels)) if self.levels[i] is not None)
 
     def developer(self, display: Display) -> Developer:
         """What shows values under `display`; kept until another display comes."""
         if self._developer is None or self._developer.display != display:
-            self._developer = Developer(self.picture, display)
+            self._developer = Developer(self.picture, display, self.shape)
         return self._developer
 
     def image(self, view: Viewport, rect: Rect, display: Display) -> QImage:
         """`rect` lies inside `view.shown`."""
-        number = min(max(0, view.level - 1), len(self.levels) - 1)
+        number = self.nearest_level(view.level - 1)
         # The halvings of a large picture may still be under way.
         waiting = number < view.level - 1 and self.levels[number].size > 1 << 20
-        values = self._nearest(view, rect) if view.scale >= 1 or waiting else self._linear(view, rect, number)
+        exact = number == 0 and (view.scale >= 1 or waiting)
+        values = self._nearest(view, rect) if exact else self._linear(view, rect, number)
         rows = columns = np.zeros(0)
         if display.needs_surroundings:
             rows = (np.arange(rect.y, rect.y + rect.height) + (0.5 - view.y)) / view.scale - 0.5

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QEvent, QObject, QPointF, QRect, QRectF, Qt, QTimer
 from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPen
 
 from workbench.core.drawing import Rect
-from workbench.ui.canvas.guests import PRESS, RELEASE
+from workbench.ui.canvas.guests import PRESS, RELEASE, Host
 from workbench.ui.canvas.viewport import Viewport
-
-if TYPE_CHECKING:
-    from workbench.ui.canvas.view import View
 
 _LONGER, _SHORTER = 160, 24  # logical pixels of its sides
 _MARGIN = 12
@@ -22,7 +17,7 @@ _SETTLED = 250  # ms after the last change of the labels
 class Minimap(QObject):
     """Hidden while the whole picture is in sight, and on a canvas that is too small for it."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: Host) -> None:
         super().__init__(view)
         self._view = view
         self.enabled = True

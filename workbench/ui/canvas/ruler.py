@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QLineF, QObject, QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPen
 
 from workbench.core.selection import Point
 from workbench.ui import words
-from workbench.ui.canvas.guests import MOVE, PRESS, RELEASE
-
-if TYPE_CHECKING:
-    from workbench.ui.canvas.view import View
+from workbench.ui.canvas.guests import MOVE, PRESS, RELEASE, Host
 
 _TICK = 6.0  # logical pixels on either side of the line's ends
 _DARK, _LIGHT = QColor(0, 0, 0, 190), QColor(255, 255, 255)
@@ -24,7 +20,7 @@ class Ruler(QObject):
 
     switched = Signal(bool)
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: Host) -> None:
         super().__init__(view)
         self._view = view
         self.on = False

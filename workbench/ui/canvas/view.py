@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from PySide6.QtCore import QEvent, QPointF, QRect, QSize, Qt, Signal
@@ -13,8 +14,9 @@ from PySide6.QtWidgets import QWidget
 
 from workbench.core.display import Display, automatic, full_range
 from workbench.core.drawing import Rect
+from workbench.inference.tiff_regions import Halved, TiffPicture
 from workbench.session.lane import Lane
-from workbench.ui.canvas.guests import MOVE, PRESS, RELEASE, Guest, WindowDrag
+from workbench.ui.canvas.guests import MOVE, PRESS, RELEASE, Curtain, Guest, WindowDrag
 from workbench.ui.canvas.layers import HeatLayer, MaskLayer, MaskStyle, PictureLayer
 from workbench.ui.canvas.minimap import Minimap
 from workbench.ui.canvas.pyramid import MaskPyramid, halvings
@@ -51,34 +53,56 @@ class View(QWidget):
         self._colors: dict[int, str] = {}
         self._hidden: frozenset[int] = frozenset()
         self._fitted = True
+        self.previewing = False  # what is shown is a reduced picture whose labels are still on their way
         self._jobs = Lane(1, self)
         self.minimap, self.ruler = Minimap(self), Ruler(self)
-        self._guests: tuple[Guest, ...] = (WindowDrag(self), self.minimap, self.ruler)
+        self._guests: tuple[Guest, ...] = (WindowDrag(self), self.minimap, self.ruler, Curtain(self))
 
     # --- what is shown ---------------------------------------------------------------------------
 
     def show_picture(self, picture: np.ndarray | None, *, keep_display: bool = False) -> None:
         """Show another picture, (H, W) or (H, W, 3). A picture of the same size keeps zoom and place."""
         self.labels = self.predictions = self.heat = None
+        self.previewing = False
         if picture is None:
             self.picture = None
             self.view = replace(self.view, picture_width=0, picture_height=0)
             self._announce()
             return
         height, width = picture.shape[:2]
-        same = (self.view.picture_width, self.view.picture_height) == (width, height)
         kind_changed = self.picture is None or self.picture.picture.dtype != picture.dtype
-        if height * width <= _QUICK:
+        if isinstance(picture, TiffPicture):
+            self.picture = PictureLayer(_levels_by_region(picture))
+            if picture.overview_step > 1:
+                self._jobs.submit(partial(self._refined, picture), self._take_halvings)
+        elif height * width <= _QUICK:
             self.picture = PictureLayer(halvings(picture))
         else:
             self.picture = PictureLayer([picture])
             self._jobs.submit(lambda: halvings(picture), self._take_halvings)
         if kind_changed or not keep_display:
             self.set_display(automatic(picture))
+        self._measure(width, height)
+
+    def show_preview(self, small: np.ndarray, size: tuple[int, int]) -> None:
+        """Show a picture of `size` (width, height) reduced, until it comes as it is; nobody can paint on it."""
+        self.labels = self.predictions = self.heat = None
+        self.previewing = True
+        step = round(math.log2(max(1.0, max(size) / max(small.shape[:2]))))
+        self.picture = PictureLayer([*[None] * step, *halvings(small)], (size[1], size[0], *small.shape[2:]))
+        self._measure(*size)
+
+    def _measure(self, width: int, height: int) -> None:
+        same = (self.view.picture_width, self.view.picture_height) == (width, height)
         self.view = replace(self.view, picture_width=width, picture_height=height)
         if not same or self._fitted:
             self.fit()
         self._announce()
+
+    def _refined(self, picture: TiffPicture) -> list[np.ndarray | None] | None:
+        """In the thread: the overview made exact, unless another picture is shown meanwhile."""
+        done = picture.refine(lambda: self.picture is None or self.picture.picture is not picture)
+        return _levels_by_region(picture) if done else None
 
     def _announce(self) -> None:
         self.ruler.forget()
@@ -115,7 +139,7 @@ class View(QWidget):
 
     def show_difference(self, heat: np.ndarray | None) -> None:
         """Show how far each pixel differs from the good sample, uint8 (H, W)."""
-        fits = heat is not None and self.picture is not None and heat.shape == self.picture.picture.shape[:2]
+        fits = heat is not None and self.picture is not None and heat.shape == self.picture.shape[:2]
         self.heat = HeatLayer(heat) if fits else None
         self.update()
 
@@ -326,6 +350,15 @@ class View(QWidget):
     def end(self) -> None:
         """Wait for the thread."""
         self._jobs.finish()
+
+
+def _levels_by_region(picture: TiffPicture) -> list[np.ndarray | None]:
+    """The picture and its half, read as they are looked at, and what its overview holds."""
+    number = picture.overview_step.bit_length() - 1
+    if number == 0:
+        return halvings(picture.overview)
+    fine: list[np.ndarray | None] = [picture, Halved(picture), *[None] * number][:number]
+    return [*fine, *halvings(picture.overview)]
 
 
 def joined(region: QRegion) -> list[QRect]:

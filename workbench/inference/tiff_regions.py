@@ -1,0 +1,254 @@
+"""A very large TIFF read a region at a time: only the tiles or strips that are asked for are decoded.
+
+It stands in for an array where a viewer needs one: `shape`, `dtype`, and slices. What must be whole, such as training
+and prediction, goes by `reading.read_picture`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .cv import cv2
+
+_CACHE = 256 << 20  # bytes of decoded segments
+_OVERVIEW = 6000  # pixels of the overview's longer side, at most
+_GLANCED = 120  # segments that are decoded for the first overview
+_LARGEST_SEGMENT = 64 << 20  # bytes: a strip that is the whole picture gains nothing
+_ORIENTATION = 274  # the tag
+_GREY, _RGB = 1, 2  # photometric: black is zero, and RGB
+
+
+class NotByRegion(Exception):
+    """This file has to be read whole; the text says why."""
+
+
+def tiff_size(path: Path | str) -> tuple[int, int] | None:
+    """(width, height) of a TIFF's first page as it is shown, from its header; None if that cannot be told."""
+    try:
+        import tifffile
+
+        with tifffile.TiffFile(path) as file:
+            page = file.pages[0]
+            turned = page.tags.get(_ORIENTATION) is not None and page.tags[_ORIENTATION].value in (5, 6, 7, 8)
+            size = int(page.imagewidth), int(page.imagelength)
+    except Exception:  # a damaged or foreign file can make the parser fail in any way
+        return None
+    return size[::-1] if turned else size
+
+
+class TiffPicture:
+    """One page of a TIFF: (H, W) grey or (H, W, 3) RGB, uint8, uint16 or float32. Threads may share it.
+
+    overview: the picture reduced by `overview_step` (a power of two), rough until `refine` has gone over it.
+    Raises NotByRegion where the file is of a kind that cannot be read so, OSError where it cannot be read.
+    """
+
+    def __init__(self, path: Path | str, page: int = 0) -> None:
+        try:
+            import tifffile
+        except ImportError:
+            raise NotByRegion("tifffile is not installed") from None
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[int, np.ndarray] = OrderedDict()
+        self._kept_bytes = 0
+        self.decoded = 0  # segments decoded so far, for tests of what a look costs
+        try:
+            self._file = tifffile.TiffFile(path)
+        except OSError:
+            raise
+        except Exception as error:  # a damaged file can make the parser fail in any way
+            raise NotByRegion(str(error)) from error
+        try:
+            self._open(page)
+        except NotByRegion:
+            self._file.close()
+            raise
+        except Exception as error:
+            self._file.close()
+            raise NotByRegion(str(error)) from error
+        self.overview_step = 1
+        while max(self.shape[:2]) > _OVERVIEW * self.overview_step:
+            self.overview_step *= 2
+        self.overview = self._glance()
+
+    def _open(self, number: int) -> None:
+        self.pages = len(self._file.pages)
+        page = self._file.pages[number]
+        samples, kind = int(page.samplesperpixel), np.dtype(page.dtype)
+        plain = page.photometric == (_GREY if samples == 1 else _RGB) and samples in (1, 3) and page.planarconfig == 1
+        turned = page.tags.get(_ORIENTATION) is not None and page.tags[_ORIENTATION].value != 1
+        if not plain or turned or kind not in (np.uint8, np.uint16, np.float32) or page.imagedepth != 1:
+            raise NotByRegion("this kind of TIFF is read whole")
+        self._page, self._samples = page, samples
+        self.dtype = kind.newbyteorder("=")
+        self.shape = (page.imagelength, page.imagewidth) + ((3,) if samples == 3 else ())
+        self.ndim = len(self.shape)
+        self._height = page.tilelength or page.rowsperstrip
+        self._width = page.tilewidth or page.imagewidth
+        self._across = -(-page.imagewidth // self._width)
+        self._down = -(-page.imagelength // self._height)
+        if len(page.dataoffsets) < self._across * self._down:
+            raise NotByRegion("segments are missing")
+        if self._height * self._width * samples * kind.itemsize > _LARGEST_SEGMENT:
+            raise NotByRegion("its segments are too large")
+        self._segment(0)  # says at once whether its compression can be decoded
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __del__(self) -> None:
+        file = getattr(self, "_file", None)
+        if file is not None:
+            file.close()
+
+    @property
+    def nbytes(self) -> int:
+        """Of the whole picture, decoded."""
+        return int(np.prod(self.shape)) * self.dtype.itemsize
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        whole = self[:, :]
+        return whole if dtype is None else whole.astype(dtype)
+
+    def __getitem__(self, key: Any) -> np.ndarray:
+        """Rows and columns by numbers or slices with positive steps; steps as coarse as the overview come from it."""
+        rows, columns, *rest = key if isinstance(key, tuple) else (key, slice(None))
+        spans = [_span(part, size) for part, size in zip((rows, columns), self.shape, strict=False)]
+        (top, bottom, down), (left, right, across) = spans
+        step = self.overview_step
+        if 1 < step <= min(down, across):
+            found = self.overview[top // step : -(-bottom // step), left // step : -(-right // step)]
+            found = found[:: max(1, down // step), :: max(1, across // step)]
+        else:
+            found = self._read(top, left, bottom, right)[::down, ::across]
+        for axis, part in enumerate((rows, columns)):
+            if not isinstance(part, slice):
+                found = found.take(0, axis=axis if isinstance(rows, slice) else 0)
+        return found[(..., *rest)] if rest else found
+
+    def _read(self, top: int, left: int, bottom: int, right: int, *, keep: bool = True) -> np.ndarray:
+        result = np.zeros((max(0, bottom - top), max(0, right - left), *self.shape[2:]), self.dtype)
+        for row in range(top // self._height, -(-bottom // self._height)):
+            for column in range(left // self._width, -(-right // self._width)):
+                part = self._segment(row * self._across + column, keep=keep)
+                y, x = row * self._height, column * self._width
+                y0, y1 = max(y, top), min(y + part.shape[0], bottom)
+                x0, x1 = max(x, left), min(x + part.shape[1], right)
+                if y0 < y1 and x0 < x1:
+                    result[y0 - top : y1 - top, x0 - left : x1 - left] = part[y0 - y : y1 - y, x0 - x : x1 - x]
+        return result
+
+    def _segment(self, index: int, *, keep: bool = True) -> np.ndarray:
+        with self._lock:
+            found = self._kept.get(index)
+            if found is not None:
+                self._kept.move_to_end(index)
+                return found
+            # Sparse files leave out what is empty.
+            offset, count = self._page.dataoffsets[index], self._page.databytecounts[index]
+            data = b""
+            if count:
+                self._file.filehandle.seek(offset)
+                data = self._file.filehandle.read(count)
+        found = self._decoded(data, index)
+        with self._lock:
+            self.decoded += 1
+            if keep and index not in self._kept:
+                self._kept[index] = found
+                self._kept_bytes += found.nbytes
+                while self._kept_bytes > _CACHE and len(self._kept) > 1:
+                    self._kept_bytes -= self._kept.popitem(last=False)[1].nbytes
+        return found
+
+    def _decoded(self, data: bytes, index: int) -> np.ndarray:
+        y = index // self._across * self._height
+        shape = (min(self._height, self.shape[0] - y), self._width, *self.shape[2:])
+        if not data:
+            return np.full(shape, self._page.nodata, self.dtype)
+        segment, _, _ = self._page.decode(data, index, jpegtables=self._page.jpegtables, _fullsize=False)
+        if segment is None:
+            return np.full(shape, self._page.nodata, self.dtype)
+        segment = segment[0] if self._samples == 3 else segment[0, :, :, 0]
+        return np.ascontiguousarray(segment.astype(self.dtype, copy=False))
+
+    # --- overview --------------------------------------------------------------------------------
+
+    def _glance(self) -> np.ndarray:
+        """Reduced from a few of its segments; what lies between repeats the nearest of them."""
+        step = self.overview_step
+        size = tuple(-(-value // step) for value in self.shape[:2])
+        overview = np.zeros((*size, *self.shape[2:]), self.dtype)
+        leap = max(1, round((self._across * self._down / _GLANCED) ** 0.5))
+        leaps = min(leap, self._down), min(leap, self._across)
+        for top in range(0, self._down, leaps[0]):
+            for left in range(0, self._across, leaps[1]):
+                row, column = min(top + leaps[0] // 2, self._down - 1), min(left + leaps[1] // 2, self._across - 1)
+                part = self._segment(row * self._across + column, keep=False)[::step, ::step]
+                y, x = top * self._height // step, left * self._width // step
+                tall = min(leaps[0] * self._height // step, size[0] - y)
+                wide = min(leaps[1] * self._width // step, size[1] - x)
+                if tall > 0 and wide > 0 and part.size:
+                    overview[y : y + tall, x : x + wide] = cv2.resize(part, (wide, tall), interpolation=cv2.INTER_AREA)
+        return overview
+
+    def refine(self, stopped: Callable[[], bool] = lambda: False) -> bool:
+        """Make the overview exact, decoding everything once and keeping none of it; False if it was stopped."""
+        step = self.overview_step
+        # Bands of whole segments and whole steps, so that no cell needs two of them.
+        rows = -(-max(step, self._height) // step) * step
+        columns = self.shape[1] if self._across == 1 else -(-max(4096, self._width) // self._width) * self._width
+        columns = -(-columns // step) * step
+        for top in range(0, self.shape[0], rows):
+            if stopped():
+                return False
+            bottom = min(top + rows, self.shape[0])
+            for left in range(0, self.shape[1], columns):
+                part = self._read(top, left, bottom, min(left + columns, self.shape[1]), keep=False)
+                if step > 1:
+                    tall, wide = -part.shape[0] % step, -part.shape[1] % step
+                    part = cv2.copyMakeBorder(part, 0, tall, 0, wide, cv2.BORDER_REPLICATE)
+                    size = (part.shape[1] // step, part.shape[0] // step)
+                    part = cv2.resize(part, size, interpolation=cv2.INTER_AREA)
+                y, x = top // step, left // step
+                self.overview[y : y + part.shape[0], x : x + part.shape[1]] = part
+        return True
+
+
+class Halved:
+    """A region-wise picture at half its size, made as it is looked at."""
+
+    def __init__(self, picture: TiffPicture) -> None:
+        self._picture = picture
+        self.dtype, self.ndim = picture.dtype, picture.ndim
+        self.shape = (*((size + 1) // 2 for size in picture.shape[:2]), *picture.shape[2:])
+        self.size = int(np.prod(self.shape))
+
+    def __getitem__(self, key: tuple[slice, slice]) -> np.ndarray:
+        (top, bottom, _), (left, right, _) = (_span(part, size) for part, size in zip(key, self.shape, strict=False))
+        part = self._picture[2 * top : 2 * bottom, 2 * left : 2 * right]
+        part = cv2.copyMakeBorder(part, 0, part.shape[0] % 2, 0, part.shape[1] % 2, cv2.BORDER_REPLICATE)
+        return cv2.resize(part, (part.shape[1] // 2, part.shape[0] // 2), interpolation=cv2.INTER_AREA)
+
+
+def _span(part: Any, size: int) -> tuple[int, int, int]:
+    """First, end and step of what a key of one axis means."""
+    if isinstance(part, slice):
+        first, end, step = part.indices(size)
+        if step < 1:
+            raise IndexError("steps must be positive")
+        return first, max(first, end), step
+    number = int(part)
+    number += size if number < 0 else 0
+    if not 0 <= number < size:
+        raise IndexError(f"{part} is outside of {size}")
+    return number, number + 1, 1
