@@ -110,6 +110,7 @@ class Window(QMainWindow):
         self.training.wants_export.connect(rooms.exporter.start)
         self.overlay.told.connect(self.header.say_model)
         self.canvas.tool_changed.connect(lambda: self.canvas.ruler.switch(False))
+        session.picture_previewed.connect(lambda _, small, size: self.canvas.show_preview(small, size))
         self.walk.stepped.connect(self.status.say_step)
         rooms.displays.scale_changed.connect(lambda: self.canvas.ruler.set_scale(rooms.displays.um_per_pixel))
         rooms.telemetry.sampled.connect(self.training.view.sampled)
