@@ -1,10 +1,10 @@
-"""The classes that can be painted: choose, add, rename, recolour, hide, lock."""
+"""The classes that can be painted: choose, add, rename, recolour, reorder, merge, delete, hide, lock."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt, QTimer
 from PySide6.QtGui import QAction, QColor, QIcon, QPixmap, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -13,14 +13,17 @@ from PySide6.QtWidgets import (
     QListView,
     QMenu,
     QToolButton,
+    QToolTip,
     QVBoxLayout,
     QWidget,
 )
 
 from workbench.core.project import DONT_CARE, PALETTE
 from workbench.session.session import Session
+from workbench.ui.panels.class_change import ClassChange, ClassWorkCard
 from workbench.ui.panels.class_row import HEIGHT, ClassRow, ColorRole, HiddenRole, IdRole, KeyRole, eye_of, swatch_of
 from workbench.ui.theme import Style
+from workbench.ui.words import number
 
 DONT_CARE_COLOR = "#c8c8c8"
 
@@ -48,6 +51,8 @@ class ClassesPanel(QWidget):
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.view.customContextMenuRequested.connect(self._menu_at)
         self.view.viewport().installEventFilter(self)
+        self.view.setDragDropMode(QAbstractItemView.DragDropMode.InternalMove)
+        self.view.setDefaultDropAction(Qt.DropAction.MoveAction)
         self.view.selectionModel().currentChanged.connect(self._chosen)
         self.model.itemChanged.connect(self._renamed)
         self.hint = QLabel(self.tr("A class is a kind of defect. Add the first one, then paint."), wordWrap=True)
@@ -55,6 +60,11 @@ class ClassesPanel(QWidget):
         self.hint.setContentsMargins(6, 0, 6, 4)
         column.addWidget(self.hint)
         column.addWidget(self.view)
+        self.card = ClassWorkCard(session.class_work)
+        column.addWidget(self.card)
+        # A drop puts the row in at its new place and then takes it out at the old one.
+        self._dropped = QTimer(self, singleShot=True, interval=0, timeout=self._reordered)
+        self.model.rowsRemoved.connect(lambda *_: None if self._filling else self._dropped.start())
         self.add_button = QToolButton()
         self.add_button.clicked.connect(self.add)
         for text in (self.tr("Add a class"),):
@@ -64,6 +74,7 @@ class ClassesPanel(QWidget):
         session.project_closed.connect(self._list)
         session.classes_changed.connect(self._list)
         session.current_class_changed.connect(self._follow)
+        session.class_work.changed.connect(self._list)
         style.changed.connect(self._restyle)
         self._restyle()
         self._list()
@@ -89,6 +100,21 @@ class ClassesPanel(QWidget):
     def recolor(self, id: int, color: str) -> None:
         self._session.recolor_class(id, color)
 
+    def move(self, id: int, step: int) -> None:
+        """Change places with the class above (-1) or below (1)."""
+        ids = [info.id for info in self._session.project.classes]
+        here = ids.index(id)
+        there = min(max(here + step, 0), len(ids) - 1)
+        ids[here], ids[there] = ids[there], ids[here]
+        self._session.class_work.reorder(ids)
+
+    def change(self, id: int, *, merge: bool) -> ClassChange:
+        """Ask before a class is merged into another one or deleted."""
+        info = next(info for info in self._session.project.classes if info.id == id)
+        dialog = ClassChange(self._session, info, merge=merge, parent=self)
+        dialog.open()
+        return dialog
+
     # --- facts -----------------------------------------------------------------------------------
 
     def _list(self) -> None:
@@ -106,13 +132,16 @@ class ClassesPanel(QWidget):
             item.setData(key, KeyRole)
             item.setData(id in self._session.hidden_classes, HiddenRole)
             item.setToolTip(self._tip(id, name, key))
-            item.setEditable(id != DONT_CARE and self._session.writable)
+            mine = id != DONT_CARE and self._session.writable and not self._session.class_work.running
+            item.setEditable(mine)
+            item.setDragEnabled(mine)
+            item.setDropEnabled(False)  # between classes, not onto one
             self.model.appendRow(item)
         self._filling = False
         self.hint.setVisible(project is not None and not classes)
         self.view.setVisible(bool(classes))
         self.view.setFixedHeight(min(max(len(rows), 1), 9) * HEIGHT + 4)
-        self.add_button.setEnabled(self._session.writable)
+        self.add_button.setEnabled(self._session.writable and not self._session.class_work.running)
         self._follow(self._session.class_id)
 
     def _tip(self, id: int, name: str, key: str) -> str:
@@ -157,7 +186,24 @@ class ClassesPanel(QWidget):
             # A refused name must not stay in sight.
             self._list()
 
+    def _reordered(self) -> None:
+        ids = [self.model.item(i).data(IdRole) for i in range(self.model.rowCount())]
+        self._session.class_work.reorder([id for id in ids if id != DONT_CARE])
+        self._list()  # don't care stands last, whatever was dropped under it
+
+    def _count(self, id: int) -> str:
+        found = self._session.class_work.extent({id})
+        return self.tr("{pictures} pictures · {regions} regions · {pixels} pixels").format(
+            pictures=number(found.pictures), regions=number(found.regions), pixels=number(found.pixels)
+        )
+
     def eventFilter(self, watched, event) -> bool:
+        if event.type() == QEvent.Type.ToolTip:
+            index = self.view.indexAt(event.pos())
+            if index.isValid() and index.data(IdRole) != DONT_CARE:
+                tip = f"{self._count(index.data(IdRole))}\n{index.data(Qt.ItemDataRole.ToolTipRole)}"
+                QToolTip.showText(event.globalPos(), tip, self.view)
+                return True
         if event.type() == QEvent.Type.MouseButtonRelease and event.button() == Qt.MouseButton.LeftButton:
             index = self.view.indexAt(event.position().toPoint())
             if index.isValid():
@@ -181,6 +227,21 @@ class ClassesPanel(QWidget):
         recolor = menu.addAction(self.tr("Change colour…"), partial(self._colors, id, place))
         for action in (rename, recolor):
             action.setEnabled(self._session.writable)
+        classes, work = self._session.project.classes, self._session.class_work
+        free = self._session.writable and not work.running
+        up = menu.addAction(self.tr("Move up"), partial(self.move, id, -1))
+        up.setEnabled(free and classes[0].id != id)
+        down = menu.addAction(self.tr("Move down"), partial(self.move, id, 1))
+        down.setEnabled(free and classes[-1].id != id)
+        menu.addSeparator()
+        merge = menu.addAction(self.tr("Merge into…"), partial(self.change, id, merge=True))
+        merge.setEnabled(free and not work.half_done and len(classes) > 1)
+        delete = menu.addAction(self.tr("Delete…"), partial(self.change, id, merge=False))
+        delete.setEnabled(free and not work.half_done)
+        if work.can_take_back:
+            text = self.tr("Take back the last merging or deleting")
+            menu.addAction(text, work.take_back)
+        menu.addSeparator()
         menu.addAction(
             self.tr("Show") if hidden else self.tr("Hide"), partial(self._session.set_hidden, id, not hidden)
         )
