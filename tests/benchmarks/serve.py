@@ -1,6 +1,6 @@
 """How many pictures a second `workbench serve` answers, beside the same predictor called one picture after another.
 
-    python tests/benchmarks/serve.py [--export DIR] [--pictures 128] [--side 256] [--clients 1,8,64] [--workers 1]
+    python tests/benchmarks/serve.py [--export DIR] [--pictures 256] [--side 256] [--clients 1,8,64] [--workers 1]
 
 Without --export a small convolutional network with random weights is served, once as a segmentation and once as a
 classification. Every answer is compared with the predictor's: lost or mixed-up answers are counted. CPU: of the
@@ -156,10 +156,8 @@ def load(url: str, pid: int, job: Job, clients: int) -> dict[str, float]:
     whole, used = time.perf_counter() - started, cpu_seconds(pid) - used
     for each in free:
         each.close()
-    return _numbers(  # fmt: skip
-        [each[0] for each in done], whole, used,
-        lost=sum(each[1] for each in done), mixed=sum(each[2] for each in done),
-    )
+    lost, mixed = (sum(each[at] for each in done) for at in (1, 2))
+    return _numbers([each[0] for each in done], whole, used, lost=lost, mixed=mixed)
 
 
 def _numbers(seconds: list[float], whole: float, cpu: float, *, lost: int, mixed: int) -> dict[str, float]:
@@ -176,7 +174,9 @@ def cpu_seconds(pid: int) -> float:
     return sum(sum(each.cpu_times()[:2]) for each in [first, *first.children(recursive=True)])
 
 
-def measure(folder: Path, options: argparse.Namespace) -> None:
+def measure(folder: Path, options: argparse.Namespace) -> bool:
+    """Whether every request got its own answer."""
+    whole = True
     predictor = Predictor.open(folder)
     job = Job(predictor, pictures(options.pictures, options.side))
     print(f"\n{predictor.settings.task}, {options.pictures} pictures of {options.side} x {options.side}")
@@ -191,7 +191,9 @@ def measure(folder: Path, options: argparse.Namespace) -> None:
     try:
         url = json.loads(process.stdout.readline())["url"]
         for clients in options.clients:
-            _show(f"served, {clients} clients", load(url, process.pid, job, clients))
+            row = load(url, process.pid, job, clients)
+            whole &= not row["lost"] and not row["mixed"]
+            _show(f"served, {clients} clients", row)
         with urllib.request.urlopen(f"{url}/metrics") as answer:
             lines = answer.read().decode().splitlines()
         numbers = {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if line[0] != "#"}
@@ -200,6 +202,7 @@ def measure(folder: Path, options: argparse.Namespace) -> None:
     finally:
         process.terminate()
         process.wait(60)
+    return whole
 
 
 def _show(name: str, row: dict[str, float]) -> None:
@@ -210,21 +213,20 @@ def _show(name: str, row: dict[str, float]) -> None:
     )
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--export", type=Path, help="a folder that 'workbench export' has written")
-    parser.add_argument("--pictures", type=int, default=128)
+    parser.add_argument("--pictures", type=int, default=256)
     parser.add_argument("--side", type=int, default=256)
     parser.add_argument("--clients", type=lambda text: [int(part) for part in text.split(",")], default=[1, 8, 64])
     parser.add_argument("--workers", type=int, default=1)
     options = parser.parse_args()
     if options.export:
-        measure(options.export, options)
-        return
+        return 0 if measure(options.export, options) else 1
     with tempfile.TemporaryDirectory() as place:
-        for classify in (False, True):
-            measure(make_export(Path(place) / ("verdicts" if classify else "masks"), classify=classify), options)
+        kinds = [make_export(Path(place) / name, classify=name == "verdicts") for name in ("masks", "verdicts")]
+        return 0 if all([measure(folder, options) for folder in kinds]) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

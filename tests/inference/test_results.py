@@ -120,6 +120,29 @@ def test_an_interrupt_finishes_the_picture_in_work(grey_export, many, tmp_path):
     need_all_once(grey_export, many, out, json.loads(said))
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_on_a_terminal_there_is_a_bar(grey_export, many, tmp_path):
+    import pty
+
+    terminal, theirs = pty.openpty()
+    command = [sys.executable, str(grey_export / "predict.py"), str(many), "--out", str(tmp_path / "out")]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        said = b""
+        while True:
+            try:
+                part = os.read(terminal, 4096)
+            except OSError:  # the other side is closed
+                break
+            if not part:
+                break
+            said += part
+    os.close(terminal)
+    text = said.decode()
+    assert process.returncode == 0 and "[########################] 31/31, 0:00 left" in text
+    assert "broken.png: skipped, " in text and "30 pictures, 1 skipped" in text
+
+
 def test_results_of_another_model_are_not_mixed_in(grey_export, colour_export, many, tmp_path):
     sources, _ = collect_pictures([many])
     with ResultsFolder(tmp_path / "o", Predictor.open(grey_export), fingerprint=model_fingerprint(grey_export)) as one:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import queue
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from typing import Any
 from workbench.cli.installing import paddle_command
 from workbench.core import endings, problems
 from workbench.core.events import Event, Failed, Finished, decode, encode_order
-from workbench.core.launch import paddle_installed, worker_command, worker_environment
+from workbench.core.launch import own_group, paddle_installed, worker_command, worker_environment
 
 
 def run_child(
@@ -34,7 +33,7 @@ def run_child(
         before = chatter.tell()
         process = subprocess.Popen(
             worker_command(verb, *arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=chatter,
-            env=worker_environment(device), **_own_group(),
+            env=worker_environment(device), **own_group(),
         )  # fmt: skip
     ending: Finished | Failed | None = None
     with process, _interrupts(process, on_stop):
@@ -51,13 +50,6 @@ def run_child(
     if ending.problem == "PaddleMissing":
         raise problems.PaddleMissing(command=paddle_command())
     raise endings.to_problem(ending, what, log)
-
-
-def _own_group() -> dict[str, Any]:
-    """Ctrl-C reaches every process of the terminal's group; the child must only hear of it from us."""
-    if sys.platform == "win32":
-        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
-    return {"start_new_session": True}
 
 
 def _events(process: subprocess.Popen[bytes]) -> Iterator[Event]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from workbench.inference.cpu import cpu_environment
 
@@ -59,7 +61,18 @@ def worker_environment(device: str = "auto", base: dict[str, str] | None = None)
     return environment
 
 
+def own_group(*, flags: int = 0) -> dict[str, Any]:
+    """Options of Popen for a process group of its own: Ctrl-C in a terminal reaches every process of a group, and the
+    child must hear of it only from us. flags: more of Windows' creation flags.
+    """
+    if sys.platform == "win32":
+        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | flags}
+    if sys.version_info >= (3, 11):
+        # Not a session of its own: Linux may balance sessions against each other, whatever their niceness.
+        return {"process_group": 0}
+    return {"start_new_session": True}
+
+
 def paddle_installed() -> bool:
     """Whether the child will find Paddle; asked without importing it."""
     return importlib.util.find_spec("paddle") is not None
-

@@ -13,11 +13,13 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 
 from workbench.core.endings import ASIDE, log_tail
 from workbench.core.events import Checkpoint, Event, Failed, Finished, decode
+from workbench.core.launch import own_group
 
 NICENESS = 10  # the window stays smooth beside it, at a few per cent of the child's speed
 
@@ -206,15 +208,11 @@ def end_process(pid: int, *, kill: bool) -> None:
                 process.kill() if kill else process.terminate()
 
 
-def _apart() -> dict[str, object]:
-    """A process group of its own, so that Ctrl-C in a terminal reaches the child by the window only."""
+def _apart() -> dict[str, Any]:
+    """A group of its own, without a console of its own, and below the window in rank."""
     if sys.platform == "win32":
-        flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
-        return {"creationflags": flags | subprocess.BELOW_NORMAL_PRIORITY_CLASS}
-    if sys.version_info >= (3, 11):
-        # Not a session of its own: Linux may balance sessions against each other, whatever their niceness.
-        return {"process_group": 0}
-    return {"start_new_session": True}
+        return own_group(flags=subprocess.CREATE_NO_WINDOW | subprocess.BELOW_NORMAL_PRIORITY_CLASS)
+    return own_group()
 
 
 def _be_nice(pid: int) -> None:
