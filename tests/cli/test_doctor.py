@@ -11,6 +11,7 @@ from workbench import cli
 from workbench.cli import doctor
 from workbench.cli.installing import paddle_command, requirement
 from workbench.core.launch import paddle_installed
+from workbench.inference.engines.kinds import KINDS
 
 
 def checks(capsys, *options):
@@ -26,6 +27,13 @@ def test_this_machine_is_described(capsys):
     assert "graphics card" in found
     for check in found.values():
         assert bool(check["fix"]) == (not check["ok"]), check
+
+
+def test_every_export_format_is_told_of_and_what_one_lacks(capsys):
+    detail = checks(capsys, "--quick")["export formats"]["detail"]
+    possible, *rest = detail.split("; ")
+    assert {*possible.split(", "), *(part.partition(":")[0] for part in rest)} == set(KINDS)
+    assert "onnx" in possible.split(", ") and all(len(part.partition(": ")[2]) > 10 for part in rest)
 
 
 def test_whether_the_window_loads_is_tried_in_another_process(capsys):

@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
-from tests.conftest import fill_project
+from tests.conftest import fill_project, scratched
 from workbench.core.events import Event, decode
 from workbench.core.launch import paddle_installed, worker_command, worker_environment
 from workbench.core.project import Project
 from workbench.core.recipe import request
 from workbench.core.run import Run, create_run
+from workbench.inference.engines.kinds import obstacle
+from workbench.inference.reading import write_png
 
 collect_ignore = [] if paddle_installed() else [path.name for path in Path(__file__).parent.glob("test_*.py")]
 
@@ -123,6 +126,32 @@ def _train(run: Run) -> None:
     finally:
         one.process.kill()
     (run.root / "stdout.txt").write_text("".join(one.lines), "utf-8")
+
+
+EXPORTED = ["onnx", "paddle", "legacy", "int8"]  # of those that need nothing beside training itself
+EXPORTED += [name for name in ("openvino", "bf16") if not obstacle(name)]
+
+
+@pytest.fixture(scope="session")
+def exported(trained, tmp_path_factory):
+    """All formats that can be made here, into a folder with a name of every kind, beside pictures of all the kinds that
+    cause trouble."""
+    pictures = trained.project_root / "pictures"
+    generator = np.random.default_rng(3)
+    picture, _ = scratched(generator, 900, 700, defects=9)
+    write_png(pictures / "large.png", picture)
+    write_png(pictures / "deep.png", scratched(generator)[0].astype(np.uint16) * 257)
+    turned = Image.fromarray(scratched(generator)[0])
+    turned.getexif()[0x0112] = 6
+    turned.save(pictures / "turned.jpg", exif=turned.getexif())
+    (pictures / "broken.png").write_bytes(b"nothing")
+    out = tmp_path_factory.mktemp("out") / "出口 [1]"
+    one = Child("export", trained.root, "--out", out, "--formats", ",".join(EXPORTED), "--seconds", 0.6)
+    code = one.end()
+    for name in ("large.png", "deep.png", "turned.jpg", "broken.png"):
+        (pictures / name).unlink()
+    assert code == 0, one.stderr[-3000:]
+    return out, one.events
 
 
 def arrays_of(path: Path) -> dict[str, np.ndarray]:

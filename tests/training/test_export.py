@@ -12,42 +12,16 @@ import pytest
 from PIL import Image
 
 from tests.conftest import scratched
+from tests.training.conftest import EXPORTED as FORMATS
 from tests.training.conftest import make_run
 from workbench.core.events import Failed, Finished, Progress, encode_order
 from workbench.core.run import Run
-from workbench.inference.engines.kinds import KINDS, obstacle
+from workbench.inference.engines.kinds import KINDS
 from workbench.inference.predictor import Predictor
 from workbench.inference.reading import write_png
 from workbench.inference.settings import ClassSettings, ModelSettings, load_settings, save_settings
 from workbench.training import witnesses
 from workbench.training.parity import compare
-
-FORMATS = ["onnx", "paddle", "legacy", "int8"]  # of those that need nothing beside training itself
-FORMATS += [name for name in ("openvino", "bf16") if not obstacle(name)]
-
-
-@pytest.fixture(scope="module")
-def exported(trained, tmp_path_factory):
-    """All formats that can be made here, into a folder with a name of every kind, beside pictures of all the kinds that
-    cause trouble."""
-    from tests.training.conftest import Child
-
-    pictures = trained.project_root / "pictures"
-    generator = np.random.default_rng(3)
-    picture, _ = scratched(generator, 900, 700, defects=9)
-    write_png(pictures / "large.png", picture)
-    write_png(pictures / "deep.png", scratched(generator)[0].astype(np.uint16) * 257)
-    turned = Image.fromarray(scratched(generator)[0])
-    turned.getexif()[0x0112] = 6
-    turned.save(pictures / "turned.jpg", exif=turned.getexif())
-    (pictures / "broken.png").write_bytes(b"nothing")
-    out = tmp_path_factory.mktemp("out") / "出口 [1]"
-    one = Child("export", trained.root, "--out", out, "--formats", ",".join(FORMATS), "--seconds", 0.6)
-    code = one.end()
-    for name in ("large.png", "deep.png", "turned.jpg", "broken.png"):
-        (pictures / name).unlink()
-    assert code == 0, one.stderr[-3000:]
-    return out, one.events
 
 
 def test_an_export_runs_without_the_workbench(exported, tmp_path):

@@ -24,6 +24,7 @@ from workbench.cli.installing import paddle_command, pip_command, requirement
 from workbench.cli.running import Talk
 from workbench.core.launch import worker_command, worker_environment
 from workbench.inference.cpu import cpu_environment
+from workbench.inference.engines.kinds import KINDS, cannot_make
 
 _GIB = 2**30
 _OPENCV = (
@@ -77,6 +78,7 @@ def _checks(*, quick: bool) -> Iterator[Check]:
     cards, gpu = _gpu()
     yield gpu
     yield from _paddle(cards, quick)
+    yield _formats()
 
 
 def _python() -> Check:
@@ -251,6 +253,13 @@ def _onnx_export() -> Check:
         detail = "paddle2onnx is missing: trained models cannot be used in the window"
         return Check("paddle2onnx", False, detail, pip_command("paddle2onnx>=2.1"))
     return Check("paddle2onnx", True, number)
+
+
+def _formats() -> Check:
+    """What an export can hold when it is made here. The rest is no fault: an export needs one format."""
+    why = {name: cannot_make(name) for name in KINDS}
+    missing = "".join(f"; {name}: {reason.rstrip('.')}" for name, reason in why.items() if reason)
+    return Check("export formats", True, ", ".join(name for name in why if not why[name]) + missing)
 
 
 def _version(distribution: str) -> str | None:
