@@ -153,8 +153,9 @@ def foreground_counts(mask: np.ndarray) -> tuple[tuple[int, int], ...]:
 
 def new_mask(size: tuple[int, int], note: Note | None = None) -> np.ndarray:
     """An empty mask for a picture of `size` (width, height)."""
-    fill = NOT_LABELLED if note is not None and note.explicit_background else BACKGROUND
-    return np.full((size[1], size[0]), fill, np.uint8)
+    if note is not None and note.explicit_background:
+        return np.full((size[1], size[0]), NOT_LABELLED, np.uint8)
+    return np.zeros((size[1], size[0]), np.uint8)  # takes memory only where it is painted on
 
 
 def trained_ids(mask: np.ndarray) -> np.ndarray:
