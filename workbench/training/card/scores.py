@@ -63,6 +63,8 @@ def _masks(settings: ModelSettings, facts: list[PictureFacts]) -> Iterator[Block
     if len(rows) > 1:
         rows.append(["any of them", _found(defects), _dice(facts, ANY)])
     yield Table(["class", "defects found", "Dice"], rows)
+    if defects and not any(each.regions for each in facts):
+        yield Text("It marks nothing at all, although there are defects: it has not learned to see them.", warns=True)
     few = [entry.name for entry in settings.classes if 0 < _telling(facts, entry.id) < ENOUGH]
     none = [entry.name for entry in settings.classes if not _telling(facts, entry.id)]
     if few:
