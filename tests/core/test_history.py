@@ -66,6 +66,10 @@ def test_a_patch_says_what_changed_and_its_inverse_takes_it_back(strokes):
     told = np.zeros(mask.shape, bool)
     for rect in patch.rects:
         told[rect.slices] = True
+    around = np.zeros(mask.shape, bool)
+    for band in patch.bands:
+        around[band.slices] = True
+    assert around[told].all() and len(patch.bands) <= len(patch.rects)
     assert told[before != after].all() and told[patch.rect.slices].sum() == told.sum()
     for side, state in enumerate((before, after)):
         for rect, content in patch.contents(side):

@@ -53,6 +53,17 @@ class Patch:
         return [Rect(*row) for row in self.rows[:, :4].tolist()]
 
     @property
+    def bands(self) -> list[Rect]:
+        """The rectangles around the areas of each row of tiles: few, even where the areas are thousands."""
+        rows = self.rows
+        tops, which = np.unique(rows[:, 1], return_inverse=True)
+        left, right, height = np.full(tops.size, 2**31 - 1, np.int32), np.zeros_like(tops), np.zeros_like(tops)
+        np.minimum.at(left, which, rows[:, 0])
+        np.maximum.at(right, which, rows[:, 0] + rows[:, 2])
+        np.maximum.at(height, which, rows[:, 3])
+        return [Rect(*band) for band in np.stack([left, tops, right - left, height], axis=1).tolist()]
+
+    @property
     def rect(self) -> Rect:
         if not self.areas:
             return NOTHING

@@ -197,9 +197,7 @@ class Editor(QObject):
         self.mask_changed.emit(rect)
         self.commit()
 
-    def _draw(
-        self, id: int, rect: Callable[[np.ndarray], Rect], draw: Callable[[np.ndarray, Paint], Rect]
-    ) -> None:
+    def _draw(self, id: int, rect: Callable[[np.ndarray], Rect], draw: Callable[[np.ndarray, Paint], Rect]) -> None:
         alone = self._recording is None and not self._refused
         if alone:
             self.begin("paint")
@@ -249,7 +247,7 @@ class Editor(QObject):
                 self.history.forget(patch.key)  # else it would bar the way to older steps
                 self.history_changed.emit()
             return
-        with label.changing(patch.rects) as mask:
+        with label.changing(patch.bands) as mask:
             rect = step(mask)
         self.mask_changed.emit(rect)
         if patch.explicit is not None:
@@ -267,8 +265,8 @@ class Editor(QObject):
             return
         rect = NOTHING
         for patch in route:
-            for area in patch.rects:
-                self._recording.touch(area)
+            for band in patch.bands:
+                self._recording.touch(band)
             rect = rect.united(patch.apply(self._recording.mask))
             self._recording.explicit = self._recording.explicit if patch.explicit is None else patch.explicit
         self.mask_changed.emit(rect)
