@@ -95,9 +95,10 @@ def _parity(sources: Sources) -> list[Block]:
     rows = []
     for name, found in sources.parity.items():
         offered = "yes" if found.get("passed") else f"no: {found.get('why', '')}"
-        agreement = f"{100 * found['mask_agreement']:.3f} %"
         kind = f"{name} ({found['reduced']})" if found.get("reduced") else name
-        rows.append([kind, offered, f"{found['max_abs']:.1e}", agreement, f"{found['pictures']}"])
+        most, agreement = found.get("max_abs"), found.get("mask_agreement")  # None where it could not be made here
+        numbers = ["" if most is None else f"{most:.1e}", "" if agreement is None else f"{100 * agreement:.3f} %"]
+        rows.append([kind, offered, *numbers, f"{found['pictures']}"])
     says = "Each network was compared with the trained one, on pictures of every kind that the project has."
     head = ["network", "offered", "greatest difference of a probability", "agreement", "pictures"]
     blocks: list[Block] = [Text(says), Table(head, rows)]
