@@ -42,7 +42,7 @@ def plan(project: Project, dataset: Dataset, asked: Recipe) -> Recipe:
     training = dataset.of("train") or dataset.items
     _plan_from_pictures(project, training, choose)
     if dataset.model == "unet":
-        _plan_unet(training, _defect_widths(project, training), asked, choose)
+        _plan_unet(training, _thinness(project, training), asked, choose)
     else:
         _plan_resnet(training, asked, choose)
     choose("threads", max(1, min(4, os.cpu_count() or 1)), "One thread a core prepares patches, at most four.")
@@ -120,15 +120,13 @@ def _is_coloured(pixels: np.ndarray) -> bool:
     return bool(differs.mean() > 0.01)
 
 
-def _defect_widths(project: Project, training: list[Item]) -> tuple[float, float]:
-    """How thick thin and thick defects are, in pixels, over the regions of a sample.
+def _thinness(project: Project, training: list[Item]) -> float:
+    """How thick thin defects are, in pixels: a fifth of the regions of a sample are thinner.
 
-    The thickness of a region is twice the greatest distance of its pixels from its border. Thin: a fifth of the regions
-    are thinner. Thick: half of all painted pixels lie in thicker regions.
+    The thickness of a region is twice the greatest distance of its pixels from its border.
     """
     painted = [item for item in training if item.classes]
     found: list[float] = []
-    areas: list[int] = []
     for item in painted[:: max(1, len(painted) // _SAMPLE)][:_SAMPLE]:
         try:
             mask = load_mask(project, item.key)
@@ -141,16 +139,10 @@ def _defect_widths(project: Project, training: list[Item]) -> tuple[float, float
             deepest = np.zeros(count, np.float32)
             np.maximum.at(deepest, labels.ravel(), depth[1:-1, 1:-1].ravel())
             found += (2 * deepest[1:]).tolist()
-            areas += np.bincount(labels.ravel(), minlength=count)[1:].tolist()
-    if not found:
-        return 8.0, 16.0
-    order = np.argsort(found)
-    middle = np.searchsorted(np.cumsum(np.array(areas)[order]), sum(areas) / 2)
-    return float(np.percentile(found, 20)), float(np.array(found)[order][middle])
+    return float(np.percentile(found, 20)) if found else 8.0
 
 
-def _plan_unet(training: list[Item], widths_of_defects: tuple[float, float], asked: Recipe, choose: Choose) -> None:
-    thin, thick = widths_of_defects
+def _plan_unet(training: list[Item], thin: float, asked: Recipe, choose: Choose) -> None:
     edge = max((max(item.width, item.height) for item in training), default=256)
     painted = [p / max(1, item.width * item.height) for item in training for p in item.pixels]
     share = float(np.median(painted)) if painted else 0.01
@@ -162,15 +154,14 @@ def _plan_unet(training: list[Item], widths_of_defects: tuple[float, float], ask
         most = 256
     else:
         widths = {"fast": [16, 32, 64, 96], "balanced": [24, 48, 96, 128], "best": [16, 32, 64, 128]}
-        # Wide defects are told by what is around them: they are looked at from further away.
-        far = thick > 48 and thin >= 4 and edge > 128
-        choose("scale", 0.5 if far else 1.0, f"Defects are {thin:.0f} to {thick:.0f} pixels thick.")
-        stem = 2 if asked.quality == "best" or far else 4
-        choose("stem", stem, "A stem that shrinks the picture makes a processor several times faster.")
+        choose("stem", 2 if asked.quality == "best" else 4, "A stem that shrinks the picture is several times faster.")
         _plan_cores(8, choose)
         choose("rate", 4e-3, "Slim networks learn most in few steps at this rate.")
         # Many small steps teach more in the same minutes than few large ones, if a defect and its surroundings fit.
-        most = 160 if far else 128
+        most = 128
+    # Where even thin defects are thick, fewer pixels show them as well, and more of what is around them.
+    scale = min(1.0, max(0.25, 2.0 ** -np.floor(np.log2(max(1.0, thin / 12)))))
+    choose("scale", float(scale), f"Four of five defects are thicker than {thin:.0f} pixels.")
     choose("widths", widths[asked.quality], f"Quality '{asked.quality}' on this kind of machine.")
     patch = most if edge > most else max(64, -(-edge // 32) * 32)
     choose("patch", patch, f"The longest picture is {edge} pixels; defects keep their surroundings.")

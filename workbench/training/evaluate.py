@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import time
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -76,9 +77,9 @@ class _Look:
 class Judge:
     """Evaluates networks on pictures of a dataset. skipped: keys of pictures that could not be read."""
 
-    def __init__(self, project: Project, dataset: Dataset, *, least_area: int = 0) -> None:
+    def __init__(self, project: Project, dataset: Dataset, *, least_area: int = 0, threads: int = 1) -> None:
         self.project, self.dataset = project, dataset
-        self.least_area = least_area
+        self.least_area, self.threads = least_area, threads
         self.skipped: dict[str, Problem] = {}
 
     def evaluate(
@@ -112,27 +113,32 @@ class Judge:
     def _looks(
         self, predictor: Predictor, items: Sequence[Item], cancelled: Callable[[], bool]
     ) -> Iterator[tuple[Item, _Look]]:
-        with ThreadPoolExecutor(1) as ahead:  # the next picture is decoded while this one is looked at
-            coming = ahead.submit(self._read, items[0]) if items else None
-            for number, item in enumerate(items):
-                assert coming is not None
-                try:
-                    picture, truth = coming.result()
-                except Problem as problem:
-                    self.skipped.setdefault(item.key, problem)
-                    picture = None
-                coming = ahead.submit(self._read, items[number + 1]) if number + 1 < len(items) else None
-                if picture is None:
-                    continue
-                if isinstance(truth, str):
-                    result = predictor.predict(picture, cancelled=cancelled)
-                    assert result.probabilities is not None
-                    yield item, _Look(truth, probabilities=np.array(list(result.probabilities.values())))
-                else:
-                    result = predictor.predict(picture, cancelled=cancelled, keep_probabilities=True)
-                    assert result.class_scores is not None
-                    scores = result.class_scores
-                    yield item, _Look(truth, zlib.compress(scores.tobytes(), 1), scores.shape)
+        """What can be read, in order; several pictures at once, each on a core of its own."""
+        with ThreadPoolExecutor(self.threads) as pool:
+            waiting = deque[tuple[Item, Future[_Look]]]()
+            try:
+                for item in [*items, *[None] * self.threads]:
+                    if item is not None:
+                        waiting.append((item, pool.submit(self._look, predictor, item, cancelled)))
+                    if waiting and (item is None or len(waiting) > self.threads):
+                        done, look = waiting.popleft()
+                        try:
+                            yield done, look.result()
+                        except Problem as problem:
+                            self.skipped.setdefault(done.key, problem)
+            finally:
+                for _, look in waiting:
+                    look.cancel()
+
+    def _look(self, predictor: Predictor, item: Item, cancelled: Callable[[], bool]) -> _Look:
+        picture, truth = self._read(item)
+        if isinstance(truth, str):
+            result = predictor.predict(picture, cancelled=cancelled)
+            assert result.probabilities is not None
+            return _Look(truth, probabilities=np.array(list(result.probabilities.values())))
+        result = predictor.predict(picture, cancelled=cancelled, keep_probabilities=True)
+        assert result.class_scores is not None
+        return _Look(truth, zlib.compress(result.class_scores.tobytes(), 1), result.class_scores.shape)
 
     def _read(self, item: Item) -> tuple[np.ndarray, np.ndarray | str]:
         picture = read(self.project.picture_path(item.key))

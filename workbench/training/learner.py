@@ -41,7 +41,7 @@ class Learner:
     parts: how many parts a batch is computed in; doubled where the memory does not suffice.
     copies: further networks like `net`. Each part is computed by `net` or one of them, at once in threads of their own:
     on a processor this uses its cores far better than threads inside of Paddle's operations do. Gradients are summed
-    in a fixed order, so a run is repeated bit by bit. The running statistics of the norms are those of net's part.
+    in a fixed order, so a run is repeated bit by bit; the running statistics of the norms are averaged.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Learner:
             finally:
                 wait(others)
             total += sum(other.result() for other in others)
-            self._gather_gradients()
+            self._gather()
             norm, skipped = self.precision.step(self.optimizer, self.optimizer._parameter_list, self.grad_clip)
         except Exception as error:
             if is_out_of_memory(error):
@@ -129,11 +129,15 @@ class Learner:
                 paddle.assign(source, target)
 
     @paddle.no_grad()
-    def _gather_gradients(self) -> None:
-        for copy in self.nets[1:]:
-            for target, source in zip(self.net.parameters(), copy.parameters()):
-                if source.grad is not None:
-                    target.grad.add_(source.grad)
+    def _gather(self) -> None:
+        for first, *others in zip(*(net.parameters() for net in self.nets)):
+            for other in others:
+                if first.stop_gradient:  # a running statistic
+                    first.add_(other)
+                elif other.grad is not None:
+                    first.grad.add_(other.grad)
+            if first.stop_gradient and others:
+                first.scale_(1 / len(self.nets))
 
     @paddle.no_grad()
     def _update_mean(self) -> None:

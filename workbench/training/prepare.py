@@ -160,7 +160,8 @@ def prepare(run: Run, report: Reporter, orders: Orders, clock: Clock) -> Stage:
     return Stage(
         run=run, recipe=recipe, dataset=dataset, project=project, device=place, settings=settings, learner=learner,
         sampler=sampler, loader=Loader(sampler, batch=recipe.batch, threads=threads),
-        judge=Judge(project, dataset, least_area=recipe.min_area), best=Best(run, recipe, settings, report),
+        judge=Judge(project, dataset, least_area=recipe.min_area, threads=workers),
+        best=Best(run, recipe, settings, report),
         budget=Budget(steps, seconds), clock=clock, report=report, orders=orders,
     )  # fmt: skip
 

@@ -64,28 +64,32 @@ class ThresholdSweep:
 
 @dataclass
 class AreaSweep:
-    """Collects regions that were found, right or wrong, and the sizes of the labelled ones."""
+    """Collects the sizes of the labelled regions, of the regions by which they were found, and of the false ones."""
 
     ids: tuple[int, ...]
-    said: dict[int, list[tuple[int, bool]]] = field(default_factory=dict)  # id -> (area, touches its label)
-    real: dict[int, list[int]] = field(default_factory=dict)  # id -> areas
+    real: dict[int, list[int]] = field(default_factory=dict)  # id -> areas of labelled regions
+    finds: dict[int, list[int]] = field(default_factory=dict)  # id -> the largest region on each that was found
+    false: dict[int, list[int]] = field(default_factory=dict)  # id -> areas of regions on no label
 
     def add(self, truth: np.ndarray, mask: np.ndarray) -> None:
         """One picture: label and prediction before small regions are dropped, uint8 (H, W)."""
         counted = truth <= MAX_CLASS_ID
         for id in self.ids:
-            labelled = truth == id
-            self.real.setdefault(id, []).extend(_areas(labelled)[0].tolist())
-            areas, labels = _areas(mask == id)
-            if not len(areas):
+            real, labelled = _areas(truth == id)
+            said, found = _areas(mask == id)
+            self.real.setdefault(id, []).extend(real.tolist())
+            if not len(said):
                 continue
-            touching = np.bincount(labels[labelled], minlength=len(areas) + 1)[1:] > 0
-            countable = np.bincount(labels[counted], minlength=len(areas) + 1)[1:] * 2 >= areas
-            found = [(int(a), bool(t)) for a, t, c in zip(areas, touching, countable) if t or c]
-            self.said.setdefault(id, []).extend(found)
+            both = (labelled > 0) & (found > 0)
+            largest = np.zeros(len(real) + 1, np.int64)
+            np.maximum.at(largest, labelled[both], said[found[both] - 1])
+            self.finds.setdefault(id, []).extend(largest[largest > 0].tolist())
+            touching = np.bincount(found[both], minlength=len(said) + 1)[1:] > 0
+            countable = np.bincount(found[counted], minlength=len(said) + 1)[1:] * 2 >= said
+            self.false.setdefault(id, []).extend(said[~touching & countable].tolist())
 
     def best(self, least: int = 0) -> list[int]:
-        """Per class the smallest least area that drops the most false regions and not one right one.
+        """Per class the smallest least area that drops the most false regions and loses no defect that was found.
 
         Never beyond half the size of the labelled defects' small end, so that a true defect of a size that is known
         cannot be lost; never below `least`.
@@ -94,9 +98,8 @@ class AreaSweep:
         for id in self.ids:
             real = self.real.get(id, [])
             bound = np.percentile(real, 5) / 2 if real else 0
-            right = [area for area, touches in self.said.get(id, []) if touches]
-            false = [area for area, touches in self.said.get(id, []) if not touches]
-            bound = min(bound, min(right, default=bound))
+            bound = min(bound, min(self.finds.get(id, []), default=bound))
+            false = self.false.get(id, [])
             allowed = [area for area in _AREAS if area <= bound] or [0]
             dropped = [sum(other < area for other in false) for area in allowed]
             chosen.append(max(least, allowed[int(np.argmax(dropped))]))
