@@ -19,6 +19,7 @@ Table = tuple["str | tuple[str, Table]", ...]
 
 CLASSES: Table = tuple(f"class_{n}" for n in range(1, 10))
 VERDICTS: Table = tuple(f"verdict_{n}" for n in range(1, 10))
+VERDICTS_NEXT: Table = tuple(f"verdict_next_{n}" for n in range(1, 10))
 
 MENUS: dict[str, Table] = {
     "project": (
@@ -31,13 +32,13 @@ MENUS: dict[str, Table] = {
         "-", ("classes", CLASSES),
     ),
     "picture": (
-        "done_next", "not_done", "-", "next", "previous", "next_unlabelled", "previous_unlabelled", "-",
-        ("verdicts", VERDICTS),
+        "done_next", "not_done", "-", "next", "previous", "next_unlabelled", "previous_unlabelled",
+        "next_open", "next_broken", "-", ("verdicts", VERDICTS), ("verdicts_next", VERDICTS_NEXT),
     ),
     "view": (
         "fit", "actual", "zoom_in", "zoom_out", "next_region", "previous_region", "-", "ruler", "scale", "minimap",
         ("display", ("stretch", "invert", "difference", "good_sample", "-", "reset_display")), "-",
-        "labels", "predictions", "filled", "-", "panel_pictures",
+        "labels", "predictions", "filled", "-", "sheet", "panel_pictures",
         "panel_side", "panel_training", "next_panel", "previous_panel", "-",
         ("theme", ("theme_system", "theme_dark", "theme_light")),
         ("language", ("language_system", "language_en", "language_zh_CN")), "full_screen",
@@ -66,6 +67,7 @@ def titles() -> dict[str, str]:
         "classes": QCoreApplication.translate("menus", "&Choose a class"),
         "display": QCoreApplication.translate("menus", "&Display"),
         "verdicts": QCoreApplication.translate("menus", "&Verdict"),
+        "verdicts_next": QCoreApplication.translate("menus", "Verdict, then &on"),
         "theme": QCoreApplication.translate("menus", "T&heme"),
         "language": QCoreApplication.translate("menus", "Lan&guage"),
     }

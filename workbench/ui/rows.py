@@ -141,8 +141,8 @@ class Rows(QObject):
                 tip=self.tr("Learn from the painted parts of this picture only")),
         ]  # fmt: skip
         rows += [
-            Row(f"class_{n}", self.tr("Class {n}").format(n=n), partial(_choose_class, session, n), str(n),
-                when=partial(_has_class, session, n))
+            Row(f"class_{n}", self.tr("Class {n}").format(n=n), partial(_choose_class, session, parts.pictures, n),
+                str(n), when=lambda n=n: _has_class(session, n) or _judges(session, parts.pictures, n))
             for n in range(1, 10)
         ]  # fmt: skip
         return rows
@@ -159,10 +159,16 @@ class Rows(QObject):
         rows = [
             Row("next", self.tr("&Next picture"), partial(pictures.go, 1), "D; PgDown", "next", listed),
             Row("previous", self.tr("&Previous picture"), partial(pictures.go, -1), "A; PgUp", "previous", listed),
-            Row("next_unlabelled", self.tr("Next &unlabelled picture"), partial(session.go_unlabelled, 1),
+            Row("next_unlabelled", self.tr("Next &unlabelled picture"), partial(pictures.go_to, "unlabelled", 1),
                 "Ctrl+Shift+D", "next-unlabelled", listed),
-            Row("previous_unlabelled", self.tr("Previous un&labelled picture"), partial(session.go_unlabelled, -1),
-                "Ctrl+Shift+A", "previous-unlabelled", listed),
+            Row("previous_unlabelled", self.tr("Previous un&labelled picture"),
+                partial(pictures.go_to, "unlabelled", -1), "Ctrl+Shift+A", "previous-unlabelled", listed),
+            Row("next_open", self.tr("Next picture that is no&t done"), partial(pictures.go_to, "open", 1), "Ctrl+J",
+                when=listed),
+            Row("next_broken", self.tr("Next picture that cannot be &read"), partial(pictures.go_to, "broken", 1),
+                when=listed),
+            Row("sheet", self.tr("Contact s&heet"), pictures.toggle_sheet, "Ctrl+G", "grid", listed,
+                on=lambda: pictures.browsing, tip=self.tr("All listed pictures at a glance; judge many at once")),
             Row("done_next", self.tr("&Done and next"), partial(_done_and_next, session, pictures), "Return; Enter",
                 "done-next", judged, tip=self.tr("Mark this picture done and go on")),
             Row("not_done", self.tr("Mark as not d&one"), partial(session.set_status, "started"), when=lambda: judged()
@@ -171,6 +177,11 @@ class Rows(QObject):
         rows += [
             Row(f"verdict_{n}", self.tr("Verdict {n}").format(n=n), partial(parts.verdict.choose, n - 1), f"Alt+{n}",
                 when=lambda n=n: judged() and len(parts.verdict.buttons) >= n)
+            for n in range(1, 10)
+        ]  # fmt: skip
+        rows += [
+            Row(f"verdict_next_{n}", self.tr("Verdict {n}, then on").format(n=n), partial(pictures.judge, n - 1),
+                f"Shift+{n}", when=partial(pictures.can_judge, n - 1))
             for n in range(1, 10)
         ]  # fmt: skip
         return rows
@@ -293,8 +304,15 @@ def _has_class(session: Session, number: int) -> bool:
     return _class(session, number) is not None
 
 
-def _choose_class(session: Session, number: int) -> None:
+def _judges(session: Session, pictures: PicturesPanel, number: int) -> bool:
+    """Where there is nothing to paint with, the plain numbers are verdicts."""
+    return session.project is not None and not session.project.classes and pictures.can_judge(number - 1)
+
+
+def _choose_class(session: Session, pictures: PicturesPanel, number: int) -> None:
     info = _class(session, number)
+    if _judges(session, pictures, number):
+        pictures.judge(number - 1)
     if info is not None:
         session.choose_class(info.id)
 

@@ -16,6 +16,7 @@ from workbench.ui.header import Header
 from workbench.ui.menus import fill_menu_bar
 from workbench.ui.messages import Messages
 from workbench.ui.overlay import Overlay
+from workbench.ui.panels.centre import Centre
 from workbench.ui.panels.classes import ClassesPanel
 from workbench.ui.panels.display import DisplayPanel
 from workbench.ui.panels.history import HistoryPanel
@@ -85,7 +86,8 @@ class Window(QMainWindow):
             Section("display", self.tr("Display"), self.display, style),
             Section("history", self.tr("History"), self.history, style),
         ])  # fmt: skip
-        self.workspace = Workspace(self.pictures, self.header, self.canvas, self.side, self.training)
+        self.centre = Centre(self.canvas, self.pictures)
+        self.workspace = Workspace(self.pictures, self.header, self.centre, self.side, self.training)
         self.workspace.fill_tools(self.table)
         self.pages = QStackedWidget()
         self.pages.addWidget(self.welcome)
@@ -121,7 +123,7 @@ class Window(QMainWindow):
         for signal in (
             session.project_opened, session.project_closed, session.pictures_listed, session.picture_opened,
             session.picture_failed, session.history_changed, session.note_changed, session.classes_changed,
-            self.training.changed, self.canvas.tool_changed, rooms.predictions.predicted,
+            self.training.changed, self.pictures.sheet_wanted, self.canvas.tool_changed, rooms.predictions.predicted,
             self.canvas.ruler.switched, self.canvas.display_changed, rooms.comparison.changed,
             rooms.comparison.switched,
         ):  # fmt: skip

@@ -10,7 +10,7 @@ from workbench.core.index import Row
 from workbench.session.session import Session
 from workbench.ui.panels.picture_list import RowRole
 from workbench.ui.panels.thumbnails import Thumbnails
-from workbench.ui.theme import Style
+from workbench.ui.theme import Style, Theme
 
 HEIGHT = 54
 _THUMB = 42
@@ -73,7 +73,7 @@ class PictureRow(QStyledItemDelegate):
         painter.drawText(
             top, Qt.AlignmentFlag.AlignVCenter, metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, top.width())
         )
-        self._draw_status(painter, QPointF(box.right() - 7, top.center().y() + 1), row)
+        draw_status(painter, QPointF(box.right() - 7, top.center().y() + 1), row, theme)
         below = QRect(box.x(), top.bottom() + 4, box.width(), metrics.height())
         right = self._draw_marks(painter, below, row, option)
         if row.broken:
@@ -110,27 +110,27 @@ class PictureRow(QStyledItemDelegate):
             x -= 12
         return x
 
-    def _draw_status(self, painter: QPainter, center: QPointF, row: Row) -> None:
-        """Three shapes, not only three colours: empty ring, half disc, disc with a tick."""
-        theme = self._style.theme
-        if row.broken:
-            theme.icon("warning", "danger").paint(painter, QRectF(center.x() - 8, center.y() - 8, 16, 16).toRect())
-            return
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        if row.status == "done":
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(theme.color("success"))
-            painter.drawEllipse(center, 6, 6)
-            painter.setPen(QPen(theme.color("panel"), 1.6))
-            painter.drawPolyline(
-                [center + QPointF(-2.8, 0.2), center + QPointF(-0.8, 2.3), center + QPointF(2.9, -2.2)]
-            )
-        elif row.status == "started":
-            painter.setPen(QPen(theme.color("warning"), 1.4))
-            painter.drawEllipse(center, 5.3, 5.3)
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(theme.color("warning"))
-            painter.drawPie(QRectF(center.x() - 5, center.y() - 5, 10, 10), 90 * 16, 180 * 16)
-        else:
-            painter.setPen(QPen(theme.color("disabled"), 1.4))
-            painter.drawEllipse(center, 5.3, 5.3)
+
+def draw_status(painter: QPainter, center: QPointF, row: Row, theme: Theme) -> None:
+    """Three shapes, not only three colours: empty ring, half disc, disc with a tick."""
+    if row.broken:
+        theme.icon("warning", "danger").paint(painter, QRectF(center.x() - 8, center.y() - 8, 16, 16).toRect())
+        return
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    if row.status == "done":
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(theme.color("success"))
+        painter.drawEllipse(center, 6, 6)
+        painter.setPen(QPen(theme.color("panel"), 1.6))
+        painter.drawPolyline(
+            [center + QPointF(-2.8, 0.2), center + QPointF(-0.8, 2.3), center + QPointF(2.9, -2.2)]
+        )
+    elif row.status == "started":
+        painter.setPen(QPen(theme.color("warning"), 1.4))
+        painter.drawEllipse(center, 5.3, 5.3)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(theme.color("warning"))
+        painter.drawPie(QRectF(center.x() - 5, center.y() - 5, 10, 10), 90 * 16, 180 * 16)
+    else:
+        painter.setPen(QPen(theme.color("disabled"), 1.4))
+        painter.drawEllipse(center, 5.3, 5.3)

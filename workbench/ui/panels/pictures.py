@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 from workbench.core.index import Row
 from workbench.core.picture_table import SORTS
 from workbench.session.session import Session
+from workbench.ui.panels.contact_sheet import ContactSheet
 from workbench.ui.panels.picture_list import FILTERS, PictureList
 from workbench.ui.panels.picture_pages import NoMatch, NoPictures
 from workbench.ui.panels.picture_row import PictureRow
@@ -34,6 +35,7 @@ class PicturesPanel(QWidget):
 
     wants_files = Signal()
     wants_folder = Signal()
+    sheet_wanted = Signal(bool)  # the contact sheet in the centre, or the open picture
 
     def __init__(self, session: Session, style: Style, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -44,6 +46,10 @@ class PicturesPanel(QWidget):
         self._wanted: str | None = None  # the picture last asked for
         self.thumbnails = Thumbnails(self)
         self.model = PictureList(session)
+        self.browsing = False  # the contact sheet is what is seen
+        self.sheet = ContactSheet(session, self.model, self.thumbnails, style)
+        self.sheet.chosen.connect(self._open)
+        self.sheet.sort_wanted.connect(lambda name, down: self.sort_by(name, descending=down))
         self._build(style)
         self._late = QTimer(self, singleShot=True, interval=250)
         self._late.timeout.connect(self._refilter)
@@ -154,7 +160,30 @@ class PicturesPanel(QWidget):
 
     def _open(self, key: str) -> None:
         self._wanted = key  # the next step counts from here, even while the picture is still being read
+        if self.browsing:
+            self.toggle_sheet()
         self._session.open_picture(key)
+
+    def toggle_sheet(self) -> None:
+        """Show all listed pictures in the centre, or the open one again."""
+        self.browsing = not self.browsing
+        self.sheet_wanted.emit(self.browsing)
+
+    def can_judge(self, number: int) -> bool:
+        session = self._session
+        there = session.project is not None and number < len(session.project.file.verdicts)
+        return there and session.writable and (self.browsing or session.note is not None)
+
+    def judge(self, number: int) -> None:
+        """Give the verdict of this place to the selected pictures of the sheet, or to the open one, and go on."""
+        if not self.can_judge(number):
+            return
+        verdict = self._session.project.file.verdicts[number]
+        if self.browsing:
+            self.sheet.judge(verdict)
+        else:
+            self._session.judging.give([self._session.key], verdict)
+            self.go(1)
 
     def find(self) -> None:
         self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -190,6 +219,8 @@ class PicturesPanel(QWidget):
 
     def _closed(self) -> None:
         self._wanted = None
+        if self.browsing:
+            self.toggle_sheet()
         self.thumbnails.set_project(None)
         self._relist()
 

@@ -1,4 +1,5 @@
-"""Small pictures for the list, decoded in a thread for the rows in sight, newest wish first; a few hundred are kept."""
+"""Small pictures and small masks, decoded in a thread for the rows in sight, newest wish first; some hundreds are kept.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +9,17 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QImage, QPixmap
 
+from workbench.core.annotation import read_mask
+from workbench.core.index import Numbers, Row
+from workbench.core.label_thumbnail import label_thumbnail
 from workbench.core.pictures import thumbnail
+from workbench.core.problems import Problem
 from workbench.core.project import Project
 from workbench.session.lane import Lane
 
-EDGE = 96  # pixels of the longer side
+EDGE = 192  # pixels of the longer side
 KEPT = 600
-WISHES = 40  # older wishes are for rows long scrolled by
+WISHES = 120  # older wishes are for rows long scrolled by
 
 
 class Thumbnails(QObject):
@@ -29,11 +34,28 @@ class Thumbnails(QObject):
         self._kept: OrderedDict[str, QPixmap | None] = OrderedDict()
         self._wishes: OrderedDict[str, None] = OrderedDict()
         self._working = False
+        self._labels: OrderedDict[str, tuple[Numbers, QImage | None]] = OrderedDict()
+        self._label_wishes: OrderedDict[str, Numbers] = OrderedDict()
 
     def set_project(self, project: Project | None) -> None:
         self._project = project
         self._kept.clear()
         self._wishes.clear()
+        self._labels.clear()
+        self._label_wishes.clear()
+
+    def labels(self, row: Row) -> QImage | None:
+        """The painted classes of a picture, ids as 8-bit colour indices; the former ones while newer are under way."""
+        if not row.counts:
+            return None
+        counts, image = self._labels.get(row.key, (None, None))
+        if counts != row.counts:
+            self._label_wishes[row.key] = row.counts
+            self._label_wishes.move_to_end(row.key)
+            while len(self._label_wishes) > WISHES:
+                self._label_wishes.popitem(last=False)
+            self._next()
+        return image
 
     def get(self, key: str) -> QPixmap | None:
         """The thumbnail, or None while it is under way or where the picture cannot be read."""
@@ -49,10 +71,14 @@ class Thumbnails(QObject):
 
     def end(self) -> None:
         self._wishes.clear()
+        self._label_wishes.clear()
         self._lane.finish()
 
     def _next(self) -> None:
-        if self._working or not self._wishes or self._project is None:
+        if self._working or self._project is None:
+            return
+        if not self._wishes:
+            self._next_label()
             return
         key, _ = self._wishes.popitem()
         project = self._project
@@ -68,6 +94,33 @@ class Thumbnails(QObject):
             self._next()
 
         self._lane.submit(lambda: _image(thumbnail(project.picture_path(key), EDGE)), arrive)
+
+    def _next_label(self) -> None:
+        if not self._label_wishes:
+            return
+        key, counts = self._label_wishes.popitem()
+        project = self._project
+        self._working = True
+
+        def arrive(image: QImage | None, error: Exception | None) -> None:
+            self._working = False
+            if project is self._project:
+                self._labels[key] = (counts, image)
+                while len(self._labels) > KEPT:
+                    self._labels.popitem(last=False)
+                self.arrived.emit(key)
+            self._next()
+
+        self._lane.submit(lambda: _label_image(project, key), arrive)
+
+
+def _label_image(project: Project, key: str) -> QImage | None:
+    try:
+        pixels = label_thumbnail(read_mask(project.mask_path(key)), EDGE)
+    except (Problem, FileNotFoundError):
+        return None
+    height, width = pixels.shape
+    return QImage(pixels.data, width, height, pixels.strides[0], QImage.Format.Format_Indexed8).copy()
 
 
 def _image(pixels: np.ndarray) -> QImage:

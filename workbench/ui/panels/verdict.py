@@ -66,7 +66,7 @@ class VerdictPanel(QWidget):
         names = list(self.buttons)
         if 0 <= number < len(names) and self._session.note is not None:
             name = names[number]
-            self._session.set_verdict(None if self._session.note.verdict == name else name)
+            self._session.judging.give([self._session.key], None if self._session.note.verdict == name else name)
         self._follow()
 
     def _ask(self) -> None:
@@ -91,8 +91,9 @@ class VerdictPanel(QWidget):
             for i, name in enumerate(names):
                 button = QPushButton(name.replace("&", "&&"))
                 button.setCheckable(True)
-                key = f" (Alt+{i + 1})" if i < 9 else ""
-                button.setToolTip(self.tr("This picture is: {name}{key}").format(name=name, key=key))
+                tip = self.tr("This picture is: {name}").format(name=name)
+                keys = self.tr("Alt+{n}; Shift+{n}: and on to the next").format(n=i + 1)
+                button.setToolTip(f"{tip}\n{keys}" if i < 9 else tip)
                 button.setAccessibleName(self.tr("Verdict {name}").format(name=name))
                 button.clicked.connect(partial(self.choose, i))
                 self.buttons[name] = button
