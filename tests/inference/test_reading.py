@@ -39,6 +39,16 @@ def tiff(picture: np.ndarray, **options) -> bytes:
     return file.getvalue()
 
 
+def test_a_picture_over_the_limit_is_told_the_limit():
+    header = struct.pack(">IIBBBBB", 2_000_000, 4, 8, 0, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(b"\0" * 100)), (b"IEND", b""))
+    data = b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body)) for kind, body in chunks
+    )
+    with pytest.raises(ReadError, match="2000000 and 4 pixels are over the limit of 1000000"):
+        decode_picture(data)
+
+
 @pytest.mark.parametrize("orientation", range(1, 9))
 @pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP"])
 def test_exif_orientation_is_applied_exactly_once(form, orientation):

@@ -170,3 +170,17 @@ def test_memory_stays_bounded_over_many_changes(project, qtbot):
     alive = {id(ref()) for ref in seen if ref() is not None}
     assert len(seen) >= 60 and len(alive) <= 6
     session.close_project()
+
+
+def test_a_file_of_several_pages_says_how_many(project, qtbot):
+    pages = RNG.integers(0, 255, (3, 40, 50)).astype(np.uint8)
+    tifffile.imwrite(project.picture_path("stack.tif"), pages, photometric="minisblack")
+    write_png(project.picture_path("plain.png"), pages[1])
+    project.close()
+    session = Session()
+    session.open_project(project.root)
+    for key, count, shown in (("stack.tif", 3, pages[0]), ("plain.png", 1, pages[1]), ("stack.tif", 3, pages[0])):
+        session.open_picture(key)
+        qtbot.waitUntil(lambda key=key: session.key == key, timeout=10_000)
+        assert session.pages == count and np.array_equal(session.picture, shown)
+    session.close_project()

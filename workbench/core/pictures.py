@@ -11,9 +11,9 @@ from workbench.core.problems import PictureBroken, Problem
 from workbench.inference.cv import cv2
 from workbench.inference.drawing import to_display
 from workbench.inference.reading import PICTURE_SUFFIXES, ReadError, read_picture, read_reduced
-from workbench.inference.tiff_regions import NotByRegion, TiffPicture, tiff_size
+from workbench.inference.tiff_regions import NotByRegion, TiffPicture, tiff_pages, tiff_size
 
-__all__ = ["PICTURE_SUFFIXES", "look", "picture_size", "preview", "read", "thumbnail"]
+__all__ = ["PICTURE_SUFFIXES", "look", "page_count", "picture_size", "preview", "read", "thumbnail"]
 
 PREVIEWED = 12_000_000  # pixels from which on a JPEG is shown reduced first
 BY_REGION = 150_000_000  # pixels from which on a TIFF is read by region
@@ -49,6 +49,11 @@ def preview(path: Path) -> tuple[np.ndarray, tuple[int, int]] | None:
         return None if small is None else (small, picture_size(path))
     except (OSError, ValueError, SyntaxError, Problem):
         return None
+
+
+def page_count(path: Path) -> int:
+    """How many pages a TIFF has, of which the first is the picture; 1 for other files."""
+    return tiff_pages(path) if path.suffix.lower() in (".tif", ".tiff") else 1
 
 
 def _by_region(path: Path) -> TiffPicture | None:

@@ -24,6 +24,8 @@ PICTURE_SUFFIXES = frozenset(
 
 _FLAGS = cv2.IMREAD_ANYCOLOR | cv2.IMREAD_ANYDEPTH | cv2.IMREAD_IGNORE_ORIENTATION
 
+_LONGEST_PNG = 1_000_000  # pixels of a side: libpng's own limit
+
 
 class ReadError(Exception):
     """A picture that cannot be read. path: the file or name as given. why: the reason, a part of a sentence."""
@@ -120,6 +122,11 @@ def _decode(data: np.ndarray, name: Path | str) -> np.ndarray:
     if picture is None:
         if container.cut:
             raise ReadError(name, f"the file is incomplete: {container.cut}")
+        if container.kind == "png" and data.size >= 24:
+            width, height = (int(side) for side in data[16:24].view(">u4"))
+            if max(width, height) > _LONGEST_PNG:
+                why = f"its sides of {width} and {height} pixels are over the limit of {_LONGEST_PNG} for PNG files"
+                raise ReadError(name, why)
         if container.kind:
             raise ReadError(name, f"the {container.kind.upper()} data are damaged or of an unknown variant")
         raise ReadError(name, "this is not a picture file that can be read")

@@ -42,6 +42,17 @@ def tiff_size(path: Path | str) -> tuple[int, int] | None:
     return size[::-1] if turned else size
 
 
+def tiff_pages(path: Path | str) -> int:
+    """How many pages a TIFF has; 1 if that cannot be told."""
+    try:
+        import tifffile
+
+        with tifffile.TiffFile(path) as file:
+            return max(1, len(file.pages))
+    except Exception:  # a damaged or foreign file can make the parser fail in any way
+        return 1
+
+
 class TiffPicture:
     """One page of a TIFF: (H, W) grey or (H, W, 3) RGB, uint8, uint16 or float32. Threads may share it.
 

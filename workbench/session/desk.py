@@ -25,6 +25,7 @@ class Desk(QObject):
         self.key: str | None = None
         self.picture: np.ndarray | None = None
         self.label: Label | None = None
+        self.pages = 1  # of the picture's file; the first one is shown
         self._listing = listing
         self._loader = loader
         self._editor = editor
@@ -62,6 +63,7 @@ class Desk(QObject):
         self._loader.want(key)
 
     def _arrived(self, key: str, loaded: Loaded) -> None:
+        self.pages = loaded.pages
         self._show(key, loaded.picture, loaded.label)
         self.opened.emit(key)
         self._prefetch()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from PySide6.QtCore import QObject, Qt, Signal
@@ -19,11 +19,12 @@ from workbench.session.lane import Lane
 
 @dataclass(frozen=True)
 class Loaded:
-    """A picture with its label. stamp: state of the picture's file when it was read."""
+    """A picture with its label. stamp: state of the picture's file when it was read. pages: of its file."""
 
     picture: np.ndarray
     label: Label
     stamp: str
+    pages: int = 1
 
     @property
     def nbytes(self) -> int:
@@ -125,7 +126,7 @@ class Loader(QObject):
             return None
         label = self._unsaved(key)
         if label is not None:
-            found = _with_label(found.picture, label, found.stamp)
+            found = replace(_with_label(found.picture, label, found.stamp), pages=found.pages)
         elif found.label.stamp != label_stamp(self._project, key):
             return None
         self._shelf.put(key, found)
@@ -178,11 +179,12 @@ def read(project: Project, key: str, at_hand: Loaded | None = None) -> Loaded:
     """A picture and its label from the disk; of `at_hand` the picture is taken if its file is the same."""
     stamp = picture_stamp(project, key)
     if at_hand is not None and at_hand.stamp == stamp:
-        picture = at_hand.picture
+        picture, pages = at_hand.picture, at_hand.pages
     else:
-        picture = pictures.look(project.picture_path(key))
+        path = project.picture_path(key)
+        picture, pages = pictures.look(path), pictures.page_count(path)
     height, width = picture.shape[:2]
-    return Loaded(picture, load_label(project, key, (width, height)), stamp)
+    return Loaded(picture, load_label(project, key, (width, height)), stamp, pages)
 
 
 def _reduced(project: Project, key: str) -> tuple[np.ndarray, tuple[int, int]] | None:

@@ -121,6 +121,11 @@ class Session(QObject):
         return self._desk.picture
 
     @property
+    def pages(self) -> int:
+        """How many pages the open picture's file has; the first one is the picture."""
+        return self._desk.pages
+
+    @property
     def _label(self) -> Label | None:
         return self._desk.label
 

@@ -55,7 +55,7 @@ class Status(QStatusBar):
         canvas.tool_changed.connect(self._brush_changed)
         session.picture_opened.connect(self._brush_changed)
         session.project_closed.connect(self._brush_changed)
-        canvas.picture_changed.connect(lambda: self.step.setText(""))
+        canvas.picture_changed.connect(self._picture_changed)
         self._save_state()
         self._index(1, 1)
         self._zoomed()
@@ -103,6 +103,11 @@ class Status(QStatusBar):
         if scale is not None:
             told.insert(1, words.place(x, y, scale))
         self.spot.setText("   ".join(filter(None, told)))
+
+    def _picture_changed(self) -> None:
+        pages = self._session.pages if self._session.picture is not None else 1
+        self.step.setText(self.tr("Page 1 of {n}").format(n=pages) if pages > 1 else "")
+        self.step.setToolTip(self.tr("The file has several pages; the first one is the picture") if pages > 1 else "")
 
     def say_step(self, number: int, count: int) -> None:
         """Which region of how many was gone to."""
