@@ -7,6 +7,7 @@ import hashlib
 import re
 import struct
 import zlib
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -14,12 +15,13 @@ import pytest
 from tests.cli.serving.conftest import png
 from tests.inference.conftest import spotted
 from workbench.cli.serving import desk
-from workbench.cli.serving.answers import choose_form
+from workbench.cli.serving.answers import RegionAnswer, choose_form
 from workbench.cli.serving.metrics import WIDTH, Counters
 from workbench.cli.serving.pages import test_page as page_of_tests
 from workbench.cli.serving.refusal import Refused
 from workbench.inference.drawing import overlay
 from workbench.inference.reading import decode_picture
+from workbench.inference.regions import Region
 
 PICTURE = spotted(np.random.default_rng(8), 120, 170)
 
@@ -36,6 +38,10 @@ def test_json_holds_the_regions_in_pixels_and_micrometres(served, grey_export):
     for region, wanted in zip(found["regions"], expected["regions"]):
         assert region == wanted and region["area_um2"] == wanted["area"] * 6.25
         assert (region["width_um"], region["height_um"]) == (wanted["width"] * 2.5, wanted["height"] * 2.5)
+
+
+def test_what_is_described_of_a_region_is_what_a_region_has():
+    assert set(RegionAnswer.model_fields) == {field.name for field in fields(Region)}
 
 
 def test_the_mask_and_the_overlay_are_what_the_predictor_gives_to_the_byte(served, grey_export):
