@@ -8,6 +8,8 @@ from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QMenuBar, QToolBar
 
+from workbench.ui.flyout import Flyout
+
 
 class ActionTable(Protocol):
     """Actions by id."""
@@ -21,6 +23,11 @@ CLASSES: Table = tuple(f"class_{n}" for n in range(1, 10))
 VERDICTS: Table = tuple(f"verdict_{n}" for n in range(1, 10))
 VERDICTS_NEXT: Table = tuple(f"verdict_next_{n}" for n in range(1, 10))
 
+BRUSHES: Table = ("brush", "eraser", "dont_care", "background")
+OUTLINES: Table = ("polygon", "lasso", "rectangle", "ellipse")
+SMART: Table = ("threshold", "wand", "crack", "smart_edge", "box_cut")
+AREAS: Table = ("fill", "holes", "region")
+
 MENUS: dict[str, Table] = {
     "project": (
         "new_project", "open_project", "@recent", "make_sample", "-", "add_pictures", "add_folder", "reload", "-",
@@ -28,8 +35,8 @@ MENUS: dict[str, Table] = {
     ),
     "edit": ("undo", "redo", "history", "-", "copy_previous", "-", "find"),
     "label": (
-        "brush", "eraser", "polygon", "rectangle", "fill", "-", "smaller", "bigger", "-", "pick", "keep", "explicit",
-        "-", ("classes", CLASSES),
+        ("brushes", BRUSHES), ("outlines", OUTLINES), ("smart", SMART), ("areas", AREAS), "-", "smaller", "bigger",
+        "-", "pick", "keep", "explicit", "-", ("classes", CLASSES),
     ),
     "picture": (
         "done_next", "not_done", "-", "next", "previous", "next_unlabelled", "previous_unlabelled",
@@ -48,7 +55,9 @@ MENUS: dict[str, Table] = {
 }  # fmt: skip
 
 TOOLS: Table = (
-    "brush", "eraser", "polygon", "rectangle", "fill", "-", "smaller", "bigger", "-", "pick", "keep", "-", "ruler",
+    ("brushes", ("brush", "dont_care", "background")), "eraser", "threshold", "wand", "crack",
+    ("edges", ("smart_edge", "box_cut")), ("polygons", ("polygon", "lasso")),
+    ("boxes", ("rectangle", "ellipse")), ("fills", ("fill", "holes")), "region", "-", "keep", "ruler",
 )  # fmt: skip
 NAVIGATION: Table = ("previous", "next", "next_unlabelled", "-", "undo", "redo")
 OVERLAYS: Table = ("labels", "predictions", "-", "fit", "actual")
@@ -65,6 +74,10 @@ def titles() -> dict[str, str]:
         "train": QCoreApplication.translate("menus", "&Train"),
         "help": QCoreApplication.translate("menus", "&Help"),
         "classes": QCoreApplication.translate("menus", "&Choose a class"),
+        "brushes": QCoreApplication.translate("menus", "&Brushes"),
+        "outlines": QCoreApplication.translate("menus", "&Outlines"),
+        "smart": QCoreApplication.translate("menus", "&Assisted"),
+        "areas": QCoreApplication.translate("menus", "&Regions"),
         "display": QCoreApplication.translate("menus", "&Display"),
         "verdicts": QCoreApplication.translate("menus", "&Verdict"),
         "verdicts_next": QCoreApplication.translate("menus", "Verdict, then &on"),
@@ -91,11 +104,15 @@ def fill_menu_bar(bar: QMenuBar, actions: ActionTable, recent: QMenu) -> None:
 
 
 def fill_tool_bar(bar: QToolBar, table: Table, actions: ActionTable, texts: dict[str, str] | None = None) -> None:
-    """Put a table's actions on a bar; those in `texts` get a short text beside the icon."""
+    """Put a table's actions on a bar; those in `texts` get a short text beside the icon, families one button."""
     for entry in table:
         if entry == "-":
             bar.addSeparator()
-        elif isinstance(entry, str):
+        elif isinstance(entry, tuple):
+            button = Flyout([actions[id] for id in ids(entry[1])], bar)
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            bar.addWidget(button)
+        else:
             bar.addAction(actions[entry])
             button = bar.widgetForAction(actions[entry])
             button.setAccessibleName(actions[entry].toolTip())

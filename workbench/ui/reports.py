@@ -47,6 +47,25 @@ class Reports(QObject):
             )
         elif self._session.mask_problem is not None:
             self._picture_opened(self._session.key or "")
+        else:
+            says, advice = self._tool_words(why)
+            if says:
+                self._messages.say("info", says, advice, topic="refused")
+
+    def _tool_words(self, why: str) -> tuple[str, str]:
+        """What a tool could not do, and what else would."""
+        return {
+            "too large": (self.tr("This area is too large for one gesture; nothing was painted."),
+                          self.tr("Lower the tolerance, or take a smaller part.")),
+            "nothing in the box": (self.tr("Nothing stands out in this box."),
+                                   self.tr("Leave some surface around the defect inside the box, or use the wand.")),
+            "nothing here": (self.tr("There is nothing to take here."), ""),
+            "no line": (self.tr("No line leads from one click to the other."), ""),
+            "too far": (self.tr("These two clicks are too far apart."), self.tr("Click once more in between.")),
+            "no region": (self.tr("There is no region here."), self.tr("Click on something that is painted.")),
+            "locked": (self.tr("This class is protected from painting over."),
+                       self.tr("Allow it in the class's menu first.")),
+        }.get(why, ("", ""))  # fmt: skip
 
     def training_said(self, kind: str, says: str, advice: str) -> None:
         self._messages.say(kind, says, advice, topic="training")

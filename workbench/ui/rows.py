@@ -119,14 +119,32 @@ class Rows(QObject):
         canvas, session = parts.canvas, parts.session
         tools = (
             ("brush", self.tr("&Brush"), "B", self.tr("Brush: paint the current class; Ctrl-drag erases")),
-            ("eraser", self.tr("&Eraser"), "E", self.tr("Eraser: back to background")),
+            ("eraser", self.tr("&Eraser"), "E", self.tr("Eraser: back to unpainted")),
+            ("dont_care", self.tr("&Don't-care brush"), "Shift+B",
+                self.tr("Don't-care brush: paint where nobody can tell; left out of learning")),
+            ("background", self.tr("&Background brush"), "Shift+E",
+                self.tr("Background brush: say that the surface is good here")),
+            ("threshold", self.tr("&Threshold brush"), "T",
+                self.tr("Threshold brush: drag; takes only tones like the one first touched")),
+            ("wand", self.tr("Magic &wand"), "W",
+                self.tr("Magic wand: press on a tone, drag for the tolerance")),
+            ("crack", self.tr("&Crack tracer"), "C",
+                self.tr("Crack tracer: click two ends of a thin line; it is painted as wide as it is")),
+            ("smart_edge", self.tr("&Smart edge"), "S",
+                self.tr("Smart edge: click around it, the outline snaps to edges; Enter closes")),
+            ("box_cut", self.tr("Box c&ut"), "G", self.tr("Box cut: drag a box, what stands out in it is taken")),
             ("polygon", self.tr("&Polygon"), "P", self.tr("Polygon: click the corners, Enter closes, Esc drops")),
+            ("lasso", self.tr("&Lasso"), "O", self.tr("Lasso: drag around it")),
             ("rectangle", self.tr("Rec&tangle"), "R", self.tr("Rectangle: drag from corner to corner")),
+            ("ellipse", self.tr("&Ellipse"), "Shift+R", self.tr("Ellipse: drag its box; Shift makes a circle")),
             ("fill", self.tr("&Fill"), "F", self.tr("Fill: give a connected area to the current class")),
+            ("holes", self.tr("Fill &holes"), "Shift+F", self.tr("Fill holes: click a region")),
+            ("region", self.tr("&Region"), "V",
+                self.tr("Region: click one to move, delete, grow or give it to another class")),
         )
         rows = [
-            Row(name, text, partial(canvas.choose_tool, name), key, name, on=partial(_is_tool, canvas, name),
-                group="tool", tip=tip)
+            Row(name, text, partial(canvas.choose_tool, name), key, name,
+                on=partial(_is_tool, canvas, name), group="tool", tip=tip)
             for name, text, key, tip in tools
         ]  # fmt: skip
         rows += [

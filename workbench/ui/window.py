@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QMainWindow, QStackedWidget
 from workbench.ui.actions import Actions
 from workbench.ui.appearance import Appearance
 from workbench.ui.canvas.canvas import Canvas
+from workbench.ui.canvas.option_bar import OptionBar
 from workbench.ui.canvas.regions import RegionWalk
 from workbench.ui.commands import Commands
 from workbench.ui.dialogs.keys import Keys
@@ -72,6 +73,7 @@ class Window(QMainWindow):
                       rooms.displays, self.history)  # fmt: skip
         self.table = Actions(parts, style, self)
         self.header = Header(session, self.pictures, self.table)
+        self.options = OptionBar(self.canvas, session)
         self.status = Status(session, self.canvas, lambda: self.overlay.run)
         self.welcome = Welcome(self.table, style)
 
@@ -87,7 +89,7 @@ class Window(QMainWindow):
             Section("history", self.tr("History"), self.history, style),
         ])  # fmt: skip
         self.centre = Centre(self.canvas, self.pictures)
-        self.workspace = Workspace(self.pictures, self.header, self.centre, self.side, self.training)
+        self.workspace = Workspace(self.pictures, self.header, self.options, self.centre, self.side, self.training)
         self.workspace.fill_tools(self.table)
         self.pages = QStackedWidget()
         self.pages.addWidget(self.welcome)
@@ -165,6 +167,7 @@ class Window(QMainWindow):
         if isinstance(state, QByteArray):
             self.restoreGeometry(state)
         self.workspace.restore(memory)
+        self.canvas.options.restore(memory)
         self.canvas.set_diameter(max(1, round(2 * settings.brush_radius)))
         self.layers.set_opacity(settings.overlay_opacity)
         self.training.controls.set_wishes(settings.model, settings.minutes, settings.device)
@@ -173,6 +176,7 @@ class Window(QMainWindow):
         settings, memory = self._rooms.settings, QSettings()
         memory.setValue("geometry/window", self.saveGeometry())
         self.workspace.remember(memory)
+        self.canvas.options.remember(memory)
         settings.brush_radius = self.canvas.diameter / 2
         settings.overlay_opacity = self.canvas.label_style.opacity
         settings.model, settings.minutes, settings.device = self.training.controls.wishes()

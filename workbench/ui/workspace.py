@@ -13,12 +13,14 @@ from workbench.ui.panels.section import Section
 class Workspace(QSplitter):
     """Pictures, canvas and side by side over the training panel; the borders can be moved and are remembered."""
 
-    def __init__(self, pictures: QWidget, header: QWidget, canvas: QWidget, side: QWidget, training: QWidget) -> None:
+    def __init__(self, pictures: QWidget, header: QWidget, options: QWidget, canvas: QWidget, side: QWidget,
+                 training: QWidget) -> None:  # fmt: skip
         super().__init__(Qt.Orientation.Vertical, childrenCollapsible=False)
         self._tools = QToolBar(objectName="tools", orientation=Qt.Orientation.Vertical, iconSize=QSize(20, 20))
         centre = QWidget()
         column = tight(QVBoxLayout(centre))
         column.addWidget(header)
+        column.addWidget(options)
         row = tight(QHBoxLayout())
         row.addWidget(self._tools)
         row.addWidget(canvas, 1)

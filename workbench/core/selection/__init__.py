@@ -8,6 +8,7 @@ from workbench.core.selection.bands import suggest_tolerance
 from workbench.core.selection.box_cut import box_cut
 from workbench.core.selection.crack_tracer import NO_CRACK, Crack, CrackTracer, trace_crack
 from workbench.core.selection.measure import Measures, measures
+from workbench.core.selection.outlines import ellipse
 from workbench.core.selection.region_ops import encircle, fill_holes, grow, region_at, shrink, smooth
 from workbench.core.selection.scissors import Scissors, close
 from workbench.core.selection.selection import EMPTY, Point, Selection
@@ -31,6 +32,7 @@ __all__ = [
     "Selection",
     "box_cut",
     "close",
+    "ellipse",
     "encircle",
     "fill_holes",
     "grow",

@@ -9,12 +9,14 @@ from PySide6.QtWidgets import QAbstractSpinBox, QLineEdit, QWidget
 
 from workbench.core.project import BACKGROUND, MAX_CLASS_ID
 from workbench.session.session import Session
-from workbench.ui.canvas.desk import SessionDesk
-from workbench.ui.canvas.shapes import Polygon, Rectangle
-from workbench.ui.canvas.tools import Brush, Eraser, Fill, Tool, Touch, next_diameter
+from workbench.ui.canvas.desk import Desk
+from workbench.ui.canvas.kit import TOOLS
+from workbench.ui.canvas.options import ToolOptions
+from workbench.ui.canvas.region_menu import ask
+from workbench.ui.canvas.tools import MAX_DIAMETER, Tool, Touch, next_diameter
 from workbench.ui.canvas.view import View
+from workbench.ui.canvas.work import Work
 
-TOOLS: tuple[type[Tool], ...] = (Brush, Eraser, Polygon, Rectangle, Fill)
 _BUTTON = Qt.MouseButton
 _WITH = Qt.KeyboardModifier
 
@@ -25,7 +27,9 @@ class Canvas(View):
     tool_changed = Signal(str)
     brush_changed = Signal(int)  # diameter in picture pixels
     hovered = Signal(object)  # (column, row) or None
-    refused = Signal(str)  # why nobody can paint: "no mask" | "read-only" | "no class"
+    refused = Signal(str)  # why nothing was painted: "no mask", "read-only", "no class", "too large", "locked", …
+    told = Signal(str, float)  # what a tool has measured
+    region_chosen = Signal(object)  # Region or None
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -36,7 +40,11 @@ class Canvas(View):
         self.setAccessibleDescription(self.tr("The open picture with its labels. F1 lists all keys."))
         self.diameter = 15
         self.pointer: QPointF | None = None
-        self._tools = {tool.name: tool(SessionDesk(self, session)) for tool in TOOLS}
+        self.refuse, self.tell, self.chosen = self.refused.emit, self.told.emit, self.region_chosen.emit
+        self.options = ToolOptions(self)
+        self.work = Work(self)
+        self._desk = Desk(self, session, self.work, self.options)
+        self._tools = {tool.name: tool(self._desk) for tool in TOOLS}
         self._tool: Tool = self._tools["brush"]
         self._space = False
         self._grip: tuple[str, QPointF, int] | None = None  # "pan" or "size", where it was last, the diameter
@@ -45,7 +53,10 @@ class Canvas(View):
         session.picture_failed.connect(self._show)
         session.project_opened.connect(self._recolor)
         session.project_closed.connect(self._show)
+        session.settling.connect(self.work.finish)
         session.mask_changed.connect(self.mask_changed)
+        session.mask_changed.connect(lambda: self._tool.mask_changed())
+        self.work.troubled.connect(session.problem_met)
         session.classes_changed.connect(self._recolor)
         self._recolor()
         self._show()
@@ -55,6 +66,10 @@ class Canvas(View):
     @property
     def tool(self) -> str:
         return self._tool.name
+
+    @property
+    def current(self) -> Tool:
+        return self._tool
 
     def choose_tool(self, name: str) -> None:
         self._tool.cancel()
@@ -88,6 +103,8 @@ class Canvas(View):
 
     def _show(self, *_: object) -> None:
         self._tool.cancel()
+        self.work.drop()
+        self._desk.forget()
         self._painting = False
         self._hover(None)
         self.show_picture(self._session.picture, keep_display=True)
@@ -112,11 +129,13 @@ class Canvas(View):
         elif button == _BUTTON.LeftButton and keys & _WITH.AltModifier:
             self.pointer = event.position()
             self.pick()
+        elif button == _BUTTON.RightButton:
+            self._ask(event)
         elif button == _BUTTON.LeftButton:
             self._press(event, double=False)
 
     def mouseDoubleClickEvent(self, event) -> None:
-        if event.button() == _BUTTON.LeftButton and self.tool == "polygon" and not self._space:
+        if event.button() == _BUTTON.LeftButton and self._tool.uses_double and not self._space:
             self._press(event, double=True)
         else:
             self.mousePressEvent(event)
@@ -128,21 +147,32 @@ class Canvas(View):
             self.refused.emit(why)
             return
         self._painting = True
-        self._tool.press(Touch(self.picture_point(event.position()), erase, double))
+        self._tool.press(self._touch(event, double=double))
+
+    def _touch(self, event, *, double: bool = False) -> Touch:
+        keys = event.modifiers()
+        erase, shift = bool(keys & _WITH.ControlModifier), bool(keys & _WITH.ShiftModifier)
+        return Touch(self.picture_point(event.position()), erase, double, shift)
 
     def _refusal(self, erase: bool) -> str:
         if self._session.mask is None:
             return "no mask"
         if not self._session.writable:
             return "read-only"
-        return "no class" if self._session.class_id == BACKGROUND and not erase and self.tool != "eraser" else ""
+        return "no class" if self._session.class_id == BACKGROUND and not erase and self._tool.needs_class else ""
+
+    def _ask(self, event) -> None:
+        """What can be done to the region under the pointer; with any tool that holds nothing just now."""
+        region = self._tools["region"]
+        if (self._tool is region or not self._tool.busy) and not self._refusal(True):
+            ask(region, self._desk, self, event, lambda: self._tool is region or region.cancel())
 
     def mouseMoveEvent(self, event) -> None:
         if self._grip is not None:
             self._drag(event.position())
             return
         if self._painting:
-            self._tool.move(Touch(self.picture_point(event.position())))
+            self._tool.move(self._touch(event))
         self.pointer = event.position()
         self._hover(self.pointer)
 
@@ -154,7 +184,7 @@ class Canvas(View):
             self._hover(self.pointer)
         elif self._painting and event.button() == _BUTTON.LeftButton:
             self._painting = False
-            self._tool.release(Touch(self.picture_point(event.position())))
+            self._tool.release(self._touch(event))
 
     def wheelEvent(self, event) -> None:
         turns = event.angleDelta().y() / 120 or event.angleDelta().x() / 120  # Alt turns the wheel sideways
@@ -189,7 +219,7 @@ class Canvas(View):
         what, last, diameter = self._grip
         if what == "size":
             away = self.to_length_of_screen(position.x() - last.x())
-            self.set_diameter(min(max(1, round(diameter + 2 * away)), 4000))
+            self.set_diameter(min(max(1, round(diameter + 2 * away)), MAX_DIAMETER))
             return
         ratio = self.devicePixelRatioF()
         dx, dy = round((position.x() - last.x()) * ratio), round((position.y() - last.y()) * ratio)
@@ -218,9 +248,9 @@ class Canvas(View):
 
     def event(self, event) -> bool:
         if event.type() == QEvent.Type.ShortcutOverride:
-            ending = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Backspace, Qt.Key.Key_Escape)
+            plain = not event.modifiers() & (_WITH.ControlModifier | _WITH.AltModifier)
             # In the middle of a drag no shortcut may change the picture under the hand.
-            if self._painting or (self._tool.busy and ending):
+            if self._painting or (plain and self._tool.wants(event.key())):
                 event.accept()
                 return True
         return super().event(event)
@@ -228,6 +258,9 @@ class Canvas(View):
     def keyPressEvent(self, event) -> None:
         if self._tool.key(event.key()):
             self._painting = self._painting and self._tool.busy
+        elif event.key() == Qt.Key.Key_Escape and self.work.busy:
+            self.work.drop()
+            self._tool.cancel()
         elif event.key() == Qt.Key.Key_Tab:
             self.hide_overlays(True)
         elif event.key() == Qt.Key.Key_Space and not event.isAutoRepeat() and not self._painting:
@@ -263,11 +296,22 @@ class Canvas(View):
 
     def draw_tools(self, painter: QPainter) -> None:
         if self.picture is not None:
-            self._tool.draw(painter)
+            for tool in {self._tool, self._tools["region"]}:
+                painter.save()
+                tool.draw(painter)
+                painter.restore()
             return
         text = self.tr("This picture cannot be read") if self._session.key else self.tr("Pictures are labelled here")
         painter.setPen(self.palette().placeholderText().color())
         painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter, text)
 
+    @property
+    def panning(self) -> bool:
+        return self._space
+
     def busy_overlay(self) -> bool:
-        return self._tool.busy
+        return self._tool.showing
+
+    def end(self) -> None:
+        self.work.end()
+        super().end()

@@ -1,17 +1,24 @@
-"""What the tools see of the session and of the view."""
+"""What the tools see of the session and of the view, and how their selections become steps that can be undone."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
+import numpy as np
 from PySide6.QtCore import QPoint, QPointF, QRectF
 from PySide6.QtGui import QColor
 
 from workbench.core.drawing import Rect
 from workbench.core.project import DONT_CARE
+from workbench.core.selection import Levels, Point, Selection, levels_of
 from workbench.session.session import Session
-from workbench.ui.canvas.tools import Point
+from workbench.ui.canvas.options import ToolOptions
 from workbench.ui.canvas.viewport import Viewport
+from workbench.ui.canvas.work import Work
+
+ERASING = QColor("#ffffff")
+DONT_CARE_COLOR = QColor("#c8c8c8")
 
 
 class Desktop(Protocol):
@@ -22,46 +29,178 @@ class Desktop(Protocol):
 
     def devicePixelRatioF(self) -> float: ...
     def update_screen_rect(self, rect: Rect) -> None: ...
+    def refuse(self, why: str) -> None: ...
+    def tell(self, what: str, value: float) -> None: ...
+    def chosen(self, region: object) -> None: ...
 
 
-class SessionDesk:
-    """A Desk over an open session."""
+class Desk:
+    """One for all tools of a canvas."""
 
-    def __init__(self, view: Desktop, session: Session) -> None:
-        self._view, self._session = view, session
-        self.begin = session.begin
-        self.commit = session.commit
-        self.cancel = session.cancel
+    def __init__(self, canvas: Desktop, session: Session, work: Work, options: ToolOptions) -> None:
+        self._canvas, self._session = canvas, session
+        self.work, self.options = work, options
+        self.refuse, self.tell, self.chosen = canvas.refuse, canvas.tell, canvas.chosen
         self.segment = session.paint_segment
         self.polygon = session.paint_polygon
-        self.flood = session.paint_fill
+        self._stroke = False
+        self._later: list[Callable[[], None]] = []
+        self._levels: tuple[np.ndarray, Levels] | None = None
+
+    # --- what there is ---------------------------------------------------------------------------
+
+    @property
+    def picture(self) -> np.ndarray | None:
+        return self._session.picture
+
+    @property
+    def mask(self) -> np.ndarray | None:
+        return self._session.mask
+
+    @property
+    def levels(self) -> Levels:
+        """Black and white of the open picture, found once."""
+        picture = self._session.picture
+        assert picture is not None
+        if self._levels is None or self._levels[0] is not picture:
+            self._levels = picture, levels_of(picture)
+        return self._levels[1]
+
+    def forget(self) -> None:
+        """Another picture lies here."""
+        self._levels = None
+        self._later.clear()
+        self._stroke = False
+
+    def holds(self, point: Point) -> bool:
+        """Whether a point lies in the open picture."""
+        picture = self._session.picture
+        return picture is not None and 0 <= point[0] < picture.shape[1] and 0 <= point[1] < picture.shape[0]
 
     @property
     def class_id(self) -> int:
         return self._session.class_id
 
     @property
-    def diameter(self) -> int:
-        return self._view.diameter
+    def ground(self) -> int:
+        return self._session.ground
 
     @property
     def color(self) -> QColor:
+        return self.color_of(self._session.class_id)
+
+    def color_of(self, id: int) -> QColor:
         project = self._session.project
         for info in project.classes if project else ():
-            if info.id == self._session.class_id:
+            if info.id == id:
                 return QColor(info.color)
-        return QColor("#c8c8c8" if self._session.class_id == DONT_CARE else "#ffffff")
+        return QColor(DONT_CARE_COLOR if id == DONT_CARE else ERASING)
+
+    def name_of(self, id: int) -> str:
+        project = self._session.project
+        return next((info.name for info in project.classes if info.id == id), "") if project else ""
+
+    @property
+    def classes(self) -> list[tuple[int, str, str]]:
+        """(id, name, key) of the classes that can be painted."""
+        project = self._session.project
+        return [(info.id, info.name, info.key or "") for info in project.classes] if project else []
+
+    def locked(self, id: int) -> bool:
+        return id in self._session.locked_classes
+
+    def hidden(self, id: int) -> bool:
+        return id in self._session.hidden_classes
+
+    @property
+    def diameter(self) -> int:
+        return self._canvas.diameter
+
+    @property
+    def um_per_pixel(self) -> float | None:
+        project = self._session.project
+        return project.file.um_per_pixel if project else None
+
+    # --- orders ----------------------------------------------------------------------------------
+
+    def begin(self, what: str) -> None:
+        self._stroke = True
+        self._session.begin(what)
+
+    def commit(self) -> None:
+        self._session.commit()
+        self._ended()
+
+    def cancel(self) -> None:
+        self._session.cancel()
+        self._ended()
+
+    def paint(self, selection: Selection, id: int) -> None:
+        """Lay a selection down, within a step or as one of its own."""
+        self._session.paint_region(selection.inside, selection.corner, id)
+
+    def lay(self, selection: Selection, id: int, what: str) -> None:
+        """A finished selection becomes one step; while a stroke is drawn it waits for the end of that."""
+
+        def order() -> None:
+            self._session.begin(what)
+            self.paint(selection, id)
+            self._session.commit()
+
+        self._soon(order)
+
+    def replace(self, old: Selection, new: Selection, id: int, what: str) -> None:
+        """`new` as `id` in place of `old`, one step."""
+
+        def order() -> None:
+            self._session.begin(what)
+            self._session.replace_region(old, new, id)
+            self._session.commit()
+
+        self._soon(order)
+
+    def _soon(self, order: Callable[[], None]) -> None:
+        if self._stroke:
+            self._later.append(order)
+        else:
+            order()
+
+    def _ended(self) -> None:
+        self._stroke = False
+        orders, self._later = self._later, []
+        for order in orders:
+            order()
+
+    # --- looks -----------------------------------------------------------------------------------
+
+    @property
+    def view(self) -> Viewport:
+        return self._canvas.view
+
+    @property
+    def ratio(self) -> float:
+        return self._canvas.devicePixelRatioF()
 
     def to_widget(self, point: Point) -> QPointF:
-        ratio = self._view.devicePixelRatioF()
-        x, y = self._view.view.to_screen(*point)
+        ratio = self.ratio
+        x, y = self.view.to_screen(*point)
         return QPointF(x / ratio, y / ratio)
 
     def to_length(self, length: float) -> float:
-        return length * self._view.view.scale / self._view.devicePixelRatioF()
+        """Logical pixels of a length in picture pixels."""
+        return length * self.view.scale / self.ratio
+
+    def apart(self, a: Point, b: Point) -> float:
+        """The distance of two points, logical pixels."""
+        return self.to_length(float(np.hypot(a[0] - b[0], a[1] - b[1])))
 
     def redraw(self, area: QRectF) -> None:
-        ratio = self._view.devicePixelRatioF()
+        ratio = self.ratio
         corner = QPoint(int(area.x() * ratio) - 2, int(area.y() * ratio) - 2)
         width, height = int(area.width() * ratio) + 5, int(area.height() * ratio) + 5
-        self._view.update_screen_rect(Rect(corner.x(), corner.y(), width, height))
+        self._canvas.update_screen_rect(Rect(corner.x(), corner.y(), width, height))
+
+    @property
+    def corner(self) -> QPointF:
+        """The lower left corner of the screen area, logical pixels: for what is not drawn at the pointer."""
+        return QPointF(0, self.view.height / self.ratio)

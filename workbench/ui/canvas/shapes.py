@@ -1,20 +1,20 @@
-"""Tools that outline an area first: a rectangle of whole pixels, and a polygon with vertices that stay movable."""
+"""Tools that drag an outline: a rectangle of whole pixels, the ellipse in it, a lasso, and a box that is cut out."""
 
 from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QPolygonF
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QColor, QPainter, QPolygonF
 
 from workbench.core.drawing import Rect
-from workbench.ui.canvas.tools import Desk, Point, Tool, Touch
-
-SNAP = 9.0  # logical pixels within which a vertex is taken hold of
+from workbench.core.selection import Point, Selection, box_cut, ellipse, encircle
+from workbench.ui.canvas.desk import ERASING, Desk
+from workbench.ui.canvas.tools import Tool, Touch, bounds, box_area, outline
 
 
 class Rectangle(Tool):
-    """A box of whole pixels, dragged from corner to corner."""
+    """A box of whole pixels, dragged from corner to corner; Shift makes it a square."""
 
     name = "rectangle"
 
@@ -22,7 +22,7 @@ class Rectangle(Tool):
         super().__init__(desk)
         self._start: Point | None = None
         self._end: Point = (0, 0)
-        self._erase = False
+        self._id = 0
 
     @property
     def busy(self) -> bool:
@@ -38,168 +38,173 @@ class Rectangle(Tool):
 
     def press(self, touch: Touch) -> None:
         self._start = self._end = touch.point
-        self._erase = touch.erase
+        self._id = self.id_for(touch)
         self.desk.redraw(self._area())
 
     def move(self, touch: Touch) -> None:
-        if self._start is not None:
-            self.desk.redraw(self._area())
-            self._end = touch.point
-            self.desk.redraw(self._area())
+        if self._start is None:
+            return
+        self.desk.redraw(self._area())
+        self._end = _square(self._start, touch.point) if touch.shift else touch.point
+        self.desk.redraw(self._area())
 
     def release(self, touch: Touch) -> None:
         if self._start is None:
             return
         self.move(touch)
         box = self.box
-        right, bottom = box.x + box.width, box.y + box.height
-        corners = [(box.x, box.y), (right, box.y), (right, bottom), (box.x, bottom)]
-        self._drop()
+        self.cancel()
+        self.finish(box)
+
+    def finish(self, box: Rect) -> None:
+        corners = [(box.x, box.y), (box.x + box.width, box.y)]
+        corners += [(box.x + box.width, box.y + box.height), (box.x, box.y + box.height)]
         self.desk.begin("rectangle")
         # Half a pixel inside: a corner marks the pixel that it lies in.
-        self.desk.polygon([_towards(c, box) for c in corners], 0 if self._erase else self.desk.class_id)
+        self.desk.polygon([_towards(c, box) for c in corners], self._id)
         self.desk.commit()
 
     def cancel(self) -> None:
         if self._start is not None:
-            self._drop()
-
-    def _drop(self) -> None:
-        area = self._area()
-        self._start = None
-        self.desk.redraw(area)
+            area = self._area()
+            self._start = None
+            self.desk.redraw(area)
 
     def _area(self) -> QRectF:
-        box = self.box
-        a = self.desk.to_widget((box.x, box.y))
-        b = self.desk.to_widget((box.x + box.width, box.y + box.height))
-        return QRectF(a, b).adjusted(-4, -4, 4, 4)
+        return box_area(self.desk, self.box).adjusted(-4, -4, 4, 4)
+
+    @property
+    def color(self) -> QColor:
+        return ERASING if self._id == self.desk.ground else self.desk.color
 
     def draw(self, painter: QPainter) -> None:
-        if self._start is None:
-            return
-        area = self._area().adjusted(4, 4, -4, -4)
-        fill = QColor("#ffffff" if self._erase else self.desk.color)
-        fill.setAlpha(50)
-        painter.setBrush(fill)
-        for color, width in _pens(self.desk.color):
-            painter.setPen(QPen(color, width))
-            painter.drawRect(area)
+        if self._start is not None:
+            outline(painter, self.shape(), self.color, fill=True, closed=True)
+
+    def shape(self) -> QPolygonF:
+        """What is dragged, in the widget."""
+        area = box_area(self.desk, self.box)
+        return QPolygonF([area.topLeft(), area.topRight(), area.bottomRight(), area.bottomLeft()])
 
 
-class Polygon(Tool):
-    """Vertices by clicks, movable until the polygon is closed by Enter, a double click or its first vertex."""
+class Ellipse(Rectangle):
+    """The ellipse in a box of whole pixels; Shift makes it a circle."""
 
-    name = "polygon"
+    name = "ellipse"
+
+    def finish(self, box: Rect) -> None:
+        mask, id = self.desk.mask, self._id
+        if mask is not None:
+            shape = mask.shape
+            self.desk.work.do(lambda: ellipse(box, shape), lambda found: self.desk.lay(found, id, "ellipse"))
+
+    def shape(self) -> QPolygonF:
+        area = box_area(self.desk, self.box)
+        count = min(max(24, round(area.width() + area.height()) // 6), 360)
+        turns = (2 * math.pi * i / count for i in range(count))
+        center, a, b = area.center(), area.width() / 2, area.height() / 2
+        return QPolygonF([QPointF(center.x() + a * math.cos(t), center.y() + b * math.sin(t)) for t in turns])
+
+
+class BoxCut(Rectangle):
+    """A box around a defect: what stands out in it is taken."""
+
+    name = "box_cut"
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
-        self.points: list[Point] = []
-        self._pointer: Point | None = None
-        self._held: int | None = None
-        self._erase = False
+        self._cutting: Rect | None = None
+
+    @property
+    def showing(self) -> bool:
+        return self.busy or self._cutting is not None
+
+    def finish(self, box: Rect) -> None:
+        picture, id, levels = self.desk.picture, self._id, self.desk.levels
+        self._cutting = box
+        self.desk.redraw(self._waiting())
+
+        def cut(found: Selection) -> None:
+            self._forget()
+            if found.cut:
+                self.desk.refuse("too large")
+            elif found.empty:
+                self.desk.refuse("nothing in the box")
+            else:
+                self.desk.lay(found, id, "box cut")
+
+        self.desk.work.do(lambda: box_cut(picture, box, levels=levels), cut)
+
+    def cancel(self) -> None:
+        super().cancel()
+        self._forget()
+
+    def _forget(self) -> None:
+        if self._cutting is not None:
+            area = self._waiting()
+            self._cutting = None
+            self.desk.redraw(area)
+
+    def _waiting(self) -> QRectF:
+        assert self._cutting is not None
+        return box_area(self.desk, self._cutting).adjusted(-4, -4, 4, 4)
+
+    def draw(self, painter: QPainter) -> None:
+        super().draw(painter)
+        if self._cutting is not None:
+            outline(painter, QPolygonF(box_area(self.desk, self._cutting)), self.color, closed=True)
+
+
+class Lasso(Tool):
+    """Everything that a freehand line encloses."""
+
+    name = "lasso"
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._points: list[Point] = []
+        self._id = 0
 
     @property
     def busy(self) -> bool:
-        return bool(self.points)
+        return bool(self._points)
 
     def press(self, touch: Touch) -> None:
-        if touch.double:
-            self.close()
-            return
-        if not self.points:
-            self._erase = touch.erase
-        near = self._near(touch.point)
-        if near == 0 and len(self.points) > 2:
-            self.close()
-        elif near is not None:
-            self._held = near
-        else:
-            self.points.append(touch.point)
-            self._held = len(self.points) - 1
-        self._redraw()
+        self._id = self.id_for(touch)
+        self._points = [touch.point]
 
     def move(self, touch: Touch) -> None:
-        if self._held is not None and self._held < len(self.points):
-            self._redraw()
-            self.points[self._held] = touch.point
-            self._redraw()
+        if self._points:
+            self._points.append(touch.point)
+            # The tinted inside reaches from the hand back to the start.
+            self.desk.redraw(self._area())
 
     def release(self, touch: Touch) -> None:
-        self._held = None
-
-    def hover(self, point: Point | None) -> None:
-        if self.points:
-            self._redraw()
-            self._pointer = point
-            self._redraw()
-        else:
-            self._pointer = point
-
-    def key(self, key: int) -> bool:
-        if self.points and key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.close()
-            return True
-        if self.points and key == Qt.Key.Key_Backspace:
-            self._redraw()
-            self.points.pop()
-            self._redraw()
-            return True
-        return super().key(key)
-
-    def close(self) -> None:
-        """Paint what was drawn; fewer than three vertices are dropped."""
-        points = self.points
+        points, mask, id = self._points, self.desk.mask, self._id
         self.cancel()
-        if len(points) > 2:
-            self.desk.begin("polygon")
-            self.desk.polygon(points, 0 if self._erase else self.desk.class_id)
-            self.desk.commit()
+        if points and mask is not None:
+            points = [*points, touch.point] if points[-1] != touch.point else points
+            shape = mask.shape
+            self.desk.work.do(lambda: encircle(points, shape), lambda found: self.desk.lay(found, id, "lasso"))
 
     def cancel(self) -> None:
-        self._redraw()
-        self.points, self._held = [], None
+        if self._points:
+            area = self._area()
+            self._points = []
+            self.desk.redraw(area)
 
-    def _near(self, point: Point) -> int | None:
-        here = self.desk.to_widget(point)
-        for i, vertex in enumerate(self.points):
-            away = self.desk.to_widget(vertex) - here
-            if math.hypot(away.x(), away.y()) <= SNAP:
-                return i
-        return None
-
-    def _redraw(self) -> None:
-        spots = [*self.points, *([self._pointer] if self._pointer else [])]
-        if spots:
-            shape = QPolygonF([self.desk.to_widget(p) for p in spots])
-            self.desk.redraw(shape.boundingRect().adjusted(-8, -8, 8, 8))
+    def _area(self) -> QRectF:
+        return bounds((self.desk.to_widget(p) for p in self._points), 5)
 
     def draw(self, painter: QPainter) -> None:
-        if not self.points:
-            return
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        vertices = [self.desk.to_widget(p) for p in self.points]
-        loose = [self.desk.to_widget(self._pointer)] if self._pointer and self._held is None else []
-        shape = QPolygonF(vertices + loose)
-        fill = QColor("#ffffff" if self._erase else self.desk.color)
-        fill.setAlpha(45)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(fill)
-        painter.drawPolygon(shape)
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        for color, width in _pens(self.desk.color):
-            painter.setPen(QPen(color, width))
-            painter.drawPolyline(shape)
-        closes = len(self.points) > 2 and self._pointer is not None and self._near(self._pointer) == 0
-        for i, vertex in enumerate(vertices):
-            size = 5.5 if i == 0 and closes else 3.5
-            painter.setPen(QPen(QColor(0, 0, 0, 190), 1.2))
-            painter.setBrush(QBrush(QColor("#ffffff") if i == 0 else self.desk.color))
-            painter.drawEllipse(vertex, size, size)
+        if self._points:
+            color = ERASING if self._id == self.desk.ground else self.desk.color
+            outline(painter, QPolygonF([self.desk.to_widget(p) for p in self._points]), color, fill=True, closed=True)
 
 
-def _pens(color: QColor) -> tuple[tuple[QColor, float], tuple[QColor, float]]:
-    return (QColor(0, 0, 0, 150), 3.0), (color, 1.4)
+def _square(start: Point, end: Point) -> Point:
+    side = max(abs(end[0] - start[0]), abs(end[1] - start[1]))
+    return start[0] + math.copysign(side, end[0] - start[0]), start[1] + math.copysign(side, end[1] - start[1])
 
 
 def _towards(corner: Point, box: Rect) -> Point:

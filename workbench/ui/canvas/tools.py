@@ -1,49 +1,34 @@
-"""What a hand does on the picture: each tool turns presses, moves and keys into orders to the session.
+"""What every tool of the canvas is: presses, moves and keys that become orders to the session.
 
-Points are picture coordinates. An order with class id 0 erases.
+Points are picture coordinates. An order with the desk's `ground` for its class erases.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 
-Point = tuple[float, float]
+from workbench.core.drawing import Rect
+from workbench.core.selection import Point, Selection
+from workbench.ui.canvas.desk import Desk
+from workbench.ui.canvas.ghost import Ghost
+
 MAX_DIAMETER = 4000
+DARK = QColor(0, 0, 0, 170)  # beside a light line: seen on any picture
+ENDING = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
-class Desk(Protocol):
-    """What a tool may use: the session's orders, and the canvas for looks."""
-
-    def begin(self, what: str) -> None: ...
-    def segment(self, start: Point, end: Point, radius: float, id: int) -> None: ...
-    def polygon(self, points: list[Point], id: int) -> None: ...
-    def flood(self, point: Point, id: int) -> None: ...
-    def commit(self) -> None: ...
-    def cancel(self) -> None: ...
-
-    @property
-    def class_id(self) -> int: ...
-    @property
-    def color(self) -> QColor: ...
-    @property
-    def diameter(self) -> int: ...
-
-    def to_widget(self, point: Point) -> QPointF: ...
-    def to_length(self, length: float) -> float: ...
-    def redraw(self, area: QRectF) -> None: ...
-
-
-@dataclass
+@dataclass(frozen=True)
 class Touch:
-    """One event of the pointer: where, and whether it erases or ends a shape."""
+    """One event of the pointer: where, and whether it takes away, ends a shape, or is held to it by Shift."""
 
     point: Point
     erase: bool = False
     double: bool = False
+    shift: bool = False
 
 
 class Tool:
@@ -51,113 +36,119 @@ class Tool:
 
     name = ""
     cursor = Qt.CursorShape.CrossCursor
+    options: tuple[str, ...] = ()  # what of the slim bar it needs
+    needs_class = True  # False: it can work where no class can be painted yet
+    uses_double = False  # a double click is more than two clicks
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
+        self._ghost: Ghost | None = None
 
     @property
     def busy(self) -> bool:
         """True while something is begun that Esc would drop."""
         return False
 
+    @property
+    def showing(self) -> bool:
+        """True while something is drawn that must not be scrolled along."""
+        return self.busy or self._ghost is not None
+
     def press(self, touch: Touch) -> None: ...
     def move(self, touch: Touch) -> None: ...
     def hover(self, point: Point | None) -> None: ...
     def release(self, touch: Touch) -> None: ...
     def cancel(self) -> None: ...
+    def mask_changed(self) -> None: ...
+
+    def wants(self, key: int) -> bool:
+        """True if the key means something to this tool just now, whatever the window's shortcuts are."""
+        return key == Qt.Key.Key_Escape and self.busy
 
     def key(self, key: int) -> bool:
-        """True if the key meant something to this tool just now."""
-        if key == Qt.Key.Key_Escape and self.busy:
+        """Do what the key means; False if it means nothing here."""
+        if self.wants(key) and key == Qt.Key.Key_Escape:
             self.cancel()
             return True
         return False
 
-    def draw(self, painter: QPainter) -> None: ...
-
-
-class Brush(Tool):
-    """A round brush of true size; `erases` makes it the eraser."""
-
-    name = "brush"
-    cursor = Qt.CursorShape.BlankCursor
-    erases = False
-
-    def __init__(self, desk: Desk) -> None:
-        super().__init__(desk)
-        self._last: Point | None = None
-        self._id = 0
-        self._ring: Point | None = None
-
-    @property
-    def busy(self) -> bool:
-        return self._last is not None
-
-    def press(self, touch: Touch) -> None:
-        self._id = 0 if self.erases or touch.erase else self.desk.class_id
-        self._last = touch.point
-        self.desk.begin("erase" if self._id == 0 else "paint")
-        self.desk.segment(touch.point, touch.point, self.desk.diameter / 2, self._id)
-
-    def move(self, touch: Touch) -> None:
-        if self._last is not None:
-            self.desk.segment(self._last, touch.point, self.desk.diameter / 2, self._id)
-            self._last = touch.point
-
-    def release(self, touch: Touch) -> None:
-        if self._last is not None:
-            self._last = None
-            self.desk.commit()
-
-    def cancel(self) -> None:
-        if self._last is not None:
-            self._last = None
-            self.desk.cancel()
-
-    def hover(self, point: Point | None) -> None:
-        for spot in (self._ring, point):
-            if spot is not None:
-                self.desk.redraw(self._ring_area(spot))
-        self._ring = point
-
-    def _ring_area(self, point: Point) -> QRectF:
-        center, reach = self.desk.to_widget(point), self.desk.to_length(self.desk.diameter / 2) + 4
-        return QRectF(center.x() - reach, center.y() - reach, 2 * reach, 2 * reach)
-
     def draw(self, painter: QPainter) -> None:
-        if self._ring is None:
-            return
-        center, radius = self.desk.to_widget(self._ring), self.desk.to_length(self.desk.diameter / 2)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        inner = QColor("#ffffff") if self.erases else self.desk.color
-        # Dark beside light: seen on any picture.
-        for color, width in ((QColor(0, 0, 0, 170), 3.0), (inner, 1.4)):
-            painter.setPen(QPen(color, width))
-            painter.drawEllipse(center, max(radius, 1.5), max(radius, 1.5))
-        if radius > 9:
-            for color, width in ((QColor(0, 0, 0, 170), 3.0), (inner, 1.2)):
-                painter.setPen(QPen(color, width))
-                painter.drawLine(QPointF(center.x() - 3, center.y()), QPointF(center.x() + 3, center.y()))
-                if not self.erases:
-                    painter.drawLine(QPointF(center.x(), center.y() - 3), QPointF(center.x(), center.y() + 3))
+        if self._ghost is not None:
+            self._ghost.draw(painter, self.desk)
+
+    # --- for those below -------------------------------------------------------------------------
+
+    def id_for(self, touch: Touch) -> int:
+        return self.desk.ground if touch.erase else self.desk.class_id
+
+    def show(self, selection: Selection | None, color: QColor | None = None) -> None:
+        """Show what would be painted; None shows nothing."""
+        old = self._ghost
+        self._ghost = None if selection is None or selection.empty else Ghost(selection, color or self.desk.color)
+        for ghost in (old, self._ghost):
+            if ghost is not None:
+                self.desk.redraw(ghost.area(self.desk))
 
 
-class Eraser(Brush):
-    name = "eraser"
-    erases = True
+class Chooser(Tool):
+    """A tool that acts on what is found under the pointer, and shows that before the click."""
 
-
-class Fill(Tool):
-    """Gives the connected area of one id under the pointer to the current class."""
-
-    name = "fill"
     cursor = Qt.CursorShape.PointingHandCursor
 
-    def press(self, touch: Touch) -> None:
-        self.desk.begin("fill")
-        self.desk.flood(touch.point, 0 if touch.erase else self.desk.class_id)
-        self.desk.commit()
+    def find(self, point: Point) -> Callable[[], Selection]:
+        """The work, done in a thread, that finds what is at a point."""
+        raise NotImplementedError
+
+    def hover(self, point: Point | None) -> None:
+        # A glance is dear; while the hand rests inside what is shown there is nothing new to see.
+        if point is None or not self.desk.holds(point):
+            self.desk.work.look_away()
+            self.show(None)
+        else:
+            self.desk.work.glance(self.find(point), self.show)
+
+    def cancel(self) -> None:
+        self.desk.work.look_away()
+        self.show(None)
+
+
+def ring(painter: QPainter, center: QPointF, radius: float, color: QColor, *, mark: str = "") -> None:
+    """A circle of true size, with a "+" or "-" in its middle where there is room."""
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    for ink, width in ((DARK, 3.0), (color, 1.4)):
+        painter.setPen(QPen(ink, width))
+        painter.drawEllipse(center, max(radius, 1.5), max(radius, 1.5))
+        if mark and radius > 9:
+            painter.drawLine(center - QPointF(3, 0), center + QPointF(3, 0))
+            if mark == "+":
+                painter.drawLine(center - QPointF(0, 3), center + QPointF(0, 3))
+
+
+def outline(painter: QPainter, shape: QPolygonF, color: QColor, *, fill: bool = False, closed: bool = False) -> None:
+    """A line that is seen on any picture, closed or open, its inside tinted or not."""
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    if fill:
+        inside = QColor(color)
+        inside.setAlpha(48)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(inside)
+        painter.drawPolygon(shape)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    for ink, width in ((DARK, 3.0), (color, 1.4)):
+        pen = QPen(ink, width)
+        pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)  # a mitre would reach far beyond what is drawn anew
+        painter.setPen(pen)
+        (painter.drawPolygon if closed else painter.drawPolyline)(shape)
+
+
+def bounds(points: Iterable[QPointF], margin: float) -> QRectF:
+    return QPolygonF(list(points)).boundingRect().adjusted(-margin, -margin, margin, margin)
+
+
+def box_area(desk: Desk, box: Rect) -> QRectF:
+    """Where a box of pixels lies in the widget."""
+    return QRectF(desk.to_widget((box.x, box.y)), desk.to_widget((box.x + box.width, box.y + box.height)))
 
 
 def next_diameter(diameter: int, steps: int) -> int:

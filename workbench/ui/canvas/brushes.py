@@ -1,0 +1,164 @@
+"""Round brushes of true size: of the current class, the eraser, "don't care", and painted background."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPolygonF
+
+from workbench.core.project import BACKGROUND, DONT_CARE
+from workbench.core.selection import Point, encircle
+from workbench.ui.canvas.desk import DONT_CARE_COLOR, ERASING, Desk
+from workbench.ui.canvas.tools import Tool, Touch, bounds, outline, ring
+
+CLOSE = 14.0  # logical pixels from its start within which a stroke is closed
+QUICK = 4 << 20  # pixels: what a stroke encircles is filled at once; beyond, in a thread
+
+
+class Brush(Tool):
+    """Paints the current class. A stroke that comes back to its start fills what it encircles, if that is wished."""
+
+    name = "brush"
+    cursor = Qt.CursorShape.BlankCursor
+    options = ("size", "encircle")
+    what = "paint"
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self._points: list[Point] = []
+        self._id = BACKGROUND
+        self._length = 0.0  # of the stroke, logical pixels
+        self._ring: Point | None = None
+
+    @property
+    def color(self) -> QColor:
+        return self.desk.color
+
+    def id_for(self, touch: Touch) -> int:
+        return self.desk.ground if touch.erase else self.desk.class_id
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._points)
+
+    @property
+    def showing(self) -> bool:
+        return self.busy or self._ring is not None
+
+    @property
+    def radius(self) -> float:
+        return self.desk.diameter / 2
+
+    def press(self, touch: Touch) -> None:
+        self._id, self._length = self.id_for(touch), 0.0
+        self._points = [touch.point]
+        self.desk.begin("erase" if self._id == self.desk.ground else self.what)
+        self.desk.segment(touch.point, touch.point, self.radius, self._id)
+
+    def move(self, touch: Touch) -> None:
+        if not self._points:
+            return
+        closing = self._closing
+        self.desk.segment(self._points[-1], touch.point, self.radius, self._id)
+        self._length += self.desk.apart(self._points[-1], touch.point)
+        self._points.append(touch.point)
+        if closing or self._closing:
+            self.desk.redraw(self._area())
+
+    def release(self, touch: Touch) -> None:
+        if not self._points:
+            return
+        points, closing, area = self._points, self._closing, self._area()
+        self._points = []
+        mask, id, what = self.desk.mask, self._id, self.what
+        if not closing or mask is None:
+            self.desk.commit()
+            return
+        shape = mask.shape
+        (left, top), (right, bottom) = ([f(p[i] for p in points) for i in (0, 1)] for f in (min, max))
+        if (right - left) * (bottom - top) <= QUICK:
+            self.desk.paint(encircle(points, shape), id)
+            self.desk.commit()
+        else:
+            self.desk.commit()
+            self.desk.work.do(lambda: encircle(points, shape), lambda found: self.desk.lay(found, id, what))
+        self.desk.redraw(area)
+
+    def cancel(self) -> None:
+        if self._points:
+            area = self._area()
+            self._points = []
+            self.desk.cancel()
+            self.desk.redraw(area)
+
+    @property
+    def _closing(self) -> bool:
+        """Whether the stroke would be closed if it ended here."""
+        if not self.desk.options.on("encircle") or len(self._points) < 3:
+            return False
+        reach = max(CLOSE, self.desk.to_length(self.radius))
+        return self._length > 4 * reach and self.desk.apart(self._points[0], self._points[-1]) <= reach
+
+    def hover(self, point: Point | None) -> None:
+        for spot in (self._ring, point):
+            if spot is not None:
+                self.desk.redraw(self._ring_area(spot))
+        self._ring = point
+
+    def _ring_area(self, point: Point) -> QRectF:
+        return bounds([self.desk.to_widget(point)], self.desk.to_length(self.radius) + 4)
+
+    def _area(self) -> QRectF:
+        return bounds((self.desk.to_widget(p) for p in self._points), 4)
+
+    def draw(self, painter: QPainter) -> None:
+        if self._points and self._closing:
+            color = ERASING if self._id == self.desk.ground else self.color
+            outline(painter, QPolygonF([self.desk.to_widget(p) for p in self._points]), color, fill=True, closed=True)
+        if self._ring is not None:
+            erases = self.color == ERASING
+            center, radius = self.desk.to_widget(self._ring), self.desk.to_length(self.radius)
+            ring(painter, center, radius, self.color, mark="-" if erases else "+")
+
+
+class Eraser(Brush):
+    """Back to where nothing is painted."""
+
+    name = "eraser"
+    needs_class = False
+    what = "erase"
+
+    @property
+    def color(self) -> QColor:
+        return ERASING
+
+    def id_for(self, touch: Touch) -> int:
+        return self.desk.ground
+
+
+class DontCareBrush(Brush):
+    """Where nobody can tell: left out of learning and of all scores."""
+
+    name = "dont_care"
+    needs_class = False
+
+    @property
+    def color(self) -> QColor:
+        return DONT_CARE_COLOR
+
+    def id_for(self, touch: Touch) -> int:
+        return self.desk.ground if touch.erase else DONT_CARE
+
+
+class BackgroundBrush(Brush):
+    """Good surface, said outright: counts where only what is painted is learned from."""
+
+    name = "background"
+    options = ("explicit", "size", "encircle")
+    needs_class = False
+
+    @property
+    def color(self) -> QColor:
+        return ERASING
+
+    def id_for(self, touch: Touch) -> int:
+        return self.desk.ground if touch.erase else BACKGROUND

@@ -1,0 +1,247 @@
+"""The slim bar over the canvas: what the current tool can be set to, and in a few words how it is used."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+from PySide6.QtCore import QSignalBlocker, QSize, Qt
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDoubleSpinBox,
+    QHBoxLayout,
+    QLabel,
+    QSizePolicy,
+    QSlider,
+    QToolButton,
+    QWidget,
+)
+
+from workbench.core.selection import measures
+from workbench.session.session import Session
+from workbench.ui import words
+from workbench.ui.canvas.canvas import Canvas
+from workbench.ui.canvas.options import LINES, RANGES
+from workbench.ui.canvas.region import Region, RegionTool
+from workbench.ui.canvas.tools import MAX_DIAMETER
+
+_TICKS = 200  # of a slider: the steps of a logarithmic scale
+_MEASURED = 4 << 20  # pixels: the middle line of a larger region is not worth the wait
+
+
+class OptionBar(QWidget):
+    """Follows the canvas; all of its fields are made once, and those of the current tool are shown."""
+
+    def __init__(self, canvas: Canvas, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("options")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setFixedHeight(36)
+        self._canvas, self._session = canvas, session
+        self._fields: dict[str, list[QWidget]] = {}
+        self._spins: dict[str, QDoubleSpinBox] = {}
+        self._sliders: dict[str, QSlider] = {}
+        self._checks: dict[str, QCheckBox] = {}
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(10, 0, 10, 0)
+        self._row.setSpacing(7)
+        self._make()
+        self.note = _Note()
+        self._row.addWidget(self.note, 1)
+        canvas.tool_changed.connect(self.refresh)
+        canvas.brush_changed.connect(self._sized)
+        canvas.options.changed.connect(self.refresh)
+        canvas.region_chosen.connect(self._chosen)
+        canvas.told.connect(self._told)
+        for signal in (session.note_changed, session.picture_opened, session.project_closed):
+            signal.connect(self.refresh)
+        self.refresh()
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, self.height())  # a tool with many fields must not move the canvas
+
+    # --- fields ----------------------------------------------------------------------------------
+
+    def _make(self) -> None:
+        self._number("size", self.tr("Size"), (1, MAX_DIAMETER), self.tr(" px"), self._resize)
+        self._check("explicit", self.tr("Learn from the painted parts only"), self._set_explicit)
+        self._toggle("encircle", self.tr("Encircle fills"), self.tr("A stroke that comes back to its start is filled"))
+        auto = self.tr("Find it at the click, from how far the touched tone reaches")
+        self._value("tolerance", self.tr("Tolerance"), "", "tolerance_auto", auto)
+        self._value("band", self.tr("Band"), "", "band_auto", auto)
+        self._value("smoothing", self.tr("Smooth"), self.tr(" px"))
+        self._toggle("fill_inside", self.tr("Fill holes"), self.tr("Take what lies inside as well"))
+        self._choice("line", {"auto": self.tr("Clearer line"), "dark": self.tr("Dark line"),
+                              "bright": self.tr("Bright line")})  # fmt: skip
+        self._value("widest", self.tr("Up to"), self.tr(" px wide"))
+        self._value("step", self.tr("Step"), self.tr(" px"))
+        for name, text in (
+            ("grow", self.tr("Grow")), ("shrink", self.tr("Shrink")), ("smooth", self.tr("Smooth")),
+            ("fill_holes", self.tr("Fill holes")), ("delete", self.tr("Delete")),
+        ):  # fmt: skip
+            button = QToolButton(text=text)
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            button.clicked.connect(partial(self._act, name))
+            self._put("region", button)
+
+    def _put(self, field: str, *widgets: QWidget) -> None:
+        for widget in widgets:
+            self._row.addWidget(widget)
+            self._fields.setdefault(field, []).append(widget)
+
+    def _number(self, name: str, text: str, limits: tuple[float, float], suffix: str, change) -> None:
+        """A label, a logarithmic slider and a number."""
+        slider = QSlider(Qt.Orientation.Horizontal, maximum=_TICKS)
+        slider.setFixedWidth(76)
+        spin = QDoubleSpinBox(minimum=limits[0], maximum=limits[1], decimals=0 if name in ("size", "widest") else 1)
+        spin.setSuffix(suffix)
+        spin.setFixedWidth(78)
+        spin.setKeyboardTracking(False)
+        for widget in (slider, spin):
+            widget.setAccessibleName(text)
+        low, high = max(limits[0], 0.25), limits[1]
+        slider.valueChanged.connect(lambda at: change(limits[0] if at == 0 else low * (high / low) ** (at / _TICKS)))
+        spin.valueChanged.connect(change)
+        spin.editingFinished.connect(self._canvas.setFocus)
+        self._spins[name], self._sliders[name] = spin, slider
+        label = QLabel(text)
+        label.setBuddy(spin)
+        self._put(name, label, slider, spin)
+
+    def _value(self, name: str, text: str, suffix: str, auto: str = "", tip: str = "") -> None:
+        _, least, most = RANGES[name]
+        self._number(name, text, (least, most), suffix, partial(self._set_value, name, auto))
+        if auto:
+            self._toggle(auto, self.tr("Auto"), tip, field=name)
+
+    def _check(self, name: str, text: str, change, tip: str = "", field: str = "") -> None:
+        check = QCheckBox(text, toolTip=tip)
+        check.toggled.connect(change)
+        self._checks[name] = check
+        self._put(field or name, check)
+
+    def _toggle(self, name: str, text: str, tip: str, field: str = "") -> None:
+        self._check(name, text, partial(self._canvas.options.switch, name), tip, field)
+
+    def _choice(self, name: str, texts: dict[str, str]) -> None:
+        self.line = QComboBox()
+        self.line.setAccessibleName(self.tr("Which line"))
+        for line in LINES:
+            self.line.addItem(texts[line], line)
+        self.line.activated.connect(lambda _: self._canvas.options.set_line(self.line.currentData()))
+        self._put(name, self.line)
+
+    # --- hands -----------------------------------------------------------------------------------
+
+    def _resize(self, size: float) -> None:
+        if round(size) != self._canvas.diameter:
+            self._canvas.set_diameter(round(size))
+
+    def _set_value(self, name: str, auto: str, value: float) -> None:
+        options = self._canvas.options
+        if auto:
+            options.switch(auto, False)  # who sets it means it
+        options.set(name, round(value, 1))
+
+    def _set_explicit(self, on: bool) -> None:
+        self._session.set_explicit_background(on)
+        self.refresh()
+
+    def _act(self, what: str) -> None:
+        tool = self._canvas.current
+        if isinstance(tool, RegionTool):
+            getattr(tool, what)()
+        self._canvas.setFocus()
+
+    # --- facts -----------------------------------------------------------------------------------
+
+    def refresh(self, *_: object) -> None:
+        options, tool = self._canvas.options, self._canvas.current
+        for name, widgets in self._fields.items():
+            for widget in widgets:
+                widget.setVisible(name in tool.options)
+        for name in RANGES:
+            self._show_value(name, options[name])
+        self._show_value("size", self._canvas.diameter)
+        for name, check in self._checks.items():
+            with QSignalBlocker(check):
+                check.setChecked(self._explicit() if name == "explicit" else options.on(name))
+        self._checks["explicit"].setEnabled(self._session.mask is not None and self._session.writable)
+        self.line.setCurrentIndex(self.line.findData(options.line))
+        if not isinstance(tool, RegionTool) or tool.region is None:
+            self._chosen(None)
+
+    def _sized(self, diameter: int) -> None:
+        self._show_value("size", diameter)
+
+    def _show_value(self, name: str, value: float) -> None:
+        spin, slider = self._spins[name], self._sliders[name]
+        with QSignalBlocker(spin), QSignalBlocker(slider):
+            spin.setValue(value)
+            low = max(spin.minimum(), 0.25)
+            slider.setValue(round(_TICKS * math.log(max(value, low) / low) / math.log(spin.maximum() / low)))
+
+    def _explicit(self) -> bool:
+        return self._session.note is not None and self._session.note.explicit_background
+
+    def _chosen(self, region: Region | None) -> None:
+        for button in self._fields["region"]:
+            button.setEnabled(region is not None)
+        self.note.say(self._hint() if region is None else self._measured(region))
+
+    def _measured(self, region: Region) -> str:
+        area = self.tr("{n} px").format(n=words.number(region.selection.inside.sum()))
+        if region.selection.inside.size > _MEASURED:
+            return area
+        found, scale = measures(region.selection), self._session.project.file.um_per_pixel
+        long, wide = (words.length(value, scale) for value in (found.feret, found.max_width))
+        return self.tr("{area}   long {long}   wide {wide}").format(area=area, long=long, wide=wide)
+
+    def _told(self, what: str, value: float) -> None:
+        if what == "width":
+            scale = self._session.project.file.um_per_pixel if self._session.project else None
+            self.note.say(self.tr("Traced, {width} wide").format(width=words.length(value, scale)))
+
+    def _hint(self) -> str:
+        return {
+            "brush": self.tr("Ctrl erases"),
+            "eraser": self.tr("Back to unpainted"),
+            "dont_care": self.tr("Left out of learning and scores"),
+            "background": self.tr("Says: good here"),
+            "threshold": self.tr("Drag: takes the tone first touched"),
+            "wand": self.tr("Press; drag right for more, left for less"),
+            "crack": self.tr("Click along the line; Enter ends"),
+            "smart_edge": self.tr("Click around it; Enter closes; Backspace takes back"),
+            "box_cut": self.tr("Drag a box around the defect"),
+            "polygon": self.tr("Click corners; drag moves, a side adds, Shift removes; Enter closes"),
+            "lasso": self.tr("Drag around it"),
+            "rectangle": self.tr("Drag; Shift makes a square"),
+            "ellipse": self.tr("Drag; Shift makes a circle"),
+            "fill": self.tr("Click an area of one class"),
+            "holes": self.tr("Click a region; Ctrl takes it all away"),
+            "region": self.tr("Click a region; drag moves, 1–9 change the class, Del deletes"),
+        }[self._canvas.tool]
+
+
+class _Note(QLabel):
+    """A line at the right end that gives way to everything else."""
+
+    def __init__(self) -> None:
+        super().__init__(objectName="muted")
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._whole = ""
+
+    def say(self, text: str) -> None:
+        self._whole = text
+        self.setToolTip(text)
+        self._fit()
+
+    def resizeEvent(self, event) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        self.setText(self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, self.width()))

@@ -1,0 +1,71 @@
+"""How the tools are set: what the slim bar shows and changes."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, QSettings, Signal
+
+LINES = ("auto", "dark", "bright")
+
+# name: (value at first, least, most)
+RANGES: dict[str, tuple[float, float, float]] = {
+    "tolerance": (8.0, 0.5, 100.0),
+    "band": (8.0, 0.5, 100.0),
+    "smoothing": (0.0, 0.0, 8.0),
+    "widest": (9.0, 3.0, 60.0),
+    "step": (1.0, 1.0, 50.0),
+}
+SWITCHES = {"tolerance_auto": True, "band_auto": True, "fill_inside": True, "encircle": False}
+
+
+class ToolOptions(QObject):
+    """Values by name. `tolerance`, `band`: units of lightness; `smoothing`, `widest`, `step`: pixels."""
+
+    changed = Signal(str)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._values: dict[str, float] = {name: first for name, (first, _, _) in RANGES.items()}
+        self._switches: dict[str, bool] = dict(SWITCHES)
+        self.line = "auto"  # which lines the crack tracer follows: LINES
+
+    def __getitem__(self, name: str) -> float:
+        return self._values[name]
+
+    def set(self, name: str, value: float) -> None:
+        _, least, most = RANGES[name]
+        value = min(max(float(value), least), most)
+        if value != self._values[name]:
+            self._values[name] = value
+            self.changed.emit(name)
+
+    def on(self, name: str) -> bool:
+        return self._switches[name]
+
+    def switch(self, name: str, on: bool) -> None:
+        if on != self._switches[name]:
+            self._switches[name] = on
+            self.changed.emit(name)
+
+    def set_line(self, line: str) -> None:
+        if line in LINES and line != self.line:
+            self.line = line
+            self.changed.emit("line")
+
+    # --- from one day to the next ----------------------------------------------------------------
+
+    def restore(self, memory: QSettings) -> None:
+        for name in RANGES:
+            try:
+                self.set(name, float(memory.value(f"tools/{name}", self[name])))
+            except (TypeError, ValueError):
+                continue  # a damaged preference harms nothing
+        for name in SWITCHES:
+            self.switch(name, str(memory.value(f"tools/{name}", self.on(name))).lower() in ("true", "1"))
+        self.set_line(str(memory.value("tools/line", self.line)))
+
+    def remember(self, memory: QSettings) -> None:
+        for name in RANGES:
+            memory.setValue(f"tools/{name}", self[name])
+        for name in SWITCHES:
+            memory.setValue(f"tools/{name}", self.on(name))
+        memory.setValue("tools/line", self.line)

@@ -1,0 +1,225 @@
+"""One labelled region as a thing: chosen by a click, moved by a drag, grown, smoothed, given to a class or deleted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QPainter
+
+from workbench.core.drawing import Rect
+from workbench.core.project import BACKGROUND, MAX_CLASS_ID
+from workbench.core.selection import EMPTY, Point, Selection, fill_holes, grow, region_at, shrink, smooth
+from workbench.ui.canvas.desk import ERASING, Desk
+from workbench.ui.canvas.ghost import Ghost
+from workbench.ui.canvas.tools import Tool, Touch
+
+SEEN = 4 << 20  # pixels: a larger region is looked for in a thread
+SLACK = 4.0  # logical pixels that a hand may tremble before a click is a drag
+
+_K = Qt.Key
+_ARROWS = {_K.Key_Left: (-1, 0), _K.Key_Right: (1, 0), _K.Key_Up: (0, -1), _K.Key_Down: (0, 1)}
+_GROW, _SHRINK = (_K.Key_Plus, _K.Key_Equal), (_K.Key_Minus,)
+_DELETE = (_K.Key_Delete, _K.Key_Backspace)
+_DIGITS = range(_K.Key_1, _K.Key_9 + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """A connected piece of the mask, and its class."""
+
+    selection: Selection
+    id: int
+
+
+class RegionTool(Tool):
+    """A click chooses the region under the pointer; what is done to it is one step each."""
+
+    name = "region"
+    cursor = Qt.CursorShape.ArrowCursor
+    options = ("step", "region")
+    needs_class = False
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk)
+        self.region: Region | None = None
+        self._held: Point | None = None
+        self._by = (0, 0)
+        self._changing = False
+
+    @property
+    def busy(self) -> bool:
+        return self.region is not None
+
+    # --- choosing --------------------------------------------------------------------------------
+
+    def press(self, touch: Touch) -> None:
+        self._held, self._by = touch.point, (0, 0)
+        self.choose(touch.point)
+        if touch.erase and self.region is not None:
+            self._held = None
+            self.delete()
+
+    def choose(self, point: Point) -> bool:
+        """Choose the region at a point; False if there is none, or if it is still looked for."""
+        mask = self.desk.mask
+        id = BACKGROUND
+        if mask is not None and self.desk.holds(point):
+            id = int(mask[math.floor(point[1]), math.floor(point[0])])
+        if mask is None or not BACKGROUND < id <= MAX_CLASS_ID or self.desk.hidden(id):
+            self._set(None)
+            return False
+        found = region_at(mask, point, limit=SEEN)
+        if found.cut:
+            self._set(None)
+            self.desk.work.do(lambda: region_at(mask, point), lambda full: self._chosen(full, id))
+            return False
+        self._chosen(found, id)
+        return True
+
+    def _chosen(self, found: Selection, id: int) -> None:
+        if found.cut:
+            self.desk.refuse("too large")
+        else:
+            self._set(Region(found, id))
+
+    def _set(self, region: Region | None) -> None:
+        self.region = region
+        self._show()
+        self.desk.chosen(region)
+
+    def _show(self) -> None:
+        region = self.region
+        moved = None if region is None else _moved(region.selection, self._by)
+        self.show(moved, None if region is None else self.desk.color_of(region.id))
+
+    # --- moving ----------------------------------------------------------------------------------
+
+    def move(self, touch: Touch) -> None:
+        if self._held is None or self.region is None:
+            return
+        if self._by == (0, 0) and self.desk.apart(self._held, touch.point) < SLACK:
+            return
+        by = round(touch.point[0] - self._held[0]), round(touch.point[1] - self._held[1])
+        if by != self._by:
+            self._by = by
+            self._show()
+            self.desk.redraw(Ghost(self.region.selection, ERASING).area(self.desk))
+
+    def release(self, touch: Touch) -> None:
+        self._held = None
+        by, self._by = self._by, (0, 0)
+        if by != (0, 0):
+            self.shift(*by)
+
+    def shift(self, dx: int, dy: int) -> None:
+        if self.region is not None:
+            self._replace(_moved(self.region.selection, (dx, dy)), self.region.id, "move region")
+
+    # --- orders ----------------------------------------------------------------------------------
+
+    def grow(self) -> None:
+        self._reshape(grow, "grow region")
+
+    def shrink(self) -> None:
+        self._reshape(shrink, "shrink region")
+
+    def smooth(self) -> None:
+        self._reshape(smooth, "smooth region")
+
+    def fill_holes(self) -> None:
+        if self.region is not None:
+            self._replace(fill_holes(self.region.selection), self.region.id, "fill holes")
+
+    def delete(self) -> None:
+        self._replace(EMPTY, self.desk.ground, "delete region")
+
+    def reclass(self, id: int) -> None:
+        if self.region is not None and id != self.region.id:
+            self._replace(self.region.selection, id, "change class")
+
+    def _reshape(self, how, what: str) -> None:
+        region, mask = self.region, self.desk.mask
+        if region is None or mask is None:
+            return
+        shape, step = mask.shape, self.desk.options["step"]
+        if region.selection.inside.size <= SEEN // 4:
+            self._replace(how(region.selection, step, shape), region.id, what)
+        else:
+            self.desk.work.do(
+                lambda: how(region.selection, step, shape),
+                lambda new: self._replace(new, region.id, what) if self.region is region else None,
+            )
+
+    def _replace(self, new: Selection, id: int, what: str) -> None:
+        region, mask = self.region, self.desk.mask
+        if region is None or mask is None:
+            return
+        if self.desk.locked(region.id):
+            self.desk.refuse("locked")
+            self._show()
+            return
+        self._changing = True
+        self.desk.replace(region.selection, new, id, what)
+        self._changing = False
+        kept = _inside(new, mask.shape)
+        self._set(None if kept.empty else Region(kept, id))
+
+    def mask_changed(self) -> None:
+        """Somebody else, an undo for one, has changed the mask: what was chosen may not be there any more."""
+        if not self._changing and self.region is not None:
+            self._held, self._by = None, (0, 0)
+            self._set(None)
+
+    # --- keys ------------------------------------------------------------------------------------
+
+    def wants(self, key: int) -> bool:
+        if self.region is None:
+            return False
+        if key in _DIGITS:
+            return self._class_of(key) is not None
+        return key in (_K.Key_Escape, *_DELETE, *_GROW, *_SHRINK, *_ARROWS)
+
+    def key(self, key: int) -> bool:
+        if not self.wants(key):
+            return False
+        if key in _DELETE:
+            self.delete()
+        elif key in _GROW:
+            self.grow()
+        elif key in _SHRINK:
+            self.shrink()
+        elif key in _ARROWS:
+            self.shift(*_ARROWS[key])
+        elif key in _DIGITS:
+            self.reclass(self._class_of(key))
+        else:
+            self.cancel()
+        return True
+
+    def _class_of(self, key: int) -> int | None:
+        digit = str(int(key) - int(_K.Key_0))
+        return next((id for id, _, own in self.desk.classes if own == digit), None)
+
+    def cancel(self) -> None:
+        self._held, self._by = None, (0, 0)
+        if self.region is not None:
+            self._set(None)
+
+    def draw(self, painter: QPainter) -> None:
+        region = self.region
+        if region is not None and self._by != (0, 0):
+            Ghost(region.selection, ERASING).draw(painter, self.desk)
+        super().draw(painter)
+
+
+def _moved(selection: Selection, by: tuple[int, int]) -> Selection:
+    rect = selection.rect
+    return Selection(Rect(rect.x + by[0], rect.y + by[1], rect.width, rect.height), selection.inside, selection.cut)
+
+
+def _inside(selection: Selection, shape: tuple[int, ...]) -> Selection:
+    """What of a selection lies in the picture."""
+    rect = selection.rect.clipped(shape[1], shape[0])
+    return selection if rect == selection.rect else Selection(rect, selection.within(rect)).trimmed()

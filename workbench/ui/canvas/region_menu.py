@@ -1,0 +1,48 @@
+"""What can be done to one region, as a menu at the pointer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QColor, QIcon, QMouseEvent, QPixmap
+from PySide6.QtWidgets import QMenu, QWidget
+
+from workbench.ui.canvas.desk import Desk
+from workbench.ui.canvas.region import RegionTool
+from workbench.ui.canvas.view import View
+
+
+class RegionMenu(QMenu):
+    """Of the region that the tool has chosen."""
+
+    def __init__(self, tool: RegionTool, desk: Desk, parent: QWidget) -> None:
+        super().__init__(parent)
+        region = tool.region
+        assert region is not None
+        change = self.addMenu(self.tr("Change class"))
+        for id, name, key in desk.classes:
+            swatch = QPixmap(32, 32)
+            swatch.fill(QColor(desk.color_of(id)))
+            text = name.replace("&", "&&") + (f"\t{key}" if key else "")
+            action = change.addAction(QIcon(swatch), text, partial(tool.reclass, id))
+            action.setEnabled(id != region.id)
+        self.addSeparator()
+        self.addAction(self.tr("Grow") + "\t+", tool.grow)
+        self.addAction(self.tr("Shrink") + "\t−", tool.shrink)
+        self.addAction(self.tr("Smooth"), tool.smooth)
+        self.addAction(self.tr("Fill holes"), tool.fill_holes)
+        self.addSeparator()
+        self.addAction(self.tr("Delete") + "\t" + self.tr("Del"), tool.delete)
+
+
+def ask(tool: RegionTool, desk: Desk, canvas: View, event: QMouseEvent, closed: Callable[[], object]) -> None:
+    """Choose the region under the pointer and show its menu; `closed` is called once its entry has been carried out."""
+    if not tool.choose(canvas.picture_point(event.position())):
+        return
+    menu = RegionMenu(tool, desk, canvas)
+    menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    # It hides before its entry is carried out.
+    menu.aboutToHide.connect(lambda: QTimer.singleShot(0, closed))
+    menu.popup(event.globalPosition().toPoint())
