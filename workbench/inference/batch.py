@@ -20,7 +20,7 @@ from .ledger import Ledger, file_state
 from .naming import Names, Skipped, Source, output_names
 from .predictor import Cancelled, Predictor, Result
 from .reading import ReadError, read_picture, write_png
-from .writing import replacing
+from .writing import replacing, sweep
 
 _REGION_COLUMNS = (
     *("picture", "class_id", "class", "x", "y", "width", "height"),
@@ -53,11 +53,16 @@ class ResultsFolder:
         self._overlays, self._live = overlays, live
         self._ledger = Ledger(out, {**self.head, "fingerprint": fingerprint}, resume=resume)
         self._names = Names()
+        try:
+            sweep(out)
+            if live:
+                self._write_tables()
+        except BaseException:
+            self._ledger.close()
+            raise
         for done in self._ledger.done.values():
             if done.name:
                 self._names.keep(done.name)
-        if live:
-            self._write_tables()
 
     def __enter__(self) -> ResultsFolder:
         return self

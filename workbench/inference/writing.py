@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,13 @@ def write_atomic(path: Path | str, data: bytes | memoryview) -> None:
     """Write `data` to `path` through a temporary file in the same folder. Creates the folder. Raises OSError."""
     with replacing(path) as file:
         file.write(data)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what writes that were cut off have left in a folder and below it. Nobody else may be writing there."""
+    for path in folder.rglob(".*.tmp"):
+        if re.fullmatch(r"\.[0-9a-f]{16}\.tmp", path.name):
+            path.unlink(missing_ok=True)
 
 
 @contextmanager
