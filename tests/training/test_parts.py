@@ -12,7 +12,7 @@ from workbench.core import problems
 from workbench.core.dataset import Item
 from workbench.core.recipe import Recipe, request
 from workbench.core.run import Run
-from workbench.training import checkpoint, precision
+from workbench.training import checkpoint, precision, warm_start
 from workbench.training.device import Device
 from workbench.training.device import choose as choose_device
 from workbench.training.evaluate import in_telling_order, score
@@ -363,3 +363,24 @@ def test_recipe_hash_heeds_settings_and_not_their_reasons():
     one = request("unet", minutes=3)
     assert checkpoint.recipe_hash(one) == checkpoint.recipe_hash(Recipe(**{**one.model_dump(), "reasons": {"a": "b"}}))
     assert checkpoint.recipe_hash(one) != checkpoint.recipe_hash(request("unet", minutes=4))
+
+
+# --- warm start ---------------------------------------------------------------------------------------
+
+
+def test_answers_known_to_both_runs_carry_over_and_new_ones_begin_untrained():
+    generator = np.random.default_rng(0)
+    # Two classes and the background, four pixels each; ids 3 and 7 become 7, 9 and 3.
+    old = {"head.weight": generator.normal(size=(12, 5, 1, 1)), "head.bias": generator.normal(size=12)}
+    new = {"head.weight": np.zeros((16, 5, 1, 1)), "head.bias": np.zeros(16)}
+    arrays = dict(old)
+    warm_start._match_answers(arrays, new, ["", 3, 7], ["", 7, 9, 3])
+    for part, place, was in [(p, *pair) for p in old for pair in ((0, 0), (1, 2), (3, 1))]:
+        assert (arrays[part][4 * place : 4 * place + 4] == old[part][4 * was : 4 * was + 4]).all()
+    assert not arrays["head.weight"][8:12].any() and not arrays["head.bias"][8:12].any()
+    verdicts = {"head.weight": generator.normal(size=(6, 2)), "head.bias": generator.normal(size=2)}
+    arrays = dict(verdicts)
+    fresh = {"head.weight": np.zeros((6, 3)), "head.bias": np.zeros(3)}
+    warm_start._match_answers(arrays, fresh, ["NG", "OK"], ["NG", "dent", "OK"])
+    assert (arrays["head.weight"][:, [0, 2]] == verdicts["head.weight"]).all() and not arrays["head.weight"][:, 1].any()
+    assert arrays["head.bias"].tolist() == [verdicts["head.bias"][0], 0, verdicts["head.bias"][1]]

@@ -12,10 +12,9 @@ import paddle
 
 from workbench.core.dataset import Dataset, Item
 from workbench.core.events import Trouble
-from workbench.core.problems import BadRecipe
 from workbench.core.project import Project
 from workbench.core.recipe import Recipe
-from workbench.core.run import Run, find_run
+from workbench.core.run import Run
 from workbench.inference.settings import ModelSettings
 from workbench.training import checkpoint, device, networks, precision
 from workbench.training.best import Best
@@ -28,6 +27,7 @@ from workbench.training.losses import segmentation_loss, verdict_loss
 from workbench.training.orders import Orders
 from workbench.training.reporter import Clock, Reporter
 from workbench.training.schedule import Budget
+from workbench.training.warm_start import start_from
 
 
 @dataclass
@@ -149,7 +149,7 @@ def prepare(run: Run, report: Reporter, orders: Orders, clock: Clock) -> Stage:
     else:
         loss = partial(verdict_loss, label_smoothing=recipe.label_smoothing)
     if recipe.start_from:
-        _start_from(project, recipe, net, report)
+        start_from(project, recipe.start_from, dataset, net, report)
     learner = Learner(
         net, mean, loss, precision.Precision(choice, recipe.amp_level), weight_decay=recipe.weight_decay,
         grad_clip=recipe.grad_clip, average=recipe.average, copies=copies,
@@ -164,16 +164,3 @@ def prepare(run: Run, report: Reporter, orders: Orders, clock: Clock) -> Stage:
         best=Best(run, recipe, settings, report),
         budget=Budget(steps, seconds), clock=clock, report=report, orders=orders,
     )  # fmt: skip
-
-
-def _start_from(project: Project, recipe: Recipe, net: paddle.nn.Layer, report: Reporter) -> None:
-    """Take over the weights of an earlier run as far as they fit, which is all of them in a like network."""
-    assert recipe.start_from is not None
-    earlier = find_run(project.root, recipe.start_from)
-    arrays = checkpoint.load_arrays(earlier.best / checkpoint.WEIGHTS)
-    fitted = load_weights(net, arrays, str(earlier.best), strict=False)
-    if not fitted:
-        raise BadRecipe(key="start_from", value=recipe.start_from, why="its network is a different one")
-    if fitted < len(net.state_dict()):
-        what = f"Only {fitted} of {len(net.state_dict())} weights of {earlier.name} fit into this network."
-        report(Trouble(what=what, done="The others begin untrained."))

@@ -1,0 +1,73 @@
+"""Weights of an earlier run as the start of a new one: all that fit; of the last layer, the classes both runs know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import paddle
+
+from workbench.core.dataset import Dataset
+from workbench.core.events import Trouble
+from workbench.core.problems import BadRecipe
+from workbench.core.project import Project
+from workbench.core.run import find_run
+from workbench.training import checkpoint
+from workbench.training.learner import Arrays, load_weights, weights
+from workbench.training.reporter import Reporter
+
+_HEAD = ("head.weight", "head.bias")
+
+
+def start_from(project: Project, name: str, dataset: Dataset, net: paddle.nn.Layer, report: Reporter) -> None:
+    """Put the best weights of the run `name` into `net`. Raises UnknownRun, RunUnusable, RunBroken, BadRecipe.
+
+    Answers are matched by class id, or by the verdict's name: a class that was added since begins untrained.
+    """
+    earlier = find_run(project.root, name)
+    if not (earlier.best / checkpoint.WEIGHTS).exists():
+        earlier.need_usable()
+    arrays = checkpoint.load_arrays(earlier.best / checkpoint.WEIGHTS)
+    before = earlier.dataset()
+    if before.model != dataset.model:
+        raise BadRecipe(key="start_from", value=name, why=f"it trained a {before.model}, not a {dataset.model}")
+    fresh = weights(net)
+    if all(part in arrays and part in fresh for part in _HEAD):
+        _match_answers(arrays, fresh, _answers(before), _answers(dataset))
+    if not any(_fits(arrays, fresh, part) for part in fresh if part not in _HEAD):
+        raise BadRecipe(key="start_from", value=name, why="its network is a different one")
+    fitted = load_weights(net, arrays, str(earlier.best), strict=False)
+    if fitted < len(fresh):
+        what = f"Only {fitted} of {len(fresh)} weights of {earlier.name} fit into this network."
+        report(Trouble(what=what, done="The others begin untrained."))
+    added = [str(answer) for answer in _answers(dataset) if answer not in _answers(before)]
+    if added:
+        what = f"{earlier.name} did not know {len(added)} of the {len(_answers(dataset))} classes of this run."
+        report(Trouble(what=what, done="Their part of the last layer begins untrained."))
+
+
+def _fits(arrays: Arrays, fresh: Arrays, part: str) -> bool:
+    return part in arrays and arrays[part].shape == fresh[part].shape
+
+
+def _answers(dataset: Dataset) -> list[object]:
+    """What the network's outputs stand for, in order: "" is the background."""
+    return ["", *(info.id for info in dataset.classes)] if dataset.model == "unet" else list(dataset.verdicts)
+
+
+def _match_answers(arrays: Arrays, fresh: Arrays, before: Sequence[object], now: Sequence[object]) -> None:
+    """Replace the last layer in `arrays` by that of `fresh`, with what it had learned of the answers known to both.
+
+    A UNet's has rows (outputs times the pixels that each answers for), a ResNet's has columns.
+    """
+    for part in _HEAD:
+        old, new = arrays[part], fresh[part].copy()
+        axis = old.ndim - 1 if old.ndim == 2 else 0
+        old, new = np.moveaxis(old, axis, 0), np.moveaxis(new, axis, 0)
+        each = len(new) // len(now)
+        if len(old) == each * len(before) and old.shape[1:] == new.shape[1:]:
+            for place, answer in enumerate(now):
+                if answer in before:
+                    was = before.index(answer)
+                    new[place * each : (place + 1) * each] = old[was * each : (was + 1) * each]
+            arrays[part] = np.ascontiguousarray(np.moveaxis(new, 0, axis))
