@@ -1,0 +1,169 @@
+"""How long a picture takes, engine by engine, for the classic UNet 64-128-256-512 and the fast recipe of a processor.
+
+    python tests/benchmarks/latency.py [--nets fast,classic] [--sizes 512,2048] [--seconds 20] [--engines onnx,...]
+
+The networks have random weights. Beside the engines of an export stand the same network in plain Paddle (dygraph) and
+its ONNX file as the converter wrote it, run by ONNX Runtime with settings of its own. The aims: the engine chosen is
+never slower than the quickest one measured; six times quicker than plain Paddle; a frame of 512 x 512 of the fast
+recipe within 35 ms on two cores, within 15 ms with INT8. Numbers of one machine say nothing about another.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from workbench.core.recipe import Recipe, request  # noqa: E402
+from workbench.inference.embed import embed  # noqa: E402
+from workbench.inference.engines.kinds import KINDS, cannot_make  # noqa: E402
+from workbench.inference.measure import fit, time_calls  # noqa: E402
+from workbench.inference.predictor import Predictor  # noqa: E402
+from workbench.inference.reading import write_png  # noqa: E402
+from workbench.inference.settings import ClassSettings, ModelSettings, save_settings  # noqa: E402
+from workbench.training import latency  # noqa: E402
+
+NETS: dict[str, dict[str, Any]] = {
+    "fast": {"widths": [16, 32, 64, 96], "stem": 4, "local_contrast": True},
+    "classic": {"widths": [64, 128, 256, 512], "stem": 1, "local_contrast": False},
+}
+AIMS_MS = {"onnx": 35.0, "int8": 15.0}  # of the fast recipe, 512 x 512, two cores
+TIMES_DYGRAPH = 6.0
+
+
+def build(folder: Path, recipe: Recipe, engines: list[str]) -> tuple[ModelSettings, Any]:
+    """An export without golden pictures, and the network itself. folder/raw.onnx is what the converter wrote."""
+    import paddle
+    import paddle2onnx
+
+    from workbench.training import onnx
+    from workbench.training.quantise import quantise
+    from workbench.training.unet import UNet, multiple_of
+
+    paddle.seed(0)
+    net = UNet(1, 3, recipe.widths, stem=recipe.stem, contrast=recipe.local_contrast)
+    net.train()
+    for _ in range(3):  # so that the norms have seen something
+        net(paddle.randn([2, 1, 128, 128]))
+    net.eval()
+    side = multiple_of(recipe.widths, stem=recipe.stem, contrast=recipe.local_contrast)
+    settings = ModelSettings(
+        task="segmentation", name="benchmark", mean=(0.5,), std=(0.25,), tile=512 // side * side, overlap=64,
+        multiple=side, thresholds=(0.99, 0.99), min_area=(3, 3), files={name: KINDS[name].file for name in engines},
+        classes=(ClassSettings(1, "scratch", "#ff0000"), ClassSettings(2, "pit", "#00ff00")),
+    )  # fmt: skip
+    stem = folder / "paddle" / "network"
+    onnx.save_program(net, recipe, stem)
+    onnx.convert(stem, folder / "network.onnx")
+    paddle2onnx.export(
+        f"{stem}.json", f"{stem}.pdiparams", str(folder / "raw.onnx"), opset_version=onnx.OPSET, optimize_tool="none"
+    )
+    if "int8" in engines:
+        rng = np.random.default_rng(0)
+        batches = (rng.normal(0, 1, (1, 1, 256, 256)).astype(np.float32) for _ in range(8))
+        quantise(folder / "network.onnx", folder / KINDS["int8"].file, batches)
+    save_settings(settings, folder / "model.json")
+    embed(folder)
+    return settings, net
+
+
+def plain(settings: ModelSettings, engine: Callable[[np.ndarray], np.ndarray], picture: np.ndarray, seconds: float):
+    predictor = Predictor(settings, engine)
+    return 1000 * np.percentile(time_calls(lambda: predictor.predict(picture), seconds), (50, 95))
+
+
+def raw_onnx(path: Path) -> Callable[[np.ndarray], np.ndarray]:
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    name = session.get_inputs()[0].name
+    return lambda batch: session.run(None, {name: batch})[0]
+
+
+def measure(name: str, sizes: list[int], engines: list[str], seconds: float, place: Path) -> None:
+    """Print the table of one network."""
+    from workbench.training.evaluate import DygraphEngine
+
+    recipe = request("unet", **NETS[name])
+    folder = place / name
+    folder.mkdir()
+    settings, net = build(folder, recipe, engines)
+    shown = np.random.default_rng(1).normal(128, 40, (512, 512)).clip(0, 255).astype(np.uint8)
+    write_png(place / "picture.png", shown)
+    times: dict[int, dict[str, float]] = {}
+    print(f"\n{name}: {'-'.join(map(str, recipe.widths))}, stem {recipe.stem}")
+    heads = (("picture", 6), ("threads", 10), ("p50 ms", 9), ("p95 ms", 9), ("network", 9), ("load ms", 8), ("MB", 6))
+    print(" " * 22, *(f"{text:>{width}}" for text, width in heads))
+    found = latency.measure_engines(
+        folder, engines, place / "picture.png", [(side, side) for side in sizes], seconds=seconds
+    )
+    for engine, told in found.items():
+        if "error" in told:
+            print(f"{engine:>22} {told['error']}")
+            continue
+        for row in told["rows"]:
+            head = f"{engine:>22} {row['width']:>5}² {row['threads'] or 'all':>10}"
+            if "why" in row:
+                print(f"{head} not measured: {row['why']}")
+                continue
+            memory = told["memory_mb"] or float("nan")
+            print(f"{head} {row['p50_ms']:9.1f} {row['p95_ms']:9.1f} {row['network_ms']:9.1f} "
+                  f"{told['load_ms']:8.0f} {memory:6.0f}", flush=True)  # fmt: skip
+            if row["threads"] == told["tuning"]["threads"]:
+                times.setdefault(row["width"], {})[engine] = row["p50_ms"]
+        print(f"{'':>22} chosen: {told['tuning']}")
+    for side in sizes:
+        picture = fit(shown, side, side)
+        for engine, run in (("ONNX Runtime, raw", raw_onnx(folder / "raw.onnx")), ("dygraph", DygraphEngine(net))):
+            p50, p95 = plain(settings, run, picture, seconds / 4)
+            times.setdefault(side, {})[engine] = float(p50)
+            print(f"{engine:>22} {side:>5}² {'':>10} {p50:9.1f} {p95:9.1f}", flush=True)
+    order, note = latency.order(found, None)
+    print(f"{'':>22} {note}")
+    for side, of_size in times.items():
+        _judge(name, side, of_size, order[0])
+
+
+def _judge(name: str, side: int, times: dict[str, float], chosen: str) -> None:
+    if chosen not in times:
+        return
+    whole = {engine: time for engine, time in times.items() if engine not in KINDS or not KINDS[engine].reduced}
+    quickest = min(whole, key=lambda engine: whole[engine])
+    print(f"{side}²: {chosen} takes {times[chosen] / whole[quickest]:.2f} of the quickest ({quickest})")
+    if "dygraph" in times:
+        share = times["dygraph"] / times[chosen]
+        said = _said(share >= TIMES_DYGRAPH)
+        print(f"{side}²: {share:.1f} times as quick as plain Paddle (aim {TIMES_DYGRAPH:g}){said}")
+    if name == "fast" and side == 512:
+        for engine, aim in AIMS_MS.items():
+            if engine in times:
+                print(f"{side}²: {engine} {times[engine]:.1f} ms (aim {aim:g}){_said(times[engine] <= aim)}")
+
+
+def _said(reached: bool) -> str:
+    return "" if reached else "  <- not reached"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--nets", default="fast,classic")
+    parser.add_argument("--sizes", default="512,2048")
+    parser.add_argument("--engines", default="onnx,openvino,paddle,int8,bf16")
+    parser.add_argument("--seconds", type=float, default=20.0, help="for each engine")
+    options = parser.parse_args()
+    engines = [name for name in options.engines.split(",") if not cannot_make(name)]
+    with tempfile.TemporaryDirectory() as place:
+        for name in options.nets.split(","):
+            measure(name, [int(side) for side in options.sizes.split(",")], engines, options.seconds, Path(place))
+
+
+if __name__ == "__main__":
+    main()
