@@ -55,6 +55,8 @@ class ResultsFolder:
         self._names = Names()
         try:
             sweep(out)
+            for name in ("masks", "overlays"):
+                sweep(out / name, below=True)
             if live:
                 self._write_tables()
         except BaseException:

@@ -17,9 +17,12 @@ def write_atomic(path: Path | str, data: bytes | memoryview) -> None:
         file.write(data)
 
 
-def sweep(folder: Path) -> None:
-    """Remove what writes that were cut off have left in a folder and below it. Nobody else may be writing there."""
-    for path in folder.rglob(".*.tmp"):
+def sweep(folder: Path, *, below: bool = False) -> None:
+    """Remove what writes that were cut off have left in a folder; below: also in those below it.
+
+    Nobody else may be writing there.
+    """
+    for path in folder.rglob(".*.tmp") if below else folder.glob(".*.tmp"):
         if re.fullmatch(r"\.[0-9a-f]{16}\.tmp", path.name):
             path.unlink(missing_ok=True)
 
