@@ -7,6 +7,7 @@ import numpy as np
 from workbench.core.drawing import Rect
 from workbench.core.project import BACKGROUND, DONT_CARE, MAX_CLASS_ID, NOT_LABELLED
 from workbench.inference.cv import cv2
+from workbench.inference.tiff_regions import Halved, TiffPicture
 
 _SMALLEST = 128  # no level is halved below this many pixels on its longer side
 _TILE = 128  # cells along the side of what is looked at together when a mask changes
@@ -39,6 +40,16 @@ def halvings(picture: np.ndarray) -> list[np.ndarray]:
         size = (above.shape[1] // 2, above.shape[0] // 2)
         levels.append(cv2.resize(above, size, interpolation=cv2.INTER_AREA))
     return levels
+
+
+def levels_by_region(picture: TiffPicture) -> list[np.ndarray | Halved | TiffPicture | None]:
+    """The same of a picture that is read by region: itself and its half as they are looked at, then its overview's.
+
+    None stands for a level between them that nobody has made.
+    """
+    number = picture.overview_step.bit_length() - 1
+    fine = [picture, Halved(picture), *[None] * number][:number]
+    return [*fine, *halvings(picture.overview)]
 
 
 def peaks(values: np.ndarray) -> list[np.ndarray]:

@@ -9,21 +9,21 @@ from functools import partial
 
 import numpy as np
 from PySide6.QtCore import QEvent, QPointF, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QImage, QPainter, QRegion
+from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtWidgets import QWidget
 
 from workbench.core.display import Display, automatic, full_range
 from workbench.core.drawing import Rect
-from workbench.inference.tiff_regions import Halved, TiffPicture
+from workbench.inference.tiff_regions import TiffPicture
 from workbench.session.lane import Lane
 from workbench.ui.canvas.guests import MOVE, PRESS, RELEASE, Curtain, Guest, WindowDrag
 from workbench.ui.canvas.layers import HeatLayer, MaskLayer, MaskStyle, PictureLayer
 from workbench.ui.canvas.minimap import Minimap
-from workbench.ui.canvas.pyramid import MaskPyramid, halvings
+from workbench.ui.canvas.painting import draw_part, joined
+from workbench.ui.canvas.pyramid import MaskPyramid, halvings, levels_by_region
 from workbench.ui.canvas.ruler import Ruler
 from workbench.ui.canvas.viewport import Viewport
 
-_JOINED = 16_000  # logical pixels that cost as much as one more rectangle
 _QUICK = 3_000_000  # pixels whose halvings are made at once rather than in a thread
 
 
@@ -72,7 +72,7 @@ class View(QWidget):
         height, width = picture.shape[:2]
         kind_changed = self.picture is None or self.picture.picture.dtype != picture.dtype
         if isinstance(picture, TiffPicture):
-            self.picture = PictureLayer(_levels_by_region(picture))
+            self.picture = PictureLayer(levels_by_region(picture))
             if picture.overview_step > 1:
                 self._jobs.submit(partial(self._refined, picture), self._take_halvings)
         elif height * width <= _QUICK:
@@ -102,7 +102,7 @@ class View(QWidget):
     def _refined(self, picture: TiffPicture) -> list[np.ndarray | None] | None:
         """In the thread: the overview made exact, unless another picture is shown meanwhile."""
         done = picture.refine(lambda: self.picture is None or self.picture.picture is not picture)
-        return _levels_by_region(picture) if done else None
+        return levels_by_region(picture) if done else None
 
     def _announce(self) -> None:
         self.ruler.forget()
@@ -244,7 +244,7 @@ class View(QWidget):
         painter = QPainter(self)
         try:
             for rect in joined(event.region()):
-                self._draw(painter, rect)
+                draw_part(painter, rect, self)
             painter.setClipRegion(event.region())
             self.draw_tools(painter)
             for guest in self._guests:
@@ -276,25 +276,6 @@ class View(QWidget):
         """True while something is drawn that must not be scrolled along."""
         return False
 
-    def _draw(self, painter: QPainter, area: QRect) -> None:
-        painter.fillRect(area, self.backdrop)
-        if self.picture is None:
-            return
-        ratio = self.devicePixelRatioF()
-        x, y = math.floor(area.x() * ratio), math.floor(area.y() * ratio)
-        right, bottom = math.ceil((area.right() + 1) * ratio), math.ceil((area.bottom() + 1) * ratio)
-        shown = self.view.shown
-        part = Rect(x - shown.x, y - shown.y, right - x, bottom - y).clipped(shown.width, shown.height)
-        if not part.empty:
-            part = Rect(part.x + shown.x, part.y + shown.y, part.width, part.height)
-            painter.save()
-            painter.setClipRect(area)
-            for image in self.images(self.view, part):
-                image.setDevicePixelRatio(ratio)
-                painter.drawImage(QPointF(part.x / ratio, part.y / ratio), image)
-            painter.restore()
-        self._draw_frame(painter, area, shown, ratio)
-
     def images(self, view: Viewport, part: Rect) -> list[QImage]:
         """What is to be drawn over one another at `part` of what `view` shows; one image pixel a device pixel."""
         if self.picture is None:
@@ -307,21 +288,6 @@ class View(QWidget):
                 if layer is not None and layer.style.visible:
                     found.append(layer.image(view, part))
         return [image for image in found if image is not None]
-
-    def _draw_frame(self, painter: QPainter, area: QRect, shown: Rect, ratio: float) -> None:
-        """A line around the picture, in filled rectangles: drawn lines differ at corners with what is clipped."""
-        left, top = math.floor(shown.x / ratio) - 1, math.floor(shown.y / ratio) - 1
-        right = math.ceil((shown.x + shown.width) / ratio)
-        bottom = math.ceil((shown.y + shown.height) / ratio)
-        for side in (
-            QRect(left, top, right - left + 1, 1),
-            QRect(left, bottom, right - left + 1, 1),
-            QRect(left, top, 1, bottom - top + 1),
-            QRect(right, top, 1, bottom - top + 1),
-        ):
-            part = side.intersected(area)
-            if not part.isEmpty():
-                painter.fillRect(part, self.frame)
 
     def resizeEvent(self, event) -> None:
         self._fit_to_widget()
@@ -350,19 +316,3 @@ class View(QWidget):
     def end(self) -> None:
         """Wait for the thread."""
         self._jobs.finish()
-
-
-def _levels_by_region(picture: TiffPicture) -> list[np.ndarray | None]:
-    """The picture and its half, read as they are looked at, and what its overview holds."""
-    number = picture.overview_step.bit_length() - 1
-    if number == 0:
-        return halvings(picture.overview)
-    fine: list[np.ndarray | None] = [picture, Halved(picture), *[None] * number][:number]
-    return [*fine, *halvings(picture.overview)]
-
-
-def joined(region: QRegion) -> list[QRect]:
-    """The rectangles of a region, or the one around them where that is hardly more to draw."""
-    around, parts = region.boundingRect(), list(region)
-    least = sum(part.width() * part.height() for part in parts)
-    return [around] if around.width() * around.height() <= least + _JOINED * len(parts) else parts
