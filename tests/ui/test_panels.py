@@ -98,7 +98,7 @@ class HundredThousand:
 
     keys = [f"lot{i // 1000}/part-{i:06d}.png" for i in range(100_000)]
     rows: dict[str, Row] = {}
-    key = None
+    key = project = None
 
 
 def test_a_hundred_thousand_pictures_are_not_all_asked_for(qtbot, opened):

@@ -24,6 +24,8 @@ from workbench.session.class_work import ClassWork
 from workbench.session.session import Session
 from workbench.ui.words import duration, listed, number, size
 
+_MB = 1 << 20
+
 
 class ClassChange(QDialog):
     """Asks what a class is to become, and says what that changes."""
@@ -82,9 +84,9 @@ class ClassChange(QDialog):
         self.what.setText(text if found.pictures else nothing)
         cost = self.tr(
             "One undo takes it back. For that the masks as they are now stay in the project until the next such "
-            "change (about {size})."
+            "change ({size} at most)."
         )
-        self.cost.setText(cost.format(size=size(found.bytes / 2**20)))
+        self.cost.setText(cost.format(size=size(max(1, found.bytes / _MB))))
 
     def _start(self) -> None:
         if self._session.class_work.start([self._info.id], self.target.currentData()):
@@ -167,10 +169,10 @@ class ClassWorkCard(QFrame):
         if plan.state == "undoing":
             self.setVisible(False)
             return
-        kept = size(done.bytes / 2**20)
+        kept = size(max(1, done.bytes / _MB))
         if plan.into == BACKGROUND:
-            text = self.tr("{names} deleted from {n} masks. What they were before takes {size}.")
+            text = self.tr("{names} deleted from {n} masks. The masks before take up to {size}.")
         else:
-            text = self.tr("{names} merged into “{target}” in {n} masks. What they were before takes {size}.")
+            text = self.tr("{names} merged into “{target}” in {n} masks. The masks before take up to {size}.")
         self.text.setText(text.format(names=names, target=plan.target, n=number(done.masks), size=kept))
         self.setVisible(True)

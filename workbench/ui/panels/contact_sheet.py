@@ -54,7 +54,7 @@ class ContactSheet(QWidget):
         self.sheet.setLayoutMode(QListView.LayoutMode.Batched)
         self.sheet.setBatchSize(500)
         self.sheet.setMouseTracking(True)
-        self.table = QTableView()
+        self.table = QTableView(objectName="pictures")
         self.table.setAccessibleName(self.tr("Table of pictures"))
         self.table.setModel(self.model)
         self.table.setSelectionModel(self.sheet.selectionModel())
@@ -71,6 +71,7 @@ class ContactSheet(QWidget):
         header.setStretchLastSection(True)
         for section, width in enumerate((260, 100, 90, 170, 80, 120, 100, 130)):
             header.resizeSection(section, width)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.sectionClicked.connect(self._sort)
         for view in (self.sheet, self.table):
             view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
@@ -170,13 +171,15 @@ class ContactSheet(QWidget):
 
     def _sort(self, section: int) -> None:
         name = SORTS[section]
-        down = self.model.sort_by == name and not self.model.descending
-        self.sort_wanted.emit(name, down)
-        order = Qt.SortOrder.DescendingOrder if down else Qt.SortOrder.AscendingOrder
-        self.table.horizontalHeader().setSortIndicator(section, order)
+        self.sort_wanted.emit(name, self.model.sort_by == name and not self.model.descending)
 
     def _remember(self) -> None:
         self._chosen_keys = self.selected()
+
+    def follow_sort(self) -> None:
+        """Show by the header what the list is sorted by."""
+        order = Qt.SortOrder.DescendingOrder if self.model.descending else Qt.SortOrder.AscendingOrder
+        self.table.horizontalHeader().setSortIndicator(SORTS.index(self.model.sort_by), order)
 
     def _recall(self) -> None:
         """What was chosen stays chosen where it is still listed."""

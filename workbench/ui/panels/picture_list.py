@@ -9,7 +9,7 @@ import numpy as np
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 
 from workbench.core.index import Row
-from workbench.core.picture_search import Query, Wrong, parse, select
+from workbench.core.picture_search import Wrong, parse, select
 from workbench.core.picture_table import SORTS, PictureTable
 from workbench.session.session import Session
 from workbench.ui import words
@@ -127,38 +127,40 @@ class PictureList(QAbstractTableModel):
 
     def relist(self) -> None:
         """The session has other pictures, or classes of other names."""
-        project = getattr(self._session, "project", None)
+        project = self._session.project
         grouping = project.file.grouping if project is not None else None
-        self.table = PictureTable(self._session.keys, self._session.rows, grouping)
-        self.refilter()
+        self._list(PictureTable(self._session.keys, self._session.rows, grouping))
 
     def refilter(self) -> None:
         """List again what passes; the open picture stays listed so that work on it does not make it vanish."""
-        order = self._find()
-        if len(self._lines) == len(self.table) and np.array_equal(order, self.order):
+        self._list(self.table)
+
+    def _list(self, table: PictureTable) -> None:
+        order = self._find(table)
+        if table.keys == self.table.keys and np.array_equal(order, self.order):
+            self.table = table
             if len(order):
                 self.dataChanged.emit(self.index(0, 0), self.index(len(order) - 1, len(SORTS) - 1))
             return
-        self.beginResetModel()
-        self.order = order
-        self._lines = np.full(len(self.table), -1, np.int64)
+        self.beginResetModel()  # views may still ask for what was listed until here
+        self.table, self.order = table, order
+        self._lines = np.full(len(table), -1, np.int64)
         self._lines[order] = np.arange(len(order))
         self.endResetModel()
 
-    def _find(self) -> np.ndarray:
-        project = getattr(self._session, "project", None)
+    def _find(self, table: PictureTable) -> np.ndarray:
+        project = self._session.project
         classes = project.classes if project is not None else ()
-        query: Query = parse(self.text)
-        chosen, self.wrong = select(query, self.table, classes)
+        chosen, self.wrong = select(parse(self.text), table, classes)
         if self.wanted != "all":
-            fits, _ = select(parse(FILTERS[self.wanted]), self.table, classes)
-            here = self.table.places.get(self._session.key) if self._session.key is not None else None
+            fits, _ = select(parse(FILTERS[self.wanted]), table, classes)
+            here = table.places.get(self._session.key) if self._session.key is not None else None
             if here is not None:
                 fits[here] = True
             chosen &= fits
         if self.sort_by == "name" and not self.descending:
             return np.flatnonzero(chosen)
-        return self.table.order(chosen, self.sort_by, descending=self.descending)
+        return table.order(chosen, self.sort_by, descending=self.descending)
 
     def rows_changed(self, rows: Sequence[Row]) -> None:
         """Draw some rows anew; the list itself stays until `refilter`."""

@@ -254,6 +254,7 @@ class PicturesPanel(QWidget):
         model.text, model.wanted = self.search.text(), self.filter.currentData()
         model.sort_by, model.descending = self.sort.currentData(), self.turn.isChecked()
         self._sign()
+        self.sheet.follow_sort()
         self._refilter()
 
     def _relist(self, _: object = None) -> None:
