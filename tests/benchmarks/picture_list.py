@@ -1,0 +1,193 @@
+"""How long a list of many pictures takes, beside the plain ways to make one, in the same run.
+
+`python tests/benchmarks/picture_list.py [COUNT] [--keep FOLDER]` makes a project of COUNT (100,000) tiny pictures in a
+temporary folder, or uses the one in FOLDER, and prints one line a measurement. Works without a screen
+(QT_QPA_PLATFORM=offscreen).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import numpy as np
+from PySide6.QtCore import QEvent, QObject, QSortFilterProxyModel, Qt
+from PySide6.QtGui import QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import QApplication, QListView, QListWidget
+
+from workbench.core.annotation import Note, encode_mask
+from workbench.core.project import Project
+from workbench.inference.reading import write_png
+from workbench.session.session import Session
+from workbench.ui.panels.picture_list import PictureList
+from workbench.ui.panels.pictures import PicturesPanel
+from workbench.ui.theme import Style
+
+LOT = 1000  # pictures a folder
+
+
+def fill(root: Path, count: int) -> None:
+    """A project of tiny pictures; every tenth has a mask and a note."""
+    with Project.create(root, classes=["scratch", "pit"], verdicts=["OK", "NG"]) as project:
+        write_png(root / "one.png", np.full((8, 8), 120, np.uint8))
+        picture = (root / "one.png").read_bytes()
+        mask = np.zeros((8, 8), np.uint8)
+        mask[2:4, 2:5] = 1
+        painted = encode_mask(mask, project.classes)
+        note = json.dumps(Note(status="done", verdict="NG").model_dump(mode="json"))
+        for i in range(count):
+            key = f"lot{i // LOT}/part-{i:06d}.png"
+            files = [(project.picture_path(key), picture)]
+            if i % 10 == 0:
+                files += [(project.mask_path(key), painted), (project.note_path(key), note.encode())]
+            for path, data in files:
+                if i % LOT == 0:
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
+
+
+class Painted(QObject):
+    """Notices the first time that a view is painted with rows in it."""
+
+    def __init__(self, view: QListView) -> None:
+        super().__init__(view)
+        self.at: float | None = None
+        self._view = view
+        view.viewport().installEventFilter(self)
+
+    def eventFilter(self, watched, event) -> bool:
+        if event.type() == QEvent.Type.Paint and self.at is None and self._view.model().rowCount():
+            self.at = time.perf_counter()
+        return False
+
+
+def until(done: Callable[[], bool], app: QApplication, seconds: float = 600) -> float:
+    """Run the window until something is so; returns the longest time it stood still, in milliseconds."""
+    end, last, longest = time.monotonic() + seconds, time.perf_counter(), 0.0
+    while not done() and time.monotonic() < end:
+        app.processEvents()
+        now = time.perf_counter()
+        longest, last = max(longest, now - last), now
+        time.sleep(0.001)
+    return longest * 1000
+
+
+def say(what: str, seconds: float, more: str = "") -> None:
+    print(f"{what:<58} {seconds * 1000:10.1f} ms  {more}", flush=True)
+
+
+def opened(app: QApplication, style: Style, root: Path, what: str) -> tuple[Session, PicturesPanel]:
+    asked = [0]
+    plain = PictureList.data
+
+    def data(self, index, role=Qt.ItemDataRole.DisplayRole):
+        asked[0] += 1
+        return plain(self, index, role)
+
+    PictureList.data = data
+    session = Session()
+    panel = PicturesPanel(session, style)
+    panel.resize(230, 700)
+    panel.show()
+    app.processEvents()
+    painted, settled = Painted(panel.view), []
+    session._listing.settled.connect(lambda: settled.append(True))
+    start = time.perf_counter()
+    session.open_project(root)
+    until(lambda: painted.at is not None, app)
+    say(f"{what}: first rows painted", painted.at - start)
+    longest = until(lambda: bool(settled), app)
+    more = f"stood still {longest:.0f} ms at most, {asked[0]} data() calls"
+    say(f"{what}: all known", time.perf_counter() - start, more)
+    PictureList.data = plain
+    return session, panel
+
+
+def searches(app: QApplication, panel: PicturesPanel) -> None:
+    for text in ("lot4", "class:scratch", "status:done verdict:NG", "score:<0.5 -class:any", "group:lot7", ""):
+        for turn in ("first", "again"):
+            start = time.perf_counter()
+            panel.search.setText(text)
+            app.processEvents()
+            took, listed = time.perf_counter() - start, panel.model.rowCount()
+            say(f"search {text or '(nothing)'}, {turn}", took, f"{listed} listed")
+            panel.search.setText("~")
+    panel.search.setText("")
+    for name in ("area", "date", "name"):
+        start = time.perf_counter()
+        panel.sort_by(name, descending=True)
+        app.processEvents()
+        say(f"sort by {name}", time.perf_counter() - start)
+
+
+def plain_ways(app: QApplication, keys: list[str]) -> None:
+    start = time.perf_counter()
+    widget = QListWidget()
+    widget.resize(230, 700)
+    widget.show()
+    painted = Painted(widget)
+    for key in keys:
+        widget.addItem(key)
+    until(lambda: painted.at is not None, app)
+    say("QListWidget: filled and painted", painted.at - start)
+    start = time.perf_counter()
+    for i in range(widget.count()):
+        widget.item(i).setHidden("lot4" not in widget.item(i).text())
+    app.processEvents()
+    say("QListWidget: search", time.perf_counter() - start)
+
+    start = time.perf_counter()
+    model, proxy, view = QStandardItemModel(), QSortFilterProxyModel(), QListView()
+    for key in keys:
+        model.appendRow(QStandardItem(key))
+    proxy.setSourceModel(model)
+    view.setModel(proxy)
+    view.resize(230, 700)
+    view.show()
+    painted = Painted(view)
+    until(lambda: painted.at is not None, app)
+    say("QStandardItemModel and proxy: filled and painted", painted.at - start)
+    for what, work in (("search", lambda: proxy.setFilterFixedString("lot4")), ("sort", lambda: proxy.sort(0))):
+        start = time.perf_counter()
+        work()
+        app.processEvents()
+        say(f"QStandardItemModel and proxy: {what}", time.perf_counter() - start)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("count", nargs="?", type=int, default=100_000)
+    parser.add_argument("--keep", type=Path, help="make the project here, or use the one that is here")
+    args = parser.parse_args()
+    app = QApplication(sys.argv[:1])
+    style = Style(app)
+    style.apply("dark")
+    with tempfile.TemporaryDirectory() as folder:
+        root = args.keep or Path(folder) / "project"
+        if not (root / "project.json").exists():
+            fill(root, args.count)
+        for path in (root / ".cache").glob("index.sqlite*"):
+            path.unlink()
+        for what in ("cold index", "warm index"):
+            session, panel = opened(app, style, root, what)
+            if what == "warm index":
+                searches(app, panel)
+                keys = list(session.keys)
+            panel.end()
+            session.close_project()
+            panel.close()
+        plain_ways(app, keys)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
