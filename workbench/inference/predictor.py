@@ -141,7 +141,9 @@ class Predictor:
         scores = np.empty((height, width), np.uint8)
         kept = np.empty((len(self.settings.classes), height, width), np.uint8) if keep_probabilities else None
         for y, band in self._bands(picture, progress, cancelled):
-            quantised = np.rint(band[1:] * 255).astype(np.uint8)
+            # In place: fresh memory of this size costs more than the arithmetic.
+            levels = np.multiply(band[1:], 255, out=band[1:])
+            quantised = np.rint(levels, out=levels).astype(np.uint8)
             rows = slice(y, y + band.shape[1])
             mask[rows], scores[rows] = _decide(quantised, self.settings)
             if kept is not None:
