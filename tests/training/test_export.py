@@ -192,5 +192,3 @@ def test_settings_that_a_person_has_damaged_are_a_sentence(trained, child, tmp_p
     (copy.best / "model.json").write_text("{}")
     one = child("export", copy.root, "--out", tmp_path / "out")
     assert one.end() == 1 and one.last.problem == "RunBroken" and "model.json" in one.last.why
-
-

@@ -52,9 +52,7 @@ def main(argv: Sequence[str], folder: Path | str) -> int:
     """Measure the model in `folder`. Returns the exit status: 0, or 1 with {"error": a sentence}."""
     options = _parse(argv)
     try:
-        found = measure(
-            Path(folder), options.engine, options.picture, options.sizes, options.seconds
-        )
+        found = measure(Path(folder), options.engine, options.picture, options.sizes, options.seconds)
     except (SettingsError, EngineError, ReadError, MemoryError) as error:
         sys.stdout.write(json.dumps({"error": str(error) or type(error).__name__}) + "\n")
         return 1

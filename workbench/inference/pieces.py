@@ -58,11 +58,8 @@ def measure(mask: np.ndarray, class_id: int, scores: np.ndarray) -> Pieces:
 
     area, sum_x, sum_y, sum_score = (gathered(np.add, column, 0) for column in (4, 5, 6, 7))
     some = np.maximum(area, 1)
-    low, high = (gathered(np.minimum, column, np.inf).astype(np.int64) for column in (0, 1)), (
-        gathered(np.maximum, column, 0).astype(np.int64) for column in (2, 3)
-    )
-    left, top = low
-    right, bottom = high
+    left, top = (gathered(np.minimum, column, np.inf).astype(np.int64) for column in (0, 1))
+    right, bottom = (gathered(np.maximum, column, 0).astype(np.int64) for column in (2, 3))
     return Pieces(
         left, top, right, bottom, area.astype(np.int64), sum_x / some, sum_y / some, sum_score / some,
         gathered(np.maximum, 8, 0),

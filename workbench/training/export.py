@@ -116,9 +116,7 @@ def export(run: Run, out: Path, wishes: Wishes, report: Reporter, *, cancelled: 
 class _Builder:
     """One export in the making, in a folder that nobody else knows yet."""
 
-    def __init__(
-        self, run: Run, folder: Path, wishes: Wishes, report: Reporter, cancelled: Callable[[], bool]
-    ) -> None:
+    def __init__(self, run: Run, folder: Path, wishes: Wishes, report: Reporter, cancelled: Callable[[], bool]) -> None:
         self.run, self.folder, self.wishes, self.report, self.cancelled = run, folder, wishes, report, cancelled
         self.formats = list(dict.fromkeys(wishes.formats))
         self.recipe, self.dataset = run.recipe(), run.dataset()

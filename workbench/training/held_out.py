@@ -100,9 +100,7 @@ def move_thresholds(
             sweep.add(mask, scores)
         tick(number / len(items))
     side = min if point == "more" else max
-    moved = [
-        side(before, after) for before, after in zip(settings.thresholds, _best(sweep, _BETA[point], settings))
-    ]
+    moved = [side(before, after) for before, after in zip(settings.thresholds, _best(sweep, _BETA[point], settings))]
     return dataclasses.replace(settings, thresholds=tuple(moved))
 
 

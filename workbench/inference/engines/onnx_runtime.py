@@ -41,9 +41,7 @@ def session_options(tuning: Tuning) -> onnxruntime.SessionOptions:
     options.inter_op_num_threads = 1
     options.enable_cpu_mem_arena = tuning.arena
     levels = onnxruntime.GraphOptimizationLevel
-    options.graph_optimization_level = (
-        levels.ORT_ENABLE_ALL if tuning.optimise == "all" else levels.ORT_ENABLE_EXTENDED
-    )
+    options.graph_optimization_level = levels.ORT_ENABLE_ALL if tuning.optimise == "all" else levels.ORT_ENABLE_EXTENDED
     if not tuning.spin:
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return options

@@ -154,4 +154,3 @@ def _label(text: str, field: QWidget) -> QLabel:
     label = QLabel(text)
     label.setBuddy(field)
     return label
-
