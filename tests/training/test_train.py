@@ -19,6 +19,7 @@ from workbench.core.events import (
     Failed,
     Finished,
     Preview,
+    Profiled,
     Started,
     Step,
     Trouble,
@@ -202,6 +203,17 @@ def test_weights_of_another_run_are_the_start(trained, labelled, child):
     other = make_run(labelled, "resnet", start_from=str(trained.root))
     one = child("train", other.root)
     assert one.end() == 1 and one.last.problem == "BadRecipe"
+
+
+def test_a_profile_tells_where_the_time_of_a_step_goes(labelled, child):
+    run = make_run(labelled, epochs=12, profile=True)
+    assert child("train", run.root).end() == 0
+    told = [event for event in run.events() if isinstance(event, Profiled)]
+    assert len(told) == 1 and "convolution" in told[0].what
+    folder = run.root / told[0].folder
+    names = {event.get("name", "") for event in json.loads((folder / "trace.json").read_text("utf-8"))["traceEvents"]}
+    assert any("conv2d" in name for name in names)
+    assert "convolution, backward" in (folder / "profile.md").read_text("utf-8")
 
 
 # --- trouble ------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from workbench.cli.child import run_child
 from workbench.cli.installing import paddle_command
 from workbench.cli.running import Talk, WrongUse, bar, percent
 from workbench.core import problems
-from workbench.core.events import Evaluated, Event, Finished, Progress, Started, Step, Trouble
+from workbench.core.events import Evaluated, Event, Finished, Profiled, Progress, Started, Step, Trouble
 from workbench.core.launch import paddle_installed
 from workbench.core.project import Project, read_project_file
 from workbench.core.recipe import Recipe, parse_settings, request
@@ -26,6 +26,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     length.add_argument("--epochs", type=int, metavar="N", help="or how often every picture is looked at")
     parser.add_argument("--device", metavar="auto|cpu|gpu|gpu:0,1", help="where to train (auto)")
     parser.add_argument("--from", dest="start", metavar="RUN", help="begin with the weights of an earlier run")
+    parser.add_argument("--profile", action="store_true", help="measure where the time of a step goes")
     parser.add_argument("--resume", metavar="RUN", help="go on with a run that was stopped")
     parser.add_argument(
         "--set", dest="settings", action="append", default=[], metavar="KEY=VALUE", help="any setting of the recipe"
@@ -54,6 +55,8 @@ def _recipe(options: argparse.Namespace) -> Recipe:
         value = getattr(options, key)
         if value is not None:
             choices[key] = value
+    if options.profile:
+        choices["profile"] = True
     choices.pop("model", None)
     if options.start is not None:
         root = options.project.absolute()
@@ -121,6 +124,8 @@ class _Story:
         elif isinstance(event, Progress):
             self.bar.set_description_str(f"{event.what} {event.done}/{event.total}", refresh=False)
             self.bar.update(0)
+        elif isinstance(event, Profiled):
+            self.talk.note(event.what)
         elif isinstance(event, Trouble):
             self.troubles.append(f"{event.what} {event.done}".strip())
             self.talk.note(self.troubles[-1])

@@ -94,6 +94,15 @@ class Trouble(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Profiled(Event):
+    """Where the time of a step goes: an English sentence, and the folder of the run that holds trace and table."""
+
+    kind: ClassVar[str] = "profiled"
+    what: str
+    folder: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Progress(Event):
     """A long work that is not a training step: export, conversion, prediction."""
 
@@ -129,7 +138,7 @@ class Unknown(Event):
 
 KINDS: dict[str, type[Event]] = {
     kind.kind: kind
-    for kind in (Started, Step, Evaluated, Preview, Checkpoint, Trouble, Progress, Finished, Failed)
+    for kind in (Started, Step, Evaluated, Preview, Checkpoint, Trouble, Profiled, Progress, Finished, Failed)
 }
 
 

@@ -68,6 +68,7 @@ class Recipe(BaseModel):
     validations: int = Field(default=8, ge=1, le=1000)  # how often the held-out pictures are looked at
     threads: int = Field(default=0, ge=0)  # that prepare patches; 0: chosen by the machine
     workers: int = Field(default=1, ge=1, le=64)  # copies of the network that share a batch, each on a core of its own
+    profile: bool = False  # measure where the time of a step goes, see training.profile
 
     reasons: dict[str, str] = {}  # setting -> why it is what it is
 

@@ -19,6 +19,7 @@ from workbench.training.learner import Outcome, OutOfMemory
 from workbench.training.orders import Orders
 from workbench.training.prepare import Stage, prepare
 from workbench.training.previews import preview
+from workbench.training.profile import Profile
 from workbench.training.reporter import Clock, Reporter
 from workbench.training.schedule import one_cycle
 
@@ -60,6 +61,7 @@ class Session:
         self.waited = 0.0
         self.skipped_in_row = 0
         self.named: set[str] = set()
+        self.profile = Profile(stage.run, stage.device, stage.report) if stage.recipe.profile else None
 
     def learn(self) -> None:
         stage = self.stage
@@ -83,6 +85,8 @@ class Session:
             self.validate()
         if self.saved_step != stage.course.step:
             self.save()
+        if self.profile is not None:
+            self.profile.close()
 
     @property
     def images_per_second(self) -> float:
@@ -114,6 +118,8 @@ class Session:
         self.busy += time.perf_counter() - began
         self.waited += stage.loader.waited - waited
         self.busy_steps += 1
+        if self.profile is not None:
+            self.profile.step(stage.loader.waited - waited)
         return outcome
 
     def make_room(self, batch: int) -> None:

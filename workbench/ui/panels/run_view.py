@@ -7,7 +7,7 @@ import time
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
-from workbench.core.events import Evaluated, Event, Failed, Finished, Started, Step, Trouble
+from workbench.core.events import Evaluated, Event, Failed, Finished, Profiled, Started, Step, Trouble
 from workbench.session.telemetry import Sample
 from workbench.ui import words
 from workbench.ui.theme import Style
@@ -85,6 +85,8 @@ class RunView(QWidget):
             self._step = event if live and not quiet else None
         elif isinstance(event, Evaluated) and event.split == "val":
             self._evaluated(event)
+        elif isinstance(event, Profiled) and live:
+            self.said.emit("info", words.sentence(event.what), "")
         elif isinstance(event, Trouble) and live:
             self.said.emit("warning", words.trouble_words(event), "")
         self._stale = True
