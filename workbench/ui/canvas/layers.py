@@ -21,6 +21,25 @@ from workbench.ui.canvas.pyramid import IDS, MaskPyramid, peaks
 from workbench.ui.canvas.viewport import Viewport
 
 
+@dataclass(frozen=True)
+class _Shown:
+    """A device rectangle of the picture as it was drawn."""
+
+    view: Viewport
+    display: Display
+    levels: list
+    rect: Rect
+    pixels: np.ndarray
+
+    def holds(self, view: Viewport, display: Display, levels: list, rect: Rect) -> bool:
+        same = self.levels is levels and self.view == view and self.display == display
+        return same and self.rect.united(rect) == self.rect
+
+    def part(self, rect: Rect) -> np.ndarray:
+        y, x = rect.y - self.rect.y, rect.x - self.rect.x
+        return self.pixels[y : y + rect.height, x : x + rect.width]
+
+
 class PictureLayer:
     """The picture: nearest above 100 %, below it linear between the cells of an averaged level."""
 
@@ -29,6 +48,7 @@ class PictureLayer:
         self.levels = levels
         self.shape = shape or self.picture.shape
         self._developer: Developer | None = None
+        self._last: _Shown | None = None
 
     @property
     def picture(self) -> np.ndarray:
@@ -47,7 +67,14 @@ class PictureLayer:
         return self._developer
 
     def image(self, view: Viewport, rect: Rect, display: Display) -> QImage:
-        """`rect` lies inside `view.shown`."""
+        """`rect` lies inside `view.shown`. What was shown last is not looked up again: strokes change masks only."""
+        last = self._last
+        if last is None or not last.holds(view, display, self.levels, rect):
+            last = self._last = _Shown(view, display, self.levels, rect, self._shown(view, rect, display))
+        return as_image(last.part(rect), display)
+
+    def _shown(self, view: Viewport, rect: Rect, display: Display) -> np.ndarray:
+        """uint8 (h, w) or (h, w, 3)."""
         number = self.nearest_level(view.level - 1)
         # The halvings of a large picture may still be under way.
         waiting = number < view.level - 1 and self.levels[number].size > 1 << 20
@@ -57,7 +84,7 @@ class PictureLayer:
         if display.needs_surroundings:
             rows = (np.arange(rect.y, rect.y + rect.height) + (0.5 - view.y)) / view.scale - 0.5
             columns = (np.arange(rect.x, rect.x + rect.width) + (0.5 - view.x)) / view.scale - 0.5
-        return as_image(self.developer(display).shown(values, rows, columns), display)
+        return self.developer(display).shown(values, rows, columns)
 
     def _nearest(self, view: Viewport, rect: Rect) -> np.ndarray:
         rows, columns = _sources(view, rect, view.scale, self.picture.shape)
@@ -95,6 +122,9 @@ def palette_colors(palette: Palette) -> np.ndarray:
     kind = getattr(cv2, f"COLORMAP_{palette.upper()}")
     blue, green, red = cv2.applyColorMap(np.arange(256, dtype=np.uint8), kind).reshape(256, 3).astype(np.int32).T
     return red << 16 | green << 8 | blue
+
+
+_TILE = 128  # device pixels along the side of what is coloured together
 
 
 @dataclass
@@ -139,6 +169,19 @@ class MaskLayer:
             return None
         if number > 0:
             values = cv2.LUT(values, IDS)
+        pixels = np.empty((rect.height, rect.width), np.int32)
+        # Most tiles are of one id, which needs no look at each pixel.
+        for top in range(0, rect.height, _TILE):
+            for left in range(0, rect.width, _TILE):
+                tile = values[top : top + _TILE + 2 * reach, left : left + _TILE + 2 * reach]
+                least, most, _, _ = cv2.minMaxLoc(tile)
+                part = pixels[top : top + _TILE, left : left + _TILE]
+                part[:] = self._fill[int(most)] if least == most else self._colored(tile, reach)
+        kind = QImage.Format.Format_ARGB32_Premultiplied
+        return QImage(pixels.data, rect.width, rect.height, pixels.strides[0], kind)
+
+    def _colored(self, values: np.ndarray, reach: int) -> np.ndarray:
+        """int32: the colours of ids uint8, without a margin of `reach` cells in which neighbours are looked for."""
         core = np.ascontiguousarray(values[reach:-reach, reach:-reach])
         pixels = cv2.LUT(core, self._fill)
         edge = core ^ values[: -2 * reach, reach:-reach]
@@ -146,8 +189,7 @@ class MaskLayer:
         edge |= core ^ values[reach:-reach, : -2 * reach]
         edge |= core ^ values[reach:-reach, 2 * reach :]
         cv2.copyTo(cv2.LUT(core, self._line), edge, pixels)
-        kind = QImage.Format.Format_ARGB32_Premultiplied
-        return QImage(pixels.data, rect.width, rect.height, pixels.strides[0], kind)
+        return pixels
 
 
 class HeatLayer:
