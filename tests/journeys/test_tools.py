@@ -1,0 +1,86 @@
+"""The assisted tools on real pictures: one gesture, or two clicks, against the masks that experts drew."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPointF, QSettings, Qt
+from PySide6.QtTest import QTest
+
+from workbench.core.project import Project
+from workbench.inference.cv import cv2
+
+LEFT = Qt.MouseButton.LeftButton
+# Well drawn blowholes of the magnetic tiles, from the folder's first ones.
+BLOWHOLES = ("exp1_num_108889", "exp1_num_308015", "exp1_num_327970")
+
+
+@pytest.fixture(autouse=True)
+def tools_as_new(qapp):
+    QSettings().remove("tools")
+
+
+@pytest.fixture
+def stage(hand, shared_data, tmp_path):
+    """The hand on a project of some of the real pictures."""
+    root = tmp_path / "真实 pictures"
+    Project.create(root, classes=["blowhole", "crack"]).close()
+    sources = [shared_data / "magnetic-tile/MT_Blowhole/Imgs" / f"{name}.jpg" for name in BLOWHOLES]
+    sources.append(shared_data / "crackforest/image/001.jpg")
+    for source in sources:
+        (root / "pictures").mkdir(exist_ok=True)
+        shutil.copy(source, root / "pictures" / source.name)
+    with hand.qtbot.waitSignal(hand.session.picture_opened, timeout=10_000):
+        hand.session.open_project(root)
+    return hand
+
+
+def settle(hand) -> None:
+    hand.qtbot.waitUntil(lambda: not hand.canvas.work.busy, timeout=20_000)
+
+
+def press_at(hand, x: float, y: float) -> None:
+    """A click in the middle of a pixel, with the pointer where the click is."""
+    sx, sy = hand.canvas.view.to_screen(x + 0.5, y + 0.5)
+    spot = QPointF(sx, sy).toPoint()
+    QTest.mouseMove(hand.canvas, spot)
+    QTest.mouseClick(hand.canvas, LEFT, pos=spot)
+    settle(hand)
+
+
+@pytest.mark.parametrize("tool", ["wand", "threshold"])
+def test_one_gesture_takes_a_real_blowhole(stage, shared_data, tool):
+    scores = []
+    for name in BLOWHOLES:
+        stage.open(f"{name}.jpg")
+        truth = shared_data / "magnetic-tile/MT_Blowhole/Imgs" / f"{name}.png"
+        drawn = cv2.imdecode(np.fromfile(truth, np.uint8), cv2.IMREAD_GRAYSCALE) > 127
+        _, parts, stats, _ = cv2.connectedComponentsWithStats(drawn.astype(np.uint8))
+        number = 1 + int(stats[1:, cv2.CC_STAT_AREA].argmax())
+        hole = parts == number
+        deep = cv2.distanceTransform(hole.astype(np.uint8), cv2.DIST_L2, 5)
+        row, column = np.unravel_index(deep.argmax(), deep.shape)
+        stage.canvas.set_diameter(round(1.8 * stats[number, cv2.CC_STAT_WIDTH : cv2.CC_STAT_AREA].max()))
+        stage.window.table[tool].trigger()
+        press_at(stage, column, row)
+        got = stage.session.mask == 1
+        scores.append((got & hole).sum() / (got | hole).sum())
+    assert min(scores) > 0.6, scores
+
+
+def test_a_real_crack_from_its_two_ends(stage):
+    stage.open("001.jpg")
+    stage.session.choose_class(2)
+    stage.window.table["crack"].trigger()
+    height, width = stage.session.mask.shape
+    press_at(stage, 0, 163)
+    press_at(stage, width - 1, 160)
+    found = stage.session.mask == 2
+    assert found[:, :4].any() and found[:, -4:].any()
+    assert found.any(axis=0).mean() > 0.98  # in one piece from side to side
+    grey = stage.session.picture.mean(axis=2)
+    beside = cv2.dilate(found.astype(np.uint8), np.ones((21, 21), np.uint8)) > 0
+    assert grey[found].mean() < grey[beside & ~found].mean() - 20  # it lies on what is dark
+    assert found.sum() / width < 8  # and is as thin as that
