@@ -158,6 +158,37 @@ def test_killed_half_way_it_can_be_finished_or_taken_back(mixed, root, qtbot, wa
     session.close_project()
 
 
+def test_closing_the_project_in_the_middle_leaves_it_to_be_decided(mixed, root, qtbot):
+    before = masks(mixed.project)
+    assert mixed.class_work.start([2], 1)
+    mixed.close_project()
+    assert mixed.open_project(root) and mixed.class_work.half_done and mixed.class_work.plan.state == "doing"
+    settle(mixed, qtbot)
+    run(mixed, qtbot, mixed.class_work.take_back)
+    assert masks(mixed.project) == before and not mixed.class_work.half_done
+
+
+def test_a_full_disk_leaves_it_to_be_decided(mixed, qtbot, monkeypatch):
+    before, save, work = masks(mixed.project), annotation.save_mask, mixed.class_work
+    calls = []
+
+    def refuse(project, key, mask):
+        calls.append(key)
+        if len(calls) == 2:
+            raise problems.CannotWrite(path=key, why="No space left on device")
+        save(project, key, mask)
+
+    monkeypatch.setattr(annotation, "save_mask", refuse)
+    with qtbot.waitSignal(mixed.problem_met) as met:
+        assert work.start([2], 1)
+    assert isinstance(met.args[0], problems.CannotWrite) and work.half_done and not work.running
+    assert mixed.mask_problem is None and [info.id for info in mixed.project.classes] == [1, 2]
+    run(mixed, qtbot, work.go_on)
+    assert [info.id for info in mixed.project.classes] == [1]
+    run(mixed, qtbot, work.take_back)
+    assert masks(mixed.project) == before
+
+
 def test_what_may_not_be_is_refused(mixed, root, qtbot):
     met = []
     mixed.problem_met.connect(met.append)

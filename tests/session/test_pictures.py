@@ -66,20 +66,6 @@ def test_only_the_last_wanted_picture_is_shown(opened, qtbot):
     assert shown == [opened.keys[-1]]
 
 
-def test_the_next_unlabelled_picture_is_found_around_the_end(opened, qtbot):
-    assert opened.go_unlabelled(1)
-    qtbot.waitUntil(lambda: opened.key == opened.keys[6])
-    assert opened.go_unlabelled(1)
-    qtbot.waitUntil(lambda: opened.key == opened.keys[7])
-    assert opened.go_unlabelled(1)
-    qtbot.waitUntil(lambda: opened.key == opened.keys[6])
-    opened.set_status("done")
-    assert opened.go_unlabelled(-1)
-    qtbot.waitUntil(lambda: opened.key == opened.keys[7])
-    opened.set_status("done")
-    assert not opened.go_unlabelled(1)
-
-
 def test_neighbours_are_read_ahead(opened, qtbot):
     qtbot.waitUntil(lambda: opened.keys[1] in opened._loader._shelf)
     shown = []
@@ -107,7 +93,7 @@ def test_a_broken_picture_stops_only_itself(opened, qtbot):
     assert failed.args[0] == key and isinstance(failed.args[1], problems.PictureBroken)
     assert opened.key == key and opened.picture is None and opened.mask is None
     dot(opened, 10, 10)  # nowhere to go, and no harm
-    opened.done_and_next()
+    opened.set_status("done")
     assert opened.go(1)
     qtbot.waitUntil(lambda: opened.key == opened.keys[3] and opened.picture is not None)
     opened.refresh_pictures()
@@ -139,7 +125,7 @@ def test_a_broken_label_is_shown_as_such_and_never_overwritten(opened, qtbot):
         dot(opened, 10, 10)
         opened.paint_fill((5, 5), 1)
         opened.set_verdict("NG")
-        opened.done_and_next()
+        opened.set_status("done")
         opened.problem_met.disconnect(met.append)
         assert len(met) == 4 and all(isinstance(problem, kind) for problem in met)
         assert opened.key == key and opened.flush()
@@ -183,7 +169,7 @@ def test_a_new_project_takes_pictures_from_files_and_folders(session, tmp_path, 
     write_png(single, scratched(rng)[0])
     assert session.create_project(tmp_path / "new", classes=["scratch"], verdicts=["OK", "NG"])
     settle(session, qtbot)
-    assert session.keys == [] and not session.go(1) and not session.go_unlabelled(1)
+    assert session.keys == [] and not session.go(1)
     met = []
     session.problem_met.connect(met.append)
     session.add_pictures([outside, single, tmp_path / "gone"])

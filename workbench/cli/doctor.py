@@ -33,7 +33,7 @@ _OPENCV = (
 # Import name -> distribution, of what every part needs.
 _PACKAGES = {
     "numpy": "numpy", "PIL": "pillow", "tifffile": "tifffile", "pydantic": "pydantic", "filelock": "filelock",
-    "platformdirs": "platformdirs", "natsort": "natsort", "safetensors": "safetensors", "psutil": "psutil",
+    "platformdirs": "platformdirs", "safetensors": "safetensors", "psutil": "psutil",
     "tqdm": "tqdm", "pyqtgraph": "pyqtgraph", "pynvml": "nvidia-ml-py",
 }  # fmt: skip
 _QT_LIBRARIES = "libegl1 libgl1 libxkbcommon-x11-0 libxcb-cursor0 libdbus-1-3 libfontconfig1"

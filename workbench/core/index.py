@@ -28,6 +28,7 @@ _COLUMNS = "key, width, height, status, verdict, counts, masked, broken, regions
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS pictures (
   key TEXT PRIMARY KEY, {_COLUMNS.partition(", ")[2]}, stamp TEXT, place INTEGER) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS by_place ON pictures (place, key);
 CREATE TABLE IF NOT EXISTS scores (key TEXT PRIMARY KEY, score REAL) WITHOUT ROWID;
 """
 _INSERT = f"INSERT OR REPLACE INTO pictures ({_COLUMNS}, stamp, place) VALUES ({', '.join('?' * 13)})"

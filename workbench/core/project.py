@@ -9,13 +9,13 @@ from __future__ import annotations
 import fnmatch
 import json
 import os
+import re
 import shutil
 import socket
 from pathlib import Path
 from typing import Literal
 
 import filelock
-from natsort import natsort_keygen, ns
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from workbench.core import problems
@@ -32,7 +32,14 @@ PALETTE = (
     "#00c2c7", "#ff9b54", "#c5e063", "#8fa8ff", "#ff6ad5", "#5ad1a4",
 )  # fmt: skip
 
-natural_key = natsort_keygen(key=str, alg=ns.IGNORECASE)
+_DIGITS = re.compile(r"(\d+)")
+
+
+def natural_key(text: object) -> list[str | int]:
+    """Sorts as a person expects: numbers by their value, letters without their case."""
+    parts: list[str | int] = _DIGITS.split(str(text).casefold())
+    parts[1::2] = map(int, parts[1::2])
+    return parts
 
 
 class ClassInfo(BaseModel):

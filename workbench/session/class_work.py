@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
@@ -15,11 +14,9 @@ from workbench.core.history import History
 from workbench.core.problems import ClassesChanging, Problem
 from workbench.core.project import BACKGROUND
 from workbench.session import classes
+from workbench.session.label import Label
 from workbench.session.lane import Lane
-
-if TYPE_CHECKING:
-    from workbench.session.label import Label
-    from workbench.session.session import Session
+from workbench.session.whole import Whole
 
 _SAMPLED = 500  # masks whose files are measured to tell the cost
 
@@ -41,7 +38,7 @@ class ClassWork(QObject):
     changed = Signal()  # it began, ended, or something can be taken back now that could not
     ended = Signal(object, object)  # Plan, Done
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Whole) -> None:
         super().__init__(session)
         self._session = session
         self.plan: Plan | None = None  # under way, cut off, or done and kept

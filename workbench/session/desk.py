@@ -47,12 +47,7 @@ class Desk(QObject):
         self._want(key)
 
     def go(self, step: int) -> bool:
-        return self._go(self._listing.at(self._loader.wanted, step), step)
-
-    def go_unlabelled(self, step: int) -> bool:
-        return self._go(self._listing.unlabelled(self._loader.wanted, step), step)
-
-    def _go(self, key: str | None, step: int) -> bool:
+        key = self._listing.at(self._loader.wanted, step)
         if key is not None:
             self._direction = 1 if step > 0 else -1
             self.open(key)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
@@ -13,9 +12,7 @@ from workbench.core.history import Patch
 from workbench.core.problems import Problem, ProjectReadOnly
 from workbench.core.project import Project
 from workbench.session.lane import Lane
-
-if TYPE_CHECKING:
-    from workbench.session.session import Session
+from workbench.session.whole import Whole
 
 Verdicts = dict[str, str | None]
 
@@ -35,7 +32,7 @@ class Judging(QObject):
 
     judged = Signal(int)  # pictures whose verdict changed
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Whole) -> None:
         super().__init__(session)
         self._session = session
         self._lane = Lane(parent=self)

@@ -112,16 +112,6 @@ class Listing(QObject):
         found = [self.at(key, direction), self.at(key, -direction)] if key in self._places else []
         return [k for k in found if k is not None and not self.row(k).broken]
 
-    def unlabelled(self, key: str | None, step: int) -> str | None:
-        """The nearest picture without any label in the direction of `step`, around the end."""
-        count, here = len(self.keys), self._places.get(key or "", -1 if step > 0 else 0)
-        for i in range(1, count + 1):
-            there = self.keys[(here + i * (1 if step > 0 else -1)) % count]
-            row = self.rows.get(there)
-            if there != key and (row is None or not (row.labelled or row.broken)):
-                return there
-        return None
-
     # --- news -------------------------------------------------------------------------------------
 
     def _submit(self, work: Callable[[looking.Teller], None]) -> None:

@@ -255,10 +255,6 @@ class Session(QObject):
         """`step` pictures on (or back), not past the ends; False if there is nowhere to go."""
         return self._desk.go(step)
 
-    def go_unlabelled(self, step: int) -> bool:
-        """To the next (step 1) or previous (-1) picture without any label, around the end; False if there is none."""
-        return self._desk.go_unlabelled(step)
-
     # --- classes ----------------------------------------------------------------------------------
 
     def choose_class(self, id: int) -> None:
@@ -388,11 +384,6 @@ class Session(QObject):
             self._label.edits += 1
         self.note.status = status
         self._noted(status)
-
-    def done_and_next(self) -> None:
-        if self._may_note():
-            self.set_status("done")
-            self.go(1)
 
     def _may_note(self) -> bool:
         problem = self._editor.refusal()

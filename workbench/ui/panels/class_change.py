@@ -131,7 +131,7 @@ class ClassWorkCard(QFrame):
         self.bar.setVisible(work.running)
         self.cancel.setVisible(work.running)
         self.cancel.setEnabled(True)
-        self.finish.setVisible(work.half_done)
+        self.finish.setVisible(work.half_done and work.can_take_back)
         self.back.setVisible(work.can_take_back)
         self.close_button.setVisible(not work.running and not work.half_done)
         if work.running:
