@@ -23,9 +23,9 @@ from workbench.inference.reading import read_picture, write_png
 from workbench.inference.settings import load_settings
 from workbench.inference.tuning import Tuning
 from workbench.training import held_out, latency
-from workbench.training.export import Wishes
 from workbench.training.parity import Parity, compare, judge_cost
 from workbench.training.quicken import quicken
+from workbench.training.wishes import Wishes
 
 # Nothing of ours: what somebody else would write who has read model.json.
 _SOMEBODY_ELSE = """

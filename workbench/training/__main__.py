@@ -68,7 +68,8 @@ def _train(run: Run, report: Reporter, orders: Orders, clock: Clock, resume: boo
 
 def _export(run: Run, report: Reporter, orders: Orders, options: argparse.Namespace) -> Event:
     _need_paddle(orders)
-    from workbench.training.export import Wishes, export
+    from workbench.training.export import export
+    from workbench.training.wishes import Wishes
 
     formats = [name.strip() for name in options.formats.split(",") if name.strip()]
     wishes = Wishes(formats, options.point, options.target, options.seconds)

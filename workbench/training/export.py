@@ -6,16 +6,13 @@ import dataclasses
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from workbench.core.events import Finished, Trouble
 from workbench.core.problems import (
-    BadRecipe,
     CannotWrite,
     ExportExists,
     ParityFailed,
@@ -31,56 +28,21 @@ from workbench.inference.embed import embed
 from workbench.inference.engines import EngineError, load_engine
 from workbench.inference.engines.kinds import KINDS
 from workbench.inference.golden import self_test, write_golden
-from workbench.inference.normalise import normalise, resize_for_network
 from workbench.inference.predictor import Predictor
 from workbench.inference.reading import write_png
 from workbench.inference.settings import MODEL_FILE, ModelSettings, SettingsError, load_settings, save_settings
-from workbench.inference.tiles import cut, plan_grid
-from workbench.training import checkpoint, device, held_out, latency, networks, witnesses
+from workbench.training import checkpoint, device, held_out, latency, networks, parity, witnesses
+from workbench.training.calibration import calibration
 from workbench.training.card.look import SECONDS as CARD_SECONDS
 from workbench.training.card.write import write_card
 from workbench.training.environment import environment
 from workbench.training.evaluate import DygraphEngine
 from workbench.training.formats import Maker, remove
 from workbench.training.learner import load_weights
-from workbench.training.parity import (
-    LEAST_AGREEMENT,
-    MOST_DICE_LOSS,
-    MOST_DIFFERENCE,
-    MOST_FOUND_LOSS,
-    REDUCED_AGREEMENT,
-    Parity,
-    compare,
-    judge_cost,
-)
+from workbench.training.parity import Parity, compare, judge_cost
 from workbench.training.reporter import Reporter
 from workbench.training.stages import Cancelled, Stages
-
-_CALIBRATION = 64  # tiles of the project's pictures that ranges are measured on
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """What a person may choose about an export. formats: names of engines.
-
-    point: the operating point, see `held_out.move_thresholds`. target_ms: for the usual picture; None for none.
-    seconds: how long to measure each engine; 0 not to.
-    """
-
-    formats: Sequence[str] = ("onnx",)
-    point: str = "balanced"
-    target_ms: float | None = None
-    seconds: float = latency.SECONDS
-
-    def check(self) -> None:
-        """Raises BadRecipe."""
-        for name in self.formats:
-            if name not in KINDS:
-                raise BadRecipe(key="formats", value=name, why=f"an export can hold {', '.join(KINDS)}")
-        if not self.formats:
-            raise BadRecipe(key="formats", value="nothing", why=f"an export needs at least one of {', '.join(KINDS)}")
-        if self.target_ms is not None and not self.target_ms > 0:
-            raise BadRecipe(key="target", value=self.target_ms, why="it is a time in milliseconds above 0")
+from workbench.training.wishes import Wishes
 
 
 def export(run: Run, out: Path, wishes: Wishes, report: Reporter, *, cancelled: Callable[[], bool]) -> Finished:
@@ -135,7 +97,8 @@ class _Builder:
         load_weights(net, checkpoint.load_arrays(path), str(path))
         net.eval()
         reference = DygraphEngine(net)
-        maker = Maker(self.run, net, self.folder, tick=self.stages.check, calibration=self.calibration)
+        batches = partial(calibration, self.project, self.dataset, self.settings())
+        maker = Maker(self.run, net, self.folder, tick=self.stages.check, calibration=batches)
         for name, why in maker.make(self.formats, self.stages.begin).items():
             self.parity[name] = Parity(why=why, reduced=KINDS[name].reduced)
         settings = self.move_thresholds(self.settings(), reference)
@@ -188,25 +151,6 @@ class _Builder:
         except SettingsError as error:
             raise RunBroken(path=str(path), why=str(error)) from error
 
-    def calibration(self) -> Iterable[np.ndarray]:
-        """Tiles of pictures that the network learned from, those with defects first, as it is fed them."""
-        settings = self.settings()
-        items = sorted(self.dataset.of("train") or self.dataset.items, key=lambda item: not item.classes)
-        given = 0
-        for _, read in witnesses.readable([witnesses.Witness(i.key, self.project.picture_path(i.key), "", 0)
-                                           for i in items[:_CALIBRATION]]):  # fmt: skip
-            seen = resize_for_network(read(), settings)
-            if settings.task == "classification":
-                yield normalise(seen, settings)[None]
-                given += 1
-                continue
-            grid = plan_grid(*seen.shape[:2], tile=settings.tile, overlap=settings.overlap, multiple=settings.multiple)
-            for y, x in list(grid)[:4]:
-                if given >= _CALIBRATION:
-                    return
-                yield normalise(cut(seen, grid, y, x), settings)[None]
-                given += 1
-
     def move_thresholds(self, settings: ModelSettings, reference: DygraphEngine) -> ModelSettings:
         point = self.wishes.point
         if point in ("more", "fewer"):
@@ -255,7 +199,7 @@ class _Builder:
                 self.report(Trouble(what=says, done="This format is left out of the export."))
         if not passed:
             why = "; ".join(f"{name}: {found.why.rstrip('.')}" for name, found in self.parity.items())
-            raise ParityFailed(why=why, report=parity_report(self.parity, ""))
+            raise ParityFailed(why=why, report=parity.report(self.parity, "", environment()))
         kept = {KINDS[name].file for name in passed}
         for file in {KINDS[name].file for name in self.formats} - kept:
             remove(self.folder, file)
@@ -317,10 +261,10 @@ class _Builder:
             wrong = self_test(self.folder, Predictor.open(self.folder, engine=name))
             if wrong:
                 why = f"{name} does not give its own golden results: {wrong[0]}"
-                raise ParityFailed(why=why, report=parity_report(self.parity, why))
+                raise ParityFailed(why=why, report=parity.report(self.parity, why, environment()))
 
     def write_reports(self, place: str, measured: dict[str, Any]) -> None:
-        write_json(self.folder / "parity.json", parity_report(self.parity, place))
+        write_json(self.folder / "parity.json", parity.report(self.parity, place, environment()))
         if measured:
             write_json(self.folder / latency.LATENCY_FILE, measured)
         self.stages.begin("Writing the model card")
@@ -330,21 +274,3 @@ class _Builder:
             write_checks(self.folder)
         except (SettingsError, EngineError) as error:
             raise WorkerFailed(what="export", why=str(error), log=str(self.folder)) from error
-
-
-def parity_report(parity: dict[str, Parity], place: str) -> dict[str, Any]:
-    """The content of parity.json.
-
-    reference, limits, limits_reduced (of formats with fewer bits), environment; formats: {name: {"max_abs",
-    "mask_agreement", "same_regions", "pictures", "passed", "why", "rows": one a picture}}, and of formats with fewer
-    bits "reduced" and "held_out": {"before", "after", "note"} with the metrics on labelled pictures.
-    """
-    return {
-        "reference": f"Paddle, 32 bits, {place}".rstrip(", "),
-        "limits": {"max_abs": MOST_DIFFERENCE, "mask_agreement": LEAST_AGREEMENT, "same_regions": True},
-        "limits_reduced": {
-            "mask_agreement": REDUCED_AGREEMENT, "dice_loss": MOST_DICE_LOSS, "found_loss": MOST_FOUND_LOSS,
-        },
-        "formats": {name: {**found.summary(), "rows": found.rows} for name, found in parity.items()},
-        "environment": environment(),
-    }  # fmt: skip

@@ -6,7 +6,7 @@ they cost on labelled pictures.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -172,3 +172,21 @@ def judge_cost(parity: Parity, before: dict[str, Any], after: dict[str, Any] | N
         parity.why = f"its {name} on labelled pictures falls from {before[score]:.3f} to {then}"
     elif "found" in before and before["found"] - after["found"] > MOST_FOUND_LOSS * before["found"]:
         parity.why = f"it finds {after['found']} of {before['defects']} labelled defects instead of {before['found']}"
+
+
+def report(parity: dict[str, Parity], place: str, environment: Mapping[str, str]) -> dict[str, Any]:
+    """The content of parity.json.
+
+    reference, limits, limits_reduced (of formats with fewer bits), environment; formats: {name: {"max_abs",
+    "mask_agreement", "same_regions", "pictures", "passed", "why", "rows": one a picture}}, and of formats with fewer
+    bits "reduced" and "held_out": {"before", "after", "note"} with the metrics on labelled pictures.
+    """
+    return {
+        "reference": f"Paddle, 32 bits, {place}".rstrip(", "),
+        "limits": {"max_abs": MOST_DIFFERENCE, "mask_agreement": LEAST_AGREEMENT, "same_regions": True},
+        "limits_reduced": {
+            "mask_agreement": REDUCED_AGREEMENT, "dice_loss": MOST_DICE_LOSS, "found_loss": MOST_FOUND_LOSS,
+        },
+        "formats": {name: {**found.summary(), "rows": found.rows} for name, found in parity.items()},
+        "environment": dict(environment),
+    }  # fmt: skip

@@ -1,0 +1,43 @@
+"""Pictures of the project as the network is fed them, to measure the ranges of its numbers on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from workbench.core.dataset import Dataset
+from workbench.core.pictures import read
+from workbench.core.problems import Problem
+from workbench.core.project import Project
+from workbench.inference.normalise import normalise, resize_for_network
+from workbench.inference.settings import ModelSettings
+from workbench.inference.tiles import cut, plan_grid
+
+MOST = 64  # tiles, or pictures for verdicts
+_OF_ONE = 4  # tiles of one picture
+
+
+def calibration(project: Project, dataset: Dataset, settings: ModelSettings) -> Iterator[np.ndarray]:
+    """Batches of one, float32 (1,C,h,w), of pictures that the network learned from, those with defects first.
+
+    Held-out pictures are left out: what fewer bits cost is judged on them.
+    """
+    given = 0
+    for item in sorted(dataset.of("train") or dataset.items, key=lambda item: not item.classes):
+        try:
+            seen = resize_for_network(read(project.picture_path(item.key)), settings)
+        except Problem:
+            continue
+        for tile in _tiles(seen, settings):
+            if given == MOST:
+                return
+            yield normalise(tile, settings)[None]
+            given += 1
+
+
+def _tiles(seen: np.ndarray, settings: ModelSettings) -> list[np.ndarray]:
+    if settings.task == "classification":
+        return [seen]
+    grid = plan_grid(*seen.shape[:2], tile=settings.tile, overlap=settings.overlap, multiple=settings.multiple)
+    return [cut(seen, grid, y, x) for y, x in list(grid)[:_OF_ONE]]

@@ -1,0 +1,34 @@
+"""What a person may choose about an export."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from workbench.core.problems import BadRecipe
+from workbench.inference.engines.kinds import KINDS
+from workbench.training.latency import SECONDS
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """formats: names of engines.
+
+    point: the operating point, see `held_out.move_thresholds`. target_ms: for the usual picture; None for none.
+    seconds: how long to measure each engine; 0 not to.
+    """
+
+    formats: Sequence[str] = ("onnx",)
+    point: str = "balanced"
+    target_ms: float | None = None
+    seconds: float = SECONDS
+
+    def check(self) -> None:
+        """Raises BadRecipe."""
+        for name in self.formats:
+            if name not in KINDS:
+                raise BadRecipe(key="formats", value=name, why=f"an export can hold {', '.join(KINDS)}")
+        if not self.formats:
+            raise BadRecipe(key="formats", value="nothing", why=f"an export needs at least one of {', '.join(KINDS)}")
+        if self.target_ms is not None and not self.target_ms > 0:
+            raise BadRecipe(key="target", value=self.target_ms, why="it is a time in milliseconds above 0")
