@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 
 from workbench.core.drawing import (
     Paint,
-    Rect,
     draw_polygon,
     draw_region,
     draw_segment,
-    fill,
 )
 
 coordinate = st.floats(-30, 90, allow_nan=False)
@@ -87,11 +85,3 @@ def test_a_region_is_clipped_at_the_border():
     mask = np.zeros((6, 6), np.uint8)
     draw_region(mask, np.ones((4, 4), bool), (-2, 4), Paint(1))
     assert mask.sum() == 4 and (mask[4:, :2] == 1).all()
-
-
-def test_fill_finds_the_connected_area():
-    mask = np.zeros((20, 20), np.uint8)
-    mask[:, 10] = 1
-    rect, where = fill(mask, (3, 3), Paint(2))
-    assert rect == Rect(0, 0, 10, 20) and where.all()
-    assert fill(mask, (25, 3), Paint(2)) is None

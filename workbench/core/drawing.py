@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.inference.cv import cv2
-
 _ROWWISE = 1 << 16  # pixels of a rectangle from which on a brush is laid down row by row
 
 
@@ -157,21 +155,6 @@ def draw_region(mask: np.ndarray, region: np.ndarray, corner: tuple[int, int], p
     top, left = rect.y - full.y, rect.x - full.x
     paint.apply(mask, rect, region[top : top + rect.height, left : left + rect.width])
     return rect
-
-
-def fill(mask: np.ndarray, point: tuple[float, float], paint: Paint) -> tuple[Rect, np.ndarray] | None:
-    """The connected area of one id around `point` (4-connected), as (rect, bool within rect); None outside.
-
-    Nothing is painted yet: the caller notes the rectangle for undo first, then applies.
-    """
-    x, y = int(np.floor(point[0])), int(np.floor(point[1]))
-    if not (0 <= x < mask.shape[1] and 0 <= y < mask.shape[0]):
-        return None
-    flood = np.zeros((mask.shape[0] + 2, mask.shape[1] + 2), np.uint8)
-    flags = 4 | cv2.FLOODFILL_MASK_ONLY | (1 << 8)
-    _, _, flood, box = cv2.floodFill(mask, flood, (x, y), 0, 0, 0, flags)
-    rect = Rect(*map(int, box))
-    return rect, flood[rect.y + 1 : rect.y + 1 + rect.height, rect.x + 1 : rect.x + 1 + rect.width].astype(bool)
 
 
 def _capsule_spans(rect: Rect, start, end, radius: float) -> tuple[np.ndarray, np.ndarray]:

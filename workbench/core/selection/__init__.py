@@ -11,7 +11,7 @@ from workbench.core.selection.measure import Measures, measures
 from workbench.core.selection.outlines import ellipse
 from workbench.core.selection.region_ops import encircle, fill_holes, grow, region_at, shrink, smooth
 from workbench.core.selection.scissors import Scissors, close
-from workbench.core.selection.selection import EMPTY, Point, Selection
+from workbench.core.selection.selection import EMPTY, Point, Selection, around
 from workbench.core.selection.threshold_brush import Band, Histogram, histogram, take, touch
 from workbench.core.selection.tones import Levels, levels_of
 from workbench.core.selection.wand import LIVE, WHOLE, magic_wand
@@ -30,6 +30,7 @@ __all__ = [
     "Point",
     "Scissors",
     "Selection",
+    "around",
     "box_cut",
     "close",
     "ellipse",

@@ -96,7 +96,7 @@ class OptionBar(QWidget):
         slider.setFixedWidth(76)
         spin = QDoubleSpinBox(minimum=limits[0], maximum=limits[1], decimals=0 if name in ("size", "widest") else 1)
         spin.setSuffix(suffix)
-        spin.setFixedWidth(78)
+        spin.setFixedWidth(98 if name == "widest" else 78)
         spin.setKeyboardTracking(False)
         for widget in (slider, spin):
             widget.setAccessibleName(text)

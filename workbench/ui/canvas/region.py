@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QPainter
 
 from workbench.core.drawing import Rect
 from workbench.core.project import BACKGROUND, MAX_CLASS_ID
-from workbench.core.selection import EMPTY, Point, Selection, fill_holes, grow, region_at, shrink, smooth
+from workbench.core.selection import EMPTY, Point, Selection, around, fill_holes, grow, region_at, shrink, smooth
 from workbench.ui.canvas.desk import ERASING, Desk
 from workbench.ui.canvas.ghost import Ghost
 from workbench.ui.canvas.tools import Tool, Touch
 
 SEEN = 4 << 20  # pixels: a larger region is looked for in a thread
+REACH = 5.0  # logical pixels around a click in which a region is looked for
+FARTHEST = 64  # picture pixels of that at most
 SLACK = 4.0  # logical pixels that a hand may tremble before a click is a drag
 
 _K = Qt.Key
@@ -63,13 +66,12 @@ class RegionTool(Tool):
 
     def choose(self, point: Point) -> bool:
         """Choose the region at a point; False if there is none, or if it is still looked for."""
-        mask = self.desk.mask
-        id = BACKGROUND
-        if mask is not None and self.desk.holds(point):
-            id = int(mask[math.floor(point[1]), math.floor(point[0])])
-        if mask is None or not BACKGROUND < id <= MAX_CLASS_ID or self.desk.hidden(id):
+        mask, pixel = self.desk.mask, self._near(point)
+        if mask is None or pixel is None:
             self._set(None)
             return False
+        id = int(mask[pixel[1], pixel[0]])
+        point = pixel[0] + 0.5, pixel[1] + 0.5
         found = region_at(mask, point, limit=SEEN)
         if found.cut:
             self._set(None)
@@ -77,6 +79,23 @@ class RegionTool(Tool):
             return False
         self._chosen(found, id)
         return True
+
+    def _near(self, point: Point) -> tuple[int, int] | None:
+        """The painted pixel (column, row) in sight that is nearest to a point, within REACH: cracks are thin."""
+        mask = self.desk.mask
+        if mask is None or not self.desk.holds(point):
+            return None
+        reach = min(FARTHEST, math.ceil(REACH / self.desk.to_length(1)))
+        rect = around([point], reach, mask.shape)
+        ids = mask[rect.slices]
+        hidden = [id for id, _, _ in self.desk.classes if self.desk.hidden(id)]
+        rows, columns = np.nonzero((ids > BACKGROUND) & (ids <= MAX_CLASS_ID) & ~np.isin(ids, hidden))
+        away = np.hypot(columns + rect.x + 0.5 - point[0], rows + rect.y + 0.5 - point[1])
+        # The pixel under the point itself comes before any other.
+        if not away.size or away.min() > max(0.75, reach):
+            return None
+        nearest = int(away.argmin())
+        return int(columns[nearest]) + rect.x, int(rows[nearest]) + rect.y
 
     def _chosen(self, found: Selection, id: int) -> None:
         if found.cut:

@@ -62,8 +62,10 @@ class Keys(QDialog):
             (self.tr("Middle drag, Space + drag"), self.tr("Move the picture")),
             (self.tr("Shift + right drag"), self.tr("Contrast across, brightness up and down")),
             (self.tr("Hold Tab"), self.tr("Hide labels and predictions")),
-            (self.tr("Backspace"), self.tr("Polygon: take back the last corner")),
-            (self.tr("Enter, double click"), self.tr("Polygon: close and paint")),
+            (self.tr("Right click"), self.tr("What can be done to the region there")),
+            (self.tr("Shift + click"), self.tr("Polygon: take away a corner")),
+            (self.tr("Backspace"), self.tr("Polygon, smart edge: take back the last corner")),
+            (self.tr("Enter, double click"), self.tr("Polygon, smart edge: close and paint")),
             (self.tr("Esc"), self.tr("Drop what is begun")),
         ]
 
