@@ -327,6 +327,21 @@ class TestRegion:
         stage.key(K.Key_2)
         assert stage.session.class_id == 2  # with nothing chosen it is the brush's again
 
+    def test_its_measures_are_told(self, stage):
+        stage.click(50.5, 50.5)
+        note = stage.window.options.note
+        stage.qtbot.waitUntil(lambda: "×" in note.toolTip(), timeout=5000)
+        assert note.toolTip().startswith(f"{(DISC & ~HOLE).sum()} px") and " 31." in note.toolTip()
+
+    def test_a_thin_one_is_taken_from_beside_it_and_a_hidden_one_is_not(self, stage):
+        stage.session.paint_region(np.ones((1, 100), bool), (10, 90), 2)
+        stage.click(60, 91.6)
+        assert stage.canvas.current.region.selection.rect == Rect(10, 90, 100, 1)
+        stage.key(K.Key_Escape)
+        stage.session.set_hidden(2, True)
+        stage.click(60, 90.5)
+        assert stage.canvas.current.region is None
+
     def test_a_locked_class_stays(self, stage):
         stage.session.set_locked(1, True)
         before = painted(stage).copy()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from functools import partial
 
+import numpy as np
 from PySide6.QtCore import QSignalBlocker, QSize, Qt
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -18,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.selection import measures
+from workbench.core.selection import Measures, measures
 from workbench.session.session import Session
 from workbench.ui import words
 from workbench.ui.canvas.canvas import Canvas
@@ -188,15 +189,24 @@ class OptionBar(QWidget):
     def _chosen(self, region: Region | None) -> None:
         for button in self._fields["region"]:
             button.setEnabled(region is not None)
-        self.note.say(self._hint() if region is None else self._measured(region))
+        if region is None:
+            self.note.say(self._hint())
+        else:
+            self._measure(region)
 
-    def _measured(self, region: Region) -> str:
-        area = self.tr("{n} px").format(n=words.number(region.selection.inside.sum()))
-        if region.selection.inside.size > _MEASURED:
-            return area
-        found, scale = measures(region.selection), self._session.project.file.um_per_pixel
-        long, wide = (words.length(value, scale) for value in (found.feret, found.max_width))
-        return self.tr("{area}   long {long}   wide {wide}").format(area=area, long=long, wide=wide)
+    def _measure(self, region: Region) -> None:
+        """Its size at once; its length and width, which take a while, in a thread."""
+        area = self.tr("{n} px").format(n=words.number(np.count_nonzero(region.selection.inside)))
+        self.note.say(area)
+        if region.selection.inside.size <= _MEASURED:
+            self._canvas.work.glance(lambda: measures(region.selection), partial(self._say_measures, region, area))
+
+    def _say_measures(self, region: Region, area: str, found: Measures) -> None:
+        tool, project = self._canvas.current, self._session.project
+        if project is not None and isinstance(tool, RegionTool) and tool.region is region:
+            scale = project.file.um_per_pixel
+            long, wide = (words.length(value, scale) for value in (found.feret, found.max_width))
+            self.note.say(self.tr("{area}   {long} × {wide}").format(area=area, long=long, wide=wide))
 
     def _told(self, what: str, value: float) -> None:
         if what == "width":

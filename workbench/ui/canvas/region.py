@@ -148,8 +148,7 @@ class RegionTool(Tool):
         self._reshape(smooth, "smooth region")
 
     def fill_holes(self) -> None:
-        if self.region is not None:
-            self._replace(fill_holes(self.region.selection), self.region.id, "fill holes")
+        self._reshape(lambda selection, step, shape: fill_holes(selection), "fill holes")
 
     def delete(self) -> None:
         self._replace(EMPTY, self.desk.ground, "delete region")
