@@ -91,6 +91,22 @@ def test_only_what_is_looked_at_is_decoded(tmp_path, small_limits):
     found.close()
 
 
+def test_a_damaged_tile_is_blank_and_nothing_else(tmp_path, small_limits):
+    path, whole = tmp_path / "a.tif", picture(np.uint8)
+    tifffile.imwrite(path, whole, tile=(128, 128), compression="zlib")
+    with tifffile.TiffFile(path) as file:
+        offset, count = file.pages[0].dataoffsets[17], file.pages[0].databytecounts[17]
+    data = bytearray(path.read_bytes())
+    data[offset : offset + count] = b"\xff" * count
+    path.write_bytes(data)
+    found = TiffPicture(path)
+    expected = whole.copy()
+    expected[128:256, 640:768] = 0  # the sixth of the second row of twelve
+    assert np.array_equal(np.asarray(found), expected)
+    assert found.damaged == {17} and found.refine()
+    found.close()
+
+
 def test_what_cannot_be_read_by_region_is_read_whole(tmp_path, small_limits):
     turned, inverted = tmp_path / "turned.tif", tmp_path / "inverted.tif"
     tifffile.imwrite(turned, picture(np.uint8), extratags=[(274, "H", 1, 6, True)])

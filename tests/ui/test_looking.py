@@ -321,6 +321,22 @@ def test_a_preview_is_seen_at_once_and_not_painted_on(hand, monkeypatch):
     assert session.mask.any()
 
 
+def test_damaged_parts_of_a_very_large_tiff_are_told(hand, monkeypatch):
+    monkeypatch.setattr("workbench.core.pictures.BY_REGION", 100_000)
+    monkeypatch.setattr("workbench.inference.tiff_regions._OVERVIEW", 300)
+    path = hand.session.project.picture_path("torn.tif")
+    tifffile.imwrite(path, textured(500, 700), tile=(64, 64), compression="zlib")
+    with tifffile.TiffFile(path) as file:
+        offset, count = file.pages[0].dataoffsets[17], file.pages[0].databytecounts[17]
+    data = bytearray(path.read_bytes())
+    data[offset : offset + count] = b"\xff" * count
+    path.write_bytes(data)
+    hand.open("torn.tif")
+    hand.qtbot.waitUntil(lambda: "parts of the file are damaged" in hand.window.status.step.text(), timeout=10_000)
+    hand.drag((100, 100), (200, 120))
+    assert hand.session.mask.any()
+
+
 def test_a_very_large_tiff_is_looked_at_by_region(view, qtbot, tmp_path, monkeypatch):  # noqa: F811
     """Everywhere and at every zoom it shows what the whole picture would, once the overview is made."""
     monkeypatch.setattr("workbench.inference.tiff_regions._OVERVIEW", 300)

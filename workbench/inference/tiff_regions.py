@@ -68,6 +68,7 @@ class TiffPicture:
         self._lock = threading.Lock()
         self._kept: OrderedDict[int, np.ndarray] = OrderedDict()
         self._kept_bytes = 0
+        self.damaged: set[int] = set()  # segments that cannot be decoded: they are shown blank
         self.decoded = 0  # segments decoded so far, for tests of what a look costs
         try:
             self._file = tifffile.TiffFile(path)
@@ -171,7 +172,13 @@ class TiffPicture:
             if count:
                 self._file.filehandle.seek(offset)
                 data = self._file.filehandle.read(count)
-        found = self._decoded(data, index)
+        try:
+            found = self._decoded(data, index)
+        except Exception:  # a damaged segment can make the decoder fail in any way
+            if index == 0:
+                raise
+            self.damaged.add(index)
+            found = self._blank(index)
         with self._lock:
             self.decoded += 1
             if keep and index not in self._kept:
@@ -182,15 +189,18 @@ class TiffPicture:
         return found
 
     def _decoded(self, data: bytes, index: int) -> np.ndarray:
-        y = index // self._across * self._height
-        shape = (min(self._height, self.shape[0] - y), self._width, *self.shape[2:])
         if not data:
-            return np.full(shape, self._page.nodata, self.dtype)
+            return self._blank(index)
         segment, _, _ = self._page.decode(data, index, jpegtables=self._page.jpegtables, _fullsize=False)
         if segment is None:
-            return np.full(shape, self._page.nodata, self.dtype)
+            return self._blank(index)
         segment = segment[0] if self._samples == 3 else segment[0, :, :, 0]
         return np.ascontiguousarray(segment.astype(self.dtype, copy=False))
+
+    def _blank(self, index: int) -> np.ndarray:
+        y = index // self._across * self._height
+        shape = (min(self._height, self.shape[0] - y), self._width, *self.shape[2:])
+        return np.full(shape, self._page.nodata, self.dtype)
 
     # --- overview --------------------------------------------------------------------------------
 

@@ -106,7 +106,10 @@ class Status(QStatusBar):
 
     def _picture_changed(self) -> None:
         pages = self._session.pages if self._session.picture is not None else 1
-        self.step.setText(self.tr("Page 1 of {n}").format(n=pages) if pages > 1 else "")
+        told = [self.tr("Page 1 of {n}").format(n=pages)] if pages > 1 else []
+        if self._canvas.damaged:
+            told.append(self.tr("⚠ {n} parts of the file are damaged").format(n=self._canvas.damaged))
+        self.step.setText("   ".join(told))
         self.step.setToolTip(self.tr("The file has several pages; the first one is the picture") if pages > 1 else "")
 
     def say_step(self, number: int, count: int) -> None:

@@ -111,6 +111,11 @@ class View(QWidget):
         self.picture_changed.emit()
 
     @property
+    def damaged(self) -> int:
+        """How many parts of the picture's file cannot be read, as far as they were looked at; they are shown blank."""
+        return len(getattr(self.picture.picture, "damaged", ())) if self.picture is not None else 0
+
+    @property
     def fitted(self) -> bool:
         """True while the whole picture is kept in sight."""
         return self._fitted
@@ -185,6 +190,8 @@ class View(QWidget):
             self.picture.levels = levels
             self.minimap.refresh()
             self.update()
+            if self.damaged:
+                self.picture_changed.emit()
 
     # --- where it is shown -----------------------------------------------------------------------
 
