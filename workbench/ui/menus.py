@@ -50,7 +50,7 @@ MENUS: dict[str, Table] = {
         ("theme", ("theme_system", "theme_dark", "theme_light")),
         ("language", ("language_system", "language_en", "language_zh_CN")), "full_screen",
     ),
-    "train": ("train", "predict", "predict_folder", "-", "export"),
+    "train": ("train", "predict", "predict_folder", "-", "export", "export_choices"),
     "help": ("keys", "about"),
 }  # fmt: skip
 

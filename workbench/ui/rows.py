@@ -281,6 +281,9 @@ class Rows(QObject):
                 tip=self.tr("Masks, overlays and tables for many pictures")),
             Row("export", self.tr("&Export for the line"), training.export, "Ctrl+E", "export", training.can_export,
                 tip=self.tr("Make a folder that gives the same results without the workbench")),
+            Row("export_choices", self.tr("Export with &choices…"), training.choose_export, "Ctrl+Shift+E",
+                when=training.can_choose_export,
+                tip=self.tr("Choose formats, where a defect begins, and how quick it must be")),
         ]  # fmt: skip
 
     def _help_rows(self, parts: Parts) -> list[Row]:

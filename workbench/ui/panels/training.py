@@ -113,7 +113,7 @@ class TrainingPanel(QWidget):
     def choose_export(self) -> None:
         """Ask for formats, operating point and target, then export the run that is shown."""
         run = self.run
-        if run is None or self._exporter.running or not self.can_export():
+        if run is None or not self.can_choose_export():
             return
         dialog = ExportChoices(run.recipe().model, self._exporter.choices, self)
         dialog.chosen.connect(lambda choices: self._exporter.start(run, choices=choices))
@@ -125,6 +125,9 @@ class TrainingPanel(QWidget):
     def can_export(self) -> bool:
         usable = self.run is not None and self.run.usable
         return self._exporter.running or (usable and self._session.writable)
+
+    def can_choose_export(self) -> bool:
+        return self.can_export() and not self._exporter.running
 
     @property
     def curves(self):
