@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QSettings, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QMenu
+from PySide6.QtWidgets import QMenu, QToolButton
 
 from tests.ui.conftest import LEFT
 from workbench.core.drawing import Rect
 from workbench.core.project import Project
 from workbench.inference.cv import cv2
 from workbench.inference.reading import write_png
+from workbench.ui.flyout import Flyout
 
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 K = Qt.Key
@@ -407,6 +408,22 @@ def test_every_tool_endures_the_smallest_and_the_longest_picture(hand, picture):
     hand.session.paint_region(np.ones((1, width), bool), (0, 0), 2)
     hand.click(width / 2, 0.5)
     assert (painted(hand) == 1).all()
+
+
+def test_a_family_of_tools_shows_the_one_used_last(hand):
+    buttons = {tuple(a.objectName() for a in button.menu().actions()): button
+               for button in hand.window.workspace.findChildren(Flyout)}  # fmt: skip
+    boxes = buttons["rectangle", "ellipse"]
+    assert boxes.defaultAction().objectName() == "rectangle"
+    choose(hand, "ellipse")
+    hand.qtbot.waitUntil(boxes.isChecked, timeout=2000)
+    assert boxes.defaultAction().objectName() == "ellipse" and "Shift+R" in boxes.accessibleName()
+    choose(hand, "brush")
+    hand.qtbot.waitUntil(lambda: not boxes.isChecked(), timeout=2000)
+    QTest.mouseClick(boxes, LEFT)
+    assert hand.canvas.tool == "ellipse"
+    strip = boxes.parentWidget()
+    assert all(button.isVisible() for button in strip.findChildren(QToolButton) if button.defaultAction())
 
 
 def test_the_bar_shows_what_the_tool_needs_and_never_moves_the_canvas(hand):

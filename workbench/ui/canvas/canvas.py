@@ -256,11 +256,12 @@ class Canvas(View):
         return super().event(event)
 
     def keyPressEvent(self, event) -> None:
-        if self._tool.key(event.key()):
-            self._painting = self._painting and self._tool.busy
-        elif event.key() == Qt.Key.Key_Escape and self.work.busy:
+        if event.key() == Qt.Key.Key_Escape and self.work.busy:
             self.work.drop()
             self._tool.cancel()
+            self._painting = False
+        elif self._tool.key(event.key()):
+            self._painting = self._painting and self._tool.busy
         elif event.key() == Qt.Key.Key_Tab:
             self.hide_overlays(True)
         elif event.key() == Qt.Key.Key_Space and not event.isAutoRepeat() and not self._painting:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QPainter, QPolygonF
 
@@ -57,12 +58,9 @@ class Rectangle(Tool):
         self.finish(box)
 
     def finish(self, box: Rect) -> None:
-        corners = [(box.x, box.y), (box.x + box.width, box.y)]
-        corners += [(box.x + box.width, box.y + box.height), (box.x, box.y + box.height)]
-        self.desk.begin("rectangle")
-        # Half a pixel inside: a corner marks the pixel that it lies in.
-        self.desk.polygon([_towards(c, box) for c in corners], self._id)
-        self.desk.commit()
+        # A view of one True: a box as large as the picture takes no room.
+        inside = np.broadcast_to(np.True_, (box.height, box.width))
+        self.desk.lay(Selection(box, inside), self._id, "rectangle")
 
     def cancel(self) -> None:
         if self._start is not None:
@@ -205,10 +203,3 @@ class Lasso(Tool):
 def _square(start: Point, end: Point) -> Point:
     side = max(abs(end[0] - start[0]), abs(end[1] - start[1]))
     return start[0] + math.copysign(side, end[0] - start[0]), start[1] + math.copysign(side, end[1] - start[1])
-
-
-def _towards(corner: Point, box: Rect) -> Point:
-    """A corner of the box moved by less than half a pixel to its middle, so that it marks no pixel outside."""
-    x, y = corner
-    middle_x, middle_y = box.x + box.width / 2, box.y + box.height / 2
-    return x + (0.25 if x < middle_x else -0.25), y + (0.25 if y < middle_y else -0.25)
