@@ -13,6 +13,9 @@ from workbench.core.problems import FolderMissing, Problem
 from workbench.core.project import Project, natural_key
 
 TELL_EVERY = 0.2  # seconds
+# A worker that never rests keeps the interpreter to itself for 5 ms at a time, and a window asks for it often.
+WORK, REST = 0.004, 0.001  # seconds
+FIRST_REST = 0.15  # until the first rows are painted
 
 
 class Teller:
@@ -23,7 +26,12 @@ class Teller:
         self._stop = stop
         self._rows: list[Row] = []
         self._progress: tuple[int, int] | None = None
-        self._told = time.monotonic()
+        self._told = self._rested = time.monotonic()
+
+    def rest(self, seconds: float = REST) -> None:
+        """Leave the window its turn."""
+        time.sleep(seconds)
+        self._rested = time.monotonic()
 
     def stopped(self) -> bool:
         return self._stop.is_set()
@@ -33,8 +41,11 @@ class Teller:
 
     def progress(self, done: int, total: int) -> None:
         self._progress = (done, total)
-        if done == total or time.monotonic() - self._told >= TELL_EVERY:
+        now = time.monotonic()
+        if done == total or now - self._told >= TELL_EVERY:
             self.flush()
+        if now - self._rested >= WORK:
+            self.rest()
 
     def flush(self) -> None:
         if self._rows:
@@ -53,13 +64,16 @@ def refresh(project: Project, teller: Teller, *, first: bool) -> None:
         known = index.keys() if first else []
         if known:
             teller.tell("listed", known)
-            for batch in index.batches():
+            teller.rest(FIRST_REST)
+            for batch in index.batches(1000):
                 if teller.stopped():
                     return
                 teller.tell("rows", batch)
+                teller.rest()
         keys = project.pictures()
         if keys != known or not first:
             teller.tell("listed", keys)
+            teller.rest(FIRST_REST)
         for row in index.refresh(keys, progress=teller.progress, cancelled=teller.stopped):
             teller.row(row)
     finally:
