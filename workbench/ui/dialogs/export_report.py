@@ -64,7 +64,7 @@ class ExportReport(QDialog):
             if name in offered:
                 exact = said.agreement_words(found)
                 if found.get("max_abs") is not None:
-                    most = f"{found['max_abs']:.7f}".rstrip("0").rstrip(".")
+                    most = f"{float(format(found['max_abs'], '.2g')):.8f}".rstrip("0").rstrip(".")
                     exact += "\n" + self.tr("probability ± {most}").format(most=most)
                 times = said.milliseconds(latency.get(name))
                 cost = "\n".join(said.cost_words(found.get("held_out") or {}))
