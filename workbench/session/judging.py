@@ -43,8 +43,10 @@ class Judging(QObject):
         """Give pictures a verdict, None takes it back; pictures that have it already are passed over."""
         session = self._session
         name = (verdict or "").strip() or None
-        rows = session.rows
-        before = {key: rows[key].verdict for key in keys if key in rows and rows[key].verdict != name}
+        known = {key: session.rows[key].verdict for key in keys if key in session.rows}
+        if session.key in keys and session.note is not None:
+            known[session.key] = session.note.verdict  # its row may not have been read yet
+        before = {key: verdict for key, verdict in known.items() if verdict != name}
         if session.project is None or not before:
             return
         if not session.writable:
