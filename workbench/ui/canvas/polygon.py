@@ -9,7 +9,7 @@ from PySide6.QtGui import QBrush, QColor, QPainter, QPen, QPolygonF
 
 from workbench.core.selection import Point
 from workbench.ui.canvas.desk import ERASING, Desk
-from workbench.ui.canvas.tools import ENDING, Tool, Touch, bounds, outline
+from workbench.ui.canvas.tools import DARK, ENDING, Tool, Touch, bounds, outline
 
 SNAP = 9.0  # logical pixels within which a corner is taken hold of
 NEAR = 5.0  # and a side, where a corner is added
@@ -159,7 +159,9 @@ class Polygon(Tool):
             painter.drawEllipse(corner, size, size)
         if side is not None and self._held is None:
             painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawEllipse(self.desk.to_widget(self._pointer), 4.5, 4.5)
+            for ink, width in ((DARK, 3.0), (ERASING, 1.4)):
+                painter.setPen(QPen(ink, width))
+                painter.drawEllipse(self.desk.to_widget(self._pointer), 4.5, 4.5)
 
 
 def _away(here: QPointF, a: QPointF, b: QPointF) -> float:
