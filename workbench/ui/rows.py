@@ -141,7 +141,7 @@ class Rows(QObject):
             ("holes", self.tr("Fill &holes"), "Shift+F", self.tr("Fill holes: click a region")),
             ("region", self.tr("&Region"), "V",
                 self.tr("Region: click one to move, delete, grow or give it to another class")),
-        )
+        )  # fmt: skip
         rows = [
             Row(name, text, partial(canvas.choose_tool, name), key, name,
                 on=partial(_is_tool, canvas, name), group="tool", tip=tip)
