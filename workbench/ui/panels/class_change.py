@@ -84,7 +84,7 @@ class ClassChange(QDialog):
         self.what.setText(text if found.pictures else nothing)
         cost = self.tr(
             "One undo takes it back. For that the masks as they are now stay in the project until the next such "
-            "change ({size} at most)."
+            "change (about {size})."
         )
         self.cost.setText(cost.format(size=size(max(1, found.bytes / _MB))))
 
