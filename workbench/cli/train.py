@@ -58,6 +58,9 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     if options.profile:
         choices["profile"] = True
     choices.pop("model", None)
+    weights = choices.get("weights")
+    if isinstance(weights, str) and weights != "imagenet":
+        choices["weights"] = str(Path(weights).absolute())  # the child, or a resume, may stand elsewhere
     if options.start is not None:
         root = options.project.absolute()
         earlier = find_run(root, options.start, options.model)
@@ -166,6 +169,7 @@ def _result(run: Run, recipe: Recipe, story: _Story, ending: Finished) -> dict[s
         "held_out_note": started.held_out_note if started else "",
         "ended": ending.why,
         "troubles": story.troubles,
+        "pruned": said.get("pruned"),
     }
 
 
@@ -177,6 +181,8 @@ def say(result: dict[str, Any], talk: Talk) -> None:
     for split, metrics in (("validation", result["metrics"]), ("test", result["test"])):
         if metrics:
             talk.line(f"  {split}: {summary(metrics)}")
+    if result["pruned"]:
+        talk.line(f"  {pruned(result['pruned'])}")
     if result["held_out_note"]:
         talk.line(f"  {result['held_out_note']}")
     if result["ended"] == "stopped":
@@ -193,6 +199,18 @@ def summary(metrics: dict[str, Any]) -> str:
     return (
         f"dice {_three(metrics.get('dice'))}, IoU {_three(metrics.get('iou'))}; defects found {found}, "
         f"false alarms per picture {_three(regions.get('false_per_picture'))}, {metrics.get('pictures')} pictures"
+    )
+
+
+def pruned(told: dict[str, Any]) -> str:
+    """What pruning has changed, in one line."""
+    before, after = told["before"], told["after"]
+    widths = " to ".join("-".join(map(str, one["widths"])) for one in (before, after))
+    share = after["parameters"] / max(1, before["parameters"]) - 1
+    return (
+        f"pruned from {widths}: parameters {before['parameters']:,} to {after['parameters']:,} ({share:+.0%}), "
+        f"dice {_three(before['dice'])} to {_three(after['dice'])} on {told['pictures']} pictures, "
+        f"{before['milliseconds']:.1f} to {after['milliseconds']:.1f} ms for a tile of {told['tile']} x {told['tile']}"
     )
 
 

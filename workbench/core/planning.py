@@ -35,12 +35,13 @@ def plan(project: Project, dataset: Dataset, asked: Recipe) -> Recipe:
     def choose(key: str, value: Any, why: str) -> None:
         if key in chosen:
             reasons.setdefault(key, "Chosen by hand.")
-        else:
+        elif key not in values:  # what comes first knows more
             values[key] = value
             reasons[key] = why
 
     training = dataset.of("train") or dataset.items
     _plan_from_pictures(project, training, choose)
+    _plan_start(asked, choose)
     if dataset.model == "unet":
         _plan_unet(training, _thinness(project, training), asked, choose)
     else:
@@ -142,6 +143,22 @@ def _thinness(project: Project, training: list[Item]) -> float:
     return float(np.percentile(found, 20)) if found else 8.0
 
 
+def _plan_start(asked: Recipe, choose: Choose) -> None:
+    """What a ResNet inside of a UNet, and weights that others have trained, decide; what follows may not."""
+    if asked.weights:
+        choose("rate", 1e-3, "Layers that have learned already ask for small steps.")
+        choose("width", 1.0, "The weights are of the full width.")
+    inside = asked.model == "unet" and asked.encoder != "plain"
+    for key in ("widths", "stem"):
+        if inside and key in asked.model_fields_set:
+            why = f"a UNet whose encoder is {asked.encoder} has the stem and the widths of that; set width instead"
+            raise problems.BadRecipe(key=key, value=getattr(asked, key), why=why)
+    if inside:
+        for key in ("widths", "stem"):
+            choose(key, getattr(asked, key), f"Not used: {asked.encoder} has its own.")
+        choose("rate", 2e-3, "Deep networks learn steadily at this rate.")
+
+
 def _plan_unet(training: list[Item], thin: float, asked: Recipe, choose: Choose) -> None:
     edge = max((max(item.width, item.height) for item in training), default=256)
     painted = [p / max(1, item.width * item.height) for item in training for p in item.pixels]
@@ -195,13 +212,14 @@ def _expects_card(device: str) -> bool:
 
 def _plan_resnet(training: list[Item], asked: Recipe, choose: Choose) -> None:
     edge = int(np.median([max(item.width, item.height) for item in training]))
+    least = 128 if asked.weights else 64  # small ones have a first layer of their own, which published weights have not
     if _expects_card(asked.device):
         choose("depth", {"fast": 18, "balanced": 34, "best": 50}[asked.quality], "A graphics card affords it.")
-        choose("input_size", min(320, max(64, edge // 32 * 32)), f"The median picture is {edge} pixels long.")
+        choose("input_size", min(320, max(least, edge // 32 * 32)), f"The median picture is {edge} pixels long.")
         choose("batch", 32, "Fits common cards; halved by itself if memory runs out.")
     else:
         choose("depth", {"fast": 18, "balanced": 18, "best": 34}[asked.quality], "Many steps matter more than depth.")
         choose("width", {"fast": 0.5, "balanced": 0.5, "best": 1.0}[asked.quality], "Slim layers for a processor.")
-        choose("input_size", min(128, max(64, edge // 32 * 32)), "Small enough for many looks on a processor.")
+        choose("input_size", min(128, max(least, edge // 32 * 32)), "Small enough for many looks on a processor.")
         _plan_cores(16, choose)
         choose("rate", 3e-3, "Slim networks learn most in few steps at this rate.")

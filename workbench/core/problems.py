@@ -177,6 +177,16 @@ class RunBroken(Problem):
     advice = "The other runs are not affected."
 
 
+class WeightsUnusable(Problem):
+    says = "The weights in {path} cannot be used: {why}."
+    advice = "Nothing was executed or changed."
+
+
+class NoDownload(Problem):
+    says = "The weights could not be fetched from {url}: {why}."
+    advice = "Connect this machine to the net, or put that file at {path}, or name a file of yours: weights=FILE."
+
+
 class BadRecipe(Problem):
     says = "The setting {key} cannot be {value}: {why}."
 

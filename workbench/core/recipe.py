@@ -36,7 +36,13 @@ class Recipe(BaseModel):
     std: list[float] = [0.25]
     scale: float = Field(default=1.0, gt=0, le=4)
 
+    # where the network begins: a run, and how much of it is left out; or a file of weights of a ResNet
+    start_from: str | None = None  # a run whose weights are the start
+    prune: float = Field(default=0.0, ge=0, le=0.9)  # share of the channels of that run's UNet that are taken out
+    weights: str | None = None  # a .safetensors or .pdparams file; "imagenet": Paddle's, fetched once
+
     # UNet
+    encoder: Literal["plain", "resnet18", "resnet34"] = "plain"  # its way down; `width` and `weights` are a ResNet's
     widths: list[int] = [16, 32, 64, 128]  # channels per level; their number is the depth
     stem: Literal[1, 2, 4] = 1  # 2 or 4: a stem with that stride; the network works at a half or a quarter
     local_contrast: bool = True  # show the network what a pixel is against its surroundings, too
@@ -64,7 +70,6 @@ class Recipe(BaseModel):
     precision: Literal["auto", "fp32", "fp16", "bf16"] = "auto"
     amp_level: Literal["O1", "O2"] = "O1"
     seed: int = 0
-    start_from: str | None = None  # a run whose weights are the start
     validations: int = Field(default=8, ge=1, le=1000)  # how often the held-out pictures are looked at
     threads: int = Field(default=0, ge=0)  # that prepare patches; 0: chosen by the machine
     workers: int = Field(default=1, ge=1, le=64)  # copies of the network that share a batch, each on a core of its own

@@ -18,6 +18,7 @@ from workbench.core.dataset import Dataset, collect
 from workbench.core.events import Evaluated, Event, Failed, Finished, Started, decode
 from workbench.core.planning import plan
 from workbench.core.project import Project
+from workbench.core.pruning import smaller
 from workbench.core.recipe import Recipe
 from workbench.core.storage import write_json
 
@@ -121,6 +122,9 @@ class Run:
 def create_run(project: Project, asked: Recipe) -> Run:
     """Collect what is labelled, plan the recipe, and write a new run folder. Reads pictures: not for the GUI thread."""
     project.need_write("a run")
+    if asked.prune:
+        earlier = find_run(project.root, asked.start_from) if asked.start_from else None
+        asked = smaller(asked, earlier.recipe() if earlier is not None else None)
     dataset = collect(project, asked.model)
     recipe = plan(project, dataset, asked)
     stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{asked.model}"

@@ -11,6 +11,7 @@ from workbench.inference.engines import EngineError
 from workbench.inference.predictor import Engine, Predictor
 from workbench.inference.settings import ModelSettings, SettingsError
 from workbench.training import checkpoint
+from workbench.training.before_after import compare
 from workbench.training.evaluate import DygraphEngine, Evaluation, in_telling_order
 from workbench.training.learner import load_weights
 from workbench.training.prepare import Stage
@@ -45,6 +46,9 @@ def _look_at_all(stage: Stage, usable: bool) -> dict[str, Any]:
     if found is not None:
         best.settle(found.settings, found.score)
         result = {"metrics": found.metrics, "score": found.score}
+        pruned = compare(stage, found) if usable else None
+        if pruned is not None:
+            result["pruned"] = pruned
         stage.report(Evaluated(step=best.step, split="val", metrics=found.metrics, score=found.score, best=True))
         if found.metrics.get("only_background"):
             what = "The network marks nothing at all on the held-out pictures, although there are defects on them."
@@ -67,9 +71,7 @@ def _engine(stage: Stage, usable: bool) -> Engine:
     return DygraphEngine(stage.learner.mean)
 
 
-def _look(
-    stage: Stage, engine: Engine, split: str, settings: ModelSettings, *, choose: bool
-) -> Evaluation | None:
+def _look(stage: Stage, engine: Engine, split: str, settings: ModelSettings, *, choose: bool) -> Evaluation | None:
     items = in_telling_order(stage.dataset.of(split))
     if not items:
         return None

@@ -33,7 +33,7 @@ _MOST_SKIPPED = 40  # in a row: the loss scale has then fallen to nothing
 
 def train(run: Run, report: Reporter, orders: Orders, clock: Clock, *, resume: bool) -> Finished:
     """Carry out a run. Returns its last event; raises a Problem if it cannot go on."""
-    stage = prepare(run, report, orders, clock)
+    stage = prepare(run, report, orders, clock, resume=resume)
     try:
         if resume:
             stage.resume()

@@ -12,8 +12,9 @@ from workbench.core.problems import BadRecipe, RunBroken
 from workbench.core.recipe import Recipe
 from workbench.inference.settings import ClassSettings, ModelSettings, SettingsError
 from workbench.training.resnet import ResNet
-from workbench.training.unet import UNet, multiple_of
+from workbench.training.unet import UNet, encoder_widths, multiple_of
 
+_ENCODERS = {"plain": None, "resnet18": 18, "resnet34": 34}  # of a recipe to a ResNet's depth
 _TILE = 512  # pixels; greater tiles waste less on their overlap and show a pixel more of its surroundings
 
 
@@ -32,13 +33,18 @@ def build(recipe: Recipe, dataset: Dataset) -> UNet | ResNet:
     """The untrained network of a run. A UNet has one output for the background and one a class."""
     if recipe.model == "unet":
         outputs = len(dataset.classes) + 1
-        return UNet(recipe.channels, outputs, recipe.widths, stem=recipe.stem, contrast=recipe.local_contrast)
+        return UNet(
+            recipe.channels, outputs, recipe.widths, stem=recipe.stem, contrast=recipe.local_contrast,
+            encoder=_ENCODERS[recipe.encoder], width=recipe.width,
+        )  # fmt: skip
     outputs = len(dataset.verdicts)
     return ResNet(recipe.channels, outputs, depth=recipe.depth, width=recipe.width, input_size=recipe.input_size)
 
 
 def multiple(recipe: Recipe) -> int:
     """The sides of a UNet's input are multiples of this."""
+    if _ENCODERS[recipe.encoder]:
+        return multiple_of(encoder_widths(recipe.width), stem=2, contrast=recipe.local_contrast)
     return multiple_of(recipe.widths, stem=recipe.stem, contrast=recipe.local_contrast)
 
 

@@ -21,6 +21,7 @@ from workbench.training.best import Best
 from workbench.training.cache import PictureCache
 from workbench.training.data import Loader, Sampler
 from workbench.training.device import Device
+from workbench.training.encoder_weights import begin_with
 from workbench.training.evaluate import Judge, in_telling_order
 from workbench.training.learner import Learner, load_weights, weights
 from workbench.training.losses import segmentation_loss, verdict_loss
@@ -124,8 +125,8 @@ class Stage:
             self.report(Trouble(what=what, done="It goes on with the new recipe."))
 
 
-def prepare(run: Run, report: Reporter, orders: Orders, clock: Clock) -> Stage:
-    """Raises a Problem if the run cannot begin."""
+def prepare(run: Run, report: Reporter, orders: Orders, clock: Clock, *, resume: bool = False) -> Stage:
+    """resume: the weights come from `last/`, so no other ones are needed. Raises a Problem if the run cannot begin."""
     recipe, dataset = run.recipe(), run.dataset()
     project = Project.open(run.project_root, write=False)
     place = device.choose(recipe.device)
@@ -148,8 +149,10 @@ def prepare(run: Run, report: Reporter, orders: Orders, clock: Clock) -> Stage:
         )
     else:
         loss = partial(verdict_loss, label_smoothing=recipe.label_smoothing)
-    if recipe.start_from:
-        start_from(project, recipe.start_from, dataset, net, report)
+    if recipe.weights and not resume:
+        begin_with(recipe, net, report, cancelled=lambda: orders.stop)
+    if recipe.start_from and not resume:
+        start_from(project, recipe, dataset, net, report)
     learner = Learner(
         net, mean, loss, precision.Precision(choice, recipe.amp_level), weight_decay=recipe.weight_decay,
         grad_clip=recipe.grad_clip, average=recipe.average, copies=copies,

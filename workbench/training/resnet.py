@@ -5,7 +5,7 @@ from __future__ import annotations
 import paddle
 from paddle import nn
 
-_BLOCKS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3)}
+BLOCKS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3)}  # of each stage
 SMALL_INPUT = 96  # pixels; up to here the stem keeps more of the few pixels that there are
 
 
@@ -45,30 +45,55 @@ class Block(nn.Layer):
         return nn.functional.relu(y + (x if self.shortcut is None else self.shortcut(x)))
 
 
-class ResNet(nn.Layer):
-    """float32 (N, channels, H, W) to logits (N, outputs).
+class Body(nn.Layer):
+    """All of a ResNet but its last layer. width multiplies all channel counts.
 
-    width multiplies all channel counts. input_size up to SMALL_INPUT: a 3x3 stem that halves once and no pooling.
+    small: a 3x3 stem that halves once and no pooling, instead of one that halves, and a pooling that halves again.
     """
 
-    def __init__(self, channels: int, outputs: int, *, depth: int, width: float, input_size: int) -> None:
+    def __init__(self, channels: int, *, depth: int, width: float, small: bool = False) -> None:
         super().__init__()
-        widths = [max(8, round(base * width / 8) * 8) for base in (64, 128, 256, 512)]
-        self.small = input_size <= SMALL_INPUT
-        self.stem = ConvolutionNorm(channels, widths[0], 3 if self.small else 7, 2)
-        blocks, inputs = [], widths[0]
-        for level, (count, base) in enumerate(zip(_BLOCKS[depth], widths)):
+        widths = stage_widths(width)
+        self.depth, self.small = depth, small
+        self.stem = ConvolutionNorm(channels, widths[0], 3 if small else 7, 2)
+        blocks, ends, inputs = [], [], widths[0]
+        for level, (count, base) in enumerate(zip(BLOCKS[depth], widths)):
             for index in range(count):
                 stride = 2 if level and not index else 1
                 blocks.append(Block(inputs, base, stride, bottleneck=depth == 50))
                 inputs = blocks[-1].outputs
+            ends.append(len(blocks) - 1)
         self.blocks = nn.LayerList(blocks)
-        self.head = nn.Linear(inputs, outputs)
+        self.outputs = inputs
+        self._ends = ends
 
-    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+    def stages(self, x: paddle.Tensor) -> list[paddle.Tensor]:
+        """What comes out of the stem and of each of the four stages: each half as high and as wide as the one before.
+
+        With `small`, the first stage is as large as what comes out of the stem.
+        """
         x = nn.functional.relu(self.stem(x))
+        seen = [x]
         if not self.small:
             x = nn.functional.max_pool2d(x, 3, stride=2, padding=1)
-        for block in self.blocks:
+        for index, block in enumerate(self.blocks):
             x = block(x)
-        return self.head(x.mean(axis=[2, 3]))
+            if index in self._ends:
+                seen.append(x)
+        return seen
+
+
+class ResNet(Body):
+    """float32 (N, channels, H, W) to logits (N, outputs). input_size up to SMALL_INPUT: with the small stem."""
+
+    def __init__(self, channels: int, outputs: int, *, depth: int, width: float, input_size: int) -> None:
+        super().__init__(channels, depth=depth, width=width, small=input_size <= SMALL_INPUT)
+        self.head = nn.Linear(self.outputs, outputs)
+
+    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+        return self.head(self.stages(x)[-1].mean(axis=[2, 3]))
+
+
+def stage_widths(width: float) -> list[int]:
+    """Channels of the four stages' 3x3 convolutions, to multiples of 8."""
+    return [max(8, round(base * width / 8) * 8) for base in (64, 128, 256, 512)]

@@ -8,6 +8,8 @@ import numpy as np
 import paddle
 from paddle import nn
 
+from workbench.training.resnet import Body, stage_widths
+
 
 class DoubleConvolution(nn.Layer):
     """Twice: 3x3 convolution, batch normalisation, ReLU. The size of the picture stays."""
@@ -90,19 +92,25 @@ class UNet(nn.Layer):
 
     widths: channels of each level, the finest first. stem: 1 works at full resolution; 2 or 4 at a half or a quarter
     of it, and each pixel of the last layer then answers for the 4 or 16 below it (sub-pixel convolution, Shi et al.
-    2016). contrast: the network is shown the local contrast too.
+    2016). contrast: the network is shown the local contrast too. encoder: the depth of a ResNet that is the way down
+    instead, 18 or 34; widths are then those of `encoder_widths`, and the stem is 2: the ResNet's own.
     """
 
     def __init__(
-        self, channels: int, outputs: int, widths: Sequence[int], *, stem: int = 1, contrast: bool = True
-    ) -> None:
+        self, channels: int, outputs: int, widths: Sequence[int],
+        *, stem: int = 1, contrast: bool = True, encoder: int | None = None, width: float = 1.0,
+    ) -> None:  # fmt: skip
         super().__init__()
-        widths = list(widths)
+        widths = encoder_widths(width) if encoder else list(widths)
+        stem = 2 if encoder else stem
         self.contrast = LocalContrast(channels) if contrast else None
         seen = channels * (2 if contrast else 1)
-        self.stem = Stem(seen, widths[0], stem) if stem > 1 else None
+        self.stem = Stem(seen, widths[0], stem) if stem > 1 and not encoder else None
         first = widths[0] if stem > 1 else seen
-        self.down = nn.LayerList([DoubleConvolution(a, b) for a, b in zip([first, *widths[:-1]], widths)])
+        if encoder:
+            self.down: Body | nn.LayerList = Body(seen, depth=encoder, width=width)
+        else:
+            self.down = nn.LayerList([DoubleConvolution(a, b) for a, b in zip([first, *widths[:-1]], widths)])
         self.up = nn.LayerList([Rise(a, b) for a, b in zip(widths[:0:-1], widths[-2::-1])])
         self.head = nn.Conv2D(widths[0], outputs * stem * stem, 1)
         self.outputs, self.stem_size = outputs, stem
@@ -112,16 +120,19 @@ class UNet(nn.Layer):
             x = self.contrast(x)
         if self.stem is not None:
             x = self.stem(x)
-        seen = []
-        for level, convolve in enumerate(self.down):
-            if level:
-                x = nn.functional.max_pool2d(x, 2)
-            x = convolve(x)
-            seen.append(x)
+        seen = self.down.stages(x) if isinstance(self.down, Body) else self._descend(x)
+        x = seen[-1]
         for rise, skip in zip(self.up, seen[-2::-1]):
             x = rise(x, skip)
         x = self.head(x)
         return x if self.stem_size == 1 else nn.functional.pixel_shuffle(x, self.stem_size)
+
+    def _descend(self, x: paddle.Tensor) -> list[paddle.Tensor]:
+        seen: list[paddle.Tensor] = []
+        for convolve in self.down:
+            x = convolve(nn.functional.max_pool2d(x, 2) if seen else x)
+            seen.append(x)
+        return seen
 
     def set_prior(self, shares: np.ndarray) -> None:
         """Let the untrained network answer with the classes' shares of the pixels, float (outputs,).
@@ -130,6 +141,12 @@ class UNet(nn.Layer):
         """
         logs = np.log(np.clip(shares / shares.sum(), 1e-3, 1)).astype(np.float32)
         self.head.bias.set_value(np.repeat(logs, self.stem_size**2))
+
+
+def encoder_widths(width: float) -> list[int]:
+    """Channels of each level of a UNet whose way down is a ResNet: its stem's and its four stages'."""
+    widths = stage_widths(width)
+    return [widths[0], *widths]
 
 
 def multiple_of(widths: Sequence[int], *, stem: int, contrast: bool) -> int:

@@ -11,19 +11,25 @@ from workbench.core.dataset import Dataset
 from workbench.core.events import Trouble
 from workbench.core.problems import BadRecipe
 from workbench.core.project import Project
+from workbench.core.pruning import is_smaller
+from workbench.core.recipe import Recipe
 from workbench.core.run import find_run
 from workbench.training import checkpoint
 from workbench.training.learner import Arrays, load_weights, weights
+from workbench.training.pruning import prune
 from workbench.training.reporter import Reporter
 
 _HEAD = ("head.weight", "head.bias")
 
 
-def start_from(project: Project, name: str, dataset: Dataset, net: paddle.nn.Layer, report: Reporter) -> None:
-    """Put the best weights of the run `name` into `net`. Raises UnknownRun, RunUnusable, RunBroken, BadRecipe.
+def start_from(project: Project, recipe: Recipe, dataset: Dataset, net: paddle.nn.Layer, report: Reporter) -> None:
+    """Put the best weights of the run that the recipe names into `net`; of a wider UNet, its strongest channels.
 
-    Answers are matched by class id, or by the verdict's name: a class that was added since begins untrained.
+    Answers are matched by class id, or by the verdict's name: a class that was added since begins untrained. Raises
+    UnknownRun, RunUnusable, RunBroken, BadRecipe.
     """
+    assert recipe.start_from is not None
+    name = recipe.start_from
     earlier = find_run(project.root, name)
     if not (earlier.best / checkpoint.WEIGHTS).exists():
         earlier.need_usable()
@@ -31,6 +37,8 @@ def start_from(project: Project, name: str, dataset: Dataset, net: paddle.nn.Lay
     before = earlier.dataset()
     if before.model != dataset.model:
         raise BadRecipe(key="start_from", value=name, why=f"it trained a {before.model}, not a {dataset.model}")
+    if is_smaller(recipe, earlier.recipe()):
+        arrays = prune(arrays, earlier.recipe().widths, recipe.widths, str(earlier.best))
     fresh = weights(net)
     if all(part in arrays and part in fresh for part in _HEAD):
         _match_answers(arrays, fresh, _answers(before), _answers(dataset))

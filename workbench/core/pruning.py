@@ -1,0 +1,72 @@
+"""A run that begins with the UNet of an earlier one and keeps only its strongest channels: what its recipe says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.core.problems import BadRecipe
+from workbench.core.recipe import Recipe
+
+# How pictures come into the network, and what it is but for its widths: a part of it only works as the whole did.
+_KEPT = (
+    "channels", "full_scale", "low", "high", "mean", "std", "scale", "stem", "local_contrast", "encoder",
+    "patch", "overlap", "quality",
+)  # fmt: skip
+_SAME = ("channels", "stem", "local_contrast")  # what makes it another network
+
+
+def smaller(asked: Recipe, earlier: Recipe | None) -> Recipe:
+    """What was asked for, with the widths of `earlier` less the share `prune`, and all else that must be as it was.
+
+    Raises BadRecipe where nothing can be pruned.
+    """
+    why = _obstacle(asked, earlier)
+    if why or earlier is None:
+        raise BadRecipe(key="prune", value=asked.prune, why=why)
+    values: dict[str, Any] = {"widths": shrink(earlier.widths, asked.prune)}
+    text = "-".join(map(str, earlier.widths))
+    reasons = {"widths": f"{text} of the run that it begins with, less {asked.prune:.0%} of the channels."}
+    for key in _KEPT:
+        values[key] = getattr(earlier, key)
+        reasons[key] = "As in the run that it begins with."
+    values["rate"] = earlier.rate / 2
+    reasons["rate"] = "Half of that of the run that it begins with: it has learned already."
+    chosen = {key: getattr(asked, key) for key in asked.model_fields_set}
+    reasons = {key: reason for key, reason in reasons.items() if key not in chosen}
+    return Recipe(**{**values, **chosen, "reasons": {**reasons, **asked.reasons}})
+
+
+def _obstacle(asked: Recipe, earlier: Recipe | None) -> str:
+    if earlier is None:
+        return "say which run to begin with (--from RUN)"
+    if asked.model != "unet" or earlier.model != "unet":
+        return "only a UNet is pruned; a ResNet is made slimmer by its width"
+    if earlier.encoder != "plain" or asked.encoder != "plain":
+        return "only a UNet with the plain encoder is pruned; one with a ResNet is made slimmer by its width"
+    if "widths" in asked.model_fields_set:
+        return "the widths are chosen by hand already"
+    for key in _SAME:
+        if key in asked.model_fields_set and getattr(asked, key) != getattr(earlier, key):
+            return f"{key} must stay {getattr(earlier, key)}, as in the run that it begins with"
+    return ""
+
+
+def shrink(widths: Sequence[int], share: float) -> list[int]:
+    """Widths less a share of them, to round numbers, at least one channel fewer where there is more than one."""
+    result = []
+    for width in widths:
+        step = 8 if width >= 64 else 4 if width >= 16 else 1
+        rounded = int(width * (1 - share) / step + 0.5) * step
+        result.append(max(1, min(rounded or step, width - 1)))
+    return result
+
+
+def is_smaller(recipe: Recipe, earlier: Recipe) -> bool:
+    """Whether the UNet of `recipe` is that of `earlier` with fewer channels."""
+    if recipe.model != "unet" or earlier.model != "unet" or recipe.widths == earlier.widths:
+        return False
+    if any(getattr(recipe, key) != getattr(earlier, key) for key in _SAME):
+        return False
+    plain = recipe.encoder == earlier.encoder == "plain" and len(recipe.widths) == len(earlier.widths)
+    return plain and all(now <= before for now, before in zip(recipe.widths, earlier.widths))

@@ -1,0 +1,151 @@
+"""Weights of a ResNet, by whatever names a file has them, as the start of a ResNet or of a UNet's way down.
+
+Known names: torchvision's (and timm's), Paddle's, and those of a run of ours. The last layer stays untrained: it
+answers other questions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from workbench.core.problems import BadRecipe, WeightsUnusable
+from workbench.core.recipe import Recipe
+from workbench.training.learner import Arrays, load_weights, weights
+from workbench.training.published_weights import published
+from workbench.training.reporter import Reporter
+from workbench.training.resnet import BLOCKS, Body, ResNet
+from workbench.training.unet import UNet
+from workbench.training.weight_files import parse_weights, read_weights
+
+IMAGENET = "imagenet"
+_STATISTICS = {
+    "running_mean": "_mean", "running_var": "_variance", "_mean": "_mean", "_variance": "_variance",
+    "weight": "weight", "bias": "bias",
+}  # fmt: skip
+_FIRST = "stem.convolve.weight"
+_BLOCK = re.compile(r"layer([1-4])\.(\d+)\.(?:(conv|bn)([123])|downsample\.([01]))\.(\w+)")
+_OURS = re.compile(r"stem\.|blocks\.\d+\.(?:body\.\d\.|shortcut\.)")
+
+
+def begin_with(recipe: Recipe, net: UNet | ResNet, report: Reporter, *, cancelled: Callable[[], bool]) -> None:
+    """Put the weights that the recipe names into the ResNet of `net`. Raises BadRecipe, WeightsUnusable, NoDownload."""
+    assert recipe.weights is not None
+    body = net if isinstance(net, ResNet) else net.down
+    _need_fitting(recipe, body)
+    if recipe.weights == IMAGENET:
+        path, arrays = IMAGENET, parse_weights(published(body.depth, report, cancelled=cancelled), IMAGENET)
+    else:
+        path, arrays = recipe.weights, read_weights(Path(recipe.weights))
+    known = translate(arrays, path)
+    depth = depth_of(known, path)
+    if depth != body.depth:
+        setting = f"encoder=resnet{depth}" if isinstance(net, UNet) else f"depth={depth}"
+        why = f"it holds a ResNet-{depth}, and this run trains a ResNet-{body.depth}"
+        more = "; a UNet has none of that depth" if isinstance(net, UNet) and depth == 50 else f"; set {setting}"
+        raise WeightsUnusable(path=path, why=why + more)
+    fresh = {name: array for name, array in weights(body).items() if not name.startswith("head.")}
+    known[_FIRST] = adapt_channels(known[_FIRST], recipe.channels, fresh[_FIRST].shape[1])
+    for name, array in fresh.items():
+        if name not in known:
+            raise WeightsUnusable(path=path, why=f"{name} of a ResNet-{depth} is missing in it")
+        if known[name].shape != array.shape:
+            why = f"{name} is {_size(known[name])} there and {_size(array)} in a plain ResNet-{depth}"
+            raise WeightsUnusable(path=path, why=why)
+        if not np.isfinite(known[name]).all():
+            raise WeightsUnusable(path=path, why=f"{name} holds numbers that are none")
+    load_weights(body, {name: known[name] for name in fresh}, path, strict=False)
+
+
+def _need_fitting(recipe: Recipe, body: object) -> None:
+    """Weights fit one size of network only, so settings of another are refused before anything is fetched."""
+    if not isinstance(body, Body):
+        why = "only a ResNet can begin with them; for a UNet set encoder=resnet18 or encoder=resnet34"
+        raise BadRecipe(key="weights", value=recipe.weights, why=why)
+    if recipe.width != 1.0:
+        why = "published weights are of the full width; set width=1.0"
+        raise BadRecipe(key="width", value=recipe.width, why=why)
+    if body.small:
+        why = "published weights need the large first layer; set input_size=128 or more"
+        raise BadRecipe(key="input_size", value=recipe.input_size, why=why)
+
+
+def translate(arrays: Arrays, path: str) -> Arrays:
+    """By the names of our ResNet's structure, float32; what is not of a ResNet is left out. Raises WeightsUnusable."""
+    prefix = _prefix(arrays)
+    if prefix is None:
+        raise WeightsUnusable(path=path, why="there is no ResNet in it (neither conv1 nor layer1 by those names)")
+    inside = {name[len(prefix) :]: array for name, array in arrays.items() if name.startswith(prefix)}
+    if _FIRST in inside:
+        return {name: array.astype(np.float32) for name, array in inside.items() if _OURS.match(name)}
+    counts = [1 + max((int(m[2]) for m in map(_BLOCK.fullmatch, inside) if m and m[1] == str(level)), default=-1)
+              for level in range(1, 5)]  # fmt: skip
+    found = {}
+    for name, array in inside.items():
+        ours = _our_name(name, counts)
+        if ours is not None:
+            found[ours] = array.astype(np.float32)
+        elif name.startswith("layer") and not name.endswith(".num_batches_tracked"):
+            raise WeightsUnusable(path=path, why=f"it holds another kind of ResNet ({name} is not of a plain one)")
+    return found
+
+
+def _prefix(arrays: Arrays) -> str | None:
+    """What stands before all names, as in "module.backbone.conv1.weight"."""
+    for first in ("conv1.weight", _FIRST):
+        found = [name[: -len(first)] for name in arrays if name == first or name.endswith("." + first)]
+        # Blocks have a conv1 too: the net's own has no block before it.
+        found = [prefix for prefix in found if not re.search(r"layer\d\.\d+\.$", prefix)]
+        if found:
+            return min(found, key=len)
+    return None
+
+
+def _our_name(name: str, counts: list[int]) -> str | None:
+    for theirs, ours in (("conv1.", "stem.convolve."), ("bn1.", "stem.norm.")):
+        if name.startswith(theirs):
+            part = _STATISTICS.get(name[len(theirs) :])
+            return None if part is None else ours + part
+    match = _BLOCK.fullmatch(name)
+    part = _STATISTICS.get(match[6]) if match else None
+    if match is None or part is None:
+        return None
+    block = sum(counts[: int(match[1]) - 1]) + int(match[2])
+    if match[3]:
+        where, kind = f"body.{int(match[4]) - 1}", "convolve" if match[3] == "conv" else "norm"
+    else:
+        where, kind = "shortcut", ("convolve", "norm")[int(match[5])]
+    return f"blocks.{block}.{where}.{kind}.{part}"
+
+
+def depth_of(known: Arrays, path: str) -> int:
+    """18, 34 or 50. Raises WeightsUnusable for any other network."""
+    blocks = {int(name.split(".")[1]) for name in known if name.startswith("blocks.")}
+    deep = any(".body.2." in name for name in known)
+    for depth, counts in BLOCKS.items():
+        if blocks == set(range(sum(counts))) and deep == (depth == 50) and _FIRST in known:
+            return depth
+    kind = f"{len(blocks)} blocks{' of three convolutions' if deep else ''}"
+    raise WeightsUnusable(path=path, why=f"it holds another network than a ResNet-18, -34 or -50 ({kind})")
+
+
+def adapt_channels(kernel: np.ndarray, channels: int, inputs: int) -> np.ndarray:
+    """The first convolution, float32 (outputs, 3 or channels, 7, 7), for `inputs` planes, `channels` of them colours.
+
+    Grey instead of colour: the sum over the colours, so that it answers as to a grey picture in colour. A colour
+    picture and a grey kernel: a third of it each. Further planes (local contrast) begin unheard.
+    """
+    if kernel.ndim != 4:
+        return kernel
+    if kernel.shape[1] != channels:
+        grey = kernel.sum(axis=1, keepdims=True)
+        kernel = np.repeat(grey / channels, channels, axis=1)
+    unheard = np.zeros((len(kernel), max(0, inputs - channels), *kernel.shape[2:]), np.float32)
+    return np.ascontiguousarray(np.concatenate([kernel, unheard], axis=1), np.float32)
+
+
+def _size(array: np.ndarray) -> str:
+    return " x ".join(map(str, array.shape)) or "a number"

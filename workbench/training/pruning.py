@@ -1,0 +1,127 @@
+"""Fewer channels for a trained UNet: whole filters are taken out, everywhere where they were written or read.
+
+Which ones: the strength of a channel is what it sends (the scale of its batch norm as in Liu et al. 2017, or the L1
+norm of its filter as in Li et al. 2017 where no norm follows) times what is made of it (L1 norm of the weights that
+read it). A channel that sends nothing, or that nothing reads, goes first and changes no answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.core.problems import RunBroken
+from workbench.training.learner import Arrays
+
+_EPSILON = 1e-5  # of the batch norms
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """A convolution that reads channels along an axis of its weights; part 1: the second of two joined halves."""
+
+    name: str
+    axis: int = 1
+    part: int = 0
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Channels that come and go together: written along `axis` by a convolution, normed, and read."""
+
+    level: int
+    writer: str
+    norm: str  # "": none
+    readers: tuple[_Reader, ...]
+    axis: int = 0
+
+
+def prune(arrays: Arrays, before: Sequence[int], after: Sequence[int], path: str = "") -> Arrays:
+    """The weights of a UNet of the widths `before` as those of one of the widths `after`, none of them greater.
+
+    arrays: by the names of `UNet`; left as they are. path: for the sentence. Raises RunBroken if they are of another.
+    """
+    chosen: dict[tuple[str, int], list[tuple[int, np.ndarray]]] = defaultdict(list)
+    try:
+        for group in _groups(len(before), stem="stem.convolve.weight" in arrays):
+            count = before[group.level]
+            kept = _strongest(strength(arrays, group, count), after[group.level])
+            chosen[group.writer, group.axis].append((0, kept))
+            if group.norm:
+                for part in ("weight", "bias", "_mean", "_variance"):
+                    chosen[f"{group.norm}.{part}", 0].append((0, kept))
+            for reader in group.readers:
+                chosen[reader.name, reader.axis].append((reader.part, kept + reader.part * count))
+        result = dict(arrays)
+        for (name, axis), parts in chosen.items():
+            indices = np.concatenate([kept for _, kept in sorted(parts, key=lambda part: part[0])])
+            result[name] = np.ascontiguousarray(np.take(result[name], indices, axis))
+    except (KeyError, IndexError, ValueError) as error:
+        raise RunBroken(path=path, why=f"its weights are not those of its widths ({error})") from error
+    return result
+
+
+def strength(arrays: Arrays, group: _Group, count: int) -> np.ndarray:
+    """How much each of the `count` channels of a group matters: float64 (count,), 0 for those that change nothing."""
+    size = _sizes(arrays[group.writer], group.axis)
+    if len(size) != count:
+        raise ValueError(f"{group.writer} has {len(size)} channels and not {count}")
+    sent = size
+    if group.norm:
+        scale, shift, mean, variance = (
+            arrays[f"{group.norm}.{part}"].astype(np.float64) for part in ("weight", "bias", "_mean", "_variance")
+        )
+        still = np.maximum(0, shift - scale * mean / np.sqrt(variance + _EPSILON))  # of a filter that is all zero
+        sent = np.where(size > 0, _after_relu(scale, shift), still)
+    read = np.zeros(count)
+    for reader in group.readers:
+        read += _sizes(arrays[reader.name], reader.axis)[reader.part * count : (reader.part + 1) * count]
+    return sent * read
+
+
+def _groups(levels: int, *, stem: bool) -> Iterator[_Group]:
+    if stem:
+        yield _Group(0, "stem.convolve.weight", "stem.norm", (_Reader("down.0.first.weight"),))
+    for level in range(levels):
+        if level == levels - 1:
+            readers = (_Reader("up.0.grow.weight", axis=0) if levels > 1 else _Reader("head.weight"),)
+        else:
+            joined = _Reader(f"up.{levels - 2 - level}.convolve.first.weight")
+            readers = (_Reader(f"down.{level + 1}.first.weight"), joined)
+        yield from _double(level, f"down.{level}", readers)
+    for step, level in enumerate(range(levels - 2, -1, -1)):
+        name = f"up.{step}"
+        joined = _Reader(f"{name}.convolve.first.weight", part=1)
+        yield _Group(level, f"{name}.grow.weight", "", (joined,), axis=1)
+        above = _Reader(f"up.{step + 1}.grow.weight", axis=0) if level else _Reader("head.weight")
+        yield from _double(level, f"{name}.convolve", (above,))
+
+
+def _double(level: int, name: str, readers: tuple[_Reader, ...]) -> Iterator[_Group]:
+    yield _Group(level, f"{name}.first.weight", f"{name}.first_norm", (_Reader(f"{name}.second.weight"),))
+    yield _Group(level, f"{name}.second.weight", f"{name}.second_norm", readers)
+
+
+def _sizes(kernel: np.ndarray, axis: int) -> np.ndarray:
+    """L1 norms of the slices of a kernel along an axis."""
+    return np.abs(np.moveaxis(kernel, axis, 0).reshape(kernel.shape[axis], -1)).sum(axis=1, dtype=np.float64)
+
+
+def _after_relu(scale: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """The root mean square of ReLU(scale * z + shift) for z of a normal distribution: what a norm sends on."""
+    scale = np.abs(scale)
+    ratio = np.clip(shift / np.maximum(scale, 1e-30), -30, 30)
+    below = np.array([0.5 * math.erfc(-r / math.sqrt(2)) for r in ratio])
+    bell = np.exp(-(ratio**2) / 2) / math.sqrt(2 * math.pi)
+    square = (scale**2 + shift**2) * below + scale * shift * bell
+    still = np.maximum(shift, 0) ** 2
+    return np.sqrt(np.maximum(0, np.where(scale > 1e-12, square, still)))
+
+
+def _strongest(strengths: np.ndarray, count: int) -> np.ndarray:
+    """Indices of the `count` greatest, in their order."""
+    return np.sort(np.argsort(-strengths, kind="stable")[:count])
