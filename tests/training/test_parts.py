@@ -106,26 +106,33 @@ def test_threshold_is_where_dice_is_greatest():
     assert nothing.best() == [0.5]
 
 
-def test_least_area_drops_false_specks_and_no_known_defect():
+def test_least_area_weighs_false_specks_against_defects():
     truth = np.zeros((100, 100), np.uint8)
     truth[10:20, 10:20] = truth[40:50, 10:20] = 3
     mask = truth.copy()
     mask[80:83, 80:83] = 3  # a false speck of nine pixels
     sweep = AreaSweep((3, 4))
     sweep.add(truth, mask)
-    assert sweep.best() == [16, 0]
-    mask[10:20, 15] = 0
-    mask[15, 16:20] = 0
-    mask[10:15, 17] = 0  # breaks the find into pieces of 50, 10, 20 and 10 pixels
+    assert sweep.best() == [16, 0] and sweep.best(least=25) == [25, 25]
+    mask[10:20, 15] = mask[15, 16:20] = 0  # one is found in pieces of 50, 20 and 16 pixels
     broken = AreaSweep((3,))
     broken.add(truth, mask)
-    assert broken.best() == [16]  # the crumbs of a region that is found anyway are no reason to keep specks
-    mask[10:20, 10:20] = 3
+    assert broken.best() == [16]  # its crumbs are no reason to keep specks
     mask[40:50, 10:20] = 0
-    mask[40:43, 10:13] = 3  # a true one that is found with nine pixels only
+    mask[40:43, 10:13] = 3  # a defect found with nine pixels only is worth one speck
     careful = AreaSweep((3,))
     careful.add(truth, mask)
     assert careful.best(least=2) == [2]
+    mask[60:100:4, 0:100:4] = mask[60:100:4, 1:100:4] = 3  # but not two hundred
+    flooded = AreaSweep((3,))
+    flooded.add(truth, mask)
+    assert flooded.best() == [4]
+    specks = np.zeros_like(mask)
+    specks[60:98:6, 1:98:6] = 1
+    mask[cv2.dilate(specks, np.ones((3, 3), np.uint8)) > 0] = 3
+    drowned = AreaSweep((3,))
+    drowned.add(truth, mask)
+    assert drowned.best() == [16]  # a hundred specks are not worth it
 
 
 def test_temperature_cools_boasting_and_leaves_few_verdicts_alone():
