@@ -12,6 +12,7 @@ from workbench.core import problems
 from workbench.core.dataset import Item
 from workbench.core.recipe import Recipe, request
 from workbench.core.run import Run
+from workbench.inference.cv import cv2
 from workbench.training import checkpoint, precision, warm_start
 from workbench.training.device import Device
 from workbench.training.device import choose as choose_device
