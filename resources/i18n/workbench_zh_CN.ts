@@ -40,6 +40,100 @@
     </message>
 </context>
 <context>
+    <name>ClassChange</name>
+    <message>
+        <source>Merge “{name}” into another class</source>
+        <translation>将“{name}”合并到另一类别</translation>
+    </message>
+    <message>
+        <source>Delete the class “{name}”</source>
+        <translation>删除类别“{name}”</translation>
+    </message>
+    <message>
+        <source>The class it becomes</source>
+        <translation>合并后的类别</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Merge</source>
+        <translation>合并</translation>
+    </message>
+    <message>
+        <source>Delete</source>
+        <translation>删除</translation>
+    </message>
+    <message>
+        <source>{pixels} painted pixels, {regions} regions in {pictures} pictures, become background.</source>
+        <translation>{pictures} 张图片中的 {regions} 个区域、{pixels} 个标注像素将变为背景。</translation>
+    </message>
+    <message>
+        <source>{pixels} painted pixels, {regions} regions in {pictures} pictures, become “{target}”.</source>
+        <translation>{pictures} 张图片中的 {regions} 个区域、{pixels} 个标注像素将变为“{target}”。</translation>
+    </message>
+    <message>
+        <source>No picture holds it, so no mask changes.</source>
+        <translation>没有图片用到它，因此不会改动任何掩膜。</translation>
+    </message>
+    <message>
+        <source>One undo takes it back. For that the masks as they are now stay in the project until the next such change (about {size}).</source>
+        <translation>一次撤销即可还原。为此，现有掩膜会保留在项目中，直到下一次此类更改（约 {size}）。</translation>
+    </message>
+</context>
+<context>
+    <name>ClassWorkCard</name>
+    <message>
+        <source>Progress of the change of classes</source>
+        <translation>类别更改的进度</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Finish</source>
+        <translation>完成</translation>
+    </message>
+    <message>
+        <source>Take back</source>
+        <translation>撤回</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>This was cut off before its end: {what}</source>
+        <translation>此操作中途被打断：{what}</translation>
+    </message>
+    <message>
+        <source>{names} – taking back</source>
+        <translation>{names}：正在撤回</translation>
+    </message>
+    <message>
+        <source>{names} – deleting</source>
+        <translation>{names}：正在删除</translation>
+    </message>
+    <message>
+        <source>{names} – merging into “{target}”</source>
+        <translation>{names}：正在合并到“{target}”</translation>
+    </message>
+    <message>
+        <source>{what}: {done} of {total} masks, {time} left</source>
+        <translation>{what}：已处理 {done} / {total} 个掩膜，剩余 {time}</translation>
+    </message>
+    <message>
+        <source>{names} deleted from {n} masks. The masks before take up to {size}.</source>
+        <translation>已从 {n} 个掩膜中删除{names}。更改前的掩膜最多占 {size}。</translation>
+    </message>
+    <message>
+        <source>{names} merged into “{target}” in {n} masks. The masks before take up to {size}.</source>
+        <translation>已在 {n} 个掩膜中将{names}合并到“{target}”。更改前的掩膜最多占 {size}。</translation>
+    </message>
+</context>
+<context>
     <name>ClassesPanel</name>
     <message>
         <source>Classes</source>
@@ -70,12 +164,36 @@
         <translation>双击或按 F2 改名；点击颜色可更换颜色。</translation>
     </message>
     <message>
+        <source>{pictures} pictures · {regions} regions · {pixels} pixels</source>
+        <translation>{pictures} 张图片 · {regions} 个区域 · {pixels} 个像素</translation>
+    </message>
+    <message>
         <source>Rename</source>
         <translation>改名</translation>
     </message>
     <message>
         <source>Change colour…</source>
         <translation>更换颜色…</translation>
+    </message>
+    <message>
+        <source>Move up</source>
+        <translation>上移</translation>
+    </message>
+    <message>
+        <source>Move down</source>
+        <translation>下移</translation>
+    </message>
+    <message>
+        <source>Merge into…</source>
+        <translation>合并到…</translation>
+    </message>
+    <message>
+        <source>Delete…</source>
+        <translation>删除…</translation>
+    </message>
+    <message>
+        <source>Take back the last merging or deleting</source>
+        <translation>撤回上一次合并或删除</translation>
     </message>
     <message>
         <source>Show</source>
@@ -146,6 +264,45 @@
     </message>
 </context>
 <context>
+    <name>ContactSheet</name>
+    <message>
+        <source>Contact sheet</source>
+        <translation>缩略图总览</translation>
+    </message>
+    <message>
+        <source>Table of pictures</source>
+        <translation>图片表格</translation>
+    </message>
+    <message>
+        <source>Sheet</source>
+        <translation>总览</translation>
+    </message>
+    <message>
+        <source>Table</source>
+        <translation>表格</translation>
+    </message>
+    <message>
+        <source>Select all</source>
+        <translation>全选</translation>
+    </message>
+    <message>
+        <source>{n} selected</source>
+        <translation>已选 {n} 张</translation>
+    </message>
+    <message>
+        <source>No verdict</source>
+        <translation>无判定</translation>
+    </message>
+    <message>
+        <source>All selected pictures are: {name}{key}</source>
+        <translation>所有选中的图片判定为：{name}{key}</translation>
+    </message>
+    <message>
+        <source>Take the verdicts back</source>
+        <translation>撤回判定</translation>
+    </message>
+</context>
+<context>
     <name>Curves</name>
     <message>
         <source>Score</source>
@@ -183,6 +340,58 @@
         <translation>不高于此灰度值的像素显示为黑色</translation>
     </message>
     <message>
+        <source>Preset</source>
+        <translation>预设</translation>
+    </message>
+    <message>
+        <source>Display presets of this project</source>
+        <translation>本项目的显示预设</translation>
+    </message>
+    <message>
+        <source>Keep…</source>
+        <translation>保存…</translation>
+    </message>
+    <message>
+        <source>Keep this display in the project under a name</source>
+        <translation>以一个名称把当前显示方式保存在项目中</translation>
+    </message>
+    <message>
+        <source>Drop</source>
+        <translation>删除</translation>
+    </message>
+    <message>
+        <source>Drop the chosen preset</source>
+        <translation>删除所选预设</translation>
+    </message>
+    <message>
+        <source>Drag the ends of what is shown; on the picture: Shift + right drag</source>
+        <translation>拖动显示范围的两端；在图片上：Shift + 右键拖动</translation>
+    </message>
+    <message>
+        <source>Invert</source>
+        <translation>反相</translation>
+    </message>
+    <message>
+        <source>Show black as white and white as black</source>
+        <translation>黑显示为白，白显示为黑</translation>
+    </message>
+    <message>
+        <source>Flat field</source>
+        <translation>平场校正</translation>
+    </message>
+    <message>
+        <source>Even out slow changes of light over the picture</source>
+        <translation>消除图片上缓慢的明暗变化</translation>
+    </message>
+    <message>
+        <source>Stretch</source>
+        <translation>拉伸</translation>
+    </message>
+    <message>
+        <source>From the darkest to the brightest values that occur</source>
+        <translation>从实际出现的最暗值到最亮值</translation>
+    </message>
+    <message>
         <source>Grey values from this one on are shown white</source>
         <translation>不低于此灰度值的像素显示为白色</translation>
     </message>
@@ -191,12 +400,221 @@
         <translation>大于 1 时提亮暗部</translation>
     </message>
     <message>
+        <source>Local contrast</source>
+        <translation>局部对比度</translation>
+    </message>
+    <message>
+        <source>Brings out faint structure wherever it is (CLAHE)</source>
+        <translation>在各处突出微弱的结构（CLAHE）</translation>
+    </message>
+    <message>
+        <source>Channel</source>
+        <translation>通道</translation>
+    </message>
+    <message>
+        <source>Colours</source>
+        <translation>颜色</translation>
+    </message>
+    <message>
+        <source>All colours</source>
+        <translation>全部颜色</translation>
+    </message>
+    <message>
+        <source>Grey</source>
+        <translation>灰度</translation>
+    </message>
+    <message>
+        <source>Red</source>
+        <translation>红</translation>
+    </message>
+    <message>
+        <source>Green</source>
+        <translation>绿</translation>
+    </message>
+    <message>
+        <source>Blue</source>
+        <translation>蓝</translation>
+    </message>
+    <message>
+        <source>As they are</source>
+        <translation>原样</translation>
+    </message>
+    <message>
+        <source>Rainbow</source>
+        <translation>彩虹</translation>
+    </message>
+    <message>
+        <source>Viridis</source>
+        <translation>Viridis</translation>
+    </message>
+    <message>
+        <source>Magma</source>
+        <translation>Magma</translation>
+    </message>
+    <message>
+        <source>Heat</source>
+        <translation>热力</translation>
+    </message>
+    <message>
+        <source>Keep this display</source>
+        <translation>保存此显示方式</translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation>名称</translation>
+    </message>
+    <message>
+        <source>off</source>
+        <translation>关</translation>
+    </message>
+    <message>
         <source>Reset display</source>
         <translation>恢复显示</translation>
     </message>
     <message>
         <source>Show the picture as it is; sixteen bits by their usual range</source>
         <translation>按原样显示图片；16 位图片按常用灰度范围显示</translation>
+    </message>
+</context>
+<context>
+    <name>ExportChoices</name>
+    <message>
+        <source>Export for the line</source>
+        <translation>导出到产线</translation>
+    </message>
+    <message>
+        <source>Exactly what you saw here</source>
+        <translation>与您在此看到的完全一致</translation>
+    </message>
+    <message>
+        <source>Fewer bits: close to it, smaller, often quicker</source>
+        <translation>更低精度：结果接近，文件更小，通常更快</translation>
+    </message>
+    <message>
+        <source>What fewer bits cost is measured on labelled pictures and shown; what costs too much is left out.</source>
+        <translation>低精度的代价会在已标注图片上测量并显示；代价过大的格式不会导出。</translation>
+    </message>
+    <message>
+        <source>As validated</source>
+        <translation>按验证结果</translation>
+    </message>
+    <message>
+        <source>Find more defects</source>
+        <translation>多找出缺陷</translation>
+    </message>
+    <message>
+        <source>Give fewer false alarms</source>
+        <translation>减少误报</translation>
+    </message>
+    <message>
+        <source>From a probability of</source>
+        <translation>概率不低于</translation>
+    </message>
+    <message>
+        <source>Least probability of a defect</source>
+        <translation>缺陷的最低概率</translation>
+    </message>
+    <message>
+        <source>No target</source>
+        <translation>无要求</translation>
+    </message>
+    <message>
+        <source> ms</source>
+        <translation> 毫秒</translation>
+    </message>
+    <message>
+        <source>A &amp;defect begins</source>
+        <translation>缺陷判定起点(&amp;D)</translation>
+    </message>
+    <message>
+        <source>A picture &amp;takes at most</source>
+        <translation>每张图片最多用时(&amp;T)</translation>
+    </message>
+    <message>
+        <source>Measured on this computer with a picture of the usual size</source>
+        <translation>在本机上用常见尺寸的图片测量</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Export</source>
+        <translation>导出</translation>
+    </message>
+    <message>
+        <source>Choose at least one format.</source>
+        <translation>请至少选择一种格式。</translation>
+    </message>
+</context>
+<context>
+    <name>ExportReport</name>
+    <message>
+        <source>The export</source>
+        <translation>导出结果</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Open folder</source>
+        <translation>打开文件夹</translation>
+    </message>
+    <message>
+        <source>Format</source>
+        <translation>格式</translation>
+    </message>
+    <message>
+        <source>Beside the run</source>
+        <translation>与训练结果相比</translation>
+    </message>
+    <message>
+        <source>Speed</source>
+        <translation>速度</translation>
+    </message>
+    <message>
+        <source>On labelled pictures</source>
+        <translation>在已标注图片上</translation>
+    </message>
+    <message>
+        <source>probability ± {most}</source>
+        <translation>概率 ± {most}</translation>
+    </message>
+    <message>
+        <source>Left out: {why}</source>
+        <translation>未导出：{why}</translation>
+    </message>
+</context>
+<context>
+    <name>Found</name>
+    <message>
+        <source>Picture</source>
+        <translation>图片</translation>
+    </message>
+    <message>
+        <source>Found</source>
+        <translation>发现</translation>
+    </message>
+    <message>
+        <source>Largest, px</source>
+        <translation>最大（像素）</translation>
+    </message>
+    <message>
+        <source>Time, ms</source>
+        <translation>时间（毫秒）</translation>
+    </message>
+    <message>
+        <source>skipped: {why}</source>
+        <translation>已跳过：{why}</translation>
+    </message>
+    <message>
+        <source>1 region</source>
+        <translation>1 个区域</translation>
+    </message>
+    <message>
+        <source>{count} regions</source>
+        <translation>{count} 个区域</translation>
     </message>
 </context>
 <context>
@@ -212,6 +630,17 @@
     <message>
         <source>{number} of {count}</source>
         <translation>第 {number} / {count} 张</translation>
+    </message>
+</context>
+<context>
+    <name>HistoryPanel</name>
+    <message>
+        <source>History</source>
+        <translation>历史</translation>
+    </message>
+    <message>
+        <source>Every stroke on this picture will be listed here, and can be gone back to.</source>
+        <translation>在此图片上的每一笔都会列在这里，可随时回到任一步。</translation>
     </message>
 </context>
 <context>
@@ -273,6 +702,14 @@
         <translation>移动图片</translation>
     </message>
     <message>
+        <source>Shift + right drag</source>
+        <translation>Shift + 右键拖动</translation>
+    </message>
+    <message>
+        <source>Contrast across, brightness up and down</source>
+        <translation>左右调对比度，上下调亮度</translation>
+    </message>
+    <message>
         <source>Hold Tab</source>
         <translation>按住 Tab</translation>
     </message>
@@ -281,20 +718,36 @@
         <translation>隐藏标注和预测</translation>
     </message>
     <message>
+        <source>Right click</source>
+        <translation>右键点击</translation>
+    </message>
+    <message>
+        <source>What can be done to the region there</source>
+        <translation>对该处区域可做的操作</translation>
+    </message>
+    <message>
+        <source>Shift + click</source>
+        <translation>Shift + 点击</translation>
+    </message>
+    <message>
+        <source>Polygon: take away a corner</source>
+        <translation>多边形：去掉一个顶点</translation>
+    </message>
+    <message>
         <source>Backspace</source>
         <translation>退格键</translation>
     </message>
     <message>
-        <source>Polygon: take back the last corner</source>
-        <translation>多边形：撤回最后一个顶点</translation>
+        <source>Polygon, smart edge: take back the last corner</source>
+        <translation>多边形、智能边缘：撤回最后一点</translation>
+    </message>
+    <message>
+        <source>Polygon, smart edge: close and paint</source>
+        <translation>多边形、智能边缘：闭合并填充</translation>
     </message>
     <message>
         <source>Enter, double click</source>
         <translation>回车，双击</translation>
-    </message>
-    <message>
-        <source>Polygon: close and paint</source>
-        <translation>多边形：闭合并涂画</translation>
     </message>
     <message>
         <source>Esc</source>
@@ -346,6 +799,34 @@
     <message>
         <source>Predictions as filled areas (Shift+C)</source>
         <translation>以填充区域显示预测 (Shift+C)</translation>
+    </message>
+    <message>
+        <source>Difference</source>
+        <translation>差异</translation>
+    </message>
+    <message>
+        <source>Show what differs from the good sample (Ctrl+D)</source>
+        <translation>显示与良品样本的差异 (Ctrl+D)</translation>
+    </message>
+    <message>
+        <source>How strongly the difference is shown</source>
+        <translation>差异显示的强度</translation>
+    </message>
+    <message>
+        <source>Use this one</source>
+        <translation>用这张</translation>
+    </message>
+    <message>
+        <source>The open picture is a good one: show how others differ from it</source>
+        <translation>当前图片是良品：显示其他图片与它的差异</translation>
+    </message>
+    <message>
+        <source>No good sample</source>
+        <translation>没有良品样本</translation>
+    </message>
+    <message>
+        <source>A picture of a part without defects, of the same size</source>
+        <translation>同样大小、无缺陷零件的图片</translation>
     </message>
 </context>
 <context>
@@ -447,6 +928,203 @@
     </message>
 </context>
 <context>
+    <name>NoMatch</name>
+    <message>
+        <source>No picture matches</source>
+        <translation>没有符合条件的图片</translation>
+    </message>
+    <message>
+        <source>Show all pictures</source>
+        <translation>显示所有图片</translation>
+    </message>
+</context>
+<context>
+    <name>NoPictures</name>
+    <message>
+        <source>Drop pictures or folders here</source>
+        <translation>将图片或文件夹拖到这里</translation>
+    </message>
+    <message>
+        <source>They are copied into the project; the originals stay as they are.</source>
+        <translation>它们会被复制到项目中；原文件保持不变。</translation>
+    </message>
+    <message>
+        <source>Add pictures…</source>
+        <translation>添加图片…</translation>
+    </message>
+    <message>
+        <source>Add a folder…</source>
+        <translation>添加文件夹…</translation>
+    </message>
+</context>
+<context>
+    <name>OptionBar</name>
+    <message>
+        <source>Size</source>
+        <translation>大小</translation>
+    </message>
+    <message>
+        <source> px</source>
+        <translation> 像素</translation>
+    </message>
+    <message>
+        <source>Learn from the painted parts only</source>
+        <translation>只从涂过的部分学习</translation>
+    </message>
+    <message>
+        <source>Encircle fills</source>
+        <translation>圈住即填充</translation>
+    </message>
+    <message>
+        <source>A stroke that comes back to its start is filled</source>
+        <translation>笔画回到起点时填充内部</translation>
+    </message>
+    <message>
+        <source>Find it at the click, from how far the touched tone reaches</source>
+        <translation>点击时根据所触灰度的范围自动确定</translation>
+    </message>
+    <message>
+        <source>Tolerance</source>
+        <translation>容差</translation>
+    </message>
+    <message>
+        <source>Band</source>
+        <translation>灰度带</translation>
+    </message>
+    <message>
+        <source>Smooth</source>
+        <translation>平滑</translation>
+    </message>
+    <message>
+        <source>Fill holes</source>
+        <translation>填充孔洞</translation>
+    </message>
+    <message>
+        <source>Take what lies inside as well</source>
+        <translation>连同内部一起选取</translation>
+    </message>
+    <message>
+        <source>Clearer line</source>
+        <translation>较清晰的线</translation>
+    </message>
+    <message>
+        <source>Dark line</source>
+        <translation>暗线</translation>
+    </message>
+    <message>
+        <source>Bright line</source>
+        <translation>亮线</translation>
+    </message>
+    <message>
+        <source>Up to</source>
+        <translation>最宽</translation>
+    </message>
+    <message>
+        <source> px wide</source>
+        <translation> 像素宽</translation>
+    </message>
+    <message>
+        <source>Step</source>
+        <translation>步长</translation>
+    </message>
+    <message>
+        <source>Grow</source>
+        <translation>扩大</translation>
+    </message>
+    <message>
+        <source>Shrink</source>
+        <translation>缩小</translation>
+    </message>
+    <message>
+        <source>Delete</source>
+        <translation>删除</translation>
+    </message>
+    <message>
+        <source>Auto</source>
+        <translation>自动</translation>
+    </message>
+    <message>
+        <source>Which line</source>
+        <translation>哪种线</translation>
+    </message>
+    <message>
+        <source>{n} px</source>
+        <translation>{n} px</translation>
+    </message>
+    <message>
+        <source>{area}   {long} × {wide}</source>
+        <translation>{area}   {long} × {wide}</translation>
+    </message>
+    <message>
+        <source>Traced, {width} wide</source>
+        <translation>已追踪，宽 {width}</translation>
+    </message>
+    <message>
+        <source>Ctrl erases</source>
+        <translation>按住 Ctrl 擦除</translation>
+    </message>
+    <message>
+        <source>Back to unpainted</source>
+        <translation>恢复为未标注</translation>
+    </message>
+    <message>
+        <source>Left out of learning and scores</source>
+        <translation>不参与学习和评分</translation>
+    </message>
+    <message>
+        <source>Says: good here</source>
+        <translation>表示：此处完好</translation>
+    </message>
+    <message>
+        <source>Drag: takes the tone first touched</source>
+        <translation>拖动：只取起笔处的灰度</translation>
+    </message>
+    <message>
+        <source>Press; drag right for more, left for less</source>
+        <translation>按住；向右拖更多，向左拖更少</translation>
+    </message>
+    <message>
+        <source>Click along the line; Enter ends</source>
+        <translation>沿线点击；回车结束</translation>
+    </message>
+    <message>
+        <source>Click around it; Enter closes; Backspace takes back</source>
+        <translation>沿边点击；回车闭合；退格撤回</translation>
+    </message>
+    <message>
+        <source>Drag a box around the defect</source>
+        <translation>在缺陷周围拖出一个框</translation>
+    </message>
+    <message>
+        <source>Click corners; drag moves, a side adds, Shift removes; Enter closes</source>
+        <translation>点击顶点；拖动移动，拖边添加，Shift 删除；回车闭合</translation>
+    </message>
+    <message>
+        <source>Drag around it</source>
+        <translation>拖动圈出</translation>
+    </message>
+    <message>
+        <source>Drag; Shift makes a square</source>
+        <translation>拖动；按住 Shift 为正方形</translation>
+    </message>
+    <message>
+        <source>Drag; Shift makes a circle</source>
+        <translation>拖动；按住 Shift 为圆</translation>
+    </message>
+    <message>
+        <source>Click an area of one class</source>
+        <translation>点击同一类别的一片区域</translation>
+    </message>
+    <message>
+        <source>Click a region; Ctrl takes it all away</source>
+        <translation>点击区域；按住 Ctrl 全部去掉</translation>
+    </message>
+    <message>
+        <source>Click a region; drag moves, 1–9 change the class, Del deletes</source>
+        <translation>点击区域；拖动移动，1–9 更改类别，Del 删除</translation>
+    </message>
+</context>
+<context>
     <name>Overlay</name>
     <message>
         <source>Model: looking…</source>
@@ -478,6 +1156,57 @@
     </message>
 </context>
 <context>
+    <name>PictureList</name>
+    <message>
+        <source>Name</source>
+        <translation>名称</translation>
+    </message>
+    <message>
+        <source>Status</source>
+        <translation>状态</translation>
+    </message>
+    <message>
+        <source>Verdict</source>
+        <translation>判定</translation>
+    </message>
+    <message>
+        <source>Classes</source>
+        <translation>类别</translation>
+    </message>
+    <message>
+        <source>Regions</source>
+        <translation>区域</translation>
+    </message>
+    <message>
+        <source>Painted pixels</source>
+        <translation>标注像素</translation>
+    </message>
+    <message>
+        <source>Model score</source>
+        <translation>模型得分</translation>
+    </message>
+    <message>
+        <source>Date</source>
+        <translation>日期</translation>
+    </message>
+    <message>
+        <source>cannot be read</source>
+        <translation>无法读取</translation>
+    </message>
+    <message>
+        <source>new</source>
+        <translation>新</translation>
+    </message>
+    <message>
+        <source>started</source>
+        <translation>进行中</translation>
+    </message>
+    <message>
+        <source>done</source>
+        <translation>完成</translation>
+    </message>
+</context>
+<context>
     <name>PictureRow</name>
     <message>
         <source>cannot be read</source>
@@ -487,12 +1216,16 @@
 <context>
     <name>PicturesPanel</name>
     <message>
-        <source>Search by name</source>
-        <translation>按名称搜索</translation>
-    </message>
-    <message>
         <source>Which pictures are listed</source>
         <translation>列出哪些图片</translation>
+    </message>
+    <message>
+        <source>What the pictures are sorted by</source>
+        <translation>图片的排序方式</translation>
+    </message>
+    <message>
+        <source>Greatest first</source>
+        <translation>从大到小</translation>
     </message>
     <message>
         <source>Pictures</source>
@@ -527,6 +1260,38 @@
         <translation>无法读取</translation>
     </message>
     <message>
+        <source>By name</source>
+        <translation>按名称</translation>
+    </message>
+    <message>
+        <source>By status</source>
+        <translation>按状态</translation>
+    </message>
+    <message>
+        <source>By verdict</source>
+        <translation>按判定</translation>
+    </message>
+    <message>
+        <source>By number of classes</source>
+        <translation>按类别数</translation>
+    </message>
+    <message>
+        <source>By number of regions</source>
+        <translation>按区域数</translation>
+    </message>
+    <message>
+        <source>By painted area</source>
+        <translation>按标注面积</translation>
+    </message>
+    <message>
+        <source>By model score</source>
+        <translation>按模型得分</translation>
+    </message>
+    <message>
+        <source>By date</source>
+        <translation>按日期</translation>
+    </message>
+    <message>
         <source>{n} pictures</source>
         <translation>{n} 张图片</translation>
     </message>
@@ -541,6 +1306,136 @@
     <message>
         <source>{pictures} · {done} done</source>
         <translation>{pictures} · 已完成 {done}</translation>
+    </message>
+</context>
+<context>
+    <name>PredictFolder</name>
+    <message>
+        <source>Predict a folder</source>
+        <translation>预测文件夹</translation>
+    </message>
+    <message>
+        <source>A folder that was exported</source>
+        <translation>已导出的文件夹</translation>
+    </message>
+    <message>
+        <source>The folder is searched with all below it</source>
+        <translation>包括其下所有文件夹</translation>
+    </message>
+    <message>
+        <source>Masks, overlays, regions.csv and results.json are written here</source>
+        <translation>掩码、叠加图、regions.csv 和 results.json 写在这里</translation>
+    </message>
+    <message>
+        <source>Draw &amp;overlays</source>
+        <translation>绘制叠加图(&amp;O)</translation>
+    </message>
+    <message>
+        <source>&amp;Keep what was done there before, and do the others</source>
+        <translation>保留那里已完成的，继续其余的(&amp;K)</translation>
+    </message>
+    <message>
+        <source>&amp;Model</source>
+        <translation>模型(&amp;M)</translation>
+    </message>
+    <message>
+        <source>A run or an export</source>
+        <translation>训练或导出</translation>
+    </message>
+    <message>
+        <source>&amp;Pictures</source>
+        <translation>图片(&amp;P)</translation>
+    </message>
+    <message>
+        <source>The folder of pictures to look at</source>
+        <translation>要查看的图片文件夹</translation>
+    </message>
+    <message>
+        <source>&amp;Results</source>
+        <translation>结果(&amp;R)</translation>
+    </message>
+    <message>
+        <source>The folder that the results are written to</source>
+        <translation>写入结果的文件夹</translation>
+    </message>
+    <message>
+        <source>Browse…</source>
+        <translation>浏览…</translation>
+    </message>
+    <message>
+        <source>What was found</source>
+        <translation>发现的内容</translation>
+    </message>
+    <message>
+        <source>Choose a picture in the table to see it; Enter opens it.</source>
+        <translation>在表中选择图片即可查看；按回车键打开。</translation>
+    </message>
+    <message>
+        <source>Show the folder of results</source>
+        <translation>显示结果文件夹</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Stopping…</source>
+        <translation>正在停止…</translation>
+    </message>
+    <message>
+        <source>Loading the model and looking for pictures…</source>
+        <translation>正在载入模型并查找图片…</translation>
+    </message>
+    <message>
+        <source>{done} of {total} pictures, about {left} left</source>
+        <translation>{done}/{total} 张图片，约剩 {left}</translation>
+    </message>
+    <message>
+        <source>Done: {done} pictures, {skipped} skipped. The results are in {path}</source>
+        <translation>完成：{done} 张图片，跳过 {skipped} 张。结果在 {path}</translation>
+    </message>
+    <message>
+        <source>Stopped: {done} pictures are done, {skipped} skipped. Keep them, and go on at any time.</source>
+        <translation>已停止：完成 {done} 张图片，跳过 {skipped} 张。保留它们，随时可以继续。</translation>
+    </message>
+    <message>
+        <source>Stop</source>
+        <translation>停止</translation>
+    </message>
+    <message>
+        <source>Predict</source>
+        <translation>预测</translation>
+    </message>
+</context>
+<context>
+    <name>RegionMenu</name>
+    <message>
+        <source>Change class</source>
+        <translation>更改类别</translation>
+    </message>
+    <message>
+        <source>Grow</source>
+        <translation>扩大</translation>
+    </message>
+    <message>
+        <source>Shrink</source>
+        <translation>缩小</translation>
+    </message>
+    <message>
+        <source>Smooth</source>
+        <translation>平滑</translation>
+    </message>
+    <message>
+        <source>Fill holes</source>
+        <translation>填充孔洞</translation>
+    </message>
+    <message>
+        <source>Delete</source>
+        <translation>删除</translation>
+    </message>
+    <message>
+        <source>Del</source>
+        <translation>Del</translation>
     </message>
 </context>
 <context>
@@ -560,6 +1455,54 @@
     <message>
         <source>Close the window that holds it, then open it again.</source>
         <translation>请关闭占用它的窗口，然后重新打开。</translation>
+    </message>
+    <message>
+        <source>This area is too large for one gesture; nothing was painted.</source>
+        <translation>该区域过大，无法一次选取；没有涂任何内容。</translation>
+    </message>
+    <message>
+        <source>Lower the tolerance, or take a smaller part.</source>
+        <translation>请降低容差，或选取较小的部分。</translation>
+    </message>
+    <message>
+        <source>Nothing stands out in this box.</source>
+        <translation>这个框中没有突出的内容。</translation>
+    </message>
+    <message>
+        <source>Leave some surface around the defect inside the box, or use the wand.</source>
+        <translation>请在框内缺陷周围留一些表面，或改用魔棒。</translation>
+    </message>
+    <message>
+        <source>There is nothing to take here.</source>
+        <translation>这里没有可选取的内容。</translation>
+    </message>
+    <message>
+        <source>No line leads from one click to the other.</source>
+        <translation>两次点击之间没有线。</translation>
+    </message>
+    <message>
+        <source>These two clicks are too far apart.</source>
+        <translation>两次点击相距太远。</translation>
+    </message>
+    <message>
+        <source>Click once more in between.</source>
+        <translation>请在中间再点击一次。</translation>
+    </message>
+    <message>
+        <source>There is no region here.</source>
+        <translation>这里没有区域。</translation>
+    </message>
+    <message>
+        <source>Click on something that is painted.</source>
+        <translation>请点击已标注的内容。</translation>
+    </message>
+    <message>
+        <source>This class is protected from painting over.</source>
+        <translation>该类别受保护，不能被覆盖。</translation>
+    </message>
+    <message>
+        <source>Allow it in the class&apos;s menu first.</source>
+        <translation>请先在该类别的菜单中允许。</translation>
     </message>
     <message>
         <source>It is shown read-only here; nothing can be changed by accident.</source>
@@ -625,6 +1568,14 @@
         <translation>重做(&amp;R)</translation>
     </message>
     <message>
+        <source>&amp;History</source>
+        <translation>历史(&amp;H)</translation>
+    </message>
+    <message>
+        <source>The steps made on this picture; each can be gone back to</source>
+        <translation>在此图片上做过的步骤，可回到任一步</translation>
+    </message>
+    <message>
         <source>Copy the &amp;labels of the previous picture</source>
         <translation>复制上一张图片的标注(&amp;L)</translation>
     </message>
@@ -653,8 +1604,64 @@
         <translation>橡皮擦(&amp;E)</translation>
     </message>
     <message>
-        <source>Eraser: back to background</source>
-        <translation>橡皮擦：恢复为背景</translation>
+        <source>Eraser: back to unpainted</source>
+        <translation>橡皮：恢复为未标注</translation>
+    </message>
+    <message>
+        <source>&amp;Don&apos;t-care brush</source>
+        <translation>忽略画笔(&amp;D)</translation>
+    </message>
+    <message>
+        <source>Don&apos;t-care brush: paint where nobody can tell; left out of learning</source>
+        <translation>忽略画笔：涂在无法判断的地方；不参与学习</translation>
+    </message>
+    <message>
+        <source>&amp;Background brush</source>
+        <translation>背景画笔(&amp;B)</translation>
+    </message>
+    <message>
+        <source>Background brush: say that the surface is good here</source>
+        <translation>背景画笔：说明此处表面完好</translation>
+    </message>
+    <message>
+        <source>&amp;Threshold brush</source>
+        <translation>阈值画笔(&amp;T)</translation>
+    </message>
+    <message>
+        <source>Threshold brush: drag; takes only tones like the one first touched</source>
+        <translation>阈值画笔：拖动；只取与起笔处相近的灰度</translation>
+    </message>
+    <message>
+        <source>Magic &amp;wand</source>
+        <translation>魔棒(&amp;W)</translation>
+    </message>
+    <message>
+        <source>Magic wand: press on a tone, drag for the tolerance</source>
+        <translation>魔棒：按住一处灰度，拖动调整容差</translation>
+    </message>
+    <message>
+        <source>&amp;Crack tracer</source>
+        <translation>裂纹追踪(&amp;C)</translation>
+    </message>
+    <message>
+        <source>Crack tracer: click two ends of a thin line; it is painted as wide as it is</source>
+        <translation>裂纹追踪：点击细线两端；按实际宽度涂出</translation>
+    </message>
+    <message>
+        <source>&amp;Smart edge</source>
+        <translation>智能边缘(&amp;S)</translation>
+    </message>
+    <message>
+        <source>Smart edge: click around it, the outline snaps to edges; Enter closes</source>
+        <translation>智能边缘：沿缺陷点击，轮廓自动贴合边缘；回车闭合</translation>
+    </message>
+    <message>
+        <source>Box c&amp;ut</source>
+        <translation>框选提取(&amp;U)</translation>
+    </message>
+    <message>
+        <source>Box cut: drag a box, what stands out in it is taken</source>
+        <translation>框选提取：拖出一个框，取出其中突出的部分</translation>
     </message>
     <message>
         <source>&amp;Polygon</source>
@@ -665,6 +1672,14 @@
         <translation>多边形：逐点单击，回车闭合，Esc 放弃</translation>
     </message>
     <message>
+        <source>&amp;Lasso</source>
+        <translation>套索(&amp;L)</translation>
+    </message>
+    <message>
+        <source>Lasso: drag around it</source>
+        <translation>套索：拖动圈出</translation>
+    </message>
+    <message>
         <source>Rec&amp;tangle</source>
         <translation>矩形(&amp;T)</translation>
     </message>
@@ -673,12 +1688,36 @@
         <translation>矩形：从一角拖到对角</translation>
     </message>
     <message>
+        <source>&amp;Ellipse</source>
+        <translation>椭圆(&amp;E)</translation>
+    </message>
+    <message>
+        <source>Ellipse: drag its box; Shift makes a circle</source>
+        <translation>椭圆：拖出外框；按住 Shift 为圆</translation>
+    </message>
+    <message>
         <source>&amp;Fill</source>
         <translation>填充(&amp;F)</translation>
     </message>
     <message>
         <source>Fill: give a connected area to the current class</source>
         <translation>填充：把连通区域改为当前类别</translation>
+    </message>
+    <message>
+        <source>Fill &amp;holes</source>
+        <translation>填充孔洞(&amp;H)</translation>
+    </message>
+    <message>
+        <source>Fill holes: click a region</source>
+        <translation>填充孔洞：点击一个区域</translation>
+    </message>
+    <message>
+        <source>&amp;Region</source>
+        <translation>区域(&amp;R)</translation>
+    </message>
+    <message>
+        <source>Region: click one to move, delete, grow or give it to another class</source>
+        <translation>区域：点击后可移动、删除、扩大或改类别</translation>
     </message>
     <message>
         <source>&amp;Larger brush</source>
@@ -729,6 +1768,22 @@
         <translation>上一张未标注图片(&amp;L)</translation>
     </message>
     <message>
+        <source>Next picture that is no&amp;t done</source>
+        <translation>下一张未完成的图片(&amp;T)</translation>
+    </message>
+    <message>
+        <source>Next picture that cannot be &amp;read</source>
+        <translation>下一张无法读取的图片(&amp;R)</translation>
+    </message>
+    <message>
+        <source>Contact s&amp;heet</source>
+        <translation>缩略图总览(&amp;H)</translation>
+    </message>
+    <message>
+        <source>All listed pictures at a glance; judge many at once</source>
+        <translation>一览所有列出的图片，可同时判定多张</translation>
+    </message>
+    <message>
         <source>&amp;Done and next</source>
         <translation>完成并下一张(&amp;D)</translation>
     </message>
@@ -743,6 +1798,10 @@
     <message>
         <source>Verdict {n}</source>
         <translation>判定 {n}</translation>
+    </message>
+    <message>
+        <source>Verdict {n}, then on</source>
+        <translation>判定 {n} 并转到下一张</translation>
     </message>
     <message>
         <source>&amp;Fit to window</source>
@@ -817,6 +1876,70 @@
         <translation>跟随系统</translation>
     </message>
     <message>
+        <source>Next re&amp;gion</source>
+        <translation>下一个区域(&amp;G)</translation>
+    </message>
+    <message>
+        <source>To the next labelled or predicted region, always at the same scale</source>
+        <translation>到下一个标注或预测的区域，始终以相同比例</translation>
+    </message>
+    <message>
+        <source>Previous regi&amp;on</source>
+        <translation>上一个区域(&amp;O)</translation>
+    </message>
+    <message>
+        <source>&amp;Measure</source>
+        <translation>测量(&amp;M)</translation>
+    </message>
+    <message>
+        <source>Measure: drag a line, read its length</source>
+        <translation>测量：拖出一条线，读出长度</translation>
+    </message>
+    <message>
+        <source>Set the scale…</source>
+        <translation>设置比例…</translation>
+    </message>
+    <message>
+        <source>How many micrometres a pixel shows</source>
+        <translation>一个像素代表多少微米</translation>
+    </message>
+    <message>
+        <source>O&amp;verview</source>
+        <translation>总览(&amp;V)</translation>
+    </message>
+    <message>
+        <source>The whole picture in a corner while only a part is in sight</source>
+        <translation>只看到局部时，在角落显示整张图片</translation>
+    </message>
+    <message>
+        <source>Show the &amp;difference to the good sample</source>
+        <translation>显示与良品样本的差异(&amp;D)</translation>
+    </message>
+    <message>
+        <source>Use as the good sa&amp;mple</source>
+        <translation>用作良品样本(&amp;M)</translation>
+    </message>
+    <message>
+        <source>The open picture is a good one: show how others differ from it</source>
+        <translation>当前图片是良品：显示其他图片与它的差异</translation>
+    </message>
+    <message>
+        <source>In&amp;vert</source>
+        <translation>反相(&amp;V)</translation>
+    </message>
+    <message>
+        <source>Stretch &amp;brightness</source>
+        <translation>拉伸亮度(&amp;B)</translation>
+    </message>
+    <message>
+        <source>From the darkest to the brightest values that occur</source>
+        <translation>从实际出现的最暗值到最亮值</translation>
+    </message>
+    <message>
+        <source>&amp;Reset display</source>
+        <translation>重置显示(&amp;R)</translation>
+    </message>
+    <message>
         <source>&amp;Train or stop</source>
         <translation>训练或停止(&amp;T)</translation>
     </message>
@@ -829,12 +1952,28 @@
         <translation>显示最新模型在这张图片上的结果</translation>
     </message>
     <message>
+        <source>Predict a &amp;folder…</source>
+        <translation>预测文件夹(&amp;F)…</translation>
+    </message>
+    <message>
+        <source>Masks, overlays and tables for many pictures</source>
+        <translation>为多张图片生成掩码、叠加图和表格</translation>
+    </message>
+    <message>
         <source>&amp;Export for the line</source>
         <translation>导出到产线(&amp;E)</translation>
     </message>
     <message>
         <source>Make a folder that gives the same results without the workbench</source>
         <translation>生成一个文件夹，不用本软件也能得到相同结果</translation>
+    </message>
+    <message>
+        <source>Export with &amp;choices…</source>
+        <translation>带选项导出(&amp;C)…</translation>
+    </message>
+    <message>
+        <source>Choose formats, where a defect begins, and how quick it must be</source>
+        <translation>选择格式、缺陷判定起点以及速度要求</translation>
     </message>
     <message>
         <source>&amp;Keys</source>
@@ -873,6 +2012,17 @@
     </message>
 </context>
 <context>
+    <name>SearchField</name>
+    <message>
+        <source>Search: name, class:, score:&lt;0.5 …</source>
+        <translation>搜索：名称、class:、score:&lt;0.5 …</translation>
+    </message>
+    <message>
+        <source>Search by name or by terms</source>
+        <translation>按名称或条件搜索</translation>
+    </message>
+</context>
+<context>
     <name>Section</name>
     <message>
         <source>Fold or unfold this part</source>
@@ -902,8 +2052,36 @@
         <translation>正在检查 {total} 张图片</translation>
     </message>
     <message>
-        <source>{x}, {y}   grey {value}   {what}</source>
-        <translation>{x}, {y}   灰度 {value}   {what}</translation>
+        <source>{x}, {y}   grey {value}</source>
+        <translation>{x}, {y}   灰度 {value}</translation>
+    </message>
+    <message>
+        <source>Page 1 of {n}</source>
+        <translation>第 1 页，共 {n} 页</translation>
+    </message>
+    <message>
+        <source>⚠ {n} parts of the file are damaged</source>
+        <translation>⚠ 文件有 {n} 个部分已损坏</translation>
+    </message>
+    <message>
+        <source>The file has several pages; the first one is the picture</source>
+        <translation>文件有多页；第一页作为图片</translation>
+    </message>
+    <message>
+        <source>No region here</source>
+        <translation>这里没有区域</translation>
+    </message>
+    <message>
+        <source>Region {number} of {count}</source>
+        <translation>区域 {number} / {count}</translation>
+    </message>
+    <message>
+        <source>more than {area}</source>
+        <translation>大于 {area}</translation>
+    </message>
+    <message>
+        <source>⚠ the model sees regions from {n} px² on</source>
+        <translation>⚠ 模型只能看到不小于 {n} px² 的区域</translation>
     </message>
     <message>
         <source>don&apos;t care</source>
@@ -973,6 +2151,14 @@
         <translation>进度</translation>
     </message>
     <message>
+        <source>Advanced…</source>
+        <translation>高级…</translation>
+    </message>
+    <message>
+        <source>Choose formats, where a defect begins, and how quick it must be (Ctrl+Shift+E)</source>
+        <translation>选择格式、缺陷判定起点以及速度要求 (Ctrl+Shift+E)</translation>
+    </message>
+    <message>
         <source>Train</source>
         <translation>开始训练</translation>
     </message>
@@ -1036,6 +2222,10 @@
         <translation>显示哪一次训练；以前的训练可以再次查看和导出</translation>
     </message>
     <message>
+        <source>{what}, {time} left</source>
+        <translation>{what}，剩余 {time}</translation>
+    </message>
+    <message>
         <source>Reading the labels and planning the run…</source>
         <translation>正在读取标注并规划训练…</translation>
     </message>
@@ -1091,8 +2281,12 @@
         <translation>添加判定</translation>
     </message>
     <message>
-        <source>This picture is: {name}{key}</source>
-        <translation>这张图片判定为：{name}{key}</translation>
+        <source>This picture is: {name}</source>
+        <translation>这张图片判定为：{name}</translation>
+    </message>
+    <message>
+        <source>Alt+{n}; Shift+{n}: and on to the next</source>
+        <translation>Alt+{n}；Shift+{n}：判定并转到下一张</translation>
     </message>
     <message>
         <source>Verdict {name}</source>
@@ -1145,38 +2339,154 @@
         <translation>显示</translation>
     </message>
     <message>
+        <source>History</source>
+        <translation>历史</translation>
+    </message>
+    <message>
         <source>{name} (read-only)</source>
         <translation>{name}（只读）</translation>
     </message>
 </context>
 <context>
-    <name>_Empty</name>
+    <name>export</name>
     <message>
-        <source>Drop pictures or folders here</source>
-        <translation>把图片或文件夹拖到这里</translation>
+        <source>Runs everywhere with ONNX Runtime; the usual choice</source>
+        <translation>用 ONNX Runtime 随处可运行；通常之选</translation>
     </message>
     <message>
-        <source>They are copied into the project; the originals stay as they are.</source>
-        <translation>它们会被复制到项目中，原文件保持不变。</translation>
+        <source>The same file, run by OpenVINO; often quicker on Intel</source>
+        <translation>同一文件，由 OpenVINO 运行；在 Intel 上往往更快</translation>
     </message>
     <message>
-        <source>Add pictures…</source>
-        <translation>添加图片…</translation>
+        <source>For programs that run Paddle already</source>
+        <translation>用于已使用 Paddle 的程序</translation>
     </message>
     <message>
-        <source>Add a folder…</source>
-        <translation>添加文件夹…</translation>
+        <source>For Paddle Lite&apos;s converter and other older tools</source>
+        <translation>用于 Paddle Lite 转换器及其他旧工具</translation>
+    </message>
+    <message>
+        <source>For an NVIDIA card in the line&apos;s computer</source>
+        <translation>用于产线计算机中的 NVIDIA 显卡</translation>
+    </message>
+    <message>
+        <source>For small devices</source>
+        <translation>用于小型设备</translation>
+    </message>
+    <message>
+        <source>Whole numbers, their ranges measured on your pictures</source>
+        <translation>整数运算，数值范围在您的图片上测得</translation>
+    </message>
+    <message>
+        <source>Half of the digits; no other file than Paddle&apos;s</source>
+        <translation>位数减半；与 Paddle 共用文件</translation>
+    </message>
+    <message>
+        <source>all results equal</source>
+        <translation>结果全部一致</translation>
+    </message>
+    <message>
+        <source>{share} equal</source>
+        <translation>{share} 一致</translation>
+    </message>
+    <message>
+        <source>{n} ms</source>
+        <translation>{n} 毫秒</translation>
+    </message>
+    <message>
+        <source>A picture of the usual size takes {time} on this computer.</source>
+        <translation>常见尺寸的图片在本机上需要 {time}。</translation>
+    </message>
+    <message>
+        <source>found {before} → {after} of {all}</source>
+        <translation>找出 {before} → {after}，共 {all}</translation>
+    </message>
+    <message>
+        <source>false alarms {before} → {after} a picture</source>
+        <translation>每张误报 {before} → {after}</translation>
     </message>
 </context>
 <context>
-    <name>_NoMatch</name>
+    <name>history</name>
     <message>
-        <source>No picture matches</source>
-        <translation>没有符合条件的图片</translation>
+        <source>Before these steps</source>
+        <translation>这些步骤之前</translation>
     </message>
     <message>
-        <source>Show all pictures</source>
-        <translation>显示全部图片</translation>
+        <source>Brush</source>
+        <translation>画笔</translation>
+    </message>
+    <message>
+        <source>Eraser</source>
+        <translation>橡皮</translation>
+    </message>
+    <message>
+        <source>Threshold brush</source>
+        <translation>阈值画笔</translation>
+    </message>
+    <message>
+        <source>Polygon</source>
+        <translation>多边形</translation>
+    </message>
+    <message>
+        <source>Rectangle</source>
+        <translation>矩形</translation>
+    </message>
+    <message>
+        <source>Ellipse</source>
+        <translation>椭圆</translation>
+    </message>
+    <message>
+        <source>Lasso</source>
+        <translation>套索</translation>
+    </message>
+    <message>
+        <source>Fill</source>
+        <translation>填充</translation>
+    </message>
+    <message>
+        <source>Wand</source>
+        <translation>魔棒</translation>
+    </message>
+    <message>
+        <source>Smart edge</source>
+        <translation>智能边缘</translation>
+    </message>
+    <message>
+        <source>Crack</source>
+        <translation>裂纹</translation>
+    </message>
+    <message>
+        <source>Box cut</source>
+        <translation>框选分割</translation>
+    </message>
+    <message>
+        <source>Labels copied</source>
+        <translation>已复制标注</translation>
+    </message>
+    <message>
+        <source>Proposal accepted</source>
+        <translation>已采纳建议</translation>
+    </message>
+    <message>
+        <source>Went back</source>
+        <translation>回到先前状态</translation>
+    </message>
+    <message>
+        <source>Strokes recovered</source>
+        <translation>已恢复笔画</translation>
+    </message>
+    <message>
+        <source>Unpainted: not labelled</source>
+        <translation>未涂处：未标注</translation>
+    </message>
+    <message>
+        <source>Unpainted: background</source>
+        <translation>未涂处：背景</translation>
+    </message>
+    <message>
+        <source>Click: the picture as it stood after this step. Undo takes that back.</source>
+        <translation>单击：回到此步之后的样子，可撤销。</translation>
     </message>
 </context>
 <context>
@@ -1214,8 +2524,32 @@
         <translation>选择类别(&amp;C)</translation>
     </message>
     <message>
+        <source>&amp;Brushes</source>
+        <translation>画笔(&amp;B)</translation>
+    </message>
+    <message>
+        <source>&amp;Outlines</source>
+        <translation>轮廓(&amp;O)</translation>
+    </message>
+    <message>
+        <source>&amp;Assisted</source>
+        <translation>辅助标注(&amp;A)</translation>
+    </message>
+    <message>
+        <source>&amp;Regions</source>
+        <translation>区域(&amp;R)</translation>
+    </message>
+    <message>
+        <source>&amp;Display</source>
+        <translation>显示(&amp;D)</translation>
+    </message>
+    <message>
         <source>&amp;Verdict</source>
         <translation>判定(&amp;V)</translation>
+    </message>
+    <message>
+        <source>Verdict, then &amp;on</source>
+        <translation>判定并继续(&amp;O)</translation>
     </message>
     <message>
         <source>T&amp;heme</source>
@@ -1305,6 +2639,14 @@
         <translation>已跳过它，其余一切照常。</translation>
     </message>
     <message>
+        <source>The good sample {path} is {sample_width} x {sample_height} pixels, but this picture is {width} x {height}.</source>
+        <translation>良品样本 {path} 为 {sample_width} x {sample_height} 像素，而这张图片为 {width} x {height}。</translation>
+    </message>
+    <message>
+        <source>Choose a picture of this size as the good sample.</source>
+        <translation>请选择一张同样大小的图片作为良品样本。</translation>
+    </message>
+    <message>
         <source>The mask {path} cannot be read: {why}.</source>
         <translation>无法读取掩码 {path}：{why}。</translation>
     </message>
@@ -1343,6 +2685,30 @@
     <message>
         <source>It is kept as it is; mend or delete it.</source>
         <translation>它会原样保留；请修复或删除它。</translation>
+    </message>
+    <message>
+        <source>{path} was changed by another program while it was open here.</source>
+        <translation>{path} 在此处打开期间被其他程序修改过。</translation>
+    </message>
+    <message>
+        <source>What was painted here is saved; the other version is kept as {kept}.</source>
+        <translation>此处所绘已保存；另一版本保留为 {kept}。</translation>
+    </message>
+    <message>
+        <source>{path} was changed by another program before the strokes of the last session were on it.</source>
+        <translation>上次的笔画写入之前，{path} 已被其他程序修改。</translation>
+    </message>
+    <message>
+        <source>It is left as it is where they do not fit; the mask with all of the strokes is kept as {kept}.</source>
+        <translation>笔画与之不符处保持原样；包含全部笔画的掩膜保留为 {kept}。</translation>
+    </message>
+    <message>
+        <source>The strokes of the last session in {path} cannot be read: the file is damaged or of a newer workbench.</source>
+        <translation>{path} 中上次的笔画无法读取：文件已损坏或来自更新版本。</translation>
+    </message>
+    <message>
+        <source>It is kept as it is, and nothing else is affected.</source>
+        <translation>该文件保持原样，其他内容不受影响。</translation>
     </message>
     <message>
         <source>There are no pictures in this project.</source>
@@ -1413,6 +2779,14 @@
         <translation>无法添加类别 {name}：{why}。</translation>
     </message>
     <message>
+        <source>Classes are being changed in all masks, so nothing can be painted just now.</source>
+        <translation>正在所有掩膜中更改类别，暂时无法标注。</translation>
+    </message>
+    <message>
+        <source>Wait until it has ended, or cancel it in the panel of classes.</source>
+        <translation>请等待其结束，或在类别面板中取消。</translation>
+    </message>
+    <message>
         <source>There is no run {name} in this project.</source>
         <translation>本项目没有名为 {name} 的训练。</translation>
     </message>
@@ -1435,6 +2809,22 @@
     <message>
         <source>The other runs are not affected.</source>
         <translation>其他训练不受影响。</translation>
+    </message>
+    <message>
+        <source>The weights in {path} cannot be used: {why}.</source>
+        <translation>无法使用 {path} 中的权重：{why}。</translation>
+    </message>
+    <message>
+        <source>Nothing was executed or changed.</source>
+        <translation>没有执行或更改任何内容。</translation>
+    </message>
+    <message>
+        <source>The weights could not be fetched from {url}: {why}.</source>
+        <translation>无法从 {url} 获取权重：{why}。</translation>
+    </message>
+    <message>
+        <source>Connect this machine to the net, or put that file at {path}, or name a file of yours: weights=FILE.</source>
+        <translation>请将本机连接到网络，或将该文件放到 {path}，或指定您自己的文件：weights=FILE。</translation>
     </message>
     <message>
         <source>The setting {key} cannot be {value}: {why}.</source>
@@ -1479,6 +2869,80 @@
     <message>
         <source>Choose another folder for the export.</source>
         <translation>请为导出选择另一个文件夹。</translation>
+    </message>
+    <message>
+        <source>{path} is neither a run nor an export.</source>
+        <translation>{path} 既不是训练，也不是导出。</translation>
+    </message>
+    <message>
+        <source>Name a folder under runs/ or exports/ of a project, or an export that was taken elsewhere.</source>
+        <translation>请选择项目中 runs/ 或 exports/ 下的文件夹，或已移到别处的导出。</translation>
+    </message>
+    <message>
+        <source>This export does not give what it was exported with: {why}</source>
+        <translation>此导出给出的结果与导出时不同：{why}</translation>
+    </message>
+    <message>
+        <source>Export it again.</source>
+        <translation>请重新导出。</translation>
+    </message>
+    <message>
+        <source>The model in {path} cannot be used: {why}</source>
+        <translation>{path} 中的模型无法使用：{why}</translation>
+    </message>
+    <message>
+        <source>There is nothing to look at: {path}: {why}.</source>
+        <translation>没有可看的图片：{path}：{why}。</translation>
+    </message>
+    <message>
+        <source>Nothing can be written there: {why}</source>
+        <translation>无法写入该处：{why}</translation>
+    </message>
+</context>
+<context>
+    <name>scale</name>
+    <message>
+        <source>Scale of the pictures</source>
+        <translation>图片比例</translation>
+    </message>
+    <message>
+        <source>The measured line is {length} long. Its true length in µm:</source>
+        <translation>测量线长 {length}。它的实际长度（µm）：</translation>
+    </message>
+    <message>
+        <source>Micrometres a pixel; measure a line of known length first (M):</source>
+        <translation>每像素微米数；可先测量一条已知长度的线 (M)：</translation>
+    </message>
+</context>
+<context>
+    <name>search</name>
+    <message>
+        <source>Type a part of the name, or terms; all of them must hold. Examples: {examples}</source>
+        <translation>输入名称的一部分或搜索条件，所有条件须同时满足。例如：{examples}</translation>
+    </message>
+    <message>
+        <source>A minus before a term turns it round; a comma means or.</source>
+        <translation>条件前加减号表示相反；逗号表示“或”。</translation>
+    </message>
+    <message>
+        <source>There is no term {term}: – there are {known}.</source>
+        <translation>没有条件 {term}:，可用的有 {known}。</translation>
+    </message>
+    <message>
+        <source>{term}: nothing is called {value} – there is {known}.</source>
+        <translation>{term}: 没有名为 {value} 的项，可用的有 {known}。</translation>
+    </message>
+    <message>
+        <source>{term}: {value} is no number – write such as 5, &lt;5, &gt;=5 or 2..5.</source>
+        <translation>{term}: {value} 不是数字，请写成 5、&lt;5、&gt;=5 或 2..5 的形式。</translation>
+    </message>
+    <message>
+        <source>{term}: {value} is no date – write such as 2026-11-21, 2026-11 or &gt;2026.</source>
+        <translation>{term}: {value} 不是日期，请写成 2026-11-21、2026-11 或 &gt;2026 的形式。</translation>
+    </message>
+    <message>
+        <source>{term}: needs a value after the colon.</source>
+        <translation>{term}: 冒号后需要一个值。</translation>
     </message>
 </context>
 <context>
@@ -1759,6 +3223,134 @@
         <source>Read-only file system</source>
         <translation>文件系统只读</translation>
     </message>
+    <message>
+        <source>{run} did not know {n} of the {m} classes of this run.</source>
+        <translation>{run} 不认识本次训练 {m} 个类别中的 {n} 个。</translation>
+    </message>
+    <message>
+        <source>Their part of the last layer begins untrained.</source>
+        <translation>最后一层中与它们对应的部分从头开始学习。</translation>
+    </message>
+    <message>
+        <source>it trained a {before}, not a {now}</source>
+        <translation>它训练的是 {before}，不是 {now}</translation>
+    </message>
+    <message>
+        <source>its network is a different one</source>
+        <translation>它的网络结构不同</translation>
+    </message>
+    <message>
+        <source>A step takes {ms} ms, {share} of it waiting for pictures; {shares}.</source>
+        <translation>每一步用时 {ms} 毫秒，其中 {share} 在等待图片；{shares}。</translation>
+    </message>
+    <message>
+        <source>Writing the model card</source>
+        <translation>正在写模型卡</translation>
+    </message>
+    <message>
+        <source>there are no pictures in this folder</source>
+        <translation>此文件夹中没有图片</translation>
+    </message>
+    <message>
+        <source>no picture matches this pattern</source>
+        <translation>没有图片符合此模式</translation>
+    </message>
+    <message>
+        <source>it is being written at this moment</source>
+        <translation>它正在被写入</translation>
+    </message>
+    <message>
+        <source>Another program is writing its results into {folder}. Choose another folder.</source>
+        <translation>另一个程序正在把结果写入 {folder}。请选择其他文件夹。</translation>
+    </message>
+    <message>
+        <source>The results in {folder} are those of another model, {model}: they cannot be continued with this one. Choose another folder of results.</source>
+        <translation>{folder} 中的结果来自另一个模型 {model}：不能用此模型继续。请选择其他结果文件夹。</translation>
+    </message>
+    <message>
+        <source>{file} has been changed since the export was written.</source>
+        <translation>{file} 在导出之后被更改。</translation>
+    </message>
+    <message>
+        <source>{file} is missing.</source>
+        <translation>缺少 {file}。</translation>
+    </message>
+    <message>
+        <source>its sides of {n} and {m} pixels are over the limit of {k} for PNG files</source>
+        <translation>其边长 {n} 和 {m} 像素超过 PNG 文件的上限 {k}</translation>
+    </message>
+    <message>
+        <source>Converting the network</source>
+        <translation>正在转换网络</translation>
+    </message>
+    <message>
+        <source>Measuring ranges for whole numbers</source>
+        <translation>正在测量整数的数值范围</translation>
+    </message>
+    <message>
+        <source>Choosing thresholds</source>
+        <translation>正在选择阈值</translation>
+    </message>
+    <message>
+        <source>Judging fewer bits on labelled pictures</source>
+        <translation>正在已标注图片上评判低精度</translation>
+    </message>
+    <message>
+        <source>Measuring the speed</source>
+        <translation>正在测量速度</translation>
+    </message>
+    <message>
+        <source>{engine} was the quickest for the usual picture.</source>
+        <translation>对常见尺寸的图片，{engine} 最快。</translation>
+    </message>
+    <message>
+        <source>{engine} was the quickest of those with 32 bits for the usual picture.</source>
+        <translation>对常见尺寸的图片，{engine} 是 32 位格式中最快的。</translation>
+    </message>
+    <message>
+        <source>Only {engine}, with fewer bits, reaches the {n} ms asked for.</source>
+        <translation>只有低精度的 {engine} 能达到要求的 {n} 毫秒。</translation>
+    </message>
+    <message>
+        <source>Nothing reaches the {n} ms asked for; {engine} is the quickest.</source>
+        <translation>没有格式能达到要求的 {n} 毫秒；{engine} 最快。</translation>
+    </message>
+    <message>
+        <source>Only formats with fewer bits are there.</source>
+        <translation>只有低精度格式。</translation>
+    </message>
+    <message>
+        <source>The engine &apos;{name}&apos; needs {library}, which is not installed.</source>
+        <translation>引擎“{name}”需要 {library}，但未安装。</translation>
+    </message>
+    <message>
+        <source>ONNX Runtime is built without TensorRT here.</source>
+        <translation>此处的 ONNX Runtime 不含 TensorRT。</translation>
+    </message>
+    <message>
+        <source>This processor has no arithmetic in bf16, so nothing would be won.</source>
+        <translation>此处理器没有 bf16 运算，因此不会更快。</translation>
+    </message>
+    <message>
+        <source>The format {name} cannot be made here: {why}.</source>
+        <translation>此处无法生成格式 {name}：{why}。</translation>
+    </message>
+    <message>
+        <source>the classes</source>
+        <translation>类别</translation>
+    </message>
+    <message>
+        <source>the verdict</source>
+        <translation>判定</translation>
+    </message>
+    <message>
+        <source>these are not the classes of the project</source>
+        <translation>这些不是本项目的类别</translation>
+    </message>
+    <message>
+        <source>it has another size now</source>
+        <translation>它的尺寸已改变</translation>
+    </message>
 </context>
 <context>
     <name>words</name>
@@ -1797,6 +3389,34 @@
     <message>
         <source>{n} MB</source>
         <translation>{n} MB</translation>
+    </message>
+    <message>
+        <source>{n} px</source>
+        <translation>{n} px</translation>
+    </message>
+    <message>
+        <source>{n} µm</source>
+        <translation>{n} µm</translation>
+    </message>
+    <message>
+        <source>{n} mm</source>
+        <translation>{n} mm</translation>
+    </message>
+    <message>
+        <source>({x}, {y}) µm</source>
+        <translation>({x}, {y}) µm</translation>
+    </message>
+    <message>
+        <source>{n} px²</source>
+        <translation>{n} px²</translation>
+    </message>
+    <message>
+        <source>{n} µm²</source>
+        <translation>{n} µm²</translation>
+    </message>
+    <message>
+        <source>{n} mm²</source>
+        <translation>{n} mm²</translation>
     </message>
     <message>
         <source>, </source>
