@@ -241,7 +241,7 @@ def test_numbers_that_run_away_end_in_a_sentence(labelled, child):
     assert "Traceback" in run.log_path.read_text("utf-8") and one.last.log == str(run.log_path)
 
 
-@pytest.mark.parametrize(("device", "words"), [("gpu:7", "gpu:7"), ("gpu:0,1", "one card at a time")])
+@pytest.mark.parametrize(("device", "words"), [("gpu:7", "gpu:7"), ("gpu:0,1", "gpu:0,1")])
 def test_a_device_that_is_not_there_fails_clearly(labelled, child, device, words):
     run = make_run(labelled, device=device, widths=[4, 8], batch=4)
     one = child("train", run.root)

@@ -51,13 +51,56 @@ def worker_environment(device: str = "auto", base: dict[str, str] | None = None)
     }
     for name, value in wanted.items():
         environment.setdefault(name, value)
-    if device == "cpu":
+    if device.startswith("cpu"):
         # A GPU build of Paddle must not take a card's memory for a run on the processor.
         environment["CUDA_VISIBLE_DEVICES"] = ""
     if not getattr(sys, "frozen", False):
         root = str(Path(__file__).resolve().parents[2])
         paths = [root, *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
         environment["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(paths))
+    return environment
+
+
+def processes(device: str) -> int:
+    """With how many processes a run learns on this device: one for each card of "gpu:0,1", two for "cpu:2"."""
+    kind, _, which = device.strip().lower().partition(":")
+    if kind == "gpu":
+        return which.count(",") + 1
+    return int(which) if kind == "cpu" and which.isdecimal() else 1
+
+
+def rank_of_this_process() -> tuple[int, int]:
+    """This process's number, and how many there are: what Paddle's launcher has put into the environment."""
+    try:
+        size = int(os.environ.get("PADDLE_TRAINERS_NUM") or 1)
+        return (int(os.environ.get("PADDLE_TRAINER_ID") or 0), size) if size > 1 else (0, 1)
+    except ValueError:
+        return 0, 1
+
+
+def launcher_command(device: str, logs: Path, *worker: str) -> list[str]:
+    """Paddle's launcher. worker: the whole command that it starts once for each process of `device`. logs: a folder."""
+    packed = getattr(sys, "frozen", False)
+    head = [sys.executable, "--worker", "launch"] if packed else [sys.executable, "-m", "paddle.distributed.launch"]
+    options = ["--nproc_per_node", str(processes(device)), "--log_dir", str(logs)]
+    kind, _, which = device.strip().lower().partition(":")
+    if kind == "gpu":
+        # The launcher calls cards as this variable does, and the recipe by their place in it.
+        seen = [card.strip() for card in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if card.strip()]
+        numbers = which.split(",")
+        options += ["--devices", ",".join(seen[int(number)] if seen else number for number in numbers)]
+    return [*head, *options, *worker]
+
+
+def launcher_environment(device: str, base: dict[str, str] | None = None) -> dict[str, str]:
+    """The environment of `launcher_command`."""
+    environment = worker_environment(device, base)
+    # The others wait while the first one looks at held-out pictures or is told to pause: weeks, not half an hour.
+    environment.setdefault("PADDLE_PG_TIMEOUT", str(14 * 24 * 3600 * 1000))
+    if device.startswith("cpu"):
+        environment["PADDLE_DISTRI_BACKEND"] = "gloo"
+        # As many names of no card as there are processes: with fewer the launcher fails, on every build.
+        environment["CUDA_VISIBLE_DEVICES"] = ",".join(["-1"] * processes(device))
     return environment
 
 

@@ -67,6 +67,11 @@ class Run:
     def log_path(self) -> Path:
         return self.root / "log.txt"
 
+    @property
+    def ranks(self) -> Path:
+        """What several processes that learn together have printed and reported, each for itself."""
+        return self.root / "ranks"
+
     # --- reading ---------------------------------------------------------------------------------
 
     def recipe(self) -> Recipe:

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from workbench.core.events import Event, Failed
-from workbench.core.launch import worker_environment
+from workbench.core.launch import processes, rank_of_this_process, worker_environment
 from workbench.core.problems import PaddleMissing, Problem, RunBroken, WorkerFailed
 from workbench.core.run import Run
 from workbench.training.orders import Orders
-from workbench.training.reporter import Clock, Reporter, claim_stdout
+from workbench.training.reporter import Clock, Reporter, claim_stdout, print_to
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -42,11 +42,23 @@ def main(argv: list[str] | None = None) -> int:
         return _measure(options, pipe)
     if options.verb == "doctor":
         return _doctor(pipe)
+    if options.verb == "launch":
+        from workbench.training.front import launch
+
+        launch(options.arguments)
+        return 0
     run = Run(options.run)
     if options.verb == "train":
         clock = Clock(began)
-        report = Reporter(pipe, clock, run.events_path if run.root.is_dir() else None)
-        orders = Orders(run.root / "orders.jsonl", keep_running=options.keep_running)
+        number, size = rank_of_this_process()
+        if number:
+            return _follow(run, clock, number, options)
+        report = Reporter(None if options.apart else pipe, clock, run.events_path if run.root.is_dir() else None)
+        if size == 1 and _processes(run) > 1:
+            return _carry_out(lambda: _lead(run, pipe, clock, options), report, run.log_path)
+        if options.apart:
+            print_to(run.ranks / "rank-0.log")
+        orders = Orders(run.root / "orders.jsonl", keep_running=options.keep_running, patient=size > 1)
         orders.listen()
         return _carry_out(lambda: _train(run, report, orders, clock, options.resume), report, run.log_path)
     report = Reporter(pipe, Clock(began))
@@ -55,15 +67,48 @@ def main(argv: list[str] | None = None) -> int:
     return _carry_out(lambda: _export(run, report, orders, options), report, _export_log(options.out))
 
 
+def _processes(run: Run) -> int:
+    try:
+        return processes(run.recipe().device)
+    except Problem:
+        return 1  # it will be told
+
+
+def _lead(run: Run, pipe: int | None, clock: Clock, options: argparse.Namespace) -> int:
+    """This process learns nothing itself: it starts those that do, and speaks for them."""
+    _check(run, options.resume)
+    _need_paddle()
+    from workbench.training.front import lead
+
+    return lead(run, pipe, resume=options.resume, keep_running=options.keep_running)
+
+
+def _follow(run: Run, clock: Clock, number: int, options: argparse.Namespace) -> int:
+    """A process that learns with others and is not the first of them: its events are in a file of its own."""
+    if options.apart:
+        print_to(run.ranks / f"rank-{number}.log")
+    path = run.ranks / f"rank-{number}.jsonl"
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(exist_ok=True)
+        path.unlink(missing_ok=True)  # of an earlier sitting
+    report, log = Reporter(None, clock, path), run.ranks / f"rank-{number}.log"
+    orders = Orders(None, patient=True)
+    return _carry_out(lambda: _train(run, report, orders, clock, options.resume), report, log)
+
+
 def _train(run: Run, report: Reporter, orders: Orders, clock: Clock, resume: bool) -> Event:
-    if not run.recipe_path.exists():
-        raise RunBroken(path=str(run.recipe_path), why="it does not exist")
-    if resume and not run.resumable:
-        raise RunBroken(path=str(run.last), why="no state was saved from which it could go on")
+    _check(run, resume)
     _need_paddle(orders)
     from workbench.training.loop import train
 
     return train(run, report, orders, clock, resume=resume)
+
+
+def _check(run: Run, resume: bool) -> None:
+    if not run.recipe_path.exists():
+        raise RunBroken(path=str(run.recipe_path), why="it does not exist")
+    if resume and not run.resumable:
+        raise RunBroken(path=str(run.last), why="no state was saved from which it could go on")
 
 
 def _export(run: Run, report: Reporter, orders: Orders, options: argparse.Namespace) -> Event:
@@ -90,10 +135,13 @@ def _measure(options: argparse.Namespace, pipe: int | None) -> int:
     return status
 
 
-def _carry_out(work: Callable[[], Event], report: Reporter, log: Path) -> int:
-    """Whatever happens, the last line is Finished or Failed."""
+def _carry_out(work: Callable[[], Event | int], report: Reporter, log: Path) -> int:
+    """Whatever happens, the last line is Finished or Failed. work: returns it, or a status if it is told already."""
     try:
-        report(work())
+        ending = work()
+        if isinstance(ending, int):
+            return ending
+        report(ending)
         return 0
     except Problem as problem:
         if isinstance(problem, WorkerFailed):
@@ -137,7 +185,7 @@ def _quieten(options: argparse.Namespace) -> None:
     warnings.filterwarnings("ignore", message="When training, we now always track global mean")
 
 
-def _need_paddle(orders: Orders) -> None:
+def _need_paddle(orders: Orders | None = None) -> None:
     try:
         import paddle
     except ImportError as error:
@@ -145,7 +193,8 @@ def _need_paddle(orders: Orders) -> None:
         raise PaddleMissing(command='pip install "defect-workbench[cpu]"') from error
     # Paddle has taken the signals over, to die of them with a report; we save and end.
     paddle.disable_signal_handler()
-    orders.heed_signals()
+    if orders is not None:
+        orders.heed_signals()
 
 
 def _export_log(out: Path) -> Path:
@@ -159,6 +208,9 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     train = verbs.add_parser("train", help="carry out a run")
     train.add_argument("run", type=Path, metavar="RUN_DIR")
     train.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
+    train.add_argument("--apart", action="store_true", help="one of several processes: print into RUN_DIR/ranks")
+    launch = verbs.add_parser("launch", help="Paddle's launcher, in a packed program (used by train)")
+    launch.add_argument("arguments", nargs=argparse.REMAINDER)
     export = verbs.add_parser("export", help="make a folder of a run that works without the workbench")
     export.add_argument("run", type=Path, metavar="RUN_DIR")
     export.add_argument("--out", type=Path, required=True, metavar="DIR")

@@ -1,7 +1,7 @@
 """Which patches a network sees: a pure function of seed, step and place in the batch, computed ahead by threads.
 
 Nothing depends on when a thread runs, so a resumed run sees exactly what an uninterrupted one would have seen; and
-several processes could share one batch by dealing out the places.
+several processes share one batch by dealing out the places.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
@@ -162,11 +163,17 @@ class Sampler:
 
 
 class Loader:
-    """Batches, prepared ahead by threads. waited: seconds that `take` has spent waiting for them."""
+    """Batches, prepared ahead by threads. waited: seconds that `take` has spent waiting for them.
 
-    def __init__(self, sampler: Sampler, *, batch: int, threads: int, ahead: int = 3) -> None:
+    places: those of each batch that are wanted here; all of them if not given.
+    """
+
+    def __init__(
+        self, sampler: Sampler, *, batch: int, threads: int, places: Sequence[int] | None = None, ahead: int = 3
+    ) -> None:
         cv2.setNumThreads(0)  # our threads are enough; OpenCV's would fight with them
-        self._sampler, self._batch, self._ahead = sampler, batch, ahead
+        self._sampler, self._ahead = sampler, ahead
+        self._places = range(batch) if places is None else places
         self._pool = ThreadPoolExecutor(max(1, threads), thread_name_prefix="patches")
         self._pending: dict[int, list[Future[Sample]]] = {}
         self.waited = 0.0
@@ -177,8 +184,7 @@ class Loader:
             _cancel(self._pending.pop(missing))
         for wanted in range(step, step + self._ahead + 1):
             if wanted not in self._pending:
-                places = range(self._batch)
-                self._pending[wanted] = [self._pool.submit(self._sampler.sample, wanted, p) for p in places]
+                self._pending[wanted] = [self._pool.submit(self._sampler.sample, wanted, p) for p in self._places]
         began = time.perf_counter()
         samples = [future.result() for future in self._pending.pop(step)]
         self.waited += time.perf_counter() - began

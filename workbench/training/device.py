@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 from dataclasses import dataclass
@@ -9,7 +10,10 @@ from pathlib import Path
 
 import paddle
 
+from workbench.core.launch import rank_of_this_process
 from workbench.core.problems import DeviceMissing
+
+_CARD = "FLAGS_selected_gpus"
 
 
 @dataclass(frozen=True)
@@ -30,26 +34,50 @@ def choose(asked: str) -> Device:
 
     `set_device("gpu")` ends the process of a GPU build where there is no card, so cards are counted first.
     """
-    asked = asked.strip().lower() or "auto"
-    if asked not in ("auto", "cpu", "gpu") and not re.fullmatch(r"gpu:\d+(,\d+)*", asked):
-        raise DeviceMissing(device=asked, why="devices are called auto, cpu, gpu, gpu:0 or gpu:0,1")
-    if "," in asked:
-        why = "this version trains on one card at a time; choose one of them, such as gpu:0"
-        raise DeviceMissing(device=asked, why=why)
-    cards = count_cards()
-    if asked == "cpu" or (asked == "auto" and not cards):
+    asked = check(asked)
+    number, size = rank_of_this_process()
+    if asked.startswith("cpu") or (asked == "auto" and not count_cards()):
         paddle.set_device("cpu")
-        return Device("cpu", processor_name())
-    number = int(asked.partition(":")[2] or 0)
-    if number >= cards:
-        raise DeviceMissing(device=asked, why=_why_no_card(number, cards))
-    paddle.set_device(f"gpu:{number}")
-    capability = paddle.device.cuda.get_device_capability(number)
-    return Device(f"gpu:{number}", paddle.device.cuda.get_device_name(number), tuple(capability))
+        return Device("cpu" if size == 1 else f"cpu:{size}", processor_name())
+    numbers = _numbers(asked)
+    # The launcher says which card is this process's.
+    mine = numbers[0] if size == 1 else int((os.environ.get(_CARD) or "0").split(",")[0])
+    if mine >= count_cards():
+        raise DeviceMissing(device=asked, why=_why_no_card(mine, count_cards()))
+    paddle.set_device(f"gpu:{mine}")
+    capability = paddle.device.cuda.get_device_capability(mine)
+    title = paddle.device.cuda.get_device_name(mine)
+    if size == 1:
+        return Device(f"gpu:{mine}", title, tuple(capability))
+    name = asked if len(numbers) == size else f"gpu:{mine}"
+    return Device(name, f"{size} × {title}", tuple(capability))
+
+
+def check(asked: str) -> str:
+    """What a recipe calls its device, in small letters. Raises DeviceMissing if there is no such thing here."""
+    asked = asked.strip().lower() or "auto"
+    if not re.fullmatch(r"auto|cpu(:[1-9]\d?)?|gpu(:\d+(,\d+)*)?", asked):
+        why = "devices are called auto, cpu, gpu, gpu:0, for several cards gpu:0,1, for several processes cpu:2"
+        raise DeviceMissing(device=asked, why=why)
+    if asked.startswith("gpu"):
+        cards, numbers = count_cards(), _numbers(asked)
+        if len(set(numbers)) < len(numbers):
+            raise DeviceMissing(device=asked, why="a card can be named only once")
+        if max(numbers) >= cards:
+            raise DeviceMissing(device=asked, why=_why_no_card(max(numbers), cards))
+    return asked
+
+
+def _numbers(asked: str) -> list[int]:
+    return [int(number) for number in (asked.partition(":")[2] or "0").split(",")]
 
 
 def count_cards() -> int:
     return paddle.device.cuda.device_count() if paddle.device.is_compiled_with_cuda() else 0
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    return isinstance(error, MemoryError) or "ResourceExhausted" in str(error) or "Out of memory" in str(error)
 
 
 def release_memory(device: Device) -> None:

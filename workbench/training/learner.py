@@ -11,7 +11,9 @@ import numpy as np
 import paddle
 
 from workbench.core.problems import RunBroken
+from workbench.training.device import is_out_of_memory
 from workbench.training.precision import Precision
+from workbench.training.ranks import Ranks
 
 Arrays = dict[str, np.ndarray]
 Loss = Callable[[paddle.Tensor, paddle.Tensor], paddle.Tensor]
@@ -42,6 +44,7 @@ class Learner:
     copies: further networks like `net`. Each part is computed by `net` or one of them, at once in threads of their own:
     on a processor this uses its cores far better than threads inside of Paddle's operations do. Gradients are summed
     in a fixed order, so a run is repeated bit by bit; the running statistics of the norms are averaged.
+    ranks: the processes that learn together, at first this one alone; each has a learner, and all take the same steps.
     """
 
     def __init__(
@@ -50,6 +53,7 @@ class Learner:
     ) -> None:  # fmt: skip
         self.net, self.mean, self.loss, self.precision = net, mean, loss, precision
         self.nets = [net, *copies]
+        self.ranks = Ranks()
         self._pool = ThreadPoolExecutor(max(1, len(copies)), thread_name_prefix="copies")
         self.grad_clip, self.average = grad_clip, average
         self.parts = 1
@@ -68,26 +72,17 @@ class Learner:
 
     # --- a step ----------------------------------------------------------------------------------
 
-    def step(self, pictures: np.ndarray, truth: np.ndarray, rate: float) -> Outcome:
-        """Learn from a batch: float32 (N, C, H, W) and its truth. Raises OutOfMemory, MemoryError.
+    def step(self, pictures: np.ndarray, truth: np.ndarray, rate: float, *, whole: int = 0) -> Outcome:
+        """Learn from a batch: float32 (N, C, H, W) and its truth. Raises OutOfMemory, MemoryError, WorkerFailed.
 
-        After a MemoryError nothing has changed but the norms' statistics, a little; `split` and try again.
+        whole: pictures in the batch, with those that other processes compute. After a MemoryError nothing has changed
+        but the norms' statistics, a little; `split` and try again.
         """
         self.optimizer.set_lr(rate)
-        count = min(max(self.parts, len(self.nets)), len(pictures))
-        parts = np.array_split(np.arange(len(pictures)), count)
+        whole = whole or len(pictures)
         try:
-            self._hand_out_weights()
-            others = [
-                self._pool.submit(self._learn_from, net, pictures, truth, parts[number :: len(self.nets)])
-                for number, net in enumerate(self.nets[1:], start=1)
-            ]
-            try:
-                total = self._learn_from(self.net, pictures, truth, parts[:: len(self.nets)])
-            finally:
-                wait(others)
-            total += sum(other.result() for other in others)
-            self._gather()
+            total = self.ranks.together(lambda: self._compute(pictures, truth, whole))
+            self.ranks.combine(self.net.parameters())
             norm, skipped = self.precision.step(self.optimizer, self.optimizer._parameter_list, self.grad_clip)
         except Exception as error:
             if is_out_of_memory(error):
@@ -108,8 +103,27 @@ class Learner:
             raise OutOfMemory
         self.parts *= 2
 
+    def _compute(self, pictures: np.ndarray, truth: np.ndarray, whole: int) -> float:
+        """The gradients of this process; returns its share of the loss."""
+        # As many parts in every process: norms over several cards meet once a part.
+        count = min(max(self.parts, len(self.nets)), max(1, whole // self.ranks.size))
+        # Dealt out in turn: the places of a batch with defects come first, and each part needs some of them.
+        parts = [np.arange(first, len(pictures), count) for first in range(count)]
+        self._hand_out_weights()
+        others = [
+            self._pool.submit(self._learn_from, net, pictures, truth, parts[number :: len(self.nets)], whole)
+            for number, net in enumerate(self.nets[1:], start=1)
+        ]
+        try:
+            total = self._learn_from(self.net, pictures, truth, parts[:: len(self.nets)], whole)
+        finally:
+            wait(others)
+        total += sum(other.result() for other in others)
+        self._gather()
+        return total
+
     def _learn_from(
-        self, net: paddle.nn.Layer, pictures: np.ndarray, truth: np.ndarray, parts: list[np.ndarray]
+        self, net: paddle.nn.Layer, pictures: np.ndarray, truth: np.ndarray, parts: list[np.ndarray], whole: int
     ) -> float:
         """Add the gradients of some parts of a batch to those of `net`; returns their share of the loss."""
         net.train()
@@ -117,7 +131,7 @@ class Learner:
         for part in parts:
             with self.precision.cast():
                 answer = net(paddle.to_tensor(pictures[part]))
-            loss = self.loss(answer, paddle.to_tensor(truth[part])) * (len(part) / len(pictures))
+            loss = self.loss(answer, paddle.to_tensor(truth[part])) * (len(part) / whole)
             self.precision.backward(loss)
             total += loss.item()
         return total
@@ -218,7 +232,3 @@ def load_weights(net: paddle.nn.Layer, arrays: Arrays, path: str, *, strict: boo
 def to_array(tensor: paddle.Tensor) -> np.ndarray:
     """fp32 on the host: exact for tensors of 16 bits too, which NumPy or safetensors may not know."""
     return np.ascontiguousarray(tensor.astype("float32").numpy())
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    return isinstance(error, MemoryError) or "ResourceExhausted" in str(error) or "Out of memory" in str(error)

@@ -20,6 +20,7 @@ from workbench.training.orders import Orders
 from workbench.training.prepare import Stage, prepare
 from workbench.training.previews import preview
 from workbench.training.profile import Profile
+from workbench.training.ranks import Do
 from workbench.training.reporter import Clock, Reporter
 from workbench.training.schedule import one_cycle
 
@@ -37,15 +38,24 @@ def train(run: Run, report: Reporter, orders: Orders, clock: Clock, *, resume: b
     try:
         if resume:
             stage.resume()
-        else:
+        elif stage.ranks.leads:
             stage.save_last()  # something to go back to, from the first step on
-        report(_started(stage, resume))
+        stage.ranks.meet()
+        stage.ranks.share(stage.learner.net)
         session = Session(stage)
-        session.learn()
+        if not stage.ranks.leads:
+            session.follow()
+            return Finished(why="done")
+        report(_started(stage, resume))
+        try:
+            session.learn()
+        finally:
+            stage.ranks.dismiss()
         return finish(stage, images_per_second=session.images_per_second)
     finally:
         stage.loader.close()
-        stage.best.close()
+        if stage.ranks.leads:
+            stage.best.close()
 
 
 class Session:
@@ -61,7 +71,8 @@ class Session:
         self.waited = 0.0
         self.skipped_in_row = 0
         self.named: set[str] = set()
-        self.profile = Profile(stage.run, stage.device, stage.report) if stage.recipe.profile else None
+        profiled = stage.recipe.profile and stage.ranks.leads
+        self.profile = Profile(stage.run, stage.device, stage.report) if profiled else None
 
     def learn(self) -> None:
         stage = self.stage
@@ -88,6 +99,21 @@ class Session:
         if self.profile is not None:
             self.profile.close()
 
+    def follow(self) -> None:
+        """What every process but the first does: what that one tells, and nothing of its own accord."""
+        stage = self.stage
+        while (told := stage.ranks.hear()).do is not Do.END:
+            if told.do is Do.LEARN:
+                try:
+                    stage.learner.step(*stage.loader.take(told.step), told.rate, whole=stage.recipe.batch)
+                except MemoryError:
+                    self.make_room()
+            elif told.do is Do.LOAD:
+                stage.load_last()
+                stage.ranks.share(stage.learner.net)
+            else:
+                self.relabel(stage.dataset.items[told.item].key)
+
     @property
     def images_per_second(self) -> float:
         return self.busy_steps * self.stage.recipe.batch / max(1e-9, self.busy)
@@ -102,9 +128,10 @@ class Session:
         recipe = stage.recipe
         rate = course.rate_factor * one_cycle(stage.progress, peak=recipe.rate, warm_up=recipe.warm_up)
         try:
-            outcome = stage.learner.step(pictures, truth, rate)
+            stage.ranks.tell(Do.LEARN, step=course.step, rate=rate)
+            outcome = stage.learner.step(pictures, truth, rate, whole=recipe.batch)
         except MemoryError:
-            self.make_room(len(pictures))
+            self.make_room()
             return None
         if outcome.skipped and not outcome.broken:
             course.skipped += 1
@@ -122,10 +149,10 @@ class Session:
             self.profile.step(stage.loader.waited - waited)
         return outcome
 
-    def make_room(self, batch: int) -> None:
+    def make_room(self) -> None:
         release_memory(self.stage.device)
         try:
-            self.stage.learner.split(batch)
+            self.stage.learner.split(self.stage.recipe.batch // self.stage.ranks.size)
         except OutOfMemory:
             why = "the memory does not suffice even for one patch at a time; choose a smaller patch or network"
             raise WorkerFailed(what="training", why=why, log=str(self.stage.run.log_path)) from None
@@ -139,6 +166,8 @@ class Session:
             why = f"the numbers ran away {rollbacks} times, although the learning rate was halved each time"
             raise WorkerFailed(what="training", why=why, log=str(self.stage.run.log_path))
         self.stage.load_last()
+        self.stage.ranks.tell(Do.LOAD)
+        self.stage.ranks.share(self.stage.learner.net)  # all of them have read it before it is written again
         self.stage.course.rollbacks, self.stage.course.rate_factor = rollbacks, factor
         self.skipped_in_row = 0
         done = f"Went back to step {self.stage.course.step}; the learning rate is halved."
@@ -149,7 +178,10 @@ class Session:
     def serve_orders(self) -> None:
         stage = self.stage
         for key in stage.orders.take_changed():
-            self.relabel(key)
+            number = next((number for number, item in enumerate(stage.dataset.items) if item.key == key), None)
+            if number is not None:
+                stage.ranks.tell(Do.RELABEL, item=number)
+                self.relabel(key)
         if not stage.orders.paused:
             return
         self.save()
@@ -193,6 +225,7 @@ class Session:
             self.stage.report(Trouble(what=str(broken[key]), done=done, picture=key))
 
     def save(self) -> None:
+        self.stage.ranks.rest()
         try:
             self.stage.save_last()
         except Problem as problem:
@@ -206,6 +239,7 @@ class Session:
     def validate(self) -> None:
         """Look at held-out pictures, keep the weights if they are the best, and save."""
         stage, course = self.stage, self.stage.course
+        stage.ranks.rest()
         items = stage.validation_items()
         limit = None if course.subset else stage.budget.evaluation_seconds(stage.recipe.validations)
         try:
@@ -257,6 +291,7 @@ class Session:
     def show(self) -> None:
         """Predict the picture that is looked at, or else one that is held out."""
         stage = self.stage
+        stage.ranks.rest()
         key = stage.orders.watched or _first_picture(stage)
         began = time.perf_counter()
         event = preview(

@@ -19,9 +19,11 @@ class Orders:
     """Read by threads of its own; asked by the training between its steps.
 
     path: RUN/orders.jsonl; what it held before the start is past. keep_running: a closed pipe ends nothing.
+    patient: no signal ends the process at once; a launcher sends three of them in half a second.
     """
 
-    def __init__(self, path: Path | None, *, keep_running: bool = False) -> None:
+    def __init__(self, path: Path | None, *, keep_running: bool = False, patient: bool = False) -> None:
+        self._patient = patient
         self._stop = threading.Event()
         self._go = threading.Event()
         self._go.set()
@@ -79,7 +81,7 @@ class Orders:
                 self._changed.append(picture)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if self._stop.is_set():  # asked twice
+        if self._stop.is_set() and not self._patient:  # asked twice
             signal.default_int_handler(number, frame)
         self._stop.set()
         self._go.set()

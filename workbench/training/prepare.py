@@ -16,7 +16,7 @@ from workbench.core.project import Project
 from workbench.core.recipe import Recipe
 from workbench.core.run import Run
 from workbench.inference.settings import ModelSettings
-from workbench.training import checkpoint, device, networks, precision
+from workbench.training import checkpoint, device, networks, precision, ranks
 from workbench.training.best import Best
 from workbench.training.cache import PictureCache
 from workbench.training.data import Loader, Sampler
@@ -26,6 +26,7 @@ from workbench.training.evaluate import Judge, in_telling_order
 from workbench.training.learner import Learner, load_weights, weights
 from workbench.training.losses import segmentation_loss, verdict_loss
 from workbench.training.orders import Orders
+from workbench.training.ranks import Ranks
 from workbench.training.reporter import Clock, Reporter
 from workbench.training.schedule import Budget
 from workbench.training.warm_start import start_from
@@ -63,6 +64,7 @@ class Stage:
     clock: Clock
     report: Reporter
     orders: Orders
+    ranks: Ranks = field(default_factory=Ranks)
     course: Course = field(default_factory=Course)
 
     @property
@@ -140,7 +142,8 @@ def prepare(run: Run, report: Reporter, orders: Orders, clock: Clock, *, resume:
     np.random.seed(recipe.seed)
     paddle.seed(recipe.seed)
     net, mean = networks.build(recipe, dataset), networks.build(recipe, dataset)
-    workers = 1 if place.is_gpu else min(recipe.workers, recipe.batch)
+    group = ranks.join(run.ranks, recipe.batch)
+    workers = 1 if place.is_gpu else min(max(1, recipe.workers // group.here), len(group.places(recipe.batch)))
     copies = [networks.build(recipe, dataset) for _ in range(workers - 1)]
     if recipe.model == "unet":
         net.set_prior(sampler.class_shares())
@@ -153,17 +156,21 @@ def prepare(run: Run, report: Reporter, orders: Orders, clock: Clock, *, resume:
         begin_with(recipe, net, report, cancelled=lambda: orders.stop)
     if recipe.start_from and not resume:
         start_from(project, recipe, dataset, net, report)
+    net = group.normalise_together(net)
     learner = Learner(
         net, mean, loss, precision.Precision(choice, recipe.amp_level), weight_decay=recipe.weight_decay,
         grad_clip=recipe.grad_clip, average=recipe.average, copies=copies,
     )  # fmt: skip
-    threads = recipe.threads or min(4, os.cpu_count() or 1)
+    learner.ranks = group
+    threads = recipe.threads or min(4, max(1, (os.cpu_count() or 1) // group.here))
     steps = None if recipe.epochs is None else recipe.epochs * sampler.steps_per_epoch
     seconds = None if steps is not None else (recipe.minutes or 5.0) * 60
     return Stage(
         run=run, recipe=recipe, dataset=dataset, project=project, device=place, settings=settings, learner=learner,
-        sampler=sampler, loader=Loader(sampler, batch=recipe.batch, threads=threads),
+        sampler=sampler,
+        loader=Loader(sampler, batch=recipe.batch, threads=threads, places=group.places(recipe.batch)),
         judge=Judge(project, dataset, least_area=recipe.min_area, threads=workers),
         best=Best(run, recipe, settings, report),
         budget=Budget(steps, seconds), clock=clock, report=report, orders=orders,
+        ranks=group,
     )  # fmt: skip

@@ -48,7 +48,7 @@ class Reporter:
             # The disk first: it is the truth, and who hears of an event may look it up there at once.
             if self._path is not None:
                 self._append(line)
-            if self._pipe is not None and not _write_all(self._pipe, line):
+            if self._pipe is not None and not write_all(self._pipe, line):
                 self._pipe = None
 
     def _append(self, line: bytes) -> None:
@@ -77,7 +77,17 @@ def claim_stdout() -> int | None:
     return pipe
 
 
-def _write_all(pipe: int, data: bytes) -> bool:
+def print_to(path: Path) -> None:
+    """What this process prints goes into this file from now on, also what libraries print."""
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(exist_ok=True)
+        with path.open("ab", buffering=0) as file:
+            os.dup2(file.fileno(), 1)
+            os.dup2(file.fileno(), 2)
+
+
+def write_all(pipe: int, data: bytes) -> bool:
+    """False if nobody reads any more."""
     try:
         while data:
             data = data[os.write(pipe, data) :]

@@ -1,0 +1,309 @@
+"""Several processes that learn together, as they really run: Paddle's launcher, two ranks, messages over gloo."""
+
+from __future__ import annotations
+
+import re
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import paddle
+import psutil
+import pytest
+
+from tests.training.conftest import arrays_of, make_run, state_of
+from workbench.core import problems
+from workbench.core.events import Checkpoint, Failed, Finished, Preview, Started, Step, encode_order
+from workbench.core.launch import launcher_command, launcher_environment, processes, worker_command
+from workbench.core.run import Run
+from workbench.training import device, ranks
+from workbench.training.ranks import Ranks, distributed
+from workbench.training.unet import UNet
+
+TINY = {"widths": [4, 8], "patch": 32, "batch": 4, "average": 0.5}
+LONG = {**TINY, "minutes": 60.0, "epochs": None, "validations": 200}
+
+
+def ranks_of(run: Run) -> dict[int, psutil.Process]:
+    """The processes that learn, by number."""
+    found = {}
+    for process in psutil.process_iter():
+        try:
+            words, environment = process.cmdline(), process.environ()
+        except psutil.Error:
+            continue
+        learns = str(run.root) in words and "--apart" in words and "paddle.distributed.launch" not in words
+        if learns and "PADDLE_TRAINER_ID" in environment:
+            found[int(environment["PADDLE_TRAINER_ID"])] = process
+    return found
+
+
+def of_run(run: Run) -> list[psutil.Process]:
+    """All processes that have the run in their command."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if str(run.root) in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def all_gone(run: Run, patience: float = 30.0) -> bool:
+    until = time.monotonic() + patience
+    while of_run(run) and time.monotonic() < until:
+        time.sleep(0.1)
+    return not of_run(run)
+
+
+# --- whole runs ---------------------------------------------------------------------------------------
+
+
+def test_two_processes_learn_what_two_copies_in_one_process_learn(labelled, child):
+    several, alone = (make_run(labelled, device=name, workers=2, **TINY) for name in ("cpu:2", "cpu"))
+    one = child("train", several.root)
+    assert one.end() == 0, (several.ranks / "rank-0.log").read_text()
+    assert child("train", alone.root).end() == 0
+    begun, ended = one.events[0], one.last
+    assert isinstance(begun, Started) and begun.device == "cpu:2" and ended.why == "done"
+    assert [event.kind for event in one.events if event.kind in ("started", "finished")] == ["started", "finished"]
+    assert "".join(one.lines) == several.events_path.read_text("utf-8")  # one writer, and no word of the launcher's
+    for name in ("weights", "average", "optimiser"):
+        first, second = (arrays_of(run.last / state_of(run)["files"][name]) for run in (several, alone))
+        assert first.keys() == second.keys()
+        for key in first:
+            np.testing.assert_allclose(first[key], second[key], rtol=2e-4, atol=2e-6, err_msg=key)
+    assert several.ending().result["metrics"] == alone.ending().result["metrics"]
+    losses = [{e.step: e.loss for e in run.events() if isinstance(e, Step)} for run in (several, alone)]
+    for step in losses[0].keys() & losses[1].keys():
+        assert losses[0][step] == pytest.approx(losses[1][step], rel=1e-4)
+    printed = {path.name for path in several.ranks.iterdir()}
+    assert printed == {"launcher.log", "rank-0.log", "rank-1.log", "rank-1.jsonl"}  # and nobody's environment
+
+
+def test_a_rank_that_dies_ends_the_run_in_a_sentence_and_it_can_go_on(labelled, child):
+    run = make_run(labelled, device="cpu:2", **LONG)
+    key = run.dataset().of("train")[0].key
+    one = child("train", run.root)
+    one.next(Step)
+    ranks_of(run)[1].kill()
+    assert one.end() == 1
+    assert isinstance(one.last, Failed) and one.last.problem == "WorkerFailed"
+    assert re.search("process 2 of 2 is gone", one.last.why) and one.last.fields["log"].endswith("rank-1.log")
+    assert [event.kind for event in one.events].count("failed") == 1 and all_gone(run) and run.resumable
+    more = child("train", run.root, "--resume")
+    assert more.next(Started).resumed
+    more.next(Step)
+    more.order(encode_order("watch", key))
+    more.order(encode_order("labels_changed", key))
+    preview = more.next(Preview)
+    while preview.picture != key:
+        preview = more.next(Preview)
+    more.order(encode_order("pause"))
+    more.next(Checkpoint)
+    more.order(encode_order("resume"))
+    more.next(Step)
+    more.order(encode_order("stop"))
+    assert more.end() == 0 and isinstance(more.last, Finished) and more.last.why == "stopped"
+    assert run.usable and all_gone(run)
+
+
+def test_all_of_them_end_if_the_process_in_front_is_killed(labelled, child):
+    run = make_run(labelled, device="cpu:2", **LONG)
+    one = child("train", run.root)
+    one.next(Step)
+    one.process.kill()
+    one.process.wait()
+    assert all_gone(run)
+    assert run.ending().why == "stopped" and run.usable and run.resumable
+
+
+def test_the_launcher_alone_carries_a_run_over_two_hosts(labelled):
+    """Two launchers that know nothing of each other but an address: what a scheduler starts on each host."""
+    run = make_run(labelled, device="cpu:2", **TINY)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    environment = {**launcher_environment("cpu:1"), "POD_IP": "127.0.0.1"}
+    hosts = []
+    for number in range(2):
+        logs = run.root / f"host-{number}"
+        command = [sys.executable, "-m", "paddle.distributed.launch", "--master", address, "--nnodes", "2"]
+        command += ["--rank", str(number), "--nproc_per_node", "1", "--log_dir", str(logs)]
+        command += worker_command("train", run.root, "--keep-running")
+        hosts.append(
+            subprocess.Popen(
+                command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+        )
+    try:
+        codes = [host.wait(90) for host in hosts]
+    finally:
+        for host in hosts:
+            host.kill()
+            host.wait()
+        for process in of_run(run):
+            process.kill()
+    assert codes == [0, 0], "".join(path.read_text("utf-8") for path in run.root.glob("host-?/workerlog.*"))
+    assert run.ending().why == "done" and run.usable
+    started = next(event for event in run.events() if isinstance(event, Started))
+    assert started.device == "cpu:2"
+
+
+@pytest.mark.parametrize(
+    ("choices", "problem", "words"),
+    [({"batch": 2, "device": "cpu:3"}, "BadRecipe", "3 processes"), ({"device": "gpu:0,1"}, "DeviceMissing", "0,1")],
+)
+def test_what_several_processes_cannot_do_is_said_once(labelled, child, choices, problem, words):
+    run = make_run(labelled, **{**TINY, **choices})
+    one = child("train", run.root)
+    assert one.end() == 1
+    assert [event.kind for event in one.events] == ["failed"]
+    assert one.last.problem == problem and words in one.last.why and all_gone(run)
+
+
+# --- one process, and what the others would have sent -------------------------------------------------
+
+
+@pytest.fixture
+def peer(monkeypatch):
+    """Another process of two, made of what it sends: each message of ours is met with the next one of these."""
+    sent: list[np.ndarray] = []
+
+    def all_reduce(tensor: paddle.Tensor) -> None:
+        with paddle.no_grad():
+            paddle.assign(tensor + paddle.to_tensor(sent.pop(0)).astype(tensor.dtype), tensor)
+
+    monkeypatch.setattr(Ranks, "_introduce", lambda self: [])
+    monkeypatch.setattr(distributed, "all_reduce", all_reduce)
+    return sent
+
+
+def test_a_failure_in_one_process_is_one_in_all(peer):
+    group = Ranks(0, 2)
+    peer.append(np.array([0.25, 0, 0]))
+    assert group.together(lambda: 0.5) == 0.75
+    peer.append(np.array([0.0, 1, 0]))
+    with pytest.raises(MemoryError):
+        group.together(lambda: 0.5)
+    assert not group.broken
+    peer.append(np.array([0.25, 0, 0]))
+
+    def full() -> float:
+        raise RuntimeError("ResourceExhaustedError: Out of memory error on GPU 0.")
+
+    with pytest.raises(RuntimeError, match="Out of memory"):
+        group.together(full)
+    assert not group.broken  # all of them split their batches and go on
+    peer.append(np.array([0.0, 0, 1]))
+    with pytest.raises(problems.WorkerFailed, match="another"):
+        group.together(lambda: 0.5)
+    assert group.broken
+    group.dismiss()  # nobody is left to be told
+
+
+def test_gradients_are_summed_and_statistics_averaged(peer):
+    weight = paddle.create_parameter([2, 2], "float32")
+    frozen = paddle.create_parameter([3], "float32")
+    frozen.stop_gradient = True
+    (weight * paddle.to_tensor([[1.0, 2], [3, 4]])).sum().backward()
+    frozen.set_value(np.array([1.0, 2, 3], np.float32))
+    peer.append(np.array([10.0, 10, 10, 10, 0.5, 0.5, 0.5]))  # its share of the mean is halved there, too
+    Ranks(0, 2).combine([weight, frozen])
+    assert weight.grad.tolist() == [[11, 12], [13, 14]] and frozen.tolist() == [1, 1.5, 2]
+
+
+def test_places_are_dealt_out_whole_and_once():
+    shares = []
+    for number in range(3):
+        group = Ranks()
+        group.number, group.size = number, 3
+        shares.append(list(group.places(8)))
+    assert sorted(sum(shares, [])) == list(range(8)) and [len(share) for share in shares] == [3, 3, 2]
+
+
+def test_norms_of_several_cards_look_at_the_whole_batch_under_the_same_names(monkeypatch):
+    net = UNet(1, 2, [4, 8])
+    before = {name: tensor.numpy() for name, tensor in net.state_dict().items()}
+    group = Ranks()
+    group.size = 2
+    assert group.normalise_together(net) is net  # on a processor
+    monkeypatch.setattr(paddle, "get_device", lambda: "gpu:0")
+    after = group.normalise_together(net)
+    kinds = {type(layer).__name__ for layer in after.sublayers()}
+    assert "SyncBatchNorm" in kinds and "BatchNorm2D" not in kinds
+    assert all((before[name] == tensor.numpy()).all() for name, tensor in after.state_dict().items())
+    assert before.keys() == after.state_dict().keys()
+
+
+# --- devices ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "count"), [("auto", 1), ("cpu", 1), ("gpu", 1), ("gpu:3", 1), ("gpu:0,1,5", 3), ("cpu:2", 2), ("cpu:x", 1)]
+)
+def test_a_device_says_how_many_processes(name, count):
+    assert processes(name) == count
+
+
+def test_the_launcher_is_given_the_cards_as_it_calls_them(monkeypatch):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    command = launcher_command("gpu:0,2", Path("logs"), "python", "-m", "x")
+    assert command[command.index("--devices") + 1] == "0,2" and command[-3:] == ["python", "-m", "x"]
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5,7")
+    command = launcher_command("gpu:0,2", Path("logs"))
+    assert command[command.index("--devices") + 1] == "4,7"
+    assert "--devices" not in launcher_command("cpu:2", Path("logs"))
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert launcher_command("cpu:2", Path("logs"))[1:3] == ["--worker", "launch"]
+
+
+@pytest.fixture
+def cards(monkeypatch):
+    """A machine with two cards, as far as Paddle is asked; set_device is told, and nothing else is touched."""
+    chosen: list[str] = []
+    cuda = paddle.device.cuda
+    monkeypatch.setattr(paddle.device, "is_compiled_with_cuda", lambda: True)
+    monkeypatch.setattr(cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(cuda, "get_device_capability", lambda number: (9, 0))
+    monkeypatch.setattr(cuda, "get_device_name", lambda number: "A card")
+    monkeypatch.setattr(paddle, "set_device", chosen.append)
+    return chosen
+
+
+@pytest.mark.parametrize(
+    ("asked", "name", "chosen"), [("auto", "gpu:0", "gpu:0"), ("gpu", "gpu:0", "gpu:0"), ("GPU:1", "gpu:1", "gpu:1"),
+                                  ("cpu", "cpu", "cpu")],
+)  # fmt: skip
+def test_one_card_is_chosen(cards, asked, name, chosen):
+    found = device.choose(asked)
+    assert found.name == name and cards == [chosen]
+    assert found.capability == ((9, 0) if name != "cpu" else (0, 0))
+
+
+def test_each_process_takes_the_card_that_the_launcher_gives_it(cards, monkeypatch):
+    monkeypatch.setenv("PADDLE_TRAINERS_NUM", "2")
+    monkeypatch.setenv("PADDLE_TRAINER_ID", "1")
+    monkeypatch.setenv("FLAGS_selected_gpus", "1")
+    found = device.choose("gpu:0,1")
+    assert (found.name, found.title) == ("gpu:0,1", "2 × A card") and cards == ["gpu:1"]
+    assert device.choose("auto").name == "gpu:1"
+    for asked, words in (("gpu:0,2", "no number 2"), ("gpu:1,1", "only once")):
+        with pytest.raises(problems.DeviceMissing, match=words):
+            device.check(asked)
+
+
+def test_a_group_that_breaks_says_what_it_knows(tmp_path, monkeypatch):
+    monkeypatch.setattr(Ranks, "_introduce", lambda self: [(1, 0), (2**22 + 1, ranks._host()), (3, 0)])
+    group = Ranks(0, 3, tmp_path)
+    assert "process 2 of 3 is gone" in str(group._lost("reset by peer"))
+    (tmp_path / "rank-2.jsonl").write_text('{"kind": "failed", "time": 1.0, "why": "The disk is full."}\n')
+    monkeypatch.setattr(Ranks, "_introduce", lambda self: [(1, 0), (2, 0), (3, 0)])
+    assert "process 3 of 3 failed: The disk is full" in str(Ranks(0, 3, tmp_path)._lost("reset by peer"))
+    monkeypatch.setattr(ranks, "_PATIENCE", 0.0)
+    (tmp_path / "rank-2.jsonl").unlink()
+    assert "reset by peer" in str(Ranks(0, 3, tmp_path)._lost("reset by peer"))

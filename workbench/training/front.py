@@ -1,0 +1,171 @@
+"""A run of several processes, seen from outside: starts Paddle's launcher, passes orders in and events out.
+
+The launcher gives every process the same stdin and puts its own words between theirs, so this process stands in front:
+orders go down a pipe of its own to rank 0, events are read from events.jsonl, and what is printed goes into RUN/ranks.
+If it dies, however, that pipe closes, and rank 0 saves and ends with all the others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from types import FrameType
+
+import psutil
+
+from workbench.core import endings
+from workbench.core.events import Failed, Finished, Started, decode, encode_order
+from workbench.core.launch import launcher_command, launcher_environment, processes, worker_command
+from workbench.core.problems import WorkerFailed
+from workbench.core.run import Run
+from workbench.training.device import check
+from workbench.training.ranks import check_batch
+from workbench.training.reporter import write_all
+
+_POLL = 0.05
+_GRACE = 10.0  # seconds for processes that the launcher leaves behind
+
+
+def lead(run: Run, pipe: int | None, *, resume: bool, keep_running: bool) -> int:
+    """Carry out a run whose recipe asks for several processes; returns the exit status.
+
+    Raises DeviceMissing, BadRecipe, and WorkerFailed if the processes ended without a last event.
+    """
+    recipe = run.recipe()
+    device = check(recipe.device)
+    check_batch(recipe.batch, processes(device))
+    run.ranks.mkdir(exist_ok=True)
+    for old in run.ranks.iterdir():
+        old.unlink()
+    # The launcher writes all of its environment, with what is secret in it, beside its logs.
+    own = Path(tempfile.mkdtemp(prefix="workbench-launcher-"))
+    try:
+        worker = worker_command("train", run.root, "--apart", *(["--resume"] if resume else []))
+        front = Front(run, pipe, keep_running=keep_running)
+        with (run.ranks / "launcher.log").open("ab") as log:
+            environment = launcher_environment(device)
+            environment.pop("WORKBENCH_KEEP_RUNNING", None)  # whether to go on without a window is decided here
+            code = front.carry_out(launcher_command(device, own, *worker), environment, log.fileno())
+            for said in sorted(own.glob("workerlog.*")):  # before a process turned to a file of its own
+                log.write(said.read_bytes())
+    finally:
+        shutil.rmtree(own, ignore_errors=True)
+    if front.ending is None:
+        raise _failure(run, code)
+    return 0 if isinstance(front.ending, Finished) else 1
+
+
+class Front:
+    """ending: the last event that was told, if it was the last one of the run."""
+
+    def __init__(self, run: Run, pipe: int | None, *, keep_running: bool) -> None:
+        self.run, self._pipe, self._keep_running = run, pipe, keep_running
+        self.ending: Finished | Failed | None = None
+        path = run.events_path
+        self._read_to = path.stat().st_size if path.exists() else 0
+        self._asked = 0
+
+    def carry_out(self, command: list[str], environment: dict[str, str], log: int) -> int:
+        """Run the launcher to its end and see to it that nothing of it is left. Returns its exit status."""
+        with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=log, stderr=log) as process:
+            for kind in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(kind, lambda number, frame: self._on_signal(process, number, frame))
+            threading.Thread(target=self._pass_on, args=(process,), daemon=True, name="orders").start()
+            known: dict[int, psutil.Process] = {}
+            try:
+                while process.poll() is None:
+                    with contextlib.suppress(psutil.Error):
+                        known.update({one.pid: one for one in psutil.Process(process.pid).children(recursive=True)})
+                    self._tell()
+                    time.sleep(_POLL)
+            finally:
+                _hang_up(process)
+                _end(process, list(known.values()))
+                self._tell()
+            return process.returncode
+
+    def _tell(self) -> None:
+        """Pass on the events that are new; a line that is not complete yet waits."""
+        try:
+            with self.run.events_path.open("rb") as file:
+                file.seek(self._read_to)
+                data = file.read()
+        except OSError:
+            return
+        whole = data[: data.rfind(b"\n") + 1]
+        self._read_to += len(whole)
+        for line in whole.splitlines(keepends=True):
+            event = decode(line.decode("utf-8", "replace"))
+            if isinstance(event, (Started, Finished, Failed)):
+                self.ending = None if isinstance(event, Started) else event
+            if event is not None and self._pipe is not None and not write_all(self._pipe, line):
+                self._pipe = None
+
+    def _pass_on(self, process: subprocess.Popen[bytes]) -> None:
+        """Orders from our pipe into that of rank 0. Its end is passed on too, unless the run is to go on without us."""
+        with contextlib.suppress(OSError):
+            while data := os.read(0, 65536):
+                _send(process, data)
+            if not self._keep_running:
+                _hang_up(process)
+
+    def _on_signal(self, process: subprocess.Popen[bytes], number: int, frame: FrameType | None) -> None:
+        self._asked += 1
+        if self._asked > 1:
+            signal.default_int_handler(number, frame)
+        _send(process, (encode_order("stop") + "\n").encode())
+
+
+def _send(process: subprocess.Popen[bytes], data: bytes) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        assert process.stdin is not None
+        process.stdin.write(data)
+        process.stdin.flush()
+
+
+def _hang_up(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+def _end(process: subprocess.Popen[bytes], children: list[psutil.Process]) -> None:
+    """Wait until all are gone; kill what does not go by itself, the launcher last, which would have reaped them."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(_GRACE)
+    _, alive = psutil.wait_procs(children, timeout=_GRACE if process.poll() is not None else 0)
+    for one in alive:
+        with contextlib.suppress(psutil.Error):
+            one.kill()
+    if process.poll() is None:
+        process.kill()
+        process.wait()
+
+
+def _failure(run: Run, code: int) -> WorkerFailed:
+    """None of the processes could say it: what the launcher saw."""
+    log = run.ranks / "launcher.log"
+    seen = re.search(r"Container rank (\d+) status \w+ .*? code (-?\d+)", endings.log_tail(log, lines=400))
+    if seen is None:
+        return WorkerFailed(what="training", why=endings.cause(code, endings.log_tail(log)), log=str(log))
+    number = int(seen[1])
+    own = run.ranks / f"rank-{number}.log"
+    words = endings.cause(int(seen[2]), endings.log_tail(own))
+    return WorkerFailed(what="training", why=f"of its process {number + 1}: {words}", log=str(own))
+
+
+def launch(arguments: list[str]) -> None:
+    """Paddle's launcher in this process: in a packed program, which has no Python to run it with."""
+    from paddle.distributed.launch.main import launch as begin
+
+    sys.argv[1:] = arguments
+    begin()
