@@ -150,7 +150,7 @@ def _plan_start(asked: Recipe, choose: Choose) -> None:
         choose("width", 1.0, "The weights are of the full width.")
     inside = asked.model == "unet" and asked.encoder != "plain"
     for key in ("widths", "stem"):
-        if inside and key in asked.model_fields_set:
+        if inside and getattr(asked, key) != Recipe.model_fields[key].default:
             why = f"a UNet whose encoder is {asked.encoder} has the stem and the widths of that; set width instead"
             raise problems.BadRecipe(key=key, value=getattr(asked, key), why=why)
     if inside:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,6 +26,8 @@ def smaller(asked: Recipe, earlier: Recipe | None) -> Recipe:
     if why or earlier is None:
         raise BadRecipe(key="prune", value=asked.prune, why=why)
     values: dict[str, Any] = {"widths": shrink(earlier.widths, asked.prune)}
+    if values["widths"] == earlier.widths:
+        raise BadRecipe(key="prune", value=asked.prune, why="that is less than one block of channels of any level")
     text = "-".join(map(str, earlier.widths))
     reasons = {"widths": f"{text} of the run that it begins with, less {asked.prune:.0%} of the channels."}
     for key in _KEPT:
@@ -53,12 +56,14 @@ def _obstacle(asked: Recipe, earlier: Recipe | None) -> str:
 
 
 def shrink(widths: Sequence[int], share: float) -> list[int]:
-    """Widths less a share of them, to round numbers, at least one channel fewer where there is more than one."""
+    """Widths less a share of them, to multiples of 16 or 8, the lower one of two as near.
+
+    Processors compute channels in such blocks: 20 of them take no less than 24.
+    """
     result = []
     for width in widths:
-        step = 8 if width >= 64 else 4 if width >= 16 else 1
-        rounded = int(width * (1 - share) / step + 0.5) * step
-        result.append(max(1, min(rounded or step, width - 1)))
+        step = 16 if width >= 64 else 8 if width >= 16 else 1
+        result.append(min(width, max(1, math.ceil(width * (1 - share) / step - 0.5)) * step))
     return result
 
 

@@ -1,0 +1,73 @@
+"""A UNet whose way down is a ResNet: it learns from nothing, and every export of it gives what the run gave."""
+
+from __future__ import annotations
+
+import json
+
+import paddle
+import pytest
+
+from tests.conftest import fill_project
+from tests.training.conftest import EXPORTED
+from workbench.core.problems import BadRecipe
+from workbench.core.project import Project
+from workbench.core.recipe import request
+from workbench.core.run import create_run
+from workbench.inference.engines.kinds import KINDS
+from workbench.training import networks
+from workbench.training.unet import UNet, encoder_widths
+
+
+@pytest.mark.parametrize(("encoder", "parameters"), [(18, 11.2), (34, 21.3)])
+def test_it_answers_for_every_pixel_from_five_levels(encoder, parameters):
+    net = UNet(3, 3, [], encoder=encoder, contrast=False)
+    body = sum(p.size for p in net.down.parameters()) / 1e6
+    assert body == pytest.approx(parameters, abs=0.2)  # of the published network without its last layer
+    small = UNet(1, 4, [], encoder=encoder, width=0.125)
+    assert small(paddle.zeros([2, 1, 64, 96])).shape == [2, 4, 64, 96]
+    assert encoder_widths(0.125) == [8, 8, 16, 32, 64] and [len(up.grow.weight) for up in small.up] == [64, 32, 16, 8]
+
+
+def test_every_level_is_heard():
+    net = UNet(1, 2, [], encoder=18, width=0.125, contrast=False)
+    net.eval()
+    for block in net.down.blocks:  # a block begins as identity
+        block.body[-1].norm.weight.set_value(block.body[-1].norm.weight + 1)
+    seen = [stage.detach() for stage in net.down.stages(paddle.randn([1, 1, 64, 64]))]
+    for stage in seen:
+        stage.stop_gradient = False
+    net.down.stages = lambda x: seen
+    net(paddle.randn([1, 1, 64, 64])).abs().sum().backward()
+    assert len(seen) == 5 and all(float(stage.grad.abs().sum()) > 0 for stage in seen)
+
+
+def test_settings_of_the_plain_way_down_are_refused_and_the_rest_is_planned(labelled):
+    for choice in ({"widths": [8, 16]}, {"stem": 4}):
+        with pytest.raises(BadRecipe, match="set width instead"):
+            create_run(labelled, request("unet", encoder="resnet18", **choice))
+    run = create_run(labelled, request("unet", encoder="resnet34", width=0.5))
+    recipe = run.recipe()
+    assert recipe.width == 0.5 and "has its own" in recipe.reasons["widths"]
+    assert networks.multiple(recipe) == 32 and networks.patch_side(recipe) % 32 == 0
+    assert create_run(labelled, recipe).recipe() == recipe  # a whole recipe may be asked for again
+    assert networks.settings(recipe, run.dataset(), name="x", run="y").multiple == 32
+
+
+def test_it_learns_and_is_exported_as_it_is(tmp_path, child):
+    with Project.create(tmp_path / "Projekt 项目", classes=["scratch"]) as project:
+        fill_project(project, 12, good=4)
+        few = {"epochs": 8, "batch": 4, "average": 0.9, "validations": 2, "patch": 64, "threads": 2}
+        run = create_run(project, request("unet", encoder="resnet18", width=0.125, rate=5e-3, **few))
+    one = child("train", run.root)
+    assert one.end() == 0, one.stderr[-2000:]
+    assert one.last.result["metrics"]["any_defect"]["dice"] > 0.4
+    formats = [name for name in ("onnx", "paddle") if name in EXPORTED]
+    out = tmp_path / "out"
+    made = child("export", run.root, "--out", out, "--formats", ",".join(formats), "--seconds", 0)
+    assert made.end() == 0, made.stderr[-2000:]
+    report = json.loads((out / "parity.json").read_text("utf-8"))["formats"]
+    assert set(report) == set(formats)
+    for name, parity in made.last.result["parity"].items():
+        assert parity["passed"]
+        if not KINDS[name].reduced:
+            assert parity["max_abs"] <= 1e-4 and parity["mask_agreement"] >= 0.9999
