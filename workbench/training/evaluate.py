@@ -22,7 +22,7 @@ from workbench.core.problems import MaskBroken, Problem
 from workbench.core.project import Project
 from workbench.inference.predictor import Cancelled, Engine, Predictor, apply_thresholds
 from workbench.inference.settings import ModelSettings
-from workbench.training.learner import is_out_of_memory
+from workbench.training.device import is_out_of_memory
 from workbench.training.thresholds import AreaSweep, ThresholdSweep, choose_temperature
 
 
@@ -34,11 +34,12 @@ class DygraphEngine:
     def __init__(self, net: paddle.nn.Layer) -> None:
         self._net = net
 
-    @paddle.no_grad()
     def __call__(self, batch: np.ndarray) -> np.ndarray:
         self._net.eval()
         try:
-            return paddle.nn.functional.softmax(self._net(paddle.to_tensor(batch)), axis=1).numpy()
+            # No decorator: one that is entered again within itself leaves the whole process without gradients.
+            with paddle.no_grad():
+                return paddle.nn.functional.softmax(self._net(paddle.to_tensor(batch)), axis=1).numpy()
         except Exception as error:
             if len(batch) == 1 or not is_out_of_memory(error):
                 raise

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import paddle
+from paddle.amp.auto_cast import amp_global_state
 
 from workbench.core.problems import BadRecipe
 from workbench.training.device import Device
@@ -64,6 +65,15 @@ class Scaler(paddle.amp.GradScaler):
         """Whether the last step was left out because a gradient had overflowed."""
         return _truth(self._cache_found_inf) if self._enable else False
 
+    def scale(self, var: paddle.Tensor) -> paddle.Tensor:
+        # Were another kind of number the last that any `auto_cast` named, or none yet, Paddle would switch us off.
+        amp_global_state().amp_dtype = "float16"
+        return super().scale(var)
+
+    def forget(self) -> None:
+        """A step was begun and not ended: else its gradients would count as unscaled, and so would all later ones."""
+        self._optimizer_states.clear()
+
     def _update(self) -> None:
         if not self._enable:
             return
@@ -110,12 +120,16 @@ class Precision:
     ) -> tuple[float, bool]:
         """Unscale, clip, step. Returns the gradient norm before clipping and whether the step was left out."""
         if self.scaler:
-            self.scaler.unscale_(optimizer)
-        norm = paddle.nn.utils.clip_grad_norm_(parameters, clip).item()
-        if self.scaler:
-            self.scaler.step(optimizer)
-            self.scaler.update()
+            try:
+                self.scaler.unscale_(optimizer)
+                norm = paddle.nn.utils.clip_grad_norm_(parameters, clip).item()
+                self.scaler.step(optimizer)
+                self.scaler.update()
+            except BaseException:
+                self.scaler.forget()
+                raise
             return norm, self.scaler.skipped
+        norm = paddle.nn.utils.clip_grad_norm_(parameters, clip).item()
         if not math.isfinite(norm):
             return norm, True
         optimizer.step()

@@ -1,0 +1,236 @@
+"""What only a card would do, done here: a scaler that believes in a card, and gradients that overflow in 16 bits.
+
+Paddle's traps, each of which has ended or quietly spoiled a training with mixed precision, have a test each.
+"""
+
+from __future__ import annotations
+
+import types
+
+import numpy as np
+import paddle
+import pytest
+from paddle.amp.auto_cast import amp_global_state
+
+from tests.training.conftest import make_run, state_of
+from workbench.core.events import Finished, Started, Step, Trouble
+from workbench.core.problems import WorkerFailed
+from workbench.training import device, evaluate, loop, precision, prepare
+from workbench.training.device import Device
+from workbench.training.losses import segmentation_loss
+from workbench.training.orders import Orders
+from workbench.training.precision import Choice, Precision, Scaler
+from workbench.training.reporter import Clock, Reporter
+
+
+@pytest.fixture
+def card(monkeypatch):
+    """Paddle says that there is a card: to whoever asks for one, and to its own scaler. All is computed here."""
+    cuda = paddle.device.cuda
+    monkeypatch.setattr(paddle.device, "is_compiled_with_cuda", lambda: True)
+    monkeypatch.setattr(cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(cuda, "get_device_capability", lambda number: (8, 0))
+    monkeypatch.setattr(cuda, "get_device_name", lambda number: "A card")
+    monkeypatch.setattr(paddle, "set_device", lambda name: None)
+    emptied = []
+    monkeypatch.setattr(cuda, "empty_cache", lambda: emptied.append(1))
+    place = types.SimpleNamespace(is_gpu_place=lambda: True)
+    module = __import__("paddle.amp.grad_scaler", fromlist=["x"])
+    monkeypatch.setattr(module, "_dygraph_tracer", lambda: types.SimpleNamespace(_expected_place=place))
+    monkeypatch.setattr(amp_global_state(), "amp_dtype", "float32")  # as in a process that has cast nothing yet
+    return emptied
+
+
+class Half:
+    """A weight, its optimiser and a precision whose gradients go through 16 bits."""
+
+    def __init__(self, scale: float = 1024.0) -> None:
+        self.precision = Precision(Choice("fp16", ""), scaler=Scaler(init_loss_scaling=scale, incr_every_n_steps=2))
+        self.weight = paddle.create_parameter([4], "float32")
+        self.optimizer = paddle.optimizer.AdamW(0.1, parameters=[self.weight])
+
+    def backward(self, factor: float) -> None:
+        self.precision.backward((self.weight.astype("float16").astype("float32") * factor).sum())
+
+    def step(self, factor: float) -> tuple[float, bool]:
+        self.backward(factor)
+        outcome = self.precision.step(self.optimizer, [self.weight], 1.0)
+        self.optimizer.clear_grad()
+        return outcome
+
+
+def test_first_overflow_with_this_numpy_is_no_end(card, capfd):
+    half = Half()
+    assert half.step(70.0)[1] and half.precision.loss_scale == 512.0
+    assert half.step(70.0) == (pytest.approx(140.0), False)
+    assert capfd.readouterr().out == ""
+
+
+@pytest.mark.parametrize("before", ["nothing", "bf16"])
+def test_scaling_before_any_cast_or_after_another_kind_does_not_switch_the_scaler_off(card, before):
+    half = Half()
+    if before == "bf16":
+        with pytest.warns(UserWarning), paddle.amp.auto_cast(dtype="bfloat16"):
+            pass
+    half.step(3.0)
+    assert half.precision.scaler.is_enable() and half.precision.scaler.is_use_dynamic_loss_scaling()
+    assert half.step(70.0)[1] and half.precision.loss_scale == 512.0
+
+
+def test_a_step_that_is_cut_off_after_unscaling_can_be_taken_again(card, monkeypatch):
+    half = Half()
+    half.backward(3.0)
+    step = half.optimizer.step
+
+    def full() -> None:
+        raise MemoryError("ResourceExhaustedError: Out of memory error on GPU 0.")
+
+    monkeypatch.setattr(half.optimizer, "step", full)
+    with pytest.raises(MemoryError):
+        half.precision.step(half.optimizer, [half.weight], 1.0)
+    monkeypatch.setattr(half.optimizer, "step", step)
+    half.optimizer.clear_grad()
+    assert half.step(3.0) == (pytest.approx(6.0), False)
+
+
+def test_the_state_of_a_scaler_that_was_off_is_no_state(card, monkeypatch):
+    half = Half()
+    half.precision.load({})  # of a run on a processor that goes on with a card
+    assert half.precision.loss_scale == 1024.0
+    half.step(3.0)
+    state = half.precision.state()
+    single = Precision(Choice("fp32", ""))
+    single.load(state)  # and the other way round
+    assert single.loss_scale is None and single.state() == {}
+    monkeypatch.undo()  # no card any more: Paddle switches a new scaler off
+    with pytest.warns(UserWarning):
+        off = Precision(Choice("fp16", ""))
+    assert off.loss_scale == 1.0 and off.state() == {} and not off.scaler.skipped
+    off.scaler._update()
+    off.load(state)
+
+
+def test_a_kind_of_number_without_a_scaler_leaves_out_what_is_not_finite():
+    half = Precision(Choice("bf16", ""))
+    weight = paddle.create_parameter([4], "float32")
+    optimizer = paddle.optimizer.AdamW(0.1, parameters=[weight])
+    before = weight.numpy().copy()
+    with pytest.warns(UserWarning), half.cast():  # there is nothing to cast to here
+        loss = (weight * float("inf")).sum()
+    half.backward(loss)
+    norm, skipped = half.step(optimizer, [weight], 1.0)
+    assert skipped and not np.isfinite(norm) and (weight.numpy() == before).all()
+    assert half.scaler is None and half.loss_scale is None
+
+
+@pytest.mark.parametrize("level", ["O1", "O2"])
+def test_whole_weights_of_16_bits_only_where_asked_for(monkeypatch, level):
+    told = []
+    monkeypatch.setattr(paddle.amp, "decorate", lambda **options: told.append(options))
+    net, optimizer = object(), object()
+    Precision(Choice("bf16", ""), level).prepare(net, optimizer)
+    Precision(Choice("fp32", ""), level).prepare(net, optimizer)
+    wanted = {"models": net, "optimizers": optimizer, "level": "O2", "dtype": "bfloat16"}
+    assert told == ([wanted] if level == "O2" else [])
+
+
+@pytest.mark.parametrize(
+    ("asked", "capability", "name"),
+    [("fp32", (8, 0), "fp32"), ("fp16", (7, 0), "fp16"), ("bf16", (9, 0), "bf16"), ("auto", (7, 5), "fp16")],
+)
+def test_precision_of_a_card(asked, capability, name):
+    assert precision.choose(asked, Device("gpu:0", "A card", capability)).name == name
+
+
+def test_why_there_is_no_card_depends_on_what_is_there(card, monkeypatch):
+    with pytest.raises(device.DeviceMissing, match="no number 1"):
+        device.choose("gpu:1")
+    monkeypatch.setattr(paddle.device.cuda, "device_count", lambda: 0)
+    with pytest.raises(device.DeviceMissing, match="driver"):
+        device.choose("gpu")
+    monkeypatch.setattr(paddle.device, "is_compiled_with_cuda", lambda: False)
+    with pytest.raises(device.DeviceMissing, match="for processors"):
+        device.choose("gpu")
+
+
+# --- a whole training ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def on_card(card, labelled, monkeypatch):
+    """Trains in this process as on a card: 16-bit gradients, a scale that is far too great at first, little memory."""
+    run = make_run(
+        labelled, device="gpu", precision="fp16", epochs=1, widths=[4, 8], stem=1, patch=32, batch=4, validations=1,
+        average=0.5,
+    )  # fmt: skip
+    monkeypatch.setattr(loop, "_REPORT_SECONDS", 0.0)
+    monkeypatch.setattr(
+        precision, "Scaler", lambda **options: Scaler(**{**options, "init_loss_scaling": card_run.scale})
+    )
+
+    def loss(answer, truth, **weights):
+        if len(answer) > card_run.fits:
+            raise MemoryError("ResourceExhaustedError: Out of memory error on GPU 0. Cannot allocate 1GB memory.")
+        return segmentation_loss(answer.astype("float16").astype("float32"), truth, **weights)
+
+    monkeypatch.setattr(prepare, "segmentation_loss", loss)
+
+    def train(*, resume: bool = False) -> list:
+        before = len(list(run.events()))
+        clock = Clock()
+        report = Reporter(None, clock, run.events_path)
+        report(loop.train(run, report, Orders(None), clock, resume=resume))
+        return list(run.events())[before:]
+
+    card_run = types.SimpleNamespace(run=run, train=train, scale=2.0**36, fits=2, emptied=card)
+    return card_run
+
+
+@pytest.mark.filterwarnings("ignore:amp_guard can only be enabled")
+def test_a_training_on_a_card_overflows_runs_out_of_memory_and_comes_to_its_end(on_card):
+    events = on_card.train()
+    begun, ended = events[0], events[-1]
+    assert isinstance(begun, Started) and (begun.device, begun.precision) == ("gpu:0", "fp16")
+    assert begun.device_name == "A card"
+    (trouble,) = [event for event in events if isinstance(event, Trouble)]
+    assert "memory of gpu:0" in trouble.what and "2 parts" in trouble.done and on_card.emptied
+    steps = [event for event in events if isinstance(event, Step)]
+    waiting = [event for event in steps if event.step == 0]
+    assert len(waiting) > 4 and len({event.rate for event in waiting}) == 1  # a step left out moves nothing on
+    scales = [event.loss_scale for event in steps]
+    assert scales == sorted(scales, reverse=True) and scales[0] == 2.0**35 and scales[-1] < 2.0**30
+    assert list(dict.fromkeys(event.step for event in steps)) == list(range(begun.steps_planned + 1))
+    assert steps[-1].skipped == len(steps) - begun.steps_planned >= len(waiting)
+    assert isinstance(ended, Finished) and ended.result["steps"] == begun.steps_planned
+    assert (ended.result["device"], ended.result["precision"]) == ("gpu:0", "fp16") and ended.result["usable"]
+    kept = state_of(on_card.run)
+    assert kept["scaler"]["scale"] == [scales[-1]] and kept["parts"] == 2
+    recipe = on_card.run.recipe().model_copy(update={"epochs": 2})
+    on_card.run.recipe_path.write_text(recipe.model_dump_json())
+    events = on_card.train(resume=True)
+    steps = [event for event in events if isinstance(event, Step)]
+    assert steps[0].step - begun.steps_planned in (0, 1) and steps[0].loss_scale in (scales[-1], scales[-1] / 2)
+    assert steps[-1].step == 2 * begun.steps_planned
+
+
+@pytest.mark.filterwarnings("ignore:amp_guard can only be enabled")
+def test_a_card_on_which_nothing_fits_or_nothing_stays_finite_is_a_sentence(on_card, monkeypatch):
+    on_card.fits = 0
+    with pytest.raises(WorkerFailed, match="smaller patch"):
+        on_card.train()
+    on_card.fits, on_card.scale = 4, 2.0**100
+    monkeypatch.setattr(loop, "_MOST_SKIPPED", 3)
+    with pytest.raises(WorkerFailed, match="ran away 4 times"):
+        on_card.train()
+
+
+def test_looking_at_pictures_needs_less_memory_in_smaller_batches():
+    class Net(paddle.nn.Layer):
+        def forward(self, batch):
+            if len(batch) > 1:
+                raise MemoryError("ResourceExhaustedError: Out of memory error on GPU 0.")
+            return batch * 2
+
+    pictures = np.arange(3 * 8 * 8, dtype=np.float32).reshape(3, 1, 8, 8)
+    assert evaluate.DygraphEngine(Net())(pictures).shape == (3, 1, 8, 8)
+    assert paddle.is_grad_enabled()  # the training goes on
