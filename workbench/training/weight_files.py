@@ -1,14 +1,15 @@
 """Arrays from files of weights that others have made: .safetensors, and Paddle's .pdparams without executing anything.
 
-A .pdparams file is a pickle: a small program that may call whatever it names. Here it may name a dozen things, and each
-stands for code of this module that looks at what it is given; NumPy's own restoring code is not among them.
+A .pdparams file is a pickle: a small program that may call whatever it names. It is not unpickled. The few orders of
+which tables of arrays are made are carried out here, and of what they may name, each stands for code of this module
+that looks at what it is given; NumPy's own restoring code is not among them.
 """
 
 from __future__ import annotations
 
-import io
-import pickle
+import pickletools
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ def parse_weights(data: bytes, path: str) -> Arrays:
 
 
 def _parse_pickle(data: bytes) -> Arrays:
-    content = _Unpickler(io.BytesIO(data), encoding="latin1").load()
+    content = _run(data)
     if not isinstance(content, dict):
         raise _Refused("it holds no table of weights")
     arrays = {}
@@ -77,19 +78,6 @@ class _Refused(Exception):
     """The file asks for something that is not done; the text says what."""
 
 
-class _Call:
-    """A function, and nothing of it that a file could change."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
-
-    def __call__(self, *arguments: Any) -> Any:
-        return self._function(*arguments)
-
-    def __setstate__(self, state: Any) -> None:
-        raise _Refused(_NOT_NUMBERS)
-
-
 class _Type:
     """Stands for numpy.dtype: numbers of a plain kind."""
 
@@ -101,7 +89,7 @@ class _Type:
         if self.type.kind not in "fiub":
             raise _Refused(_NOT_NUMBERS)
 
-    def __setstate__(self, state: Any) -> None:
+    def restore(self, state: Any) -> None:
         """The order of bytes; all else that NumPy stores here is for kinds of numbers that are refused."""
         if isinstance(state, tuple) and len(state) > 1 and state[1] in ("<", ">"):
             self.type = self.type.newbyteorder(state[1])
@@ -113,7 +101,7 @@ class _Array:
     def __init__(self, *state: Any) -> None:
         self.state: Any = state
 
-    def __setstate__(self, state: Any) -> None:
+    def restore(self, state: Any) -> None:
         self.state = state
 
     def numbers(self) -> np.ndarray:
@@ -143,25 +131,94 @@ def _bytes(raw: Any = b"") -> bytes:
     return bytes(raw)
 
 
-_KNOWN: dict[tuple[str, str], Any] = {
-    ("numpy", "ndarray"): _Call(_Array),
-    ("numpy", "dtype"): _Call(_Type),
-    ("_codecs", "encode"): _Call(_encode),
-    ("collections", "OrderedDict"): _Call(dict),
-    **{(module, name): _Call(_bytes) for module in ("builtins", "__builtin__") for name in ("bytes", "bytearray")},
-    **{(f"numpy.{core}.multiarray", "_reconstruct"): _Call(_Array) for core in ("core", "_core")},
-    **{(f"numpy.{core}.numeric", "_frombuffer"): _Call(_from_buffer) for core in ("core", "_core")},
+@dataclass(frozen=True)
+class _Known:
+    """Something that a file names and may call."""
+
+    call: Callable[..., Any]
+
+
+_KNOWN: dict[tuple[str, str], Callable[..., Any]] = {
+    ("numpy", "ndarray"): _Array,
+    ("numpy", "dtype"): _Type,
+    ("_codecs", "encode"): _encode,
+    ("collections", "OrderedDict"): dict,
+    **{(module, name): _bytes for module in ("builtins", "__builtin__") for name in ("bytes", "bytearray")},
+    **{(f"numpy.{core}.multiarray", "_reconstruct"): _Array for core in ("core", "_core")},
+    **{(f"numpy.{core}.numeric", "_frombuffer"): _from_buffer for core in ("core", "_core")},
 }  # fmt: skip
 
 
-class _Unpickler(pickle.Unpickler):
-    """Finds nothing but what weights are made of."""
+def _find(module: Any, name: Any) -> _Known:
+    if (module, name) not in _KNOWN:
+        raise _Refused(f"it wants to run {module}.{name}, which weights never need; nothing was run")
+    return _Known(_KNOWN[module, name])
 
-    def find_class(self, module: str, name: str) -> Any:
-        try:
-            return _KNOWN[module, name]
-        except KeyError:
-            raise _Refused(f"it wants to run {module}.{name}, which weights never need; nothing was run") from None
 
-    def persistent_load(self, pid: Any) -> Any:
+_VALUES = frozenset(
+    "BININT BININT1 BININT2 LONG1 BINFLOAT BINUNICODE SHORT_BINUNICODE BINUNICODE8 BINSTRING SHORT_BINSTRING "
+    "BINBYTES SHORT_BINBYTES BINBYTES8 BYTEARRAY8".split()
+)
+_FIXED = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
+_TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
+_MARK = object()
+
+
+def _run(data: bytes) -> Any:
+    """What a pickle comes to; of its orders, those of which tables of arrays are made, and no other."""
+    stack: list[Any] = []
+    memory: dict[int, Any] = {}
+
+    def since_mark() -> list[Any]:
+        place = len(stack) - 1 - stack[::-1].index(_MARK)
+        taken = stack[place + 1 :]
+        del stack[place:]
+        return taken
+
+    for code, value, _ in pickletools.genops(data):
+        order = code.name
+        if order in ("PROTO", "FRAME"):
+            continue
+        if order == "STOP":
+            break
+        if order in _VALUES:
+            stack.append(value)
+        elif order in _FIXED:
+            stack.append(_FIXED[order])
+        elif order == "EMPTY_DICT":
+            stack.append({})
+        elif order == "MARK":
+            stack.append(_MARK)
+        elif order == "TUPLE":
+            stack.append(tuple(since_mark()))
+        elif order in _TUPLES:
+            stack[-_TUPLES[order] :] = [tuple(stack[-_TUPLES[order] :])]
+        elif order in ("BINPUT", "LONG_BINPUT", "MEMOIZE"):
+            memory[len(memory) if order == "MEMOIZE" else value] = stack[-1]
+        elif order in ("BINGET", "LONG_BINGET"):
+            stack.append(memory[value])
+        else:
+            _act(order, value, stack, since_mark)
+    return stack.pop()
+
+
+def _act(order: str, value: Any, stack: list[Any], since_mark: Callable[[], list[Any]]) -> None:
+    """The orders that look something up, call it, or change what is there."""
+    if order == "GLOBAL":
+        stack.append(_find(*value.split(" ", 1)))
+    elif order == "STACK_GLOBAL":
+        name, module = stack.pop(), stack.pop()
+        stack.append(_find(module, name))
+    elif order == "REDUCE" and isinstance(stack[-2], _Known) and isinstance(stack[-1], tuple):
+        arguments = stack.pop()
+        stack.append(stack.pop().call(*arguments))
+    elif order == "BUILD" and isinstance(stack[-2], (_Type, _Array)):
+        state = stack.pop()
+        stack[-1].restore(state)
+    elif order in ("SETITEM", "SETITEMS"):
+        pairs = since_mark() if order == "SETITEMS" else [stack.pop(-2), stack.pop()]
+        if not isinstance(stack[-1], dict):
+            raise _Refused(_NOT_NUMBERS)
+        stack[-1].update(zip(pairs[::2], pairs[1::2]))
+    else:
         raise _Refused(_NOT_NUMBERS)
