@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import hashlib
 import http.server
+import json
 import pickle
 import shutil
 import threading
@@ -389,6 +390,8 @@ def test_a_run_begins_with_a_file_goes_on_without_it_and_tells_of_a_wrong_one(
     for kind in ("weights", "average"):
         found = tensors[kind]["down.blocks.7.body.1.convolve.weight"]
         assert (found == paddles.layer4[1].conv2.weight.numpy()).all()
+    origin = json.loads((run.root / "weights.json").read_text("utf-8"))
+    assert origin == {"weights": str(path), "sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "depth": 18}
     path.write_bytes(b"gone, and something else is here")
     assert child("train", run.root, "--resume").next(Started).resumed
     wrong = create_run(labelled, request("unet", encoder="resnet18", weights=str(path), **few))

@@ -6,9 +6,11 @@ answers other questions.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +21,7 @@ from workbench.training.published_weights import published
 from workbench.training.reporter import Reporter
 from workbench.training.resnet import BLOCKS, Body, ResNet
 from workbench.training.unet import UNet
-from workbench.training.weight_files import parse_weights, read_weights
+from workbench.training.weight_files import parse_weights, read_file
 
 IMAGENET = "imagenet"
 _STATISTICS = {
@@ -31,16 +33,22 @@ _BLOCK = re.compile(r"layer([1-4])\.(\d+)\.(?:(conv|bn)([123])|downsample\.([01]
 _OURS = re.compile(r"stem\.|blocks\.\d+\.(?:body\.\d\.|shortcut\.)")
 
 
-def begin_with(recipe: Recipe, net: UNet | ResNet, report: Reporter, *, cancelled: Callable[[], bool]) -> None:
-    """Put the weights that the recipe names into the ResNet of `net`. Raises BadRecipe, WeightsUnusable, NoDownload."""
+def begin_with(
+    recipe: Recipe, net: UNet | ResNet, report: Reporter, *, cancelled: Callable[[], bool]
+) -> dict[str, Any]:  # fmt: skip
+    """Put the weights that the recipe names into the ResNet of `net`. Raises BadRecipe, WeightsUnusable, NoDownload.
+
+    Returns what they were: {"weights": as in the recipe, "sha256", "depth"}.
+    """
     assert recipe.weights is not None
     body = net if isinstance(net, ResNet) else net.down
     _need_fitting(recipe, body)
-    if recipe.weights == IMAGENET:
-        path, arrays = IMAGENET, parse_weights(published(body.depth, report, cancelled=cancelled), IMAGENET)
+    path = recipe.weights
+    if path == IMAGENET:
+        data = published(body.depth, report, cancelled=cancelled)
     else:
-        path, arrays = recipe.weights, read_weights(Path(recipe.weights))
-    known = translate(arrays, path)
+        data = read_file(Path(path))
+    known = translate(parse_weights(data, path), path)
     depth = depth_of(known, path)
     if depth != body.depth:
         setting = f"encoder=resnet{depth}" if isinstance(net, UNet) else f"depth={depth}"
@@ -58,6 +66,7 @@ def begin_with(recipe: Recipe, net: UNet | ResNet, report: Reporter, *, cancelle
         if not np.isfinite(known[name]).all():
             raise WeightsUnusable(path=path, why=f"{name} holds numbers that are none")
     load_weights(body, {name: known[name] for name in fresh}, path, strict=False)
+    return {"weights": path, "sha256": hashlib.sha256(data).hexdigest(), "depth": depth}
 
 
 def _need_fitting(recipe: Recipe, body: object) -> None:

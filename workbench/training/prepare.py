@@ -15,6 +15,7 @@ from workbench.core.events import Trouble
 from workbench.core.project import Project
 from workbench.core.recipe import Recipe
 from workbench.core.run import Run
+from workbench.core.storage import write_json
 from workbench.inference.settings import ModelSettings
 from workbench.training import checkpoint, device, networks, precision, ranks
 from workbench.training.best import Best
@@ -153,7 +154,9 @@ def prepare(run: Run, report: Reporter, orders: Orders, clock: Clock, *, resume:
     else:
         loss = partial(verdict_loss, label_smoothing=recipe.label_smoothing)
     if recipe.weights and not resume:
-        begin_with(recipe, net, report, cancelled=lambda: orders.stop)
+        origin = begin_with(recipe, net, report, cancelled=lambda: orders.stop)
+        if group.leads:
+            write_json(run.root / "weights.json", origin)  # the file itself may be gone one day
     if recipe.start_from and not resume:
         start_from(project, recipe, dataset, net, report)
     net = group.normalise_together(net)

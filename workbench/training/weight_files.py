@@ -27,13 +27,17 @@ _NOT_NUMBERS = "it holds something that is no array of numbers"
 
 def read_weights(path: Path) -> Arrays:
     """Arrays by name, as the file has them. What kind of file it is, its content says. Raises WeightsUnusable."""
+    return parse_weights(read_file(path), str(path))
+
+
+def read_file(path: Path) -> bytes:
+    """Raises WeightsUnusable."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise WeightsUnusable(path=str(path), why=f"it is larger than {MOST_BYTES >> 30} GiB")
-        data = path.read_bytes()
+        return path.read_bytes()
     except (OSError, ValueError) as error:  # a ValueError: a name with a zero in it
         raise WeightsUnusable(path=str(path), why=getattr(error, "strerror", None) or str(error)) from error
-    return parse_weights(data, str(path))
 
 
 def parse_weights(data: bytes, path: str) -> Arrays:
