@@ -94,7 +94,7 @@ def test_text_goes_to_stdout_and_nothing_but_json_with_the_option(tmp_path, caps
         ["import", "p", "x", "--format", "dicom"],
         ["train", "p"],
         ["train", "p", "--model", "unet", "--minutes", "3", "--epochs", "4"],
-        ["export", "p", "--formats", "tensorrt"],
+        ["export", "p", "--formats", "tiff"],
         ["evaluate", "p", "--split", "train"],
     ],
 )
