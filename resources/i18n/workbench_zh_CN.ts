@@ -3351,6 +3351,130 @@
         <source>it has another size now</source>
         <translation>它的尺寸已改变</translation>
     </message>
+    <message>
+        <source>Fetching weights, MB</source>
+        <translation>正在获取权重（MB）</translation>
+    </message>
+    <message>
+        <source>Comparing with the network before pruning</source>
+        <translation>正在与剪枝前的网络比较</translation>
+    </message>
+    <message>
+        <source>What pruning has changed is not measured.</source>
+        <translation>未测量剪枝带来的变化。</translation>
+    </message>
+    <message>
+        <source>it wants to run {name}, which weights never need; nothing was run</source>
+        <translation>它要运行 {name}，而权重从不需要这样做；没有运行任何内容</translation>
+    </message>
+    <message>
+        <source>it holds something that is no array of numbers</source>
+        <translation>其中含有不是数值数组的内容</translation>
+    </message>
+    <message>
+        <source>it holds no table of weights</source>
+        <translation>其中没有权重表</translation>
+    </message>
+    <message>
+        <source>it holds no weights</source>
+        <translation>其中没有权重</translation>
+    </message>
+    <message>
+        <source>it is a file of PyTorch&apos;s own kind; save the weights as .safetensors and take that</source>
+        <translation>这是 PyTorch 自有格式的文件；请把权重另存为 .safetensors 再使用</translation>
+    </message>
+    <message>
+        <source>it is neither a safetensors nor a pdparams file ({why})</source>
+        <translation>它既不是 safetensors 也不是 pdparams 文件（{why}）</translation>
+    </message>
+    <message>
+        <source>it is larger than {n} GiB</source>
+        <translation>它大于 {n} GiB</translation>
+    </message>
+    <message>
+        <source>it asks for more memory than there is</source>
+        <translation>它需要的内存超过现有内存</translation>
+    </message>
+    <message>
+        <source>it is damaged ({why})</source>
+        <translation>它已损坏（{why}）</translation>
+    </message>
+    <message>
+        <source>it holds a ResNet-{n}, and this run trains a ResNet-{m}; set {setting}</source>
+        <translation>其中是 ResNet-{n}，而本次训练的是 ResNet-{m}；请设置 {setting}</translation>
+    </message>
+    <message>
+        <source>it holds a ResNet-{n}, and this run trains a ResNet-{m}; a UNet has none of that depth</source>
+        <translation>其中是 ResNet-{n}，而本次训练的是 ResNet-{m}；UNet 没有该深度的编码器</translation>
+    </message>
+    <message>
+        <source>{name} of a ResNet-{n} is missing in it</source>
+        <translation>其中缺少 ResNet-{n} 的 {name}</translation>
+    </message>
+    <message>
+        <source>{name} is {a} there and {b} in a plain ResNet-{n}</source>
+        <translation>其中 {name} 的尺寸是 {a}，而普通 ResNet-{n} 中是 {b}</translation>
+    </message>
+    <message>
+        <source>{name} holds numbers that are none</source>
+        <translation>{name} 含有无效数值</translation>
+    </message>
+    <message>
+        <source>there is no ResNet in it (neither conv1 nor layer1 by those names)</source>
+        <translation>其中没有 ResNet（没有名为 conv1 或 layer1 的层）</translation>
+    </message>
+    <message>
+        <source>it holds another kind of ResNet ({name} is not of a plain one)</source>
+        <translation>其中是另一种 ResNet（{name} 不属于普通 ResNet）</translation>
+    </message>
+    <message>
+        <source>it holds another network than a ResNet-18, -34 or -50 ({what})</source>
+        <translation>其中不是 ResNet-18、-34 或 -50，而是其他网络（{what}）</translation>
+    </message>
+    <message>
+        <source>only a ResNet can begin with them; for a UNet set encoder=resnet18 or encoder=resnet34</source>
+        <translation>只有 ResNet 能以此开始；UNet 请设置 encoder=resnet18 或 encoder=resnet34</translation>
+    </message>
+    <message>
+        <source>published weights are of the full width; set width=1.0</source>
+        <translation>公开的权重是全宽度的；请设置 width=1.0</translation>
+    </message>
+    <message>
+        <source>published weights need the large first layer; set input_size=128 or more</source>
+        <translation>公开的权重需要大的首层；请把 input_size 设为 128 或更大</translation>
+    </message>
+    <message>
+        <source>it is far too large</source>
+        <translation>它实在太大</translation>
+    </message>
+    <message>
+        <source>what came is not the file (its checksum differs)</source>
+        <translation>收到的不是该文件（校验和不符）</translation>
+    </message>
+    <message>
+        <source>say which run to begin with (--from RUN)</source>
+        <translation>请说明从哪次训练开始（--from 训练）</translation>
+    </message>
+    <message>
+        <source>only a UNet is pruned; a ResNet is made slimmer by its width</source>
+        <translation>只能剪枝 UNet；ResNet 通过 width 变窄</translation>
+    </message>
+    <message>
+        <source>only a UNet with the plain encoder is pruned; one with a ResNet is made slimmer by its width</source>
+        <translation>只能剪枝普通编码器的 UNet；带 ResNet 的通过 width 变窄</translation>
+    </message>
+    <message>
+        <source>the widths are chosen by hand already</source>
+        <translation>宽度已由人工选定</translation>
+    </message>
+    <message>
+        <source>that is less than one block of channels of any level</source>
+        <translation>这不足任何一层的一个通道块</translation>
+    </message>
+    <message>
+        <source>{key} must stay {value}, as in the run that it begins with</source>
+        <translation>{key} 必须保持 {value}，与起始的训练一致</translation>
+    </message>
 </context>
 <context>
     <name>words</name>
