@@ -16,11 +16,13 @@ import pytest
 
 from tests.training.conftest import arrays_of, make_run, state_of
 from workbench.core import problems
-from workbench.core.events import Checkpoint, Failed, Finished, Preview, Started, Step, encode_order
+from workbench.core.events import Checkpoint, Failed, Finished, Preview, Started, Step, decode, encode_order
 from workbench.core.launch import launcher_command, launcher_environment, processes, worker_command
 from workbench.core.run import Run
-from workbench.training import device, ranks
-from workbench.training.ranks import Ranks, distributed
+from workbench.training import device, front, loop, orders, prepare, ranks
+from workbench.training.orders import Orders
+from workbench.training.ranks import Do, Ranks, Told, distributed
+from workbench.training.reporter import Clock, Reporter
 from workbench.training.unet import UNet
 
 TINY = {"widths": [4, 8], "patch": 32, "batch": 4, "average": 0.5}
@@ -95,6 +97,11 @@ def test_a_rank_that_dies_ends_the_run_in_a_sentence_and_it_can_go_on(labelled, 
     assert isinstance(one.last, Failed) and one.last.problem == "WorkerFailed"
     assert re.search("process 2 of 2 is gone", one.last.why) and one.last.fields["log"].endswith("rank-1.log")
     assert [event.kind for event in one.events].count("failed") == 1 and all_gone(run) and run.resumable
+    again = child("train", run.root, "--resume")
+    again.next(Step)
+    ranks_of(run)[0].kill()  # the one that would have told
+    assert again.end() == 1 and again.last.problem == "WorkerFailed" and all_gone(run)
+    assert "process 1: it was killed by signal 9" in again.last.why and again.last.fields["log"].endswith("rank-0.log")
     more = child("train", run.root, "--resume")
     assert more.next(Started).resumed
     more.next(Step)
@@ -107,7 +114,7 @@ def test_a_rank_that_dies_ends_the_run_in_a_sentence_and_it_can_go_on(labelled, 
     more.next(Checkpoint)
     more.order(encode_order("resume"))
     more.next(Step)
-    more.order(encode_order("stop"))
+    more.process.terminate()  # as a window does that has got no answer
     assert more.end() == 0 and isinstance(more.last, Finished) and more.last.why == "stopped"
     assert run.usable and all_gone(run)
 
@@ -166,6 +173,15 @@ def test_what_several_processes_cannot_do_is_said_once(labelled, child, choices,
     assert one.last.problem == problem and words in one.last.why and all_gone(run)
 
 
+def test_numbers_that_run_away_go_back_in_all_of_them(labelled, child):
+    run = make_run(labelled, device="cpu:2", std=[1e-38], local_contrast=False, **TINY)
+    one = child("train", run.root)
+    assert one.end() == 1 and "ran away 4 times" in one.last.why
+    assert [event.kind for event in one.events].count("trouble") == 3 and all_gone(run)
+    others = [decode(line) for line in (run.ranks / "rank-1.jsonl").read_text("utf-8").splitlines()]
+    assert [event.kind for event in others] == ["finished"]  # dismissed, not cut off
+
+
 # --- one process, and what the others would have sent -------------------------------------------------
 
 
@@ -181,6 +197,65 @@ def peer(monkeypatch):
     monkeypatch.setattr(Ranks, "_introduce", lambda self: [])
     monkeypatch.setattr(distributed, "all_reduce", all_reduce)
     return sent
+
+
+def test_a_follower_does_what_it_is_told(labelled, monkeypatch):
+    """Beside a process that does the same of its own accord, with a batch that once does not fit."""
+    run = make_run(labelled, device="cpu", workers=1, **TINY)
+    stages = [prepare.prepare(run, Reporter(None, Clock()), Orders(None), Clock()) for _ in range(2)]
+    leader, follower = stages
+    leader.save_last()
+    follower.ranks.number = 1
+    key = run.dataset().of("train")[0].key
+    number = [item.key for item in follower.dataset.items].index(key)
+    # The first and the third come to nothing for want of memory: going back puts the parts back to one.
+    told = [Told(Do.LEARN, 0, 1e-3), Told(Do.LOAD), Told(Do.RELABEL, item=number)]
+    told += [Told(Do.LEARN, step, 1e-3) for step in (0, 0, 1)] + [Told(Do.END)]
+    monkeypatch.setattr(follower.ranks, "hear", lambda: told.pop(0))
+    take, forgotten = follower.loader.take, []
+    monkeypatch.setattr(follower.sampler.cache, "forget", forgotten.append)
+
+    def take_or_fail(step: int):
+        if follower.learner.parts == 1:
+            raise MemoryError("ResourceExhaustedError: Out of memory error on GPU 0.")
+        return take(step)
+
+    monkeypatch.setattr(follower.loader, "take", take_or_fail)
+    parts = []
+    split = follower.learner.split
+    monkeypatch.setattr(follower.learner, "split", lambda batch: (parts.append(batch), split(batch)))
+    loop.Session(follower).follow()
+    leader.learner.parts = 2
+    for step in (0, 1):
+        leader.learner.step(*leader.loader.take(step), 1e-3)
+    assert told == [] and parts == [4, 4] and forgotten == [key]
+    for one, other in zip(leader.learner.net.parameters(), follower.learner.net.parameters()):
+        assert (one.numpy() == other.numpy()).all()
+    for stage in stages:
+        stage.loader.close()
+
+
+def test_one_that_hears_nothing_any_more_leaves_by_itself(monkeypatch):
+    left = []
+    monkeypatch.setattr(orders, "_LAST_CALL", 0.0)
+    monkeypatch.setattr(orders.os, "read", lambda pipe, most: b"")
+    monkeypatch.setattr(orders.os, "_exit", left.append)
+    Orders(None)._read_pipe()
+    assert left == []
+    Orders(None, patient=True)._read_pipe()
+    assert left == [1]
+
+
+def test_what_the_launcher_saw_is_told_where_nobody_else_could(tmp_path):
+    run = Run(tmp_path)
+    run.ranks.mkdir()
+    (run.ranks / "launcher.log").write_text("no such module\n")
+    assert "exit code 1; its last words were: no such module" in str(front._failure(run, 1))
+    words = "Container rank 3 status failed cmd ['python', '-m', 'x y'] code -11 log /tmp/workerlog.3"
+    (run.ranks / "launcher.log").write_text(f"LAUNCH ERROR 2026-01-01 Container failed !!!\n{words}\n")
+    (run.ranks / "rank-3.log").write_text("Segmentation fault\n")
+    told = front._failure(run, 1)
+    assert "process 4: it crashed by signal 11" in str(told) and str(told.fields["log"]).endswith("rank-3.log")
 
 
 def test_a_failure_in_one_process_is_one_in_all(peer):

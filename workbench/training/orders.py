@@ -13,13 +13,14 @@ from types import FrameType
 from workbench.core.events import decode_order
 
 _POLL_SECONDS = 0.4
+_LAST_CALL = 120.0  # seconds to save and end in
 
 
 class Orders:
     """Read by threads of its own; asked by the training between its steps.
 
     path: RUN/orders.jsonl; what it held before the start is past. keep_running: a closed pipe ends nothing.
-    patient: no signal ends the process at once; a launcher sends three of them in half a second.
+    patient: one of several processes. No signal ends it at once, as a launcher sends three of them in half a second.
     """
 
     def __init__(self, path: Path | None, *, keep_running: bool = False, patient: bool = False) -> None:
@@ -101,6 +102,13 @@ class Orders:
         if not self._keep_running:
             self._stop.set()
             self._go.set()
+            if self._patient:
+                self._leave_in_time()
+
+    def _leave_in_time(self) -> None:
+        """One that waits for a message of another process hears no order, and nobody is left who would end it."""
+        time.sleep(_LAST_CALL)
+        os._exit(1)
 
     def _follow_file(self) -> None:
         assert self._path is not None
