@@ -14,13 +14,15 @@ from paddle.amp.auto_cast import amp_global_state
 
 from tests.training.conftest import make_run, state_of
 from workbench.core.events import Finished, Started, Step, Trouble
-from workbench.core.problems import WorkerFailed
+from workbench.core.problems import RunBroken, WorkerFailed
 from workbench.training import device, evaluate, loop, precision, prepare
 from workbench.training.device import Device
+from workbench.training.learner import Learner, load_weights, weights
 from workbench.training.losses import segmentation_loss
 from workbench.training.orders import Orders
 from workbench.training.precision import Choice, Precision, Scaler
 from workbench.training.reporter import Clock, Reporter
+from workbench.training.unet import UNet
 
 
 @pytest.fixture
@@ -234,3 +236,44 @@ def test_looking_at_pictures_needs_less_memory_in_smaller_batches():
     pictures = np.arange(3 * 8 * 8, dtype=np.float32).reshape(3, 1, 8, 8)
     assert evaluate.DygraphEngine(Net())(pictures).shape == (3, 1, 8, 8)
     assert paddle.is_grad_enabled()  # the training goes on
+
+
+def test_master_weights_of_an_optimiser_come_back(card):
+    """Level O2: the optimiser keeps what 16 bits have lost. Made by hand, as there are no such steps on a processor."""
+
+    def learner() -> Learner:
+        paddle.seed(0)
+        nets = [UNet(1, 2, [4, 8], contrast=False) for _ in range(2)]
+        return Learner(
+            nets[0], nets[1], lambda answer, truth: answer.sum(), Precision(Choice("fp32", "")),
+            weight_decay=0.0, grad_clip=1.0, average=0.0,
+        )  # fmt: skip
+
+    one, other = learner(), learner()
+    for made, value in ((one, 1.25), (other, 0.0)):
+        for parameter in made.net.parameters():
+            made.optimizer._master_weights[parameter.name] = paddle.full(parameter.shape, value)
+    kept = one.optimizer_arrays()
+    assert {name.partition("/")[0] for name in kept} == {"master"}
+    other.load_optimizer(kept)
+    assert all((tensor.numpy() == 1.25).all() for tensor in other.optimizer._master_weights.values())
+    pictures = np.ones((2, 1, 16, 16), np.float32)
+    other.step(pictures, pictures[:, 0].astype(np.uint8), 1e-3)
+    fast = weights(other.net)
+    assert all((fast[name] == array).all() for name, array in weights(other.mean).items())  # no average was asked for
+    with pytest.raises(RunBroken, match="missing"):
+        load_weights(other.net, {}, "x")
+
+
+def test_an_error_that_is_not_for_want_of_memory_stays_what_it_is(card):
+    def wrong(answer, truth):
+        raise ValueError("(InvalidArgument) something else")
+
+    paddle.seed(0)
+    nets = [UNet(1, 2, [4, 8], contrast=False) for _ in range(2)]
+    learner = Learner(
+        nets[0], nets[1], wrong, Precision(Choice("fp32", "")), weight_decay=0.0, grad_clip=1.0, average=0.0
+    )
+    pictures = np.ones((2, 1, 16, 16), np.float32)
+    with pytest.raises(ValueError, match="something else"):
+        learner.step(pictures, pictures[:, 0].astype(np.uint8), 1e-3)

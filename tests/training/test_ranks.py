@@ -224,7 +224,8 @@ def test_a_follower_does_what_it_is_told(labelled, monkeypatch):
     parts = []
     split = follower.learner.split
     monkeypatch.setattr(follower.learner, "split", lambda batch: (parts.append(batch), split(batch)))
-    loop.Session(follower).follow()
+    session = loop.Session(follower)
+    loop.follow(follower, make_room=session.make_room, relabel=session.relabel)
     leader.learner.parts = 2
     for step in (0, 1):
         leader.learner.step(*leader.loader.take(step), 1e-3)
@@ -367,6 +368,9 @@ def test_each_process_takes_the_card_that_the_launcher_gives_it(cards, monkeypat
     found = device.choose("gpu:0,1")
     assert (found.name, found.title) == ("gpu:0,1", "2 × A card") and cards == ["gpu:1"]
     assert device.choose("auto").name == "gpu:1"
+    monkeypatch.setenv("FLAGS_selected_gpus", "5")
+    with pytest.raises(problems.DeviceMissing, match="no number 5"):
+        device.choose("auto")
     for asked, words in (("gpu:0,2", "no number 2"), ("gpu:1,1", "only once")):
         with pytest.raises(problems.DeviceMissing, match=words):
             device.check(asked)

@@ -24,7 +24,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--minutes", type=float, metavar="M", help="how long it may take (5)")
     length.add_argument("--epochs", type=int, metavar="N", help="or how often every picture is looked at")
-    parser.add_argument("--device", metavar="auto|cpu|gpu|gpu:0,1", help="where to train (auto)")
+    parser.add_argument("--device", metavar="auto|cpu|gpu|gpu:0,1", help="where to train (auto); cpu:2: in two")
     parser.add_argument("--from", dest="start", metavar="RUN", help="begin with the weights of an earlier run")
     parser.add_argument("--profile", action="store_true", help="measure where the time of a step goes")
     parser.add_argument("--resume", metavar="RUN", help="go on with a run that was stopped")

@@ -24,7 +24,7 @@ class Recipe(BaseModel):
     model: Literal["unet", "resnet"]
     minutes: float | None = Field(default=5.0, gt=0, le=60 * 24 * 14)
     epochs: int | None = Field(default=None, ge=1, le=1_000_000)  # if given, bounds the run instead of minutes
-    device: str = "auto"  # "auto" | "cpu" | "gpu" | "gpu:0" | "gpu:0,1"
+    device: str = "auto"  # "auto" | "cpu" | "gpu" | "gpu:0" | "gpu:0,1" | "cpu:2", see core.launch.processes
     quality: Literal["fast", "balanced", "best"] = "balanced"
 
     # the picture on its way into the network (see inference.settings)

@@ -15,6 +15,7 @@ from workbench.inference.engines import EngineError
 from workbench.training.device import release_memory
 from workbench.training.ending import finish
 from workbench.training.evaluate import DygraphEngine, Evaluation
+from workbench.training.follow import follow
 from workbench.training.learner import Outcome, OutOfMemory
 from workbench.training.orders import Orders
 from workbench.training.prepare import Stage, prepare
@@ -44,7 +45,7 @@ def train(run: Run, report: Reporter, orders: Orders, clock: Clock, *, resume: b
         stage.ranks.share(stage.learner.net)
         session = Session(stage)
         if not stage.ranks.leads:
-            session.follow()
+            follow(stage, make_room=session.make_room, relabel=session.relabel)
             return Finished(why="done")
         report(_started(stage, resume))
         try:
@@ -98,21 +99,6 @@ class Session:
             self.save()
         if self.profile is not None:
             self.profile.close()
-
-    def follow(self) -> None:
-        """What every process but the first does: what that one tells, and nothing of its own accord."""
-        stage = self.stage
-        while (told := stage.ranks.hear()).do is not Do.END:
-            if told.do is Do.LEARN:
-                try:
-                    stage.learner.step(*stage.loader.take(told.step), told.rate, whole=stage.recipe.batch)
-                except MemoryError:
-                    self.make_room()
-            elif told.do is Do.LOAD:
-                stage.load_last()
-                stage.ranks.share(stage.learner.net)
-            else:
-                self.relabel(stage.dataset.items[told.item].key)
 
     @property
     def images_per_second(self) -> float:
