@@ -119,7 +119,8 @@ def test_a_rank_that_dies_ends_the_run_in_a_sentence_and_it_can_go_on(labelled, 
     assert run.usable and all_gone(run)
 
 
-def test_all_of_them_end_if_the_process_in_front_is_killed(labelled, child):
+def test_all_of_them_end_if_the_process_in_front_is_killed(labelled, child, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     run = make_run(labelled, device="cpu:2", **LONG)
     one = child("train", run.root)
     one.next(Step)
@@ -127,6 +128,7 @@ def test_all_of_them_end_if_the_process_in_front_is_killed(labelled, child):
     one.process.wait()
     assert all_gone(run)
     assert run.ending().why == "stopped" and run.usable and run.resumable
+    assert not list(tmp_path.glob("workbench-launcher-*"))  # it holds everything that the environment holds
 
 
 def test_the_launcher_alone_carries_a_run_over_two_hosts(labelled):

@@ -19,7 +19,7 @@ from workbench.core.launch import processes, rank_of_this_process, worker_enviro
 from workbench.core.problems import PaddleMissing, Problem, RunBroken, WorkerFailed
 from workbench.core.run import Run
 from workbench.training.orders import Orders
-from workbench.training.reporter import Clock, Reporter, claim_stdout, print_to
+from workbench.training.reporter import Clock, Reporter, claim_stdout, forget_launcher, print_to
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -60,7 +60,10 @@ def main(argv: list[str] | None = None) -> int:
             print_to(run.ranks / "rank-0.log")
         orders = Orders(run.root / "orders.jsonl", keep_running=options.keep_running, patient=size > 1)
         orders.listen()
-        return _carry_out(lambda: _train(run, report, orders, clock, options.resume), report, run.log_path)
+        status = _carry_out(lambda: _train(run, report, orders, clock, options.resume), report, run.log_path)
+        if options.apart:
+            forget_launcher()  # if the process in front was killed nobody else does
+        return status
     report = Reporter(pipe, Clock(began))
     orders = Orders(None, keep_running=options.keep_running)
     orders.listen()

@@ -29,7 +29,7 @@ from workbench.core.problems import WorkerFailed
 from workbench.core.run import Run
 from workbench.training.device import check
 from workbench.training.ranks import check_batch
-from workbench.training.reporter import write_all
+from workbench.training.reporter import LAUNCHER_FOLDER, write_all
 
 _POLL = 0.05
 _GRACE = 10.0  # seconds for processes that the launcher leaves behind
@@ -47,7 +47,7 @@ def lead(run: Run, pipe: int | None, *, resume: bool, keep_running: bool) -> int
     for old in run.ranks.iterdir():
         old.unlink()
     # The launcher writes all of its environment, with what is secret in it, beside its logs.
-    own = Path(tempfile.mkdtemp(prefix="workbench-launcher-"))
+    own = Path(tempfile.mkdtemp(prefix=LAUNCHER_FOLDER))
     try:
         worker = worker_command("train", run.root, "--apart", *(["--resume"] if resume else []))
         front = Front(run, pipe, keep_running=keep_running)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import shutil
 import threading
 import time
 from pathlib import Path
 
 from workbench.core.events import Event, encode
+
+LAUNCHER_FOLDER = "workbench-launcher-"
 
 
 class Clock:
@@ -84,6 +87,13 @@ def print_to(path: Path) -> None:
         with path.open("ab", buffering=0) as file:
             os.dup2(file.fileno(), 1)
             os.dup2(file.fileno(), 2)
+
+
+def forget_launcher() -> None:
+    """Remove the folder into which Paddle's launcher has written its whole environment, if the folder is ours."""
+    folder = Path(os.environ.get("PADDLE_LOG_DIR", ""))
+    if folder.name.startswith(LAUNCHER_FOLDER):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def write_all(pipe: int, data: bytes) -> bool:
