@@ -119,8 +119,8 @@ def test_the_order_of_the_export_decides_and_what_is_missing_is_passed_over(grey
 def test_why_an_engine_cannot_be_used_says_what_to_install(tmp_path):
     assert not obstacle("onnx")
     for name, kind in KINDS.items():
-        if find_spec(kind.library) is None:
-            assert kind.library in obstacle(name) and "pip install" in obstacle(name) and cannot_make(name)
+        if find_spec(kind.module) is None:
+            assert kind.module in obstacle(name) and "pip install" in obstacle(name) and cannot_make(name)
     import onnxruntime
 
     if "TensorrtExecutionProvider" not in onnxruntime.get_available_providers():
@@ -187,7 +187,7 @@ def test_a_changed_golden_result_of_fewer_bits_is_caught(two_engines):
 def test_measuring_finds_settings_and_tells_every_size(grey_export, tmp_path, capsys):
     write_png(tmp_path / "p.png", spotted(np.random.default_rng(0)))
     arguments = ["--engine", "onnx", "--picture", str(tmp_path / "p.png"), "--sizes", "60x80,200x150,9000x9000"]
-    assert measure.main([*arguments, "--seconds", "0.2"], grey_export) == 0
+    assert measure.main([*arguments, "--seconds", "4"], grey_export) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["engine"] == "onnx" and found["device"] and found["load_ms"] > 0
     assert Tuning.from_json(found["tuning"]) and len(found["tried"]) == 5

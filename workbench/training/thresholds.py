@@ -64,10 +64,10 @@ class ThresholdSweep:
 
 @dataclass
 class AreaSweep:
-    """Collects the sizes of the labelled regions, of the regions by which they were found, and of the false ones."""
+    """Counts the labelled regions; collects the sizes of the regions by which they were found, and of false ones."""
 
     ids: tuple[int, ...]
-    real: dict[int, list[int]] = field(default_factory=dict)  # id -> areas of labelled regions
+    real: dict[int, int] = field(default_factory=dict)  # id -> labelled regions
     finds: dict[int, list[int]] = field(default_factory=dict)  # id -> the largest region on each that was found
     false: dict[int, list[int]] = field(default_factory=dict)  # id -> areas of regions on no label
 
@@ -77,7 +77,7 @@ class AreaSweep:
         for id in self.ids:
             real, labelled = _areas(truth == id)
             said, found = _areas(mask == id)
-            self.real.setdefault(id, []).extend(real.tolist())
+            self.real[id] = self.real.get(id, 0) + len(real)
             if not len(said):
                 continue
             both = (labelled > 0) & (found > 0)
@@ -97,7 +97,7 @@ class AreaSweep:
         chosen = []
         for id in self.ids:
             finds, false = np.array(self.finds.get(id, [])), np.array(self.false.get(id, []))
-            count = len(self.real.get(id, []))
+            count = self.real.get(id, 0)
             areas = [area for area in _AREAS if area <= max(finds, default=0)] or [0]
             found = np.array([(finds >= area).sum() for area in areas])
             vain = np.array([(false >= area).sum() for area in areas])

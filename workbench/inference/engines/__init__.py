@@ -23,7 +23,7 @@ class EngineError(Exception):
 
 def available() -> list[str]:
     """Names of the engines whose library is installed here, the preferred first. Imports none of them."""
-    return [name for name, kind in KINDS.items() if find_spec(kind.library) is not None]
+    return [name for name, kind in KINDS.items() if find_spec(kind.module) is not None]
 
 
 def load_engine(name: str, folder: Path | str, settings: ModelSettings, threads: int | None = None) -> Engine:
@@ -49,7 +49,7 @@ def load_engine(name: str, folder: Path | str, settings: ModelSettings, threads:
         return _make(name, path, settings, tuning)
     except Exception as error:  # the libraries raise whatever they like for a damaged file
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise EngineError(f"The network {path} cannot be loaded by {KINDS[name].library}: {lines[0]}") from error
+        raise EngineError(f"The network {path} cannot be loaded by {KINDS[name].module}: {lines[0]}") from error
 
 
 def _make(name: str, path: Path, settings: ModelSettings, tuning: Tuning) -> Engine:

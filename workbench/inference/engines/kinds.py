@@ -11,14 +11,14 @@ from ..cpu import processor_flags  # noqa: TID252  the package is copied under a
 
 @dataclass(frozen=True)
 class Kind:
-    """library: the module to import. needs: what a person installs. file: the network in an export. made_with: further
+    """module: what is imported. needs: what a person installs. file: the network in an export. made_with: further
     modules that make it, which running it does not take.
 
     reduced: "" for networks that compute with 32 bits and must give what the trained one gives; else the kind of
     number, and the network is close to it, not equal.
     """
 
-    library: str
+    module: str
     needs: tuple[str, ...]
     file: str
     reduced: str = ""
@@ -49,8 +49,8 @@ def pip(name: str) -> str:
 def obstacle(name: str) -> str:
     """Why an engine cannot be used here, as a sentence; empty if it can. Imports ONNX Runtime at most."""
     kind = KINDS[name]
-    if find_spec(kind.library) is None:
-        return f"The engine {name!r} needs {kind.library}, which is not installed: {pip(name)}"
+    if find_spec(kind.module) is None:
+        return f"The engine {name!r} needs {kind.module}, which is not installed: {pip(name)}"
     special = _OBSTACLES.get(name)
     return special() if special else ""
 

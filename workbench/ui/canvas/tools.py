@@ -5,6 +5,7 @@ Points are picture coordinates. An order with the desk's `ground` for its class 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -90,14 +91,14 @@ class Tool:
                 self.desk.redraw(ghost.area(self.desk))
 
 
-class Chooser(Tool):
+class Chooser(Tool, ABC):
     """A tool that acts on what is found under the pointer, and shows that before the click."""
 
     cursor = Qt.CursorShape.PointingHandCursor
 
+    @abstractmethod
     def find(self, point: Point) -> Callable[[], Selection]:
         """The work, done in a thread, that finds what is at a point."""
-        raise NotImplementedError
 
     def hover(self, point: Point | None) -> None:
         # A glance is dear; while the hand rests inside what is shown there is nothing new to see.
