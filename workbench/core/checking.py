@@ -16,7 +16,8 @@ from typing import Literal
 import numpy as np
 
 from workbench.core import annotation, problems
-from workbench.core.dataset import Dataset, collect, lookalikes
+from workbench.core.dataset import Dataset, collect
+from workbench.core.grouping import lookalikes
 from workbench.core.pictures import read
 from workbench.core.project import DONT_CARE, Project, natural_key
 from workbench.inference.cv import cv2

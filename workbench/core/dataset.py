@@ -7,16 +7,15 @@ not pictures, are dealt out.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from workbench.core import annotation, problems
-from workbench.core.pictures import picture_size, thumbnail
+from workbench.core.grouping import group
+from workbench.core.pictures import picture_size
 from workbench.core.project import DONT_CARE, NOT_LABELLED, ClassInfo, Project, natural_key
 
 Split = Literal["train", "val", "test"]
@@ -37,6 +36,14 @@ class Item(BaseModel):
     mask_hash: str = ""  # of the label as it was when the run was made
 
 
+class Joined(BaseModel):
+    """A picture whose label has come into a run while it learned, in place of what was known of it before."""
+
+    step: int  # the first one that could draw from it as it is here
+    item: Item
+    ready: bool = True  # False: its label was taken away, and nothing is drawn from it any more
+
+
 class Skipped(BaseModel):
     key: str
     why: str
@@ -50,12 +57,21 @@ class Dataset(BaseModel):
     model: Literal["unet", "resnet"]
     classes: list[ClassInfo] = []
     verdicts: list[str] = []
-    items: list[Item] = []
+    items: list[Item] = []  # as they were when the run was made
+    joined: list[Joined] = []  # what has come into it since, in this order
     skipped: list[Skipped] = []
     held_out_note: str = ""  # English; empty if enough is held out
 
+    @property
+    def current(self) -> list[Item]:
+        """The items with all that has joined."""
+        now = {item.key: item for item in self.items}
+        now.update((entry.item.key, entry.item) for entry in self.joined)
+        gone = {entry.item.key: not entry.ready for entry in self.joined}
+        return [item for key, item in now.items() if not gone.get(key)]
+
     def of(self, *splits: str) -> list[Item]:
-        return [item for item in self.items if item.split in splits]
+        return [item for item in self.current if item.split in splits]
 
     @property
     def held_out_hash(self) -> str:
@@ -77,7 +93,7 @@ def collect(project: Project, model: Literal["unet", "resnet"]) -> Dataset:
     for key in keys:
         try:
             note = annotation.load_note(project, key)
-            item = _segmentation_item(project, key, note) if model == "unet" else _verdict_item(project, key, note)
+            item = to_learn_from(project, key, note, model)
         except problems.Problem as problem:
             dataset.skipped.append(Skipped(key=key, why=str(problem)))
             continue
@@ -96,10 +112,15 @@ def collect(project: Project, model: Literal["unet", "resnet"]) -> Dataset:
         raise problems.TooFewLabels(found=len(dataset.items))
     if model == "unet" and not any(item.classes for item in dataset.items):
         raise problems.OnlyBackground()
-    _group(project, dataset.items, notes)
+    group(project, dataset.items, notes)
     _split(project, dataset.items, notes)
     _explain(dataset)
     return dataset
+
+
+def to_learn_from(project: Project, key: str, note: annotation.Note, model: Literal["unet", "resnet"]) -> Item | None:
+    """What a picture teaches as it is labelled now; None if it is not ready for that. Raises a Problem."""
+    return _segmentation_item(project, key, note) if model == "unet" else _verdict_item(project, key, note)
 
 
 def _segmentation_item(project: Project, key: str, note: annotation.Note) -> Item | None:
@@ -127,96 +148,6 @@ def _verdict_item(project: Project, key: str, note: annotation.Note) -> Item | N
         return None
     width, height = picture_size(project.picture_path(key))
     return Item(key=key, width=width, height=height, verdict=note.verdict)
-
-
-# --- groups -----------------------------------------------------------------------------------------
-
-
-def _group(project: Project, items: list[Item], notes: dict[str, annotation.Note]) -> None:
-    rule = project.file.grouping
-    if rule.rule == "folder":
-        names = {item.key: str(Path(item.key).parent) for item in items}
-    elif rule.rule == "pattern" and rule.pattern:
-        names = {item.key: _by_pattern(rule.pattern, item.key) for item in items}
-    elif rule.rule == "each":
-        names = {item.key: item.key for item in items}
-    else:
-        names = _auto_groups(project, items)
-    for item in items:
-        item.group = notes[item.key].group or names[item.key]
-
-
-def _by_pattern(pattern: str, key: str) -> str:
-    found = re.search(pattern, key)
-    if found is None:
-        return key
-    return "|".join(part or "" for part in found.groups()) or found.group(0)
-
-
-def _auto_groups(project: Project, items: list[Item]) -> dict[str, str]:
-    """Pictures that look alike, and neighbours by number, share a group.
-
-    Cameras number pictures in the order of parts, so the last number of the name is the best hint of what belongs
-    together: names that differ in numbers only are sorted by it and cut, at their widest gaps, into short series.
-    """
-    parent = {item.key: item.key for item in items}
-
-    def find(key: str) -> str:
-        while parent[key] != key:
-            parent[key] = parent[parent[key]]
-            key = parent[key]
-        return key
-
-    series: dict[str, list[tuple[int, str]]] = {}
-    for item in items:
-        numbers = re.findall(r"\d+", Path(item.key).stem)
-        if numbers:
-            skeleton = re.sub(r"\d+", "#", Path(item.key).stem)
-            series.setdefault(skeleton, []).append((int(numbers[-1]), item.key))
-    target = max(1, min(10, len(items) // 20))
-    for members in series.values():
-        for chunk in _cut(sorted(members), target):
-            for _, key in chunk[1:]:
-                parent[find(key)] = find(chunk[0][1])
-    for a, b in lookalikes(project, items):
-        parent[find(a)] = find(b)
-    return {item.key: find(item.key) for item in items}
-
-
-def _cut(members: list[tuple[int, str]], target: int) -> list[list[tuple[int, str]]]:
-    """Cut a sorted series into pieces of at most 2 x `target`, each time at the widest gap near the middle."""
-    if len(members) <= 2 * target:
-        return [members]
-    low, high = len(members) // 4, max(len(members) // 4 + 1, 3 * len(members) // 4)
-    gaps = [(members[i][0] - members[i - 1][0], -abs(i - len(members) // 2), i) for i in range(max(1, low), high)]
-    at = max(gaps)[2]
-    return _cut(members[:at], target) + _cut(members[at:], target)
-
-
-def lookalikes(project: Project, items: list[Item], edge: int = 24, limit: float = 0.97) -> list[tuple[str, str]]:
-    """Pairs of the same aspect (5 %) whose small grey versions correlate above `limit`."""
-    if len(items) > 4000:
-        return []  # beyond a few thousand the series by number must do
-    small = np.zeros((len(items), edge * edge), np.float32)
-    for i, item in enumerate(items):
-        try:
-            grey = thumbnail(project.picture_path(item.key), 96)
-        except problems.Problem:
-            continue
-        grey = grey.mean(axis=2) if grey.ndim == 3 else grey.astype(np.float32)
-        rows = np.linspace(0, grey.shape[0] - 1, edge).round().astype(int)
-        columns = np.linspace(0, grey.shape[1] - 1, edge).round().astype(int)
-        flat = grey[np.ix_(rows, columns)].ravel().astype(np.float32)
-        flat -= flat.mean()
-        norm = np.linalg.norm(flat)
-        small[i] = flat / norm if norm > 1e-3 else 0
-    aspect = np.array([item.width / max(1, item.height) for item in items])
-    pairs = []
-    for i in range(len(items) - 1):
-        alike = small[i + 1 :] @ small[i]
-        same = np.abs(aspect[i + 1 :] / aspect[i] - 1) < 0.05
-        pairs += [(items[i].key, items[i + 1 + j].key) for j in np.flatnonzero((alike > limit) & same)]
-    return pairs
 
 
 # --- split ------------------------------------------------------------------------------------------

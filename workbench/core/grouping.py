@@ -1,0 +1,141 @@
+"""Which pictures show the same part: they must be on the same side of a split."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from workbench.core import annotation, problems
+from workbench.core.pictures import thumbnail
+from workbench.core.project import Project
+
+if TYPE_CHECKING:
+    from workbench.core.dataset import Item
+
+
+def group(project: Project, items: list[Item], notes: dict[str, annotation.Note]) -> None:
+    """Give every item its group: what its note says, or what the project's rule comes to."""
+    rule = project.file.grouping
+    if rule.rule == "folder":
+        names = {item.key: str(Path(item.key).parent) for item in items}
+    elif rule.rule == "pattern" and rule.pattern:
+        names = {item.key: _by_pattern(rule.pattern, item.key) for item in items}
+    elif rule.rule == "each":
+        names = {item.key: item.key for item in items}
+    else:
+        names = _auto_groups(project, items)
+    for item in items:
+        item.group = notes[item.key].group or names[item.key]
+
+
+def _by_pattern(pattern: str, key: str) -> str:
+    found = re.search(pattern, key)
+    if found is None:
+        return key
+    return "|".join(part or "" for part in found.groups()) or found.group(0)
+
+
+def _auto_groups(project: Project, items: list[Item]) -> dict[str, str]:
+    """Pictures that look alike, and neighbours by number, share a group.
+
+    Cameras number pictures in the order of parts, so the last number of the name is the best hint of what belongs
+    together: names that differ in numbers only are sorted by it and cut, at their widest gaps, into short series.
+    """
+    parent = {item.key: item.key for item in items}
+
+    def find(key: str) -> str:
+        while parent[key] != key:
+            parent[key] = parent[parent[key]]
+            key = parent[key]
+        return key
+
+    series: dict[str, list[tuple[int, str]]] = {}
+    for item in items:
+        skeleton, number = _numbered(item.key)
+        if number is not None:
+            series.setdefault(skeleton, []).append((number, item.key))
+    target = max(1, min(10, len(items) // 20))
+    for members in series.values():
+        for chunk in _cut(sorted(members), target):
+            for _, key in chunk[1:]:
+                parent[find(key)] = find(chunk[0][1])
+    for a, b in lookalikes(project, items):
+        parent[find(a)] = find(b)
+    return {item.key: find(item.key) for item in items}
+
+
+def _cut(members: list[tuple[int, str]], target: int) -> list[list[tuple[int, str]]]:
+    """Cut a sorted series into pieces of at most 2 x `target`, each time at the widest gap near the middle."""
+    if len(members) <= 2 * target:
+        return [members]
+    low, high = len(members) // 4, max(len(members) // 4 + 1, 3 * len(members) // 4)
+    gaps = [(members[i][0] - members[i - 1][0], -abs(i - len(members) // 2), i) for i in range(max(1, low), high)]
+    at = max(gaps)[2]
+    return _cut(members[:at], target) + _cut(members[at:], target)
+
+
+def lookalikes(project: Project, items: list[Item], edge: int = 24, limit: float = 0.97) -> list[tuple[str, str]]:
+    """Pairs of the same aspect (5 %) whose small grey versions correlate above `limit`."""
+    if len(items) > 4000:
+        return []  # beyond a few thousand the series by number must do
+    small = np.zeros((len(items), edge * edge), np.float32)
+    for i, item in enumerate(items):
+        try:
+            grey = thumbnail(project.picture_path(item.key), 96)
+        except problems.Problem:
+            continue
+        grey = grey.mean(axis=2) if grey.ndim == 3 else grey.astype(np.float32)
+        rows = np.linspace(0, grey.shape[0] - 1, edge).round().astype(int)
+        columns = np.linspace(0, grey.shape[1] - 1, edge).round().astype(int)
+        flat = grey[np.ix_(rows, columns)].ravel().astype(np.float32)
+        flat -= flat.mean()
+        norm = np.linalg.norm(flat)
+        small[i] = flat / norm if norm > 1e-3 else 0
+    aspect = np.array([item.width / max(1, item.height) for item in items])
+    pairs = []
+    for i in range(len(items) - 1):
+        alike = small[i + 1 :] @ small[i]
+        same = np.abs(aspect[i + 1 :] / aspect[i] - 1) < 0.05
+        pairs += [(items[i].key, items[i + 1 + j].key) for j in np.flatnonzero((alike > limit) & same)]
+    return pairs
+
+
+# --- one more picture -------------------------------------------------------------------------------
+
+
+def group_of_newcomer(project: Project, held_out: list[Item], newcomer: Item, note: annotation.Note) -> str:
+    """The group of a picture that was labelled after the others were dealt out: that of a held-out one, or its own.
+
+    Where the rule is automatic it belongs to held-out pictures if it looks like one of them, or if its number lies as
+    near to theirs as they lie to each other.
+    """
+    rule = project.file.grouping
+    if note.group:
+        return note.group
+    if rule.rule == "folder":
+        return str(Path(newcomer.key).parent)
+    if rule.rule == "pattern" and rule.pattern:
+        return _by_pattern(rule.pattern, newcomer.key)
+    if rule.rule != "each":
+        for item in held_out:
+            if _near(newcomer.key, item, held_out) or lookalikes(project, [newcomer, item]):
+                return item.group
+    return newcomer.key
+
+
+def _near(key: str, item: Item, held_out: list[Item]) -> bool:
+    skeleton, number = _numbered(key)
+    if number is None or _numbered(item.key)[0] != skeleton:
+        return False
+    of_part = sorted(n for s, n in (_numbered(o.key) for o in held_out if o.group == item.group) if s == skeleton)
+    apart = max((b - a for a, b in zip(of_part, of_part[1:])), default=1)
+    return abs(number - _numbered(item.key)[1]) <= max(1, apart)
+
+
+def _numbered(key: str) -> tuple[str, int | None]:
+    """A name with its numbers left out, and the last of them."""
+    numbers = re.findall(r"\d+", Path(key).stem)
+    return re.sub(r"\d+", "#", Path(key).stem), int(numbers[-1]) if numbers else None
