@@ -12,6 +12,8 @@ from workbench.core.drawing import (
     draw_polygon,
     draw_region,
     draw_segment,
+    polygon_runs,
+    segment_runs,
 )
 
 coordinate = st.floats(-30, 90, allow_nan=False)
@@ -85,3 +87,47 @@ def test_a_region_is_clipped_at_the_border():
     mask = np.zeros((6, 6), np.uint8)
     draw_region(mask, np.ones((4, 4), bool), (-2, 4), Paint(1))
     assert mask.sum() == 4 and (mask[4:, :2] == 1).all()
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(st.tuples(st.floats(-300, 900), st.floats(-300, 900)), min_size=2, max_size=6),
+    st.one_of(st.floats(0.2, 30), st.floats(200, 500)),
+    st.sampled_from([frozenset(), frozenset({7})]),
+)
+def test_a_stroke_told_by_what_is_new_of_each_part_is_the_whole_stroke(points, radius, keep):
+    rng = np.random.default_rng(3)
+    start = np.where(rng.random((600, 700)) < 0.1, 7, 0).astype(np.uint8)
+    whole, told = start.copy(), start.copy()
+    paint = Paint(3, keep)
+    for i, (a, b) in enumerate(zip(points[:1] + points, points)):
+        draw_segment(whole, a, b, radius, paint)
+        before = told.copy()
+        runs = segment_runs(a, b, radius, told.shape, drawn=i > 0)
+        runs.lay(told, paint)
+        rest = told != before
+        for rect in runs.rects:
+            assert rect == rect.clipped(700, 600) and not rect.empty
+            rest[rect.slices] = False
+        assert not rest.any(), "changed outside of what was told"
+    assert np.array_equal(whole, told)
+
+
+def test_a_large_brush_that_moves_on_a_little_touches_little():
+    mask = np.zeros((3000, 3000), np.uint8)
+    segment_runs((1500, 1500), (1500, 1500), 1000, mask.shape).lay(mask, Paint(1))
+    runs = segment_runs((1500, 1500), (1509, 1508), 1000, mask.shape, drawn=True)
+    assert (runs.stop - runs.first).sum() < 40_000
+    assert sum(rect.width * rect.height for rect in runs.rects) < 600_000
+
+
+def test_a_polygon_over_hundreds_of_megapixels_takes_no_memory_of_that_size():
+    import tracemalloc
+
+    tracemalloc.start()
+    try:
+        runs = polygon_runs([(10, 10), (19_990, 3_000), (12_000, 19_950)], (20_000, 20_000))
+        assert tracemalloc.get_traced_memory()[1] < 20 << 20
+    finally:
+        tracemalloc.stop()
+    assert abs(int((runs.stop - runs.first).sum()) - 181_275_550) < 30_000  # the shoelace's area

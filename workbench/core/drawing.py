@@ -6,11 +6,17 @@ returns, and nothing else; work and memory are proportional to that rectangle, n
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-_ROWWISE = 1 << 16  # pixels of a rectangle from which on a brush is laid down row by row
+_CELL = 128  # pixels: changed places that lie this far apart are told one by one
+_LONG = 48  # pixels of a run, on average, from which on runs are laid down one by one
+
+Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -56,62 +62,131 @@ class Paint:
     id: int
     keep: frozenset[int] = frozenset()
 
+    @cached_property
+    def free(self) -> np.ndarray:
+        """bool (256,): the ids that may be painted over."""
+        table = np.ones(256, bool)
+        table[list(self.keep)] = False
+        return table
+
     def apply(self, mask: np.ndarray, rect: Rect, where: np.ndarray) -> None:
         """Set `mask` to the id in `rect` where `where` (bool, the rectangle's shape) holds."""
         view = mask[rect.slices]
         if self.keep:
-            where = where & ~np.isin(view, list(self.keep))
+            where = where & self.free[view]
         view[where] = self.id
 
 
-def segment_rect(start: tuple[float, float], end: tuple[float, float], radius: float, shape: tuple[int, int]) -> Rect:
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Pixels row by row: run i covers columns first[i] <= column < stop[i] of row rows[i]; int (n,), none empty."""
+
+    rows: np.ndarray
+    first: np.ndarray
+    stop: np.ndarray
+
+    @property
+    def rect(self) -> Rect:
+        if not self.rows.size:
+            return NOTHING
+        x, y = int(self.first.min()), int(self.rows.min())
+        return Rect(x, y, int(self.stop.max()) - x, int(self.rows.max()) + 1 - y)
+
+    @property
+    def rects(self) -> list[Rect]:
+        """What lies around the runs: one rectangle if they are close together, else several with less between them."""
+        whole = self.rect
+        if whole.empty:
+            return []
+        if whole.width <= 2 * _CELL and whole.height <= 2 * _CELL:
+            return [whole]
+        left, band = whole.x // _CELL, self.rows // _CELL - whole.y // _CELL
+        across = (whole.x + whole.width - 1) // _CELL - left + 2  # the last cell of each band stays free
+        first, last = band * across + self.first // _CELL - left, band * across + (self.stop - 1) // _CELL - left
+        count = (int(band.max()) + 1) * across
+        covered = np.cumsum(np.bincount(first, minlength=count) - np.bincount(last + 1, minlength=count)[:count]) > 0
+        begins = np.flatnonzero(covered & ~np.concatenate(([False], covered[:-1])))
+        stretch = np.searchsorted(begins, first, side="right") - 1
+        low = np.full((2, begins.size), np.iinfo(np.int64).max)
+        high = np.zeros((2, begins.size), np.int64)
+        for axis, (least, most) in enumerate(((self.first, self.stop), (self.rows, self.rows + 1))):
+            np.minimum.at(low[axis], stretch, least)
+            np.maximum.at(high[axis], stretch, most)
+        return [Rect(*box) for box in np.stack([*low, *(high - low)], axis=1).tolist()]
+
+    def lay(self, mask: np.ndarray, paint: Paint) -> None:
+        """Paint the runs on `mask`, which they lie inside of."""
+        lengths = self.stop - self.first
+        total = int(lengths.sum())
+        if total > _LONG * lengths.size or not mask.flags.c_contiguous:
+            for row, first, stop in zip(self.rows.tolist(), self.first.tolist(), self.stop.tolist(), strict=True):
+                part = mask[row, first:stop]
+                part[paint.free[part] if paint.keep else ...] = paint.id
+            return
+        pixels = mask.reshape(-1)
+        starts = self.rows * mask.shape[1] + self.first - (np.cumsum(lengths) - lengths)
+        places = np.repeat(starts, lengths) + np.arange(total)
+        if paint.keep:
+            places = places[paint.free[pixels[places]]]
+        pixels[places] = paint.id
+
+    def inside(self, rect: Rect) -> np.ndarray:
+        """bool (rect.height, rect.width): the pixels of the runs, which lie in `rect`."""
+        result = np.zeros((rect.height, rect.width), np.uint8)
+        Runs(self.rows - rect.y, self.first - rect.x, self.stop - rect.x).lay(result, Paint(1))
+        return result.view(bool)
+
+
+def segment_rect(start: Point, end: Point, radius: float, shape: tuple[int, ...]) -> Rect:
     """The pixels that a brush of `radius` can touch between two points, inside a mask of `shape` (H, W)."""
     left, right = min(start[0], end[0]) - radius, max(start[0], end[0]) + radius
     top, bottom = min(start[1], end[1]) - radius, max(start[1], end[1]) + radius
-    x, y = int(np.floor(left)), int(np.floor(top))
-    return Rect(x, y, int(np.ceil(right)) - x + 1, int(np.ceil(bottom)) - y + 1).clipped(shape[1], shape[0])
+    x, y = math.floor(left), math.floor(top)
+    return Rect(x, y, math.ceil(right) - x + 1, math.ceil(bottom) - y + 1).clipped(shape[1], shape[0])
 
 
-def draw_segment(
-    mask: np.ndarray, start: tuple[float, float], end: tuple[float, float], radius: float, paint: Paint
-) -> Rect:
+def segment_runs(start: Point, end: Point, radius: float, shape: tuple[int, ...], *, drawn: bool = False) -> Runs:
     """A round brush drawn from `start` to `end`: all pixels whose centre is within `radius` of the segment.
 
-    A brush smaller than a pixel still marks the pixel under its centre.
+    A brush smaller than a pixel still marks the pixel under its centre. drawn: the disc around `start` lies there
+    already, as the end of another segment: only what is new beyond it is returned, a narrow crescent of a large brush.
     """
-    rect = segment_rect(start, end, radius, mask.shape)
+    rect = segment_rect(start, end, radius, shape)
     if rect.empty:
-        return NOTHING
-    low, high = _capsule_spans(rect, start, end, radius)
-    columns = np.arange(rect.x, rect.x + rect.width) + 0.5
-    first = np.searchsorted(columns, low, side="left")
-    stop = np.searchsorted(columns, high, side="right")
-    if rect.width * rect.height >= _ROWWISE and not paint.keep:
-        # Row by row: a large brush is mostly inside, which needs no question pixel by pixel.
-        for row, a, b in zip(mask[rect.slices], first.tolist(), stop.tolist(), strict=True):
-            row[a:b] = paint.id
-    else:
-        places = np.arange(rect.width)
-        where = (places >= first[:, None]) & (places < stop[:, None])
-        paint.apply(mask, rect, where)
-    for x, y in (start, end):
-        pixel = Rect(int(np.floor(x)), int(np.floor(y)), 1, 1)
-        if not pixel.clipped(mask.shape[1], mask.shape[0]).empty:
-            paint.apply(mask, pixel, np.ones((1, 1), bool))
-    return rect
+        return Runs(*np.zeros((3, 0), np.int64))
+    rows = np.arange(rect.y, rect.y + rect.height)
+    discs, low, high = _capsule_spans(rows + 0.5, start, end, radius)
+    first, stop = _columns(low, high, rect)
+    under = [p for p in ((end,) if drawn else (start, end)) if 0 <= p[0] < shape[1] and 0 <= p[1] < shape[0]]
+    spots = np.array([(math.floor(y), math.floor(x)) for x, y in under], np.int64).reshape(-1, 2)
+    if drawn:
+        known, after = _columns(*discs, rect)
+        known, after = np.where(after > known, known, stop), np.where(after > known, after, stop)
+        rows = np.concatenate((rows, rows))
+        first, stop = np.concatenate((first, np.maximum(first, after))), np.concatenate((np.minimum(stop, known), stop))
+    rows, first = np.concatenate((rows, spots[:, 0])), np.concatenate((first, spots[:, 1]))
+    stop = np.concatenate((stop, spots[:, 1] + 1))
+    real = stop > first
+    return Runs(rows[real], first[real], stop[real])
 
 
-def draw_polygon(mask: np.ndarray, points: list[tuple[float, float]], paint: Paint) -> Rect:
+def draw_segment(mask: np.ndarray, start: Point, end: Point, radius: float, paint: Paint) -> Rect:
+    """Lay down `segment_runs`."""
+    runs = segment_runs(start, end, radius, mask.shape)
+    runs.lay(mask, paint)
+    return runs.rect
+
+
+def draw_polygon(mask: np.ndarray, points: Sequence[Point], paint: Paint) -> Rect:
     """The inside of a polygon, even-odd rule; the pixels under its corners are always in."""
-    rect = polygon_rect(points, mask.shape)
-    if not rect.empty:
-        paint.apply(mask, rect, polygon_inside(np.asarray(points, np.float64), rect))
-    return rect
+    runs = polygon_runs(points, mask.shape)
+    runs.lay(mask, paint)
+    return runs.rect
 
 
-def polygon_rect(points: list[tuple[float, float]], shape: tuple[int, int]) -> Rect:
+def polygon_rect(points: Sequence[Point], shape: tuple[int, ...]) -> Rect:
     """The pixels that a polygon can touch inside a mask of `shape` (H, W)."""
-    if not points:
+    if not len(points):
         return NOTHING
     corners = np.asarray(points, np.float64)
     x, y = np.floor(corners.min(axis=0)).astype(int)
@@ -119,12 +194,22 @@ def polygon_rect(points: list[tuple[float, float]], shape: tuple[int, int]) -> R
     return Rect(int(x), int(y), int(right - x) + 1, int(bottom - y) + 1).clipped(shape[1], shape[0])
 
 
-def polygon_inside(corners: np.ndarray, rect: Rect) -> np.ndarray:
-    """bool (rect.height, rect.width): pixel centres inside the polygon `corners` float (N, 2), even-odd rule.
+def polygon_runs(points: Sequence[Point], shape: tuple[int, ...]) -> Runs:
+    """Pixel centres inside the polygon of `points`, even-odd rule, and the pixels under its corners.
 
-    Each side toggles its rows from where it crosses them to their end: work goes by the sides' crossings and the
-    rectangle, not by sides times rows. The pixels under the corners are always in.
+    Work and memory go by where its sides cross rows, never by the area.
     """
+    return _polygon_runs(np.asarray(points, np.float64).reshape(-1, 2), polygon_rect(points, shape))
+
+
+def polygon_inside(corners: np.ndarray, rect: Rect) -> np.ndarray:
+    """bool (rect.height, rect.width): the `polygon_runs` of `corners` float (N, 2) that lie in `rect`."""
+    return _polygon_runs(corners, rect).inside(rect)
+
+
+def _polygon_runs(corners: np.ndarray, rect: Rect) -> Runs:
+    if rect.empty or not len(corners):
+        return Runs(*np.zeros((3, 0), np.int64))
     following = np.roll(corners, -1, axis=0)
     y = np.arange(rect.y, rect.y + rect.height) + 0.5
     columns = np.arange(rect.x, rect.x + rect.width) + 0.5
@@ -136,48 +221,72 @@ def polygon_inside(corners: np.ndarray, rect: Rect) -> np.ndarray:
     row = np.arange(len(side)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(first, count)
     a, b = corners[side], following[side]
     cuts = a[:, 0] + (y[row] - a[:, 1]) * (b[:, 0] - a[:, 0]) / (b[:, 1] - a[:, 1])
-    column = np.searchsorted(columns, cuts, side="left")
-    width = rect.width + 1
-    toggles = np.bincount(row * width + column, minlength=rect.height * width).reshape(rect.height, width) & 1
-    inside = np.bitwise_xor.accumulate(toggles.astype(np.uint8), axis=1)[:, :-1] > 0
+    # A row is crossed an even number of times; between the first and the second crossing it is inside, and so on.
+    crossings = np.sort(row * (rect.width + 1) + np.searchsorted(columns, cuts, side="left"))
+    rows, begin = np.divmod(crossings[::2], rect.width + 1)
+    end = crossings[1::2] % (rect.width + 1)
     at = np.floor(corners).astype(np.int64) - (rect.x, rect.y)
     at = at[(at >= 0).all(axis=1) & (at[:, 0] < rect.width) & (at[:, 1] < rect.height)]
-    inside[at[:, 1], at[:, 0]] = True
-    return inside
+    rows, begin = np.concatenate((rows, at[:, 1])), np.concatenate((begin, at[:, 0]))
+    end = np.concatenate((end, at[:, 0] + 1))
+    real = end > begin
+    return Runs(rows[real] + rect.y, begin[real] + rect.x, end[real] + rect.x)
+
+
+class Stamp:
+    """`region`, bool (h, w), to be laid on masks of `shape` (H, W) with its first pixel at `corner` (x, y)."""
+
+    def __init__(self, region: np.ndarray, corner: tuple[int, int], shape: tuple[int, ...]) -> None:
+        full = Rect(corner[0], corner[1], region.shape[1], region.shape[0])
+        self.rect = full.clipped(shape[1], shape[0])
+        top, left = self.rect.y - full.y, self.rect.x - full.x
+        self._where = region[top : top + self.rect.height, left : left + self.rect.width]
+
+    @property
+    def rects(self) -> list[Rect]:
+        return [] if self.rect.empty else [self.rect]
+
+    def lay(self, mask: np.ndarray, paint: Paint) -> None:
+        if not self.rect.empty:
+            paint.apply(mask, self.rect, self._where)
 
 
 def draw_region(mask: np.ndarray, region: np.ndarray, corner: tuple[int, int], paint: Paint) -> Rect:
-    """Lay down `region`, bool (h, w), with its first pixel at `corner` (x, y): an accepted proposal, a pasted label."""
-    full = Rect(corner[0], corner[1], region.shape[1], region.shape[0])
-    rect = full.clipped(mask.shape[1], mask.shape[0])
-    if rect.empty:
-        return NOTHING
-    top, left = rect.y - full.y, rect.x - full.x
-    paint.apply(mask, rect, region[top : top + rect.height, left : left + rect.width])
-    return rect
+    """Lay down a `Stamp`: an accepted proposal, a pasted label. Returns the pixels it can have touched."""
+    stamp = Stamp(region, corner, mask.shape)
+    stamp.lay(mask, paint)
+    return stamp.rect if stamp.rects else NOTHING
 
 
-def _capsule_spans(rect: Rect, start, end, radius: float) -> tuple[np.ndarray, np.ndarray]:
-    """For each row of `rect`: the x interval of the convex set of points within `radius` of the segment."""
-    rows = np.arange(rect.y, rect.y + rect.height) + 0.5
-    low, high = np.full(rows.shape, np.inf), np.full(rows.shape, -np.inf)
-    for cx, cy in (start, end):
-        square = radius * radius - (rows - cy) ** 2
-        half = np.sqrt(np.maximum(square, 0))
-        low = np.where(square >= 0, np.minimum(low, cx - half), low)
-        high = np.where(square >= 0, np.maximum(high, cx + half), high)
+def _columns(low: np.ndarray, high: np.ndarray, rect: Rect) -> tuple[np.ndarray, np.ndarray]:
+    """First column of `rect` whose centre is not before `low`, and the one after the last that is not past `high`."""
+    left, right = float(rect.x), float(rect.x + rect.width)
+    first = np.ceil(np.minimum(np.maximum(low - 0.5, left), right))
+    stop = np.floor(np.minimum(np.maximum(high + 0.5, left), right))
+    return first.astype(np.int64), stop.astype(np.int64)
+
+
+def _capsule_spans(y: np.ndarray, start: Point, end: Point, radius: float) -> tuple:
+    """For each of `y`: the x interval of the points within `radius` of `start`, and of those of the whole segment."""
+    centers = np.array((start, end))
+    square = radius * radius - (y - centers[:, 1:]) ** 2
+    half = np.sqrt(np.maximum(square, 0))
+    lows = np.where(square >= 0, centers[:, :1] - half, np.inf)
+    highs = np.where(square >= 0, centers[:, :1] + half, -np.inf)
+    low, high = np.minimum(lows[0], lows[1]), np.maximum(highs[0], highs[1])
     (ax, ay), (bx, by) = start, end
-    length = float(np.hypot(bx - ax, by - ay))
+    length = math.hypot(bx - ax, by - ay)
     if length > 0 and radius > 0:
         nx, ny = -(by - ay) / length * radius, (bx - ax) / length * radius
-        sides = ((ax + nx, ay + ny, bx + nx, by + ny), (ax - nx, ay - ny, bx - nx, by - ny))
-        caps = ((ax + nx, ay + ny, ax - nx, ay - ny), (bx + nx, by + ny, bx - nx, by - ny))
-        for x0, y0, x1, y1 in sides + caps:
-            if y0 == y1:
-                continue
-            t = (rows - y0) / (y1 - y0)
-            x = x0 + t * (x1 - x0)
-            on = (t >= 0) & (t <= 1)
-            low = np.where(on, np.minimum(low, x), low)
-            high = np.where(on, np.maximum(high, x), high)
-    return low, high
+        # The long sides of the rectangle between the discs, and the short ones.
+        corners = np.array([(ax + nx, ay + ny), (bx + nx, by + ny), (bx - nx, by - ny), (ax - nx, ay - ny)])
+        following = corners[[1, 2, 3, 0]]
+        real = corners[:, 1] != following[:, 1]
+        x0, y0 = corners[real].T[:, :, None]
+        x1, y1 = following[real].T[:, :, None]
+        along = (y - y0) / (y1 - y0)
+        x = x0 + along * (x1 - x0)
+        on = (along >= 0) & (along <= 1)
+        low = np.minimum(low, np.where(on, x, np.inf).min(axis=0))
+        high = np.maximum(high, np.where(on, x, -np.inf).max(axis=0))
+    return (lows[0], highs[0]), low, high

@@ -7,16 +7,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
-from workbench.core import drawing
-from workbench.core.drawing import NOTHING, Paint, Rect
+from workbench.core.drawing import NOTHING, Paint, Point, Rect, Runs, Stamp, polygon_runs, segment_runs
 from workbench.core.history import History, Patch, Recording
 from workbench.core.problems import Problem, ProjectReadOnly, UnknownClass
 from workbench.core.project import BACKGROUND, DONT_CARE, NOT_LABELLED, Project
 from workbench.core.selection import EMPTY, Selection, region_at
 from workbench.inference.cv import cv2
 from workbench.session.label import Label
-
-Point = tuple[float, float]
 
 # Steps that a note's history tells by their own name; every other step is told as "paint".
 TOLD = frozenset({"accept proposal", "copy labels"})
@@ -45,6 +42,7 @@ class Editor(QObject):
         self._project: Project | None = None
         self._recording: Recording | None = None
         self._refused = False
+        self._tip: tuple[Point, float, Paint] | None = None  # where a stroke ended, how wide, of what
 
     def open(self, project: Project) -> None:
         self._project = project
@@ -90,6 +88,7 @@ class Editor(QObject):
             self._refused = True
             return False
         self._recording = Recording(label.key, what, label.mask)
+        self._tip = None
         label.begin()
         return True
 
@@ -131,18 +130,17 @@ class Editor(QObject):
     # --- tools; outside of begin and commit each is a step of its own ------------------------------
 
     def paint_segment(self, start: Point, end: Point, radius: float, id: int) -> None:
-        def draw(mask: np.ndarray, paint: Paint) -> Rect:
-            return drawing.draw_segment(mask, start, end, radius, paint)
+        """A round brush drawn on; where the segment before ended at `start`, only what is new is touched."""
 
-        self._draw(id, lambda mask: drawing.segment_rect(start, end, radius, mask.shape), draw)
+        def runs(mask: np.ndarray, paint: Paint) -> Runs:
+            drawn = self._tip == (start, radius, paint)
+            self._tip = end, radius, paint
+            return segment_runs(start, end, radius, mask.shape, drawn=drawn)
+
+        self._draw(id, runs, goes_on=True)
 
     def paint_polygon(self, points: Sequence[Point], id: int) -> None:
-        corners = list(points)
-
-        def draw(mask: np.ndarray, paint: Paint) -> Rect:
-            return drawing.draw_polygon(mask, corners, paint)
-
-        self._draw(id, lambda mask: drawing.polygon_rect(corners, mask.shape), draw)
+        self._draw(id, lambda mask, paint: polygon_runs(points, mask.shape))
 
     def paint_fill(self, point: Point, id: int) -> None:
         mask = None if self.label is None else self.label.mask
@@ -150,27 +148,22 @@ class Editor(QObject):
         self.paint_region(found.inside, found.corner, id)
 
     def paint_region(self, region: np.ndarray, corner: tuple[int, int], id: int) -> None:
-        where = np.asarray(region, bool)
-
-        def rect(mask: np.ndarray) -> Rect:
-            full = Rect(corner[0], corner[1], where.shape[1], where.shape[0])
-            return full.clipped(mask.shape[1], mask.shape[0])
-
-        self._draw(id, rect, lambda mask, paint: drawing.draw_region(mask, where, corner, paint))
+        self._draw(id, lambda mask, paint: Stamp(np.asarray(region, bool), corner, mask.shape))
 
     def replace_region(self, old: Selection, new: Selection, id: int) -> None:
         """Lay `new` down as `id` in place of `old`: a region moved, grown, given to another class, or deleted.
 
         What is pointed at may go even where other classes are kept; what it would cover beyond is spared as ever.
         """
-        both = old.rect.united(new.rect)
-
-        def draw(mask: np.ndarray, paint: Paint) -> Rect:
-            drawing.draw_region(mask, old.inside, old.corner, Paint(self.ground, frozenset(self.locked)))
-            drawing.draw_region(mask, new.inside, new.corner, paint)
-            return both.clipped(mask.shape[1], mask.shape[0])
-
-        self._draw(id, lambda mask: both.clipped(mask.shape[1], mask.shape[0]), draw)
+        alone = self._recording is None and not self._refused
+        if alone:
+            self.begin("paint")
+        if self._paint(id) is not None:
+            away = Paint(self.ground, frozenset(self.locked))
+            self._draw(self.ground, lambda mask, paint: Stamp(old.inside, old.corner, mask.shape), away)
+            self._draw(id, lambda mask, paint: Stamp(new.inside, new.corner, mask.shape))
+        if alone:
+            self.commit()
 
     @property
     def ground(self) -> int:
@@ -197,17 +190,25 @@ class Editor(QObject):
         self.mask_changed.emit(rect)
         self.commit()
 
-    def _draw(self, id: int, rect: Callable[[np.ndarray], Rect], draw: Callable[[np.ndarray, Paint], Rect]) -> None:
+    def _draw(
+        self, id: int, change: Callable[[np.ndarray, Paint], Runs | Stamp], paint: Paint | None = None, *,
+        goes_on: bool = False,
+    ) -> None:  # fmt: skip
         alone = self._recording is None and not self._refused
         if alone:
             self.begin("paint")
-        paint = self._paint(id)
-        if self._recording is not None and paint is not None:
-            mask = self._recording.mask
-            touched = rect(mask)
-            if not touched.empty:
-                self._recording.touch(touched)
-                self.mask_changed.emit(draw(mask, paint))
+        if not goes_on:
+            self._tip = None
+        paint = paint or self._paint(id)
+        recording = self._recording
+        if recording is not None and paint is not None:
+            changed = change(recording.mask, paint)
+            rects = changed.rects
+            for rect in rects:
+                recording.touch(rect)
+            changed.lay(recording.mask, paint)
+            for rect in rects:
+                self.mask_changed.emit(rect)
         if alone:
             self.commit()
 
