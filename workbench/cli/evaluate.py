@@ -21,6 +21,7 @@ from workbench.core.pictures import read
 from workbench.core.project import MAX_CLASS_ID, Project, read_project_file
 from workbench.core.run import Run, find_run
 from workbench.inference.predictor import Predictor
+from workbench.inference.settings import UNSURE
 
 ROUGH = 10  # fewer pictures than this make a rough score
 
@@ -128,16 +129,21 @@ class _Look:
 
     def verdicts(self, predictor: Predictor, items: list[Item], talk: Talk) -> dict[str, Any]:
         meter = VerdictMeter(tuple(self.data.verdicts))
+        unsure = missed = 0
         for item, picture in self._pictures(items, talk):
             verdict = self._verdict(item)
             if verdict is None:
                 continue
             found = predictor.predict(picture)
-            assert found.verdict is not None
+            assert found.likeliest is not None
             self.milliseconds.append(found.milliseconds)
-            meter.add(verdict, found.verdict)
+            meter.add(verdict, found.likeliest)
+            unsure += found.verdict == UNSURE
+            missed += found.verdict not in (UNSURE, verdict)
         self._need_some(int(meter.confusion.sum()))
-        return meter.report()
+        least = predictor.settings.unsure
+        band = {"unsure": {"below": least, "pictures": unsure, "errors_left": missed}} if least else {}
+        return {**meter.report(), **band}
 
     def _pictures(self, items: list[Item], talk: Talk) -> Iterator[tuple[Item, np.ndarray]]:
         move: Callable[[int, int], None]
@@ -232,7 +238,10 @@ def _say_classes(result: dict[str, Any], talk: Talk) -> None:
 
 
 def _say_verdicts(result: dict[str, Any], talk: Talk) -> None:
-    confusion = result["confusion"]
+    confusion, band = result["confusion"], result.get("unsure")
+    if band:
+        rest = f"of the others {band['errors_left']} are wrong"
+        talk.line(f"  {band['pictures']} pictures are unsure (below {band['below']:.0%}); {rest}")
     width = max(len(name) for name in confusion["names"])
     talk.line(f"  labelled {'':{width}}  said: " + "  ".join(confusion["names"]))
     for name, row in zip(confusion["names"], confusion["rows"]):

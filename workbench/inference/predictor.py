@@ -12,9 +12,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from .engines import EngineError, choose_engine
+from .heat import look
 from .normalise import normalise, resize_for_network
 from .regions import Region, drop_small_in_place, find_regions
-from .settings import MODEL_FILE, ModelSettings, load_settings
+from .settings import MODEL_FILE, UNSURE, ModelSettings, load_settings
 from .tiles import Grid, cut, plan_grid, resize_bands, stitch
 
 
@@ -39,7 +40,9 @@ class Result:
     probability of a class, both in the size of the picture; class_scores, uint8 (n_classes,H,W), where asked
     for.
 
-    Classification: verdict and probabilities by name; regions is empty.
+    Classification: verdict and probabilities by name; regions is empty. The verdict is "unsure" where the likeliest
+    one is less probable than the settings ask for. heat, uint8 (H,W), where asked for and where the network can tell:
+    what in the picture spoke for the likeliest verdict, 255 being what spoke most.
     """
 
     mask: np.ndarray | None
@@ -49,6 +52,12 @@ class Result:
     probabilities: dict[str, float] | None
     milliseconds: float
     class_scores: np.ndarray | None = None
+    heat: np.ndarray | None = None
+
+    @property
+    def likeliest(self) -> str | None:
+        """The most probable verdict, also where that is not probable enough to be given."""
+        return max(self.probabilities, key=self.probabilities.__getitem__) if self.probabilities else None
 
     def to_json(self) -> dict[str, Any]:
         """Everything except the arrays."""
@@ -120,12 +129,13 @@ class Predictor:
         progress: Callable[[int, int], None] | None = None,
         cancelled: Callable[[], bool] | None = None,
         keep_probabilities: bool = False,
+        keep_heat: bool = False,
     ) -> Result:
         """The result of a picture, (H,W) or (H,W,3) RGB, uint8, uint16 or float32.
 
         progress(done, total) is called after every tile, cancelled() before every call of the network. With
         keep_probabilities the result carries class_scores, so that other thresholds can be tried without the
-        network. Raises Cancelled, EngineError.
+        network. With keep_heat a verdict's result carries heat, see `heat`. Raises Cancelled, EngineError.
         """
         started = time.perf_counter()
         _need_picture(picture)
@@ -134,8 +144,10 @@ class Predictor:
             if progress:
                 progress(1, 1)
             named = {name: float(value) for name, value in zip(self.settings.verdicts, values)}
-            verdict = self.settings.verdicts[int(np.argmax(values))]
-            return Result(None, None, [], verdict, named, _since(started))
+            best = int(np.argmax(values))
+            verdict = self.settings.verdicts[best] if values[best] >= self.settings.unsure else UNSURE
+            heat = look(picture, self.settings, self.engine, best) if keep_heat else None
+            return Result(None, None, [], verdict, named, _since(started), heat=heat)
         height, width = picture.shape[:2]
         mask = np.empty((height, width), np.uint8)
         scores = np.empty((height, width), np.uint8)

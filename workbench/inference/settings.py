@@ -17,12 +17,13 @@ from .writing import write_atomic
 
 FORMAT = 1
 MODEL_FILE = "model.json"
+UNSURE = "unsure"  # what a classification says where its best guess is not probable enough
 
 _SEQUENCES = ("classes", "verdicts", "mean", "std", "thresholds", "min_area", "order")
-_ADDED = ("order", "engines")  # by exports that have measured; left out where empty, as before there were such
+_ADDED = ("order", "engines", "unsure")  # by exports that have measured, by review; left out where empty, as before
 _FLOATS = (
     *("full_scale", "low", "high", "mean", "std", "scale"),
-    *("thresholds", "um_per_pixel", "temperature"),
+    *("thresholds", "um_per_pixel", "temperature", "unsure"),
 )
 
 
@@ -59,6 +60,7 @@ class ModelSettings:
     thresholds, min_area: per class; the least probability, and the least region in pixels of the picture.
     input_size: side of the square that a picture is resized to for a verdict.
     temperature: divides the logarithms of a verdict's probabilities.
+    unsure: a verdict less probable than this is not given, a person must look; 0: every verdict is given.
     batch: tiles in one call of the network. threads: 0 for all.
     files: engine name to a file beside model.json. order: engines, the one to try first first.
     engines: how each runs best, as measured when the model was exported.
@@ -84,6 +86,7 @@ class ModelSettings:
     um_per_pixel: float | None = None
     input_size: int = 224
     temperature: float = 1.0
+    unsure: float = 0.0
     batch: int = 4
     threads: int = 0
     files: dict[str, str] = field(default_factory=dict)
@@ -215,6 +218,10 @@ def _check(settings: ModelSettings) -> None:
     else:
         _whole(settings.input_size, 1, 16384, "input_size")
         _positive(settings.temperature, "temperature")
+        _number(settings.unsure, "unsure")
+        _need(0 <= settings.unsure < 1, f"unsure must be at least 0 and below 1, not {settings.unsure!r}")
+        taken = settings.unsure and UNSURE in settings.verdicts
+        _need(not taken, f"a verdict is named {UNSURE!r} itself, so nothing else can be called that")
     if settings.um_per_pixel is not None:
         _positive(settings.um_per_pixel, "um_per_pixel")
     _whole(settings.batch, 1, 4096, "batch")

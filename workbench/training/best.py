@@ -93,7 +93,7 @@ class Best:
     def _begin(self, net: paddle.nn.Layer) -> None:
         self.close()
         stem = self._folder / "network"
-        onnx.save_program(net, self.recipe, stem)
+        onnx.save_program(net, self.recipe, stem, maps=True)
         self._conversion = onnx.Conversion(stem, self._folder / "network.onnx")
         self._of_step = self.step
 

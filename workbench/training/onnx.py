@@ -17,26 +17,27 @@ import paddle
 from paddle.static import InputSpec
 
 from workbench.core.recipe import Recipe
-from workbench.training.networks import Answer
+from workbench.training.networks import Answer, AnswerWithMaps
 from workbench.training.quicken import quicken
+from workbench.training.resnet import ResNet
 
 OPSET = 17
 CONVERTER_SECONDS = 600
-_INPUT, _OUTPUT = "picture", "probabilities"
+_INPUT, _OUTPUT, _MAPS = "picture", "probabilities", "maps"
 
 
 class ConversionError(Exception):
     """The network could not be converted; the text says why."""
 
 
-def save_program(net: paddle.nn.Layer, recipe: Recipe, stem: Path) -> None:
+def save_program(net: paddle.nn.Layer, recipe: Recipe, stem: Path, *, maps: bool = False) -> None:
     """Write stem.json and stem.pdiparams: the network with its softmax, for batches of any size.
 
-    A UNet also takes pictures of any size.
+    A UNet also takes pictures of any size. maps: a ResNet also tells what each place adds to each verdict.
     """
     stem.parent.mkdir(parents=True, exist_ok=True)
     sides = [None, None] if recipe.model == "unet" else [recipe.input_size] * 2
-    answer = Answer(net)
+    answer = AnswerWithMaps(net) if maps and isinstance(net, ResNet) else Answer(net)
     answer.eval()
     spec = [InputSpec([None, recipe.channels, *sides], "float32", name=_INPUT)]
     paddle.jit.save(answer, str(stem), input_spec=spec)
@@ -105,12 +106,14 @@ def _tidy(model) -> None:
     used = {name for node in graph.node for name in node.input} | {output.name for output in graph.output}
     for unused in [constant for constant in graph.initializer if constant.name not in used]:
         graph.initializer.remove(unused)
-    names = {graph.input[0].name: _INPUT, graph.output[0].name: _OUTPUT}
-    graph.input[0].name, graph.output[0].name = _INPUT, _OUTPUT
+    names = {graph.input[0].name: _INPUT}
+    graph.input[0].name = _INPUT
+    for output, name in zip(graph.output, (_OUTPUT, _MAPS)):
+        names[output.name] = output.name = name
     for node in graph.node:
         node.input[:] = [names.get(name, name) for name in node.input]
         node.output[:] = [names.get(name, name) for name in node.output]
-    for value, axes in ((graph.input[0], "NCHW"), (graph.output[0], "NKHW")):
+    for value, axes in ((graph.input[0], "NCHW"), *((output, "NKHW") for output in graph.output)):
         for axis, dimension in zip(axes, value.type.tensor_type.shape.dim):
             if dimension.dim_param:
                 dimension.dim_param = axis

@@ -24,11 +24,16 @@ class OnnxEngine:
         # From bytes, because a path may hold characters that the library cannot open on Windows.
         self._session = onnxruntime.InferenceSession(path.read_bytes(), session_options(tuning), providers=providers)
         self._input = self._session.get_inputs()[0].name
-        self._output = self._session.get_outputs()[0].name
+        self._output, *others = [output.name for output in self._session.get_outputs()]
+        self._maps = others[0] if others else None
         self.device = "cuda" if "CUDAExecutionProvider" in self._session.get_providers() else "cpu"
 
     def __call__(self, batch: np.ndarray) -> np.ndarray:
         return self._session.run([self._output], {self._input: batch})[0]
+
+    def maps(self, batch: np.ndarray) -> np.ndarray | None:
+        """float32 (N,V,h,w): what each place adds to each verdict; None where the network does not tell."""
+        return None if self._maps is None else self._session.run([self._maps], {self._input: batch})[0]
 
 
 def session_options(tuning: Tuning) -> onnxruntime.SessionOptions:

@@ -9,7 +9,7 @@ from typing import Any
 from workbench import __version__
 from workbench.core.dataset import SPLITS, Dataset
 from workbench.core.events import Finished
-from workbench.inference.settings import ModelSettings
+from workbench.inference.settings import UNSURE, ModelSettings
 from workbench.training.card import scores
 from workbench.training.card.blocks import Block, Card, Code, Gallery, Headline, Points, Section, Table, Text
 from workbench.training.card.look import HeldOut
@@ -80,6 +80,8 @@ def _operating_point(settings: ModelSettings) -> list[Block]:
     if settings.task == "classification":
         kinds = ", ".join(settings.verdicts)
         says = f"The likeliest of {kinds}. Probabilities are calibrated (temperature {settings.temperature:.3g})."
+        if settings.unsure:
+            says += f" A verdict less probable than {settings.unsure:.0%} is not given: it says “{UNSURE}”."
         return [Text(says)]
     um = settings.um_per_pixel
     rows = []

@@ -66,7 +66,7 @@ def look(
     for number, (item, picture, truth) in enumerate(_readable(project, dataset, items, found), start=1):
         result = predictor.predict(picture)
         if result.mask is None:
-            said = str(result.verdict)
+            said = str(result.likeliest)
             found.verdicts.append(VerdictFacts(item.key, str(truth), said, (result.probabilities or {})[said]))
         else:
             assert isinstance(truth, np.ndarray)

@@ -1,0 +1,117 @@
+"""Verdicts that are not probable enough to be given, and where a network looked before it gave one."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from workbench.inference.checks import write_checks
+from workbench.inference.embed import embed
+from workbench.inference.golden import self_test, write_golden
+from workbench.inference.predictor import Predictor
+from workbench.inference.reading import write_png
+from workbench.inference.settings import (
+    MODEL_FILE,
+    UNSURE,
+    ModelSettings,
+    SettingsError,
+    load_settings,
+    save_settings,
+    settings_text,
+)
+
+SETTINGS = ModelSettings(task="classification", name="m", verdicts=("OK", "NG", "dent"), input_size=64)
+
+
+class Spots:
+    """A network with few cells: whatever is bright speaks for NG, whatever is dark for the dent."""
+
+    cell = 32
+
+    def maps(self, batch):
+        n, _, h, w = batch.shape
+        cells = batch[:, 0].reshape(n, h // self.cell, self.cell, w // self.cell, self.cell)
+        bright = 50 * (cells.mean(axis=(2, 4)) - 128 / 255)
+        return np.stack([np.zeros_like(bright), bright, -bright], axis=1).astype(np.float32)
+
+    def __call__(self, batch):
+        logits = self.maps(batch).mean(axis=(2, 3))
+        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return powers / powers.sum(axis=1, keepdims=True)
+
+
+def test_an_improbable_verdict_is_not_given(verdict_export):
+    sure = Predictor.open(verdict_export)
+    pictures = [np.full((20, 30), grey, np.uint8) for grey in range(100, 160, 3)]
+    before = [sure.predict(picture) for picture in pictures]
+    unsure = Predictor(replace(sure.settings, unsure=0.7), sure.engine)
+    after = [unsure.predict(picture) for picture in pictures]
+    assert [one.probabilities for one in after] == [one.probabilities for one in before]
+    assert [one.likeliest for one in after] == [one.verdict for one in before]
+    for one, other in zip(after, before):
+        assert one.verdict == (other.verdict if max(other.probabilities.values()) >= 0.7 else UNSURE)
+    assert {one.verdict for one in after} == {"OK", "NG", UNSURE}
+
+
+def test_the_band_travels_in_the_settings_and_leaves_others_as_they_were(tmp_path):
+    assert "unsure" not in settings_text(SETTINGS)  # what was written before reads and hashes as before
+    save_settings(replace(SETTINGS, unsure=0.8), tmp_path / MODEL_FILE)
+    assert load_settings(tmp_path / MODEL_FILE).unsure == 0.8
+    for wrong in (-0.1, 1.0, float("nan"), "0.5"):
+        with pytest.raises(SettingsError, match="unsure"):
+            replace(SETTINGS, unsure=wrong)
+    with pytest.raises(SettingsError, match="named 'unsure'"):
+        replace(SETTINGS, verdicts=("OK", "unsure"), unsure=0.5)
+    assert replace(SETTINGS, verdicts=("OK", "unsure")).unsure == 0
+
+
+def test_an_export_with_a_band_says_unsure_by_itself(verdict_export, tmp_path):
+    """Golden pictures, self-test and the embedded runner, in a process that knows nothing of the workbench."""
+    save_settings(replace(load_settings(verdict_export / MODEL_FILE), unsure=0.95), verdict_export / MODEL_FILE)
+    grey, bright = tmp_path / "grey.png", tmp_path / "bright.png"
+    write_png(grey, np.full((40, 30), 130, np.uint8))
+    write_png(bright, np.full((40, 30), 250, np.uint8))
+    write_golden(verdict_export, Predictor.open(verdict_export), [("grey", grey), ("bright", bright)])
+    embed(verdict_export, ())
+    write_checks(verdict_export)
+    assert self_test(verdict_export, Predictor.open(verdict_export)) == []
+    command = [sys.executable, "predict.py", str(grey), str(bright), "--out", str(tmp_path / "out")]
+    done = subprocess.run(command, cwd=verdict_export, capture_output=True, text=True, encoding="utf-8", timeout=120)
+    assert done.returncode == 0, done.stderr
+    results = json.loads((tmp_path / "out" / "results.json").read_text("utf-8"))
+    assert [entry["verdict"] for entry in results["pictures"]] == [UNSURE, "OK"]
+    assert "unsure" in (tmp_path / "out" / "verdicts.csv").read_text("utf-8-sig")
+
+
+@pytest.mark.parametrize("place", [(18, 18), (32, 32), (18, 45), (40, 20), (46, 33)])
+def test_heat_is_where_it_is(place):
+    y, x = place
+    picture = np.full((64, 64), 128, np.uint8)
+    picture[y - 2 : y + 3, x - 2 : x + 3] = 250
+    result = Predictor(SETTINGS, Spots()).predict(picture, keep_heat=True)
+    assert result.verdict == "NG" and result.heat.shape == picture.shape and result.heat.dtype == np.uint8
+    assert result.heat.max() == 255
+    rows, columns = np.mgrid[:64, :64]
+    weight = result.heat.astype(float) ** 4
+    centre = (rows * weight).sum() / weight.sum(), (columns * weight).sum() / weight.sum()
+    # Cells are 32 pixels long; the places looked from make the answer finer than that.
+    assert abs(centre[0] - y) < 7 and abs(centre[1] - x) < 7, centre
+
+
+def test_heat_has_the_size_of_the_picture_and_is_of_the_verdict_given():
+    picture = np.full((70, 210), 128, np.uint8)
+    picture[:30, :50] = 10
+    result = Predictor(SETTINGS, Spots()).predict(picture, keep_heat=True)
+    assert result.likeliest == "dent" and result.heat.shape == picture.shape
+    assert result.heat[10, 20] > 200 and result.heat[50, 180] < 60
+
+
+def test_networks_that_do_not_tell_have_no_heat(verdict_export):
+    result = Predictor.open(verdict_export).predict(np.full((20, 30), 200, np.uint8), keep_heat=True)
+    assert result.heat is None and result.verdict == "OK"
+    assert Predictor(SETTINGS, Spots()).predict(np.full((64, 64), 9, np.uint8)).heat is None

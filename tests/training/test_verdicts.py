@@ -1,0 +1,56 @@
+"""What a run of verdicts leaves behind for its review: where it looked, and when it is unsure."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from tests.conftest import scratched
+from workbench.cli import main
+from workbench.core.run import Run
+from workbench.inference.predictor import Predictor
+from workbench.inference.settings import MODEL_FILE, UNSURE, load_settings, save_settings
+
+
+def test_the_best_network_tells_where_it_looked(trained_resnet):
+    predictor = Predictor.open(trained_resnet.best)
+    rng = np.random.default_rng(11)
+    hits = []
+    for _ in range(24):
+        picture, mask = scratched(rng)
+        result = predictor.predict(picture, keep_heat=True)
+        assert result.heat is not None and result.heat.shape == picture.shape and result.heat.max() > 250
+        if result.likeliest == "NG":
+            hits.append(result.heat[mask > 0].mean() / max(1.0, result.heat[mask == 0].mean()))
+    assert len(hits) >= 4 and np.median(hits) > 1.3, hits  # what spoke for NG is at the defect
+
+
+def test_maps_are_the_parts_of_the_answer(trained_resnet):
+    """The mean of each map is its logit but for the bias, so their differences follow the probabilities."""
+    engine = Predictor.open(trained_resnet.best).engine
+    batch = np.random.default_rng(2).normal(0, 1, (6, 1, 64, 64)).astype(np.float32)
+    logits = np.log(engine(batch).astype(np.float64))
+    maps = engine.maps(batch)
+    assert maps.shape[:2] == (6, 2) and maps.shape[2] > 1
+    bias = (logits - logits[:, :1])[:, 1] - (maps.mean(axis=(2, 3))[:, 1] - maps.mean(axis=(2, 3))[:, 0])
+    np.testing.assert_allclose(bias, bias[0], atol=1e-3)
+
+
+def test_export_and_evaluation_carry_the_band(trained_resnet, child, tmp_path, capsys):
+    root = shutil.copytree(trained_resnet.project_root, tmp_path / "p")
+    run = Run(Path(root) / "runs" / trained_resnet.name)
+    save_settings(replace(load_settings(run.best / MODEL_FILE), unsure=0.999), run.best / MODEL_FILE)
+    one = child("export", run.root, "--out", tmp_path / "out", "--formats", "onnx", "--seconds", 0)
+    assert one.end() == 0, one.stderr[-3000:]
+    exported = load_settings(tmp_path / "out" / MODEL_FILE)
+    assert exported.unsure == 0.999 and one.last.result["parity"]["onnx"]["mask_agreement"] == 1.0
+    assert Predictor.open(tmp_path / "out").predict(np.full((64, 64), 150, np.uint8)).verdict in (UNSURE, "OK", "NG")
+    assert UNSURE in (tmp_path / "out" / "card.html").read_text("utf-8")
+    assert main(["evaluate", str(root), "--run", run.name, "--split", "all", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["unsure"]["below"] == 0.999 and said["unsure"]["pictures"] > 0
+    assert said["accuracy"] > 0.5  # of what is likeliest
