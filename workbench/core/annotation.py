@@ -27,6 +27,20 @@ class Act(BaseModel):
     when: str
     who: str
     what: str  # "paint", "import png", "accept proposal", ...
+    detail: str = ""  # where it came from, in English: "run 20261120-101500-unet: scratch 0.93"
+
+
+class Decided(BaseModel):
+    """A region that a model proposed and a person has decided on: its class, box and area as the model gave them."""
+
+    what: Literal["accepted", "rejected"]
+    model: str  # the run's name
+    class_id: int
+    x: int
+    y: int
+    width: int
+    height: int
+    area: int
 
 
 class Note(BaseModel):
@@ -41,15 +55,18 @@ class Note(BaseModel):
     # True once a person painted background of its own: what is unpainted is then not labelled (255).
     explicit_background: bool = False
     history: list[Act] = []
+    decided: list[Decided] = []  # proposals that are not to come again
 
-    def add(self, what: str) -> None:
-        """Append to the history; a repeat of the last act within the minute is not a new line."""
+    def add(self, what: str, detail: str = "") -> None:
+        """Append to the history; a repeat of the last act is not a new line."""
         now = time.strftime("%Y-%m-%dT%H:%M:%S")
         who = _who()
-        if self.history and self.history[-1].what == what and self.history[-1].who == who:
-            self.history[-1] = Act(when=now, who=who, what=what)
+        act = Act(when=now, who=who, what=what, detail=detail)
+        last = self.history[-1] if self.history else None
+        if last is not None and (last.what, last.who, last.detail) == (what, who, detail):
+            self.history[-1] = act
         else:
-            self.history.append(Act(when=now, who=who, what=what))
+            self.history.append(act)
         del self.history[:-200]
 
 

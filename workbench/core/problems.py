@@ -230,6 +230,16 @@ class ModelUnusable(Problem):
     says = "The model in {path} cannot be used: {why}"
 
 
+class ProposesNothing(Problem):
+    says = "{name} judges whole pictures, so it has no regions to propose."
+    advice = "Use a UNet run, which says where a defect is."
+
+
+class ProposalsBroken(Problem):
+    says = "The proposals in {path} cannot be read: {why}."
+    advice = "Predict the picture again, or delete that file; labels are not affected."
+
+
 class NothingToPredict(Problem):
     says = "There is nothing to look at: {path}: {why}."
 

@@ -1,0 +1,305 @@
+"""Proposals: predicted regions that a person may accept as labels, reject, or change before. Nothing here paints.
+
+Which regions are proposals: those that the model marks (its thresholds and least areas have been applied), whose class
+the project has, that no person has decided on yet, and that the labels do not answer already: half of a region or more
+painted in its class, or said to be nobody's guess, or painted as background where only what is painted counts.
+
+Decisions lie in the picture's note (`Note.decided`): they are a person's work, and go where the labels go. Which model
+saw the region belongs to a decision: another model may be right where this one was wrong. A region is known again by
+its class, its box and its area, about: another threshold moves its outline a little.
+
+`workbench predict … --as-proposals` writes proposals/<key>.json below the project folder, one file a picture:
+{"format": 1, "model": the run's name, "fingerprint": of the model's files, "when", "width", "height": of the picture,
+"regions": [{"class_id", "x", "y", "width", "height", "score": 0..1, "pixels"}]}; `pixels` are the box's pixels row
+after row, one bit each (numpy.packbits), packed by zlib, as base64. An empty list says that the picture was looked at
+and nothing is open. The file is written whole or not at all, belongs to the model, and may be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import time
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from workbench.core.annotation import Decided
+from workbench.core.drawing import Rect
+from workbench.core.problems import ProposalsBroken
+from workbench.core.project import BACKGROUND, DONT_CARE, MAX_CLASS_ID, ClassInfo, Project
+from workbench.core.selection import Selection
+from workbench.core.storage import inside, write_json
+from workbench.inference.cv import cv2
+from workbench.inference.regions import Region
+
+FORMAT = 1
+ANSWERED = 0.5  # the share of a region that the labels cover from which on it is not proposed
+LIKE = 0.5  # how far two boxes and areas may differ (intersection over union) and still be one region
+LARGEST = 64 << 20  # pixels of a region's box: a larger one would be painted at once, and nobody could check it
+MOST = 1000  # proposals of one picture at a time: the most certain ones
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """A region that may become a label. origin: as the model gave it, whatever was changed since."""
+
+    selection: Selection
+    class_id: int
+    score: float  # 0..1
+    model: str
+    origin: Decided
+
+    @property
+    def edited(self) -> bool:
+        return self.class_id != self.origin.class_id or self.selection.rect != _box(self.origin) or (
+            self.area != self.origin.area
+        )  # fmt: skip
+
+    @property
+    def area(self) -> int:
+        """Its pixels."""
+        return cv2.countNonZero(self.selection.inside.view(np.uint8))
+
+    def with_class(self, id: int) -> Proposal:
+        return replace(self, class_id=id)
+
+    def reshaped(self, selection: Selection) -> Proposal:
+        """With other pixels; they are what would be painted."""
+        found = selection.trimmed()
+        return replace(self, selection=Selection(found.rect, np.ascontiguousarray(found.inside)))
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a model proposes in a picture. left_out: regions beyond MOST, and those that are too large."""
+
+    proposals: tuple[Proposal, ...] = ()
+    left_out: int = 0
+
+
+def class_table(classes: Sequence[ClassInfo], regions: Iterable[Region], *, own: bool) -> dict[int, int]:
+    """Which class of the project each class of a model is; what the project does not have is left out.
+
+    own: the model was trained in this project, whose ids it then speaks; others are known by their classes' names.
+    """
+    ids, by_name = {info.id for info in classes}, {info.name: info.id for info in classes}
+    table = {}
+    for region in regions:
+        into = region.class_id if own else by_name.get(region.class_name)
+        if into in ids:
+            table[region.class_id] = into
+    return table
+
+
+def propose(mask: np.ndarray, regions: Sequence[Region], table: Mapping[int, int], model: str) -> Found:
+    """The regions of a prediction as proposals, the most certain first.
+
+    mask: uint8 (H, W), the model's ids. table: from `class_table`. Work goes by the regions' boxes.
+    """
+    wanted = [region for region in regions if region.class_id in table]
+    fit = [region for region in wanted if region.width * region.height <= LARGEST]
+    fit.sort(key=lambda region: (-region.score, -region.area, region.y, region.x))
+    found = []
+    for region in fit[:MOST]:
+        where = _pixels_of(mask, region)
+        if where is not None:
+            rect, id = Rect(region.x, region.y, region.width, region.height), table[region.class_id]
+            found.append(_proposal(Selection(rect, where), id, region.score, model, region.area))
+    return Found(tuple(found), len(wanted) - len(found))
+
+
+def open_ones(
+    proposals: Iterable[Proposal], labels: np.ndarray | None, decided: Sequence[Decided], *, painted_only: bool = False
+) -> list[Proposal]:
+    """Those that are still to be decided.
+
+    labels: uint8 (H, W), or None where nothing is labelled. decided: of the picture's note. painted_only: what is
+    unpainted is not labelled, so painted background is an answer too.
+    """
+    found = []
+    for proposal in proposals:
+        done = any(like(proposal.origin, one) for one in decided if one.model == proposal.model)
+        if not done and (labels is None or _answered(proposal, labels, painted_only) < ANSWERED):
+            found.append(proposal)
+    return found
+
+
+def like(one: Decided, other: Decided) -> bool:
+    """Whether two regions of one model are the same one."""
+    if one.class_id != other.class_id or min(one.area, other.area) < LIKE * max(one.area, other.area):
+        return False
+    width = min(one.x + one.width, other.x + other.width) - max(one.x, other.x)
+    height = min(one.y + one.height, other.y + other.height) - max(one.y, other.y)
+    common = max(0, width) * max(0, height)
+    return common >= LIKE * (one.width * one.height + other.width * other.height - common)
+
+
+def merged(newer: Iterable[Proposal], older: Iterable[Proposal]) -> list[Proposal]:
+    """`newer`, and those of `older` that are from another model and that none of the newer ones is like."""
+    newer = list(newer)
+    models = {proposal.model for proposal in newer}
+    return newer + [
+        proposal for proposal in older
+        if proposal.model not in models and not any(like(proposal.origin, one.origin) for one in newer)
+    ]  # fmt: skip
+
+
+def in_box(proposals: Iterable[Proposal], box: Rect) -> list[Proposal]:
+    """Those with the greater part of their pixels inside a box."""
+    found = []
+    for proposal in proposals:
+        rect = proposal.selection.rect
+        x, y = max(box.x, rect.x), max(box.y, rect.y)
+        right, bottom = min(box.x + box.width, rect.x + rect.width), min(box.y + box.height, rect.y + rect.height)
+        if right > x and bottom > y:
+            part = proposal.selection.inside[y - rect.y : bottom - rect.y, x - rect.x : right - rect.x]
+            if 2 * cv2.countNonZero(np.ascontiguousarray(part).view(np.uint8)) > proposal.area:
+                found.append(proposal)
+    return found
+
+
+def _proposal(selection: Selection, id: int, score: float, model: str, area: int) -> Proposal:
+    rect = selection.rect
+    origin = Decided(
+        what="rejected", model=model, class_id=id, x=rect.x, y=rect.y, width=rect.width, height=rect.height, area=area
+    )
+    return Proposal(selection, id, score, model, origin)
+
+
+def _box(origin: Decided) -> Rect:
+    return Rect(origin.x, origin.y, origin.width, origin.height)
+
+
+def _pixels_of(mask: np.ndarray, region: Region) -> np.ndarray | None:
+    """bool (height, width): the region's pixels in its box; None if the mask does not hold it."""
+    box = mask[region.y : region.y + region.height, region.x : region.x + region.width]
+    if box.shape != (region.height, region.width):
+        return None
+    of_class = cv2.compare(np.ascontiguousarray(box), region.class_id, cv2.CMP_EQ)
+    if cv2.countNonZero(of_class) == region.area:
+        return of_class > 0
+    _, labels, stats, _ = cv2.connectedComponentsWithStats(of_class, connectivity=8, ltype=cv2.CV_32S)
+    # Others reach into the box; but only one piece can reach all four sides of it.
+    whole = (stats[:, cv2.CC_STAT_WIDTH] == region.width) & (stats[:, cv2.CC_STAT_HEIGHT] == region.height)
+    number = np.flatnonzero(whole & (stats[:, cv2.CC_STAT_AREA] == region.area) & (np.arange(len(stats)) > 0))
+    return labels == int(number[0]) if number.size else None
+
+
+def _answered(proposal: Proposal, labels: np.ndarray, painted_only: bool) -> float:
+    """The share of a proposal that the labels have answered. A proposal beyond the labels is none at all: 1."""
+    rect = proposal.selection.rect
+    view = labels[rect.slices]
+    if view.shape != proposal.selection.inside.shape:
+        return 1.0
+    answers = {proposal.class_id, proposal.origin.class_id, DONT_CARE} | ({BACKGROUND} if painted_only else set())
+    table = np.zeros(256, np.uint8)
+    table[list(answers)] = 1
+    covered = cv2.LUT(np.ascontiguousarray(view), table) & proposal.selection.inside.view(np.uint8)
+    return cv2.countNonZero(covered) / max(1, proposal.area)
+
+
+# --- on the disk -----------------------------------------------------------------------------------
+
+
+class StoredRegion(BaseModel):
+    """One region of proposals/<key>.json."""
+
+    model_config = ConfigDict(extra="ignore")
+    class_id: int = Field(ge=1, le=MAX_CLASS_ID)
+    x: int = Field(ge=0)
+    y: int = Field(ge=0)
+    width: int = Field(ge=1)
+    height: int = Field(ge=1)
+    score: float = Field(ge=0, le=1)
+    pixels: str
+
+    def inside(self) -> np.ndarray:
+        """bool (height, width). Raises ValueError."""
+        count = self.width * self.height
+        if count > LARGEST:
+            raise ValueError("a region is too large")
+        unpack = zlib.decompressobj()
+        bits = unpack.decompress(base64.b64decode(self.pixels, validate=True), (count + 7) // 8 + 1)
+        if len(bits) != (count + 7) // 8:
+            raise ValueError("a region's pixels do not fill its box")
+        return np.unpackbits(np.frombuffer(bits, np.uint8), count=count).reshape(self.height, self.width).view(bool)
+
+
+class Stored(BaseModel):
+    """The content of proposals/<key>.json."""
+
+    model_config = ConfigDict(extra="ignore")
+    format: int = FORMAT
+    model: str
+    fingerprint: str = ""
+    when: str = ""
+    width: int = Field(ge=1)
+    height: int = Field(ge=1)
+    regions: list[StoredRegion] = []
+
+
+def proposals_path(project: Project, key: str) -> Path:
+    return inside(project.root / "proposals", key + ".json")
+
+
+def load_stored(project: Project, key: str) -> tuple[Stored, tuple[Proposal, ...]] | None:
+    """What was proposed for a picture beforehand; None if nothing was. Raises ProposalsBroken."""
+    path = proposals_path(project, key)
+    try:
+        raw = json.loads(path.read_bytes())
+        if isinstance(raw, dict) and isinstance(raw.get("format"), int) and raw["format"] > FORMAT:
+            raise ProposalsBroken(path=str(path), why="it was written by a newer workbench")
+        stored = Stored.model_validate(raw)
+        return stored, tuple(_restored(stored))
+    except FileNotFoundError:
+        return None
+    except ValidationError as error:
+        raise ProposalsBroken(path=str(path), why=error.errors()[0]["msg"]) from error
+    except (OSError, ValueError, RecursionError, binascii.Error, zlib.error) as error:
+        raise ProposalsBroken(path=str(path), why=str(error)) from error
+
+
+def _restored(stored: Stored) -> Iterable[Proposal]:
+    for region in stored.regions:
+        if region.x + region.width > stored.width or region.y + region.height > stored.height:
+            raise ValueError("a region lies outside of the picture")
+        rect, where = Rect(region.x, region.y, region.width, region.height), region.inside()
+        area = cv2.countNonZero(where.view(np.uint8))
+        if not area:
+            raise ValueError("a region has no pixels")
+        yield _proposal(Selection(rect, where), region.class_id, region.score, stored.model, area)
+
+
+def save_stored(
+    project: Project, key: str, proposals: Iterable[Proposal], *, model: str, fingerprint: str, size: tuple[int, int]
+) -> None:
+    """Write what is proposed for a picture of `size` (width, height). Raises CannotWrite, ProjectReadOnly."""
+    regions = [
+        StoredRegion(
+            class_id=one.class_id, x=one.selection.rect.x, y=one.selection.rect.y, width=one.selection.rect.width,
+            height=one.selection.rect.height, score=one.score,
+            pixels=base64.b64encode(zlib.compress(np.packbits(one.selection.inside).tobytes(), 6)).decode("ascii"),
+        )
+        for one in proposals
+    ]  # fmt: skip
+    when = time.strftime("%Y-%m-%dT%H:%M:%S")
+    stored = Stored(model=model, fingerprint=fingerprint, when=when, width=size[0], height=size[1], regions=regions)
+    write_stored(project, key, stored)
+
+
+def write_stored(project: Project, key: str, stored: Stored) -> None:
+    project.need_write("proposals")
+    write_json(proposals_path(project, key), stored.model_dump(mode="json"))
+
+
+def without_decided(stored: Stored, proposals: Sequence[Proposal], open_now: Iterable[Proposal]) -> Stored:
+    """`stored`, whose regions are `proposals` one to one, with those that are still open alone."""
+    left = {id(proposal.origin) for proposal in open_now}
+    kept = [region for region, one in zip(stored.regions, proposals, strict=True) if id(one.origin) in left]
+    return stored.model_copy(update={"regions": kept})
