@@ -1,20 +1,19 @@
-"""A rectangle of the canvas drawn anew: backdrop, the layers one pixel to one pixel, and a line around the picture.
+"""The scene of the canvas in device pixels: backdrop, the layers one pixel to one pixel, and a line around the picture.
 
 Whatever rectangle is drawn, its pixels are those of a whole repaint.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Protocol
 
-from PySide6.QtCore import QPointF, QRect
-from PySide6.QtGui import QColor, QImage, QPainter, QRegion
+from PySide6.QtCore import QRect, QSize
+from PySide6.QtGui import QColor, QImage, QPainter, QPixmap, QRegion
 
 from workbench.core.drawing import Rect
 from workbench.ui.canvas.viewport import Viewport
 
-_JOINED = 16_000  # logical pixels that cost as much as one more rectangle
+_JOINED = 16_000  # pixels that cost as much as one more rectangle
 
 
 class Scene(Protocol):
@@ -24,47 +23,82 @@ class Scene(Protocol):
     backdrop: QColor
     frame: QColor
 
-    def devicePixelRatioF(self) -> float: ...
     def images(self, view: Viewport, part: Rect) -> list[QImage]: ...
+
+
+class Backing:
+    """The scene as it was last drawn. A moving outline, which lies over it, needs nothing of it drawn anew."""
+
+    def __init__(self) -> None:
+        self._pixels = QPixmap()
+        self._stale = QRegion()
+        self.repainted = 0  # pixels drawn since the start, for tests of what a move costs
+
+    def spoil(self, rect: Rect | None) -> None:
+        """The scene is another one in `rect`, device pixels, or everywhere."""
+        area = self._pixels.rect() if rect is None else QRect(rect.x, rect.y, rect.width, rect.height)
+        self._stale = self._stale.united(area)
+
+    def scroll(self, dx: int, dy: int) -> None:
+        """The scene has moved by whole device pixels."""
+        whole = self._pixels.rect()
+        self._pixels.scroll(dx, dy, whole)
+        self._stale = self._stale.translated(dx, dy).united(QRegion(whole) - QRegion(whole.translated(dx, dy)))
+
+    def drawn(self, scene: Scene, ratio: float) -> QPixmap:
+        """The whole scene, one pixel a device pixel. ratio: device pixels a logical one."""
+        size = QSize(scene.view.width, scene.view.height)
+        if self._pixels.size() != size:
+            self._pixels = QPixmap(size)
+            self._stale = QRegion(self._pixels.rect())
+        stale, self._stale = self._stale.intersected(self._pixels.rect()), QRegion()
+        if not stale.isEmpty():
+            painter = QPainter(self._pixels)
+            try:
+                for area in joined(stale):
+                    draw_part(painter, area, scene, round(ratio))
+                    self.repainted += area.width() * area.height()
+            finally:
+                painter.end()
+        return self._pixels
 
 
 def joined(region: QRegion) -> list[QRect]:
     """The rectangles of a region, or the one around them where that is hardly more to draw."""
-    around, parts = region.boundingRect(), list(region)
+    around = region.boundingRect()
+    if region.rectCount() == 1:
+        return [around]
+    parts = list(region)
     least = sum(part.width() * part.height() for part in parts)
     return [around] if around.width() * around.height() <= least + _JOINED * len(parts) else parts
 
 
-def draw_part(painter: QPainter, area: QRect, scene: Scene) -> None:
-    """Draw `area`, logical pixels."""
-    painter.fillRect(area, scene.backdrop)
-    shown, ratio = scene.view.shown, scene.devicePixelRatioF()
+def draw_part(painter: QPainter, area: QRect, scene: Scene, line: int) -> None:
+    """Draw `area`, device pixels. line: how wide the line around the picture is."""
+    shown = scene.view.shown
+    x, y, width, height = area.x(), area.y(), area.width(), area.height()
+    part = Rect(x - shown.x, y - shown.y, width, height).clipped(shown.width, shown.height)
+    if (part.width, part.height) != (width, height):
+        painter.fillRect(area, scene.backdrop)
     if shown.empty:
         return
-    x, y = math.floor(area.x() * ratio), math.floor(area.y() * ratio)
-    right, bottom = math.ceil((area.right() + 1) * ratio), math.ceil((area.bottom() + 1) * ratio)
-    part = Rect(x - shown.x, y - shown.y, right - x, bottom - y).clipped(shown.width, shown.height)
     if not part.empty:
         part = Rect(part.x + shown.x, part.y + shown.y, part.width, part.height)
-        painter.save()
-        painter.setClipRect(area)
         for image in scene.images(scene.view, part):
-            image.setDevicePixelRatio(ratio)
-            painter.drawImage(QPointF(part.x / ratio, part.y / ratio), image)
-        painter.restore()
-    _draw_frame(painter, area, shown, ratio, scene.frame)
+            painter.drawImage(part.x, part.y, image)
+    if (part.width, part.height) != (width, height):
+        _draw_frame(painter, area, shown, line, scene.frame)
 
 
-def _draw_frame(painter: QPainter, area: QRect, shown: Rect, ratio: float, color: QColor) -> None:
+def _draw_frame(painter: QPainter, area: QRect, shown: Rect, line: int, color: QColor) -> None:
     """In filled rectangles: drawn lines differ at corners with what is clipped."""
-    left, top = math.floor(shown.x / ratio) - 1, math.floor(shown.y / ratio) - 1
-    right = math.ceil((shown.x + shown.width) / ratio)
-    bottom = math.ceil((shown.y + shown.height) / ratio)
+    left, top = shown.x - line, shown.y - line
+    wide, high = shown.width + 2 * line, shown.height + 2 * line
     for side in (
-        QRect(left, top, right - left + 1, 1),
-        QRect(left, bottom, right - left + 1, 1),
-        QRect(left, top, 1, bottom - top + 1),
-        QRect(right, top, 1, bottom - top + 1),
+        QRect(left, top, wide, line),
+        QRect(left, top + high - line, wide, line),
+        QRect(left, top, line, high),
+        QRect(left + wide - line, top, line, high),
     ):
         part = side.intersected(area)
         if not part.isEmpty():

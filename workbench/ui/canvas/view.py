@@ -1,4 +1,4 @@
-"""The widget that shows a picture and its masks, and pans and zooms. It draws only what has to be drawn anew."""
+"""The scene of the canvas: a picture and its masks, one over the other, and what they look like."""
 
 from __future__ import annotations
 
@@ -8,39 +8,33 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPointF, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QImage, QPainter
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QWidget
 
 from workbench.core.display import Display, automatic, full_range
 from workbench.core.drawing import Rect
 from workbench.inference.tiff_regions import TiffPicture
 from workbench.session.lane import Lane
-from workbench.ui.canvas.guests import MOVE, PRESS, RELEASE, Curtain, Guest, WindowDrag
+from workbench.ui.canvas.guests import Curtain, WindowDrag
 from workbench.ui.canvas.layers import HeatLayer, MaskLayer, MaskStyle, PictureLayer
 from workbench.ui.canvas.minimap import Minimap
-from workbench.ui.canvas.painting import draw_part, joined
 from workbench.ui.canvas.pyramid import MaskPyramid, halvings, levels_by_region
 from workbench.ui.canvas.ruler import Ruler
+from workbench.ui.canvas.surface import Surface
 from workbench.ui.canvas.viewport import Viewport
 
 _QUICK = 3_000_000  # pixels whose halvings are made at once rather than in a thread
 
 
-class View(QWidget):
-    """Picture, predictions and labels, one over the other. `view` says where the picture lies."""
+class View(Surface):
+    """Picture, predictions and labels, one over the other."""
 
-    view_changed = Signal()
     display_changed = Signal()
     picture_changed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
-        self.setMinimumSize(QSize(160, 120))
-        self.backdrop = QColor("#141517")
-        self.frame = QColor("#3a3f45")
-        self.view = Viewport(1, 1)
         self.display = Display()
         self.picture: PictureLayer | None = None
         self.labels: MaskLayer | None = None
@@ -52,11 +46,10 @@ class View(QWidget):
         self.heat_style = MaskStyle(visible=False, opacity=0.8)
         self._colors: dict[int, str] = {}
         self._hidden: frozenset[int] = frozenset()
-        self._fitted = True
         self.previewing = False  # what is shown is a reduced picture whose labels are still on their way
         self._jobs = Lane(1, self)
         self.minimap, self.ruler = Minimap(self), Ruler(self)
-        self._guests: tuple[Guest, ...] = (WindowDrag(self), self.minimap, self.ruler, Curtain(self))
+        self._guests = (WindowDrag(self), self.minimap, self.ruler, Curtain(self))
 
     # --- what is shown ---------------------------------------------------------------------------
 
@@ -116,11 +109,6 @@ class View(QWidget):
         return len(getattr(self.picture.picture, "damaged", ())) if self.picture is not None else 0
 
     @property
-    def fitted(self) -> bool:
-        """True while the whole picture is kept in sight."""
-        return self._fitted
-
-    @property
     def hidden_ids(self) -> frozenset[int]:
         """Classes that are not shown."""
         return self._hidden
@@ -152,7 +140,7 @@ class View(QWidget):
         """The labels changed inside `rect`, picture pixels: draw that part anew."""
         if self.labels is not None:
             self.labels.pyramid.update(rect)
-            self.update_picture_rect(rect)
+            self.update_scene(self.view.screen_rect(rect, margin=self.label_style.thickness))
             self.minimap.stale()
 
     def set_colors(self, colors: dict[int, str], hidden: Iterable[int] = ()) -> None:
@@ -193,95 +181,7 @@ class View(QWidget):
             if self.damaged:
                 self.picture_changed.emit()
 
-    # --- where it is shown -----------------------------------------------------------------------
-
-    def set_view(self, view: Viewport) -> None:
-        """Show another part. A pan of whole logical pixels moves what is on the screen already."""
-        before = [guest.area for guest in self._guests]
-        old, self.view = self.view, view
-        self._fitted = False
-        if view == old:
-            return
-        dx, dy, ratio = view.x - old.x, view.y - old.y, self.devicePixelRatioF()
-        whole = ratio == int(ratio) and dx % int(ratio) == 0 and dy % int(ratio) == 0
-        if view.scale == old.scale and whole and not self.busy_overlay():
-            dx, dy = round(dx / ratio), round(dy / ratio)
-            self.scroll(dx, dy)
-            for guest, area in zip(self._guests, before, strict=True):
-                for part in (area and area.translated(dx, dy), guest.area):
-                    if part is not None:
-                        self.update(part.adjusted(-2, -2, 2, 2))
-        else:
-            self.update()
-        self.view_changed.emit()
-
-    def fit(self) -> None:
-        self.set_view(self.view.fitted())
-        self._fitted = True
-
-    def actual_size(self) -> None:
-        self.set_view(self.view.at_scale(1.0))
-
-    def zoom(self, factor: float) -> None:
-        """Around the middle of the screen area."""
-        self.set_view(self.view.zoomed(factor, self.view.width / 2, self.view.height / 2))
-
-    def screen_point(self, position: QPointF) -> tuple[float, float]:
-        """Device pixels of a position in this widget."""
-        ratio = self.devicePixelRatioF()
-        return position.x() * ratio, position.y() * ratio
-
-    def picture_point(self, position: QPointF) -> tuple[float, float]:
-        return self.view.to_picture(*self.screen_point(position))
-
-    def update_picture_rect(self, rect: Rect) -> None:
-        if not rect.empty:
-            self.update_screen_rect(self.view.screen_rect(rect, margin=self.label_style.thickness))
-
-    def update_screen_rect(self, rect: Rect) -> None:
-        """Draw some device pixels anew."""
-        ratio = self.devicePixelRatioF()
-        left, top = math.floor(rect.x / ratio), math.floor(rect.y / ratio)
-        right, bottom = math.ceil((rect.x + rect.width) / ratio), math.ceil((rect.y + rect.height) / ratio)
-        self.update(QRect(left, top, right - left, bottom - top).intersected(self.rect()))
-
     # --- drawing ---------------------------------------------------------------------------------
-
-    def paintEvent(self, event) -> None:
-        painter = QPainter(self)
-        try:
-            for rect in joined(event.region()):
-                draw_part(painter, rect, self)
-            painter.setClipRegion(event.region())
-            self.draw_tools(painter)
-            for guest in self._guests:
-                guest.draw(painter)
-        finally:
-            painter.end()  # a painter that outlives this call, in a traceback, ends the process
-
-    def draw_tools(self, painter: QPainter) -> None:
-        """What a tool shows above everything; logical pixels."""
-
-    @property
-    def panning(self) -> bool:
-        """True while a left drag moves the picture."""
-        return False
-
-    def event(self, event: QEvent) -> bool:
-        kind = event.type()
-        if kind in PRESS or kind in (MOVE, RELEASE):
-            for guest in self._guests:
-                if guest.take(kind, event):
-                    event.accept()
-                    return True
-        if kind == QEvent.Type.KeyPress and event.key() == Qt.Key.Key_Escape and self.ruler.on:
-            self.ruler.switch(False)
-            return True
-        return super().event(event)
-
-    def busy_overlay(self) -> bool:
-        """True while something is drawn that must not be scrolled along."""
-        return False
 
     def images(self, view: Viewport, part: Rect) -> list[QImage]:
         """What is to be drawn over one another at `part` of what `view` shows; one image pixel a device pixel."""
@@ -296,29 +196,14 @@ class View(QWidget):
                     found.append(layer.image(view, part))
         return [image for image in found if image is not None]
 
-    def resizeEvent(self, event) -> None:
-        self._fit_to_widget()
-
-    def changeEvent(self, event) -> None:
-        super().changeEvent(event)
-        self._fit_to_widget()
-
-    def showEvent(self, event) -> None:
-        super().showEvent(event)
-        self._fit_to_widget()
-
-    def _fit_to_widget(self) -> None:
-        ratio = self.devicePixelRatioF()
-        width, height = max(1, round(self.width() * ratio)), max(1, round(self.height() * ratio))
-        if (width, height) == (self.view.width, self.view.height):
-            return
-        fitted = self._fitted
+    def took_size(self, ratio: float) -> None:
         self.label_style.thickness, self.prediction_style.thickness = max(1, round(ratio)), max(2, round(2 * ratio))
-        self.view = self.view.resized(width, height)
-        if fitted:
-            self.view = self.view.fitted()
-        self.update()
-        self.view_changed.emit()
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.KeyPress and event.key() == Qt.Key.Key_Escape and self.ruler.on:
+            self.ruler.switch(False)
+            return True
+        return super().event(event)
 
     def end(self) -> None:
         """Wait for the thread."""

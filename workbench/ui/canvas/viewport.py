@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from workbench.core.drawing import Rect
 
@@ -26,12 +27,12 @@ class Viewport:
     x: int = 0
     y: int = 0
 
-    @property
+    @cached_property
     def level(self) -> int:
         """The level of a pyramid whose cells are at least one device pixel: none of them can be missed."""
         return max(0, math.ceil(-math.log2(self.scale) - 1e-9))
 
-    @property
+    @cached_property
     def shown(self) -> Rect:
         """The device rectangle that the picture covers; it may lie outside the screen area.
 

@@ -1,0 +1,192 @@
+"""A widget that shows a scene at any place and scale: it pans, zooms, and draws only what has to be drawn anew."""
+
+from __future__ import annotations
+
+import math
+
+from PySide6.QtCore import QEvent, QPointF, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QImage, QPainter
+from PySide6.QtWidgets import QWidget
+
+from workbench.core.drawing import Rect
+from workbench.ui.canvas.guests import MOVE, PRESS, RELEASE, Guest
+from workbench.ui.canvas.painting import Backing
+from workbench.ui.canvas.viewport import Viewport
+
+
+class Surface(QWidget):
+    """`view` says where the picture lies. Tools and guests are drawn over the scene, which is kept as it was drawn."""
+
+    view_changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.setMinimumSize(QSize(160, 120))
+        self.backdrop = QColor("#141517")
+        self.frame = QColor("#3a3f45")
+        self.view = Viewport(1, 1)
+        self._fitted = True
+        self._backing = Backing()
+        self._guests: tuple[Guest, ...] = ()
+
+    # --- for those above -------------------------------------------------------------------------
+
+    def images(self, view: Viewport, part: Rect) -> list[QImage]:
+        """What is to be drawn over one another at `part` of what `view` shows; one image pixel a device pixel."""
+        return []
+
+    def draw_tools(self, painter: QPainter) -> None:
+        """What a tool shows above everything; logical pixels."""
+
+    def busy_overlay(self) -> bool:
+        """True while something is drawn that must not be scrolled along."""
+        return False
+
+    @property
+    def panning(self) -> bool:
+        """True while a left drag moves the picture."""
+        return False
+
+    def took_size(self, ratio: float) -> None:
+        """The size, or how many device pixels a logical one has, is another."""
+
+    # --- where it is shown -----------------------------------------------------------------------
+
+    @property
+    def fitted(self) -> bool:
+        """True while the whole picture is kept in sight."""
+        return self._fitted
+
+    def set_view(self, view: Viewport) -> None:
+        """Show another part. A pan of whole logical pixels moves what is on the screen already."""
+        before = [guest.area for guest in self._guests]
+        old, self.view = self.view, view
+        self._fitted = False
+        if view == old:
+            return
+        if view.scale != old.scale:
+            self.update()
+            self.view_changed.emit()
+            return
+        dx, dy, ratio = view.x - old.x, view.y - old.y, self.devicePixelRatioF()
+        self._backing.scroll(dx, dy)
+        whole = ratio == int(ratio) and dx % int(ratio) == 0 and dy % int(ratio) == 0
+        if whole and not self.busy_overlay():
+            dx, dy = round(dx / ratio), round(dy / ratio)
+            self.scroll(dx, dy)
+            for guest, area in zip(self._guests, before, strict=True):
+                for part in (area and area.translated(dx, dy), guest.area):
+                    if part is not None:
+                        super().update(part.adjusted(-2, -2, 2, 2))
+        else:
+            super().update()
+        self.view_changed.emit()
+
+    def fit(self) -> None:
+        self.set_view(self.view.fitted())
+        self._fitted = True
+
+    def actual_size(self) -> None:
+        self.set_view(self.view.at_scale(1.0))
+
+    def zoom(self, factor: float) -> None:
+        """Around the middle of the screen area."""
+        self.set_view(self.view.zoomed(factor, self.view.width / 2, self.view.height / 2))
+
+    def screen_point(self, position: QPointF) -> tuple[float, float]:
+        """Device pixels of a position in this widget."""
+        ratio = self.devicePixelRatioF()
+        return position.x() * ratio, position.y() * ratio
+
+    def picture_point(self, position: QPointF) -> tuple[float, float]:
+        return self.view.to_picture(*self.screen_point(position))
+
+    # --- what is to be drawn anew ----------------------------------------------------------------
+
+    def update(self, area: QRect | None = None) -> None:
+        """The scene is another one in `area`, logical pixels, or everywhere."""
+        if area is None:
+            self._backing.spoil(None)
+            super().update()
+        else:
+            ratio = self.devicePixelRatioF()
+            corner = QPointF(area.x() * ratio, area.y() * ratio)
+            x, y = math.floor(corner.x()), math.floor(corner.y())
+            right, bottom = math.ceil((area.right() + 1) * ratio), math.ceil((area.bottom() + 1) * ratio)
+            self._backing.spoil(Rect(x, y, right - x, bottom - y))
+            super().update(area)
+
+    def update_scene(self, rect: Rect) -> None:
+        """The scene is another one in some device pixels."""
+        rect = rect.clipped(self.view.width, self.view.height)
+        if not rect.empty:
+            self._backing.spoil(rect)
+            super().update(self._logical(rect))
+
+    def update_over(self, rect: Rect) -> None:
+        """What is drawn over the scene is another in some device pixels."""
+        rect = rect.clipped(self.view.width, self.view.height)
+        if not rect.empty:
+            super().update(self._logical(rect))
+
+    def _logical(self, rect: Rect) -> QRect:
+        ratio = self.devicePixelRatioF()
+        if ratio == 1:
+            return QRect(rect.x, rect.y, rect.width, rect.height)
+        left, top = math.floor(rect.x / ratio), math.floor(rect.y / ratio)
+        right, bottom = math.ceil((rect.x + rect.width) / ratio), math.ceil((rect.y + rect.height) / ratio)
+        return QRect(left, top, right - left, bottom - top)
+
+    # --- events ----------------------------------------------------------------------------------
+
+    def paintEvent(self, event) -> None:
+        ratio = self.devicePixelRatioF()
+        scene = self._backing.drawn(self, ratio)
+        painter = QPainter(self)
+        try:
+            painter.save()
+            painter.scale(1 / ratio, 1 / ratio)
+            painter.drawPixmap(0, 0, scene)
+            painter.restore()
+            self.draw_tools(painter)
+            for guest in self._guests:
+                area = guest.area
+                if area is not None and event.region().intersects(area.adjusted(-2, -2, 2, 2)):
+                    guest.draw(painter)
+        finally:
+            painter.end()  # a painter that outlives this call, in a traceback, ends the process
+
+    def event(self, event: QEvent) -> bool:
+        kind = event.type()
+        if kind in PRESS or kind in (MOVE, RELEASE):
+            for guest in self._guests:
+                if guest.take(kind, event):
+                    event.accept()
+                    return True
+        elif kind == QEvent.Type.DevicePixelRatioChange:
+            self._fit_to_widget()
+        return super().event(event)
+
+    def resizeEvent(self, event) -> None:
+        self._fit_to_widget()
+
+    def changeEvent(self, event) -> None:
+        super().changeEvent(event)
+        self._fit_to_widget()
+
+    def showEvent(self, event) -> None:
+        super().showEvent(event)
+        self._fit_to_widget()
+
+    def _fit_to_widget(self) -> None:
+        ratio = self.devicePixelRatioF()
+        width, height = max(1, round(self.width() * ratio)), max(1, round(self.height() * ratio))
+        if (width, height) == (self.view.width, self.view.height):
+            return
+        self.took_size(ratio)
+        self.view = self.view.resized(width, height)
+        if self._fitted:
+            self.view = self.view.fitted()
+        self.update()
+        self.view_changed.emit()
