@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.core.intervals import wilson
 from workbench.core.project import MAX_CLASS_ID
 from workbench.inference.cv import cv2
 
@@ -155,16 +156,6 @@ def false_alarms(raw: np.ndarray, real: np.ndarray, said: np.ndarray) -> np.ndar
     touching = np.bincount(labels[real], minlength=count + 1)[1:]
     countable = np.bincount(labels[said], minlength=count + 1)[1:]
     return (touching == 0) & (countable * 2 >= area)
-
-
-def wilson(hits: int, total: int, z: float = 1.96) -> list[float] | None:
-    """The 95 % score interval of a share (Wilson 1927); None without observations."""
-    if not total:
-        return None
-    share = hits / total
-    centre = (share + z * z / (2 * total)) / (1 + z * z / total)
-    half = z * np.sqrt(share * (1 - share) / total + z * z / (4 * total * total)) / (1 + z * z / total)
-    return [float(max(0.0, centre - half)), float(min(1.0, centre + half))]
 
 
 def _pixel_scores(hit: int, false: int, missed: int) -> dict[str, float | None]:

@@ -1,0 +1,115 @@
+"""From which score on a pixel is a defect, from which size on a region is one: chosen for a run, and taken back again.
+
+The choice is written into the run's best/model.json, which the overlay, `workbench predict` and every export read;
+what the training had chosen is kept beside it, in operating_point.json.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workbench.core.problems import CannotWrite, RunBroken
+from workbench.core.run import Run
+from workbench.core.storage import write_json
+from workbench.inference.settings import MODEL_FILE, ModelSettings, SettingsError, load_settings, save_settings
+
+FILE = "operating_point.json"
+
+
+@dataclass(frozen=True)
+class Point:
+    """Per class of the model: thresholds, above 0 to 1; min_area, pixels of the picture."""
+
+    thresholds: tuple[float, ...]
+    min_area: tuple[int, ...]
+
+    @classmethod
+    def of(cls, settings: ModelSettings) -> Point:
+        return cls(settings.thresholds, settings.min_area)
+
+    def at(self, number: int, *, threshold: float | None = None, area: int | None = None) -> Point:
+        """Another threshold, or least area, for one class."""
+        thresholds, areas = list(self.thresholds), list(self.min_area)
+        if threshold is not None:
+            thresholds[number] = threshold
+        if area is not None:
+            areas[number] = area
+        return Point(tuple(thresholds), tuple(areas))
+
+    def on(self, settings: ModelSettings) -> ModelSettings:
+        """The settings with this point in them."""
+        return dataclasses.replace(settings, thresholds=self.thresholds, min_area=self.min_area)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """trained: what the training chose. chosen_on: "val", "test": the pictures that a person saw when choosing another
+    point; "" while the trained one is in use.
+    """
+
+    trained: Point
+    chosen_on: str = ""
+
+
+def read(run: Run) -> Chosen:
+    """Raises RunBroken where the run's model.json cannot be read."""
+    now = Point.of(settings_of(run))
+    try:
+        raw = json.loads((run.root / FILE).read_text("utf-8"))
+        trained, chosen = _point(raw["trained"]), _point(raw["chosen"])
+        split = str(raw["chosen_on"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return Chosen(now)
+    # A training that went on has chosen anew since: that is the trained one now.
+    fits = chosen == now and len(trained.thresholds) == len(now.thresholds)
+    return Chosen(trained, split) if fits else Chosen(now)
+
+
+def store(run: Run, point: Point, *, chosen_on: str) -> None:
+    """Use `point` from now on. Not while the run is trained: its training is the only writer then.
+
+    Raises RunBroken, CannotWrite.
+    """
+    settings, before = settings_of(run), read(run)
+    if point == before.trained:
+        restore(run)
+        return
+    said: dict[str, Any] = {
+        "format": 1, "trained": dataclasses.asdict(before.trained), "chosen": dataclasses.asdict(point),
+        "chosen_on": chosen_on, "when": time.strftime("%Y-%m-%dT%H:%M:%S"),
+    }  # fmt: skip
+    # First the way back, then the change: whatever happens in between, nothing is lost.
+    write_json(run.root / FILE, said)
+    _write(point.on(settings), run.best / MODEL_FILE)
+
+
+def restore(run: Run) -> None:
+    """Back to what the training chose. Raises RunBroken, CannotWrite."""
+    trained = read(run).trained
+    _write(trained.on(settings_of(run)), run.best / MODEL_FILE)
+    (run.root / FILE).unlink(missing_ok=True)
+
+
+def settings_of(run: Run) -> ModelSettings:
+    """Raises RunBroken."""
+    path = run.best / MODEL_FILE
+    try:
+        return load_settings(path)
+    except SettingsError as error:
+        raise RunBroken(path=str(path), why=str(error)) from error
+
+
+def _write(settings: ModelSettings, path: Path) -> None:
+    try:
+        save_settings(settings, path)
+    except OSError as error:
+        raise CannotWrite(path=str(path), why=error.strerror or str(error)) from error
+
+
+def _point(raw: dict[str, Any]) -> Point:
+    return Point(tuple(float(value) for value in raw["thresholds"]), tuple(int(value) for value in raw["min_area"]))

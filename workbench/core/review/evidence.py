@@ -1,0 +1,212 @@
+"""What a network said of a picture, kept so that any operating point can be tried on it without the network.
+
+Only where some class reaches the lowest score that is ever asked for are the scores kept, cut into patches such that no
+region reaches from one patch into another. So everything that is counted can be counted patch by patch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.core.defects import ANY, Defect, PictureFacts
+from workbench.core.drawing import Rect
+from workbench.core.metrics import FOUND_SHARE
+from workbench.core.operating_point import Point
+from workbench.core.project import MAX_CLASS_ID
+from workbench.inference.cv import cv2
+from workbench.inference.predictor import apply_thresholds
+from workbench.inference.settings import ModelSettings
+
+LEAST = 0.05  # the lowest threshold that can be tried
+_CELL = 32  # pixels: patches are cut along such squares
+_WHOLE = 512 * 512  # pixels: a smaller picture is one patch, which is quicker than many
+
+
+@dataclass(frozen=True)
+class Patch:
+    """scores: uint8 (classes, h, w), 255 times the probability, with its first pixel at (left, top) of the picture."""
+
+    top: int
+    left: int
+    scores: np.ndarray
+
+    @property
+    def slices(self) -> tuple[slice, slice]:
+        height, width = self.scores.shape[1:]
+        return slice(self.top, self.top + height), slice(self.left, self.left + width)
+
+
+def cut(class_scores: np.ndarray, least: float = LEAST) -> list[Patch]:
+    """class_scores: uint8 (classes, H, W). least: no threshold below it will be asked for."""
+    seen = class_scores.max(axis=0) >= np.uint8(np.ceil(255 * least - 1e-9))
+    height, width = seen.shape
+    if height * width <= _WHOLE:
+        return [_patch(class_scores, seen, np.ones_like(seen), 0, 0)] if seen.any() else []
+    rows, columns = -(-height // _CELL), -(-width // _CELL)
+    padded = np.zeros((rows * _CELL, columns * _CELL), bool)
+    padded[:height, :width] = seen
+    cells = padded.reshape(rows, _CELL, columns, _CELL).any(axis=(1, 3))
+    # Pixels that touch lie in the same cell or in cells that touch, so a region stays within one group of cells.
+    count, groups, boxes, _ = cv2.connectedComponentsWithStats(cells.astype(np.uint8), connectivity=8)
+    patches = []
+    for number in range(1, count):
+        x, y, wide, high = (int(value) * _CELL for value in boxes[number, :4])
+        part = (slice(y, min(y + high, height)), slice(x, min(x + wide, width)))
+        own = np.kron(groups[y // _CELL : (y + high) // _CELL, x // _CELL : (x + wide) // _CELL] == number,
+                      np.ones((_CELL, _CELL), bool))  # fmt: skip
+        own = own[: part[0].stop - y, : part[1].stop - x]
+        patches.append(_patch(class_scores[(slice(None), *part)], seen[part], own, y, x))
+    return patches
+
+
+def _patch(scores: np.ndarray, seen: np.ndarray, own: np.ndarray, top: int, left: int) -> Patch:
+    """Cut down to what is seen."""
+    seen = seen & own
+    rows, columns = np.flatnonzero(seen.any(axis=1)), np.flatnonzero(seen.any(axis=0))
+    part = (slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1))
+    return Patch(top + int(rows[0]), left + int(columns[0]), scores[(slice(None), *part)] * seen[part])
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A labelled region. peak: the greatest score of any class on it, 0..1."""
+
+    class_id: int
+    area: int
+    box: Rect
+    peak: float
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """A predicted region that touches no defect. peak: its greatest score, 0..1."""
+
+    class_id: int
+    area: int
+    box: Rect
+    peak: float
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One picture at one operating point. facts.defects are in the order of the evidence's."""
+
+    facts: PictureFacts
+    alarms: tuple[Alarm, ...]
+    marked: int  # pixels
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One labelled picture and what the network said of it.
+
+    real: class id, or ANY, to labelled pixels. truths: of each patch its part of the label, uint8 (h, w). numbers: of
+    each patch int32 (h, w), which of `defects` a pixel is of, counted from 1, or 0.
+    """
+
+    key: str
+    group: str
+    width: int
+    height: int
+    defects: tuple[Labelled, ...]
+    real: Mapping[int, int]
+    patches: tuple[Patch, ...]
+    truths: tuple[np.ndarray, ...]
+    numbers: tuple[np.ndarray, ...]
+
+    @property
+    def needed(self) -> np.ndarray:
+        """float64 (defects,): pixels of each that must be covered for it to count as found."""
+        return np.maximum(1.0, FOUND_SHARE * np.array([defect.area for defect in self.defects], float))
+
+    def masks(self, settings: ModelSettings) -> list[np.ndarray]:
+        """Of each patch the prediction, uint8 (h, w) class ids; thresholds must not be below the least of the cut."""
+        return [apply_thresholds(patch.scores, settings)[0] for patch in self.patches]
+
+
+def gather(
+    key: str, truth: np.ndarray, patches: Sequence[Patch], classes: Sequence[int], group: str = ""
+) -> Evidence:  # fmt: skip
+    """truth: the label, uint8 (H, W). classes: the ids of the model."""
+    height, width = truth.shape
+    numbered = np.zeros(truth.shape, np.int32)
+    found: list[tuple[int, int, Rect]] = []
+    real = {ANY: int(np.count_nonzero((truth > 0) & (truth <= MAX_CLASS_ID)))}
+    for id in classes:
+        of_class = truth == id
+        real[id] = int(np.count_nonzero(of_class))
+        if real[id]:
+            count, labels, stats, _ = cv2.connectedComponentsWithStats(of_class.view(np.uint8), connectivity=8)
+            numbered += np.where(of_class, labels + len(found), 0).astype(np.int32)
+            found += [
+                (id, int(stats[i, cv2.CC_STAT_AREA]), Rect(*(int(value) for value in stats[i, :4])))
+                for i in range(1, count)
+            ]
+    numbers = [np.ascontiguousarray(numbered[patch.slices]) for patch in patches]
+    peaks = np.zeros(len(found) + 1, np.uint8)
+    for patch, number in zip(patches, numbers):
+        np.maximum.at(peaks, number.ravel(), patch.scores.max(axis=0).ravel())
+    defects = tuple(
+        Labelled(id, area, box, float(peak) / 255) for (id, area, box), peak in zip(found, peaks[1:].tolist())
+    )
+    truths = tuple(np.ascontiguousarray(truth[patch.slices]) for patch in patches)
+    return Evidence(key, group, width, height, defects, real, tuple(patches), truths, tuple(numbers))
+
+
+def judge(evidence: Evidence, settings: ModelSettings) -> Judgement:
+    """Counted as `core.defects.picture_facts` and `core.metrics` count the whole picture."""
+    ids = [entry.id for entry in settings.classes]
+    hit, said = dict.fromkeys([ANY, *ids], 0), dict.fromkeys([ANY, *ids], 0)
+    covered = np.zeros(len(evidence.defects) + 1, np.int64)
+    alarms: list[Alarm] = []
+    regions = marked = 0
+    for patch, truth, numbers, mask in zip(
+        evidence.patches, evidence.truths, evidence.numbers, evidence.masks(settings)
+    ):
+        if not mask.any():
+            continue
+        counted = truth <= MAX_CLASS_ID
+        sure = np.where(counted, mask, 0)
+        real = np.where(counted, truth, 0)
+        of_class = np.bincount(sure.ravel(), minlength=256)
+        right = np.bincount(sure[sure == real], minlength=256)
+        for id in ids:
+            hit[id] += int(right[id])
+            said[id] += int(of_class[id])
+        hit[ANY] += int(np.count_nonzero((sure > 0) & (real > 0)))
+        said[ANY] += int(of_class[1:].sum())
+        marked += int(np.count_nonzero(mask))
+        covered += np.bincount(numbers[sure > 0], minlength=len(covered))
+        count, wrong = _alarms(patch, mask, real, sure)
+        regions += count
+        alarms += wrong
+    pixels = {id: (hit[id], said[id] - hit[id], evidence.real[id] - hit[id]) for id in hit}
+    found = covered[1:] >= evidence.needed
+    defects = tuple(Defect(each.class_id, each.area, bool(yes)) for each, yes in zip(evidence.defects, found))
+    facts = PictureFacts(evidence.key, pixels, defects, regions, len(alarms))
+    return Judgement(facts, tuple(alarms), marked)
+
+
+def judge_at(evidence: Sequence[Evidence], settings: ModelSettings, point: Point) -> list[Judgement]:
+    return [judge(each, point.on(settings)) for each in evidence]
+
+
+def _alarms(patch: Patch, mask: np.ndarray, real: np.ndarray, sure: np.ndarray) -> tuple[int, list[Alarm]]:
+    """How many regions are predicted, and those of them that touch no defect; see `core.metrics.false_alarms`."""
+    count, labels, stats, _ = cv2.connectedComponentsWithStats((mask > 0).view(np.uint8), connectivity=8)
+    touching = np.bincount(labels[real > 0], minlength=count)
+    countable = np.bincount(labels[sure > 0], minlength=count)
+    area = stats[:, cv2.CC_STAT_AREA]
+    found = []
+    for number in range(1, count):
+        if touching[number] == 0 and countable[number] * 2 >= area[number]:
+            x, y, width, height = (int(value) for value in stats[number, :4])
+            part = (slice(y, y + height), slice(x, x + width))
+            own = labels[part] == number
+            id = int(np.bincount(mask[part][own]).argmax())
+            peak = float(patch.scores[(slice(None), *part)].max(axis=0)[own].max()) / 255
+            found.append(Alarm(id, int(area[number]), Rect(patch.left + x, patch.top + y, width, height), peak))
+    return count - 1, found

@@ -1,0 +1,87 @@
+"""What a run's network said of pictures, kept under .cache/review so that a review opens again without the network.
+
+Kept are scores, not results: labels and operating points may change, and nothing has to be looked at anew. A file that
+is missing, stale or damaged is made again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import shutil
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from workbench.core.problems import Problem
+from workbench.core.project import Project
+from workbench.core.review.evidence import LEAST, Patch
+from workbench.core.run import Run
+from workbench.core.storage import file_stamp, write_bytes
+from workbench.inference.settings import ModelSettings, settings_text
+
+_FORMAT = 1
+
+
+class Shelf:
+    """The kept scores of one run's best model as it is now; those of its former weights are thrown away."""
+
+    def __init__(self, project: Project, run: Run, settings: ModelSettings) -> None:
+        self._project = project
+        self.least = min([LEAST, *settings.thresholds])
+        home = project.root / ".cache" / "review" / run.name
+        self._folder = home / _stamp(run, settings, self.least)
+        if project.writable and home.is_dir():
+            for other in home.iterdir():
+                if other.is_dir() and other != self._folder:
+                    shutil.rmtree(other, ignore_errors=True)
+
+    def read(self, key: str) -> tuple[tuple[int, int], list[Patch]] | None:
+        """(width, height) and the patches; None where they have to be made."""
+        try:
+            head, _, body = self._path(key).read_bytes().partition(b"\n")
+            said = json.loads(head)
+            if said["format"] != _FORMAT or said["picture"] != self._picture(key):
+                return None
+            flat = np.frombuffer(zlib.decompress(body), np.uint8)
+            patches, start = [], 0
+            for top, left, *shape in said["patches"]:
+                size = int(np.prod(shape))
+                patches.append(Patch(top, left, flat[start : start + size].reshape(shape)))
+                start += size
+            return (said["width"], said["height"]), patches
+        except (OSError, ValueError, KeyError, TypeError, zlib.error):
+            return None
+
+    def write(self, key: str, size: tuple[int, int], patches: list[Patch]) -> None:
+        """A project that cannot be written, or a full disk, only means that it is not kept."""
+        if not self._project.writable:
+            return
+        where = [[patch.top, patch.left, *patch.scores.shape] for patch in patches]
+        said = {"format": _FORMAT, "picture": self._picture(key), "width": size[0], "height": size[1], "patches": where}
+        body = zlib.compress(b"".join(patch.scores.tobytes() for patch in patches), 1)
+        with contextlib.suppress(OSError, Problem):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            write_bytes(self._path(key), json.dumps(said).encode() + b"\n" + body)
+
+    def _picture(self, key: str) -> str:
+        return file_stamp(self._project.picture_path(key))
+
+    def _path(self, key: str) -> Path:
+        return self._folder / (hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32] + ".scores")
+
+
+def _stamp(run: Run, settings: ModelSettings, least: float) -> str:
+    """Of the weights and of everything that stands between a picture and its scores; not of the operating point."""
+    plain = dataclasses.replace(
+        settings, thresholds=(0.5,) * len(settings.classes), min_area=(0,) * len(settings.classes), um_per_pixel=None,
+        name="",
+    )  # fmt: skip
+    digest = hashlib.sha256(f"{settings_text(plain)}{least}".encode())
+    for name in sorted(settings.files.values()):
+        with contextlib.suppress(OSError):
+            digest.update((run.best / name).read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,159 @@
+"""What happens at other operating points: curves over the threshold, and the point that costs least.
+
+For one picture and class everything is counted once at a grid of thresholds and least areas, with each pixel given to
+its strongest class. Where all thresholds are 0.5 or more, or equal, that is exactly what a prediction does; else it
+differs by pixels at which a class above its own lower threshold is second. So a point is *chosen* by these counts, and
+its figures are counted anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.core.operating_point import Point
+from workbench.core.project import MAX_CLASS_ID
+from workbench.core.review.evidence import Evidence
+from workbench.inference.cv import cv2
+
+THRESHOLDS = tuple(percent / 100 for percent in (*range(5, 95, 5), 92, 94, 95, 96, 97, 98, 99))
+AREAS = (0, *(side**2 for side in (2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100)))
+_ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Tally:
+    """One class on one picture. covered: int32 (thresholds, areas, defects) pixels; regions, false: int32
+    (thresholds, areas), what is predicted, and what of it touches no defect.
+    """
+
+    covered: np.ndarray
+    regions: np.ndarray
+    false: np.ndarray
+
+
+def tally(evidence: Evidence, classes: int) -> tuple[Tally, ...]:
+    """Of each class of the model, in its order."""
+    shape = (len(THRESHOLDS), len(AREAS))
+    found = tuple(
+        Tally(np.zeros((*shape, len(evidence.defects)), np.int32), np.zeros(shape, np.int32), np.zeros(shape, np.int32))
+        for _ in range(classes)
+    )
+    for patch, truth, numbers in zip(evidence.patches, evidence.truths, evidence.numbers):
+        strongest = patch.scores.argmax(axis=0)
+        for number, into in enumerate(found):
+            plane = np.where(strongest == number, patch.scores[number], 0)
+            if plane.any():
+                _count(plane, truth, numbers, into)
+    return found
+
+
+def _count(plane: np.ndarray, truth: np.ndarray, numbers: np.ndarray, into: Tally) -> None:
+    rows, columns = np.flatnonzero(plane.any(axis=1)), np.flatnonzero(plane.any(axis=0))
+    part = (slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1))
+    plane, truth, numbers = plane[part], truth[part], numbers[part]
+    counted = truth <= MAX_CLASS_ID
+    real = counted & (truth > 0)
+    highest = int(plane.max())
+    for step, threshold in enumerate(THRESHOLDS):
+        level = int(np.ceil(255 * threshold - 1e-9))
+        if level > highest:
+            break
+        mask = (plane >= level).view(np.uint8)
+        count, labels, stats, _ = cv2.connectedComponentsWithStats(mask, connectivity=8)
+        area = stats[:, cv2.CC_STAT_AREA]
+        kept = area[None, 1:] >= np.array(AREAS)[:, None]
+        false = (np.bincount(labels[real], minlength=count) == 0) & (
+            np.bincount(labels[counted], minlength=count) * 2 >= area
+        )
+        into.regions[step] += kept.sum(axis=1).astype(np.int32)
+        into.false[step] += (kept & false[None, 1:]).sum(axis=1).astype(np.int32)
+        on = (numbers > 0) & (mask > 0)
+        if on.any():
+            many = int(numbers.max()) + 1
+            both, pixels = np.unique(labels[on].astype(np.int64) * many + numbers[on], return_counts=True)
+            own, defect = np.divmod(both, many)
+            for at, least in enumerate(AREAS):
+                enough = area[own] >= least
+                np.add.at(into.covered[step, at], defect[enough] - 1, pixels[enough].astype(np.int32))
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Over the thresholds, for one least area. recall: defects found; precision: regions that touch a defect, NaN
+    where nothing is predicted; false: false alarms a picture. float64 (thresholds,).
+    """
+
+    thresholds: np.ndarray
+    recall: np.ndarray
+    precision: np.ndarray
+    false: np.ndarray
+
+
+class Sweep:
+    """The counts of all pictures together. pictures: as many as `tallies`, each with one tally a class."""
+
+    def __init__(
+        self, evidence: Sequence[Evidence], tallies: Sequence[Sequence[Tally]], classes: Sequence[int]
+    ) -> None:  # fmt: skip
+        self.pictures = len(evidence)
+        self._ids = np.array([defect.class_id for each in evidence for defect in each.defects], np.int64)
+        needed = [each.needed for each in evidence]
+        self._needed = np.concatenate(needed) if needed else np.zeros(0)
+        self._classes = tuple(classes)
+        shape = (len(THRESHOLDS), len(AREAS))
+        self._covered = [
+            np.concatenate([np.zeros((*shape, 0), np.int32), *(each[at].covered for each in tallies)], axis=2)
+            for at in range(len(classes))
+        ]
+        nothing, numbers = np.zeros(shape, int), range(len(classes))
+        self._regions = [sum((each[at].regions for each in tallies), nothing) for at in numbers]
+        self._false = [sum((each[at].false for each in tallies), nothing) for at in numbers]
+
+    def curve(self, point: Point, number: int | None = None) -> Curve:
+        """number: of a class, counted by its own regions alone; None: of all classes with one threshold for all."""
+        which = range(len(self._classes)) if number is None else [number]
+        areas = [_nearest(AREAS, point.min_area[at]) for at in which]
+        real = slice(None) if number is None else self._ids == self._classes[number]
+        covered = sum(self._covered[at][:, area][:, real] for at, area in zip(which, areas))
+        regions = sum(self._regions[at][:, area] for at, area in zip(which, areas))
+        false = sum(self._false[at][:, area] for at, area in zip(which, areas))
+        needed = self._needed[real]
+        found = (covered >= needed).sum(axis=1)
+        recall = found / len(needed) if len(needed) else np.full(len(THRESHOLDS), np.nan)
+        with np.errstate(invalid="ignore"):
+            precision = np.where(regions > 0, (regions - false) / regions, np.nan)
+        return Curve(np.array(THRESHOLDS), recall, precision, false / max(1, self.pictures))
+
+    def cheapest(self, start: Point, escape: float, overkill: float = 1.0) -> Point:
+        """The point of the grid at which missed defects at `escape` and false alarms at `overkill` cost least.
+
+        Class by class, the others held, until nothing moves; of equal ones that nearest to `start`. Classes that no
+        picture shows keep theirs: nothing can be said of what missing them costs.
+        """
+        at = [(_nearest(THRESHOLDS, t), _nearest(AREAS, a)) for t, a in zip(start.thresholds, start.min_area)]
+        first = list(at)
+        shown = [number for number, id in enumerate(self._classes) if (self._ids == id).any()]
+        for _ in range(_ROUNDS):
+            before = list(at)
+            for number in shown:
+                others = sum((self._covered[k][at[k]] for k in range(len(at)) if k != number), np.zeros(len(self._ids)))
+                missed = (self._covered[number] + others < self._needed).sum(axis=2)
+                cost = escape * missed + overkill * self._false[number]
+                steps = np.abs(np.arange(len(THRESHOLDS)) - first[number][0])[:, None]
+                away = steps + np.abs(np.arange(len(AREAS)) - first[number][1])[None, :]
+                best = np.lexsort((away.ravel(), cost.ravel()))[0]
+                at[number] = (int(best) // len(AREAS), int(best) % len(AREAS))
+            if at == before:
+                break
+        moved = [number in shown and at[number] != first[number] for number in range(len(at))]
+        return Point(
+            tuple(THRESHOLDS[at[k][0]] if moved[k] else start.thresholds[k] for k in range(len(at))),
+            tuple(AREAS[at[k][1]] if moved[k] else start.min_area[k] for k in range(len(at))),
+        )
+
+
+def _nearest(values: Sequence[float], wanted: float) -> int:
+    return int(np.argmin(np.abs(np.array(values, float) - wanted)))
