@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from workbench.core import annotation, problems
 from workbench.core.pictures import thumbnail
-from workbench.core.project import Project
+from workbench.core.project import Grouping, Project
 
 if TYPE_CHECKING:
     from workbench.core.dataset import Item
@@ -52,19 +53,36 @@ def _auto_groups(project: Project, items: list[Item]) -> dict[str, str]:
             key = parent[key]
         return key
 
-    series: dict[str, list[tuple[int, str]]] = {}
-    for item in items:
-        skeleton, number = _numbered(item.key)
-        if number is not None:
-            series.setdefault(skeleton, []).append((number, item.key))
-    target = max(1, min(10, len(items) // 20))
-    for members in series.values():
-        for chunk in _cut(sorted(members), target):
-            for _, key in chunk[1:]:
-                parent[find(key)] = find(chunk[0][1])
+    for chunk in number_series([item.key for item in items]):
+        for key in chunk[1:]:
+            parent[find(key)] = find(chunk[0])
     for a, b in lookalikes(project, items):
         parent[find(a)] = find(b)
     return {item.key: find(item.key) for item in items}
+
+
+def number_series(keys: Sequence[str]) -> list[list[str]]:
+    """Keys whose names differ in numbers only, by their last number, in short series cut at the widest gaps."""
+    series: dict[str, list[tuple[int, str]]] = {}
+    for key in keys:
+        skeleton, number = _numbered(key)
+        if number is not None:
+            series.setdefault(skeleton, []).append((number, key))
+    target = max(1, min(10, len(keys) // 20))
+    return [[key for _, key in chunk] for members in series.values() for chunk in _cut(sorted(members), target)]
+
+
+def parts(keys: Sequence[str], rule: Grouping, said: Mapping[str, str]) -> dict[str, str]:
+    """The group of each of many pictures without opening any: what its note has `said`, else what its name tells."""
+    if rule.rule == "folder":
+        names = {key: key.rpartition("/")[0] for key in keys}
+    elif rule.rule == "pattern" and rule.pattern:
+        names = {key: _by_pattern(rule.pattern, key) for key in keys}
+    elif rule.rule == "each":
+        names = {}
+    else:
+        names = {key: chunk[0] for chunk in number_series(keys) for key in chunk}
+    return {key: said.get(key) or names.get(key, key) for key in keys}
 
 
 def _cut(members: list[tuple[int, str]], target: int) -> list[list[tuple[int, str]]]:

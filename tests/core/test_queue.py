@@ -1,0 +1,281 @@
+"""What to label next: doubt by region, likeness of pictures, the order and its reasons; and the survey they rest on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.conftest import fill_project, scratched
+from tests.inference.conftest import GREY_BIAS, GREY_WEIGHTS, grey_settings, spotted, write_onnx
+from workbench.core import queue
+from workbench.core.descriptor import SIZE, describe
+from workbench.core.doubt import Seen, doubt_of, regions_seen, unsure
+from workbench.core.drawing import Rect
+from workbench.core.grouping import parts
+from workbench.core.label_errors import Slip
+from workbench.core.pictures import read
+from workbench.core.project import Grouping
+from workbench.core.queue import Candidate, Labelled, rank
+from workbench.core.survey import Surveyor, spread
+from workbench.inference.reading import write_png
+from workbench.inference.settings import save_settings
+
+BOX = Rect(0, 0, 9, 9)
+
+
+def planes(*shapes: tuple[int, Rect, int]) -> np.ndarray:
+    """Scores of the two classes of `grey_settings`: (place of the class, where, 255 times the probability)."""
+    scores = np.zeros((2, 60, 80), np.uint8)
+    for place, rect, score in shapes:
+        scores[place][rect.slices] = score
+    return scores
+
+
+# --- doubt ------------------------------------------------------------------------------------------
+
+
+def test_a_region_near_its_threshold_is_doubtful_and_a_clear_one_is_not():
+    settings = grey_settings(thresholds=(0.5, 0.9))
+    at, clear, faint = Rect(5, 5, 9, 9), Rect(30, 5, 9, 9), Rect(55, 5, 9, 9)
+    seen = regions_seen(planes((0, at, 128), (0, clear, 252), (1, faint, 20)), settings)
+    assert [(each.rect, each.class_id) for each in seen] == [(at, 3), (clear, 3)]  # 20 of 255 is background
+    assert seen[0].doubt == pytest.approx(0.5, abs=0.01) and seen[1].doubt < 0.02
+    # What is sure for a threshold of 0.5 is the threshold itself for one of 0.9.
+    high = regions_seen(planes((1, at, round(0.9 * 255))), settings)
+    assert high[0].class_id == 7 and high[0].doubt == pytest.approx(0.5, abs=0.02)
+
+
+def test_doubt_between_two_classes_names_the_rival():
+    seen = regions_seen(planes((0, BOX, 150), (1, BOX, 140)), grey_settings(thresholds=(0.5, 0.5)))
+    assert len(seen) == 1 and (seen[0].class_id, seen[0].rival) == (3, 7)
+    assert seen[0].doubt > 0.4
+
+
+def test_the_size_of_the_picture_does_not_drown_a_doubtful_region():
+    one = planes((0, BOX, 128))
+    large = np.zeros((2, 600, 800), np.uint8)
+    large[:, :60, :80] = one
+    small, wide = (regions_seen(scores, grey_settings()) for scores in (one, large))
+    assert small == wide and doubt_of(small) == doubt_of(wide) == pytest.approx(0.5, abs=0.01)
+    two = regions_seen(planes((0, BOX, 128), (0, Rect(40, 30, 9, 9), 128)), grey_settings())
+    assert len(unsure(two)) == 2 and doubt_of(two) > doubt_of(small)
+
+
+def test_specks_below_half_the_least_area_are_passed_over_and_corners_are_added():
+    settings = grey_settings(min_area=(200, 0))
+    assert regions_seen(planes((0, BOX, 128)), settings) == []
+    seen = regions_seen(planes((0, Rect(3, 4, 11, 11), 128)), settings, corner=(4096, 100))
+    assert seen[0].rect == Rect(4099, 104, 11, 11) and seen[0].area == 121
+
+
+# --- likeness ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["grey", "colour", "sixteen", "float", "thin", "flat", "broken"])
+def test_every_picture_has_a_descriptor(kind):
+    rng = np.random.default_rng(1)
+    grey = spotted(rng)
+    picture = {
+        "grey": grey, "colour": np.dstack([grey] * 3), "sixteen": grey.astype(np.uint16) * 257,
+        "float": grey.astype(np.float32) / 255, "thin": grey[:1], "flat": np.full((40, 30), 7, np.uint8),
+        "broken": np.where(grey > 128, np.nan, grey).astype(np.float32),
+    }[kind]  # fmt: skip
+    feature = describe(picture)
+    assert feature.shape == (SIZE,) and np.isfinite(feature).all()
+    assert np.linalg.norm(feature) == pytest.approx(1, abs=1e-5)
+    if kind in ("colour", "sixteen", "float"):
+        assert feature @ describe(grey) > 0.98  # the same scene
+
+
+def test_alike_pictures_are_nearer_than_others():
+    rng = np.random.default_rng(2)
+    one = spotted(rng)
+    again = np.clip(one + rng.normal(0, 4, one.shape), 0, 255).astype(np.uint8)
+    other = np.tile(np.uint8([60, 200]), (150, 115))
+    assert describe(one) @ describe(again) > 0.97 > 0.9 > describe(one) @ describe(other)
+
+
+# --- the order --------------------------------------------------------------------------------------
+
+
+def directions(count: int, seed: int = 0) -> np.ndarray:
+    found = np.abs(np.random.default_rng(seed).normal(size=(count, SIZE))).astype(np.float32) ** 3
+    return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+
+NOTHING = Labelled(np.zeros((0, SIZE), np.float32), names={3: "dark", 7: "bright"})
+HALF = Seen(3, 0, 0.5, 0.5, BOX, 81)
+CLEAR = Seen(7, 0, 0.99, 0.01, BOX, 81)
+
+
+def test_the_doubtful_picture_comes_first_and_says_why():
+    features = directions(4)
+    asked = [Candidate("sure", features[0], seen=()), Candidate("one", features[1], seen=(HALF,)),
+             Candidate("three", features[2], seen=(HALF, HALF, HALF)),
+             Candidate("found", features[3], seen=(CLEAR,))]  # fmt: skip
+    entries = rank(asked, NOTHING, 4)
+    assert [entry.key for entry in entries] == ["three", "one", "found", "sure"]
+    texts = [str(entry.whys[0]) for entry in entries]
+    assert texts[0] == "Unsure about 3 regions" and texts[1] == "Unsure about 1 region"
+    assert texts[2] == "Perhaps bright, of which 0 pictures are labelled"
+    assert [entry.value for entry in entries] == sorted((entry.value for entry in entries), reverse=True)
+
+
+def test_ten_equal_pictures_do_not_fill_the_queue():
+    features = directions(11)
+    same = [Candidate(f"same {n}", features[0], seen=(HALF, HALF)) for n in range(10)]
+    others = [Candidate(f"other {n}", features[n], seen=(Seen(3, 0, 0.3, 0.3, BOX, 81),)) for n in range(1, 11)]
+    first = [entry.key for entry in rank(same + others, NOTHING, 11)]
+    assert first[0] == "same 0" and first[1:] == [key for key in first[1:] if key.startswith("other")]
+
+
+def test_pictures_of_one_part_come_one_after_another_part():
+    features = directions(6)
+    candidates = [
+        Candidate(f"{part}{n}", features[2 * i + n], group=part, seen=(HALF,))
+        for i, part in enumerate("abc") for n in range(2)
+    ]  # fmt: skip
+    entries = rank(candidates, NOTHING, 6)
+    assert {entry.key[0] for entry in entries[:3]} == {"a", "b", "c"}
+
+
+def test_without_a_model_the_queue_covers_the_kinds():
+    rng = np.random.default_rng(4)
+    kinds = directions(3, seed=9)
+    candidates = []
+    for kind, count in enumerate((60, 25, 5)):
+        for n in range(count):
+            feature = kinds[kind] + rng.normal(0, 0.004, SIZE).astype(np.float32)
+            candidates.append(Candidate(f"{kind} {n}", feature / np.linalg.norm(feature)))
+    entries = rank(candidates, NOTHING, 3)
+    assert [entry.key[0] for entry in entries] == ["0", "1", "2"]
+    assert str(entries[0].whys[0]) == "Stands for about 60 pictures like it"
+    known = Labelled(kinds[:1])
+    entries = rank(candidates, known, 2)
+    assert [entry.key[0] for entry in entries] == ["1", "2"]
+
+
+def test_what_is_unlike_anything_labelled_is_told():
+    features = directions(21)
+    labelled = Labelled(features[:20])
+    candidates = [Candidate(f"known {n}", features[n]) for n in range(20)] + [Candidate("new", features[20])]
+    first = rank(candidates, labelled, 1)[0]
+    assert first.key == "new" and str(first.whys[0]) == "Unlike anything labelled"
+
+
+def test_a_contradiction_comes_before_doubt():
+    slip = Slip("missing", 3, 0, 0.97, BOX, 81)
+    features = directions(2)
+    entries = rank(
+        [Candidate("doubt", features[0], seen=(HALF,)),
+         Candidate("good", features[1], seen=(CLEAR,), slips=(slip,), started=True)], NOTHING, 2,
+    )  # fmt: skip
+    assert entries[0].key == "good" and str(entries[0].whys[0]) == "The model finds dark, but the label says good"
+
+
+def test_verdicts_are_ranked_by_their_margin():
+    features = directions(2)
+    entries = rank(
+        [Candidate("sure", features[0], probabilities={"OK": 0.98, "NG": 0.02}),
+         Candidate("torn", features[1], probabilities={"OK": 0.52, "NG": 0.48})], NOTHING, 2,
+    )  # fmt: skip
+    assert [entry.key for entry in entries] == ["torn", "sure"]
+    assert str(entries[0].whys[0]) == "Unsure whether OK or NG"
+
+
+def test_nothing_to_rank():
+    assert rank([], NOTHING, 5) == [] and rank([Candidate("a", directions(1)[0])], NOTHING, 0) == []
+    assert len(rank([Candidate("a", directions(1)[0], seen=())], NOTHING, 5)[0].whys) == 1
+
+
+def test_ten_thousand_pictures_are_ranked():
+    features = directions(10_000)
+    candidates = [Candidate(f"{n}", feature, group=f"{n // 7}") for n, feature in enumerate(features)]
+    entries = rank(candidates, Labelled(features[:50]), 30)
+    assert len({entry.key for entry in entries}) == 30
+
+
+def test_every_reason_has_its_words():
+    for kind, pattern in queue.SAYS.items():
+        names = {name: "X" for name in ("name", "said", "labelled", "other", "n")}
+        assert str(queue.Why(kind, names)) == pattern.format(**names)
+
+
+# --- the survey -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def model(tmp_path):
+    folder = tmp_path / "model"
+    write_onnx(folder / "network.onnx", GREY_WEIGHTS, GREY_BIAS)
+    save_settings(grey_settings(), folder / "model.json")
+    return folder
+
+
+def survey(project, model, **options):
+    surveyor = Surveyor(project, model)
+    try:
+        return surveyor.survey(project.pictures(), **options)
+    finally:
+        surveyor.close()
+
+
+def test_a_survey_is_bounded_goes_on_and_remembers(project, model):
+    keys = fill_project(project, 9)
+    told = []
+    first = survey(project, model, most=4, progress=lambda done, total: told.append((done, total)))
+    assert len(first.looks) == 4 and first.asked == 9 and not first.whole and told[-1] == (4, 4)
+    second = survey(project, model, most=20, progress=lambda done, total: told.append((done, total)))
+    assert second.whole and set(second.looks) == set(keys) and told[-1] == (5, 5)
+    again = survey(project, model, most=0)
+    assert again.whole
+    for key in keys:
+        assert again.looks[key].sight == second.looks[key].sight
+        assert np.allclose(again.looks[key].feature, second.looks[key].feature, atol=1e-3)
+    write_png(project.picture_path(keys[2]), scratched(np.random.default_rng(9))[0])
+    assert set(keys) - set(survey(project, model, most=0).looks) == {keys[2]}  # it was exchanged
+    write_onnx(model / "network.onnx", GREY_WEIGHTS * 2, GREY_BIAS)
+    assert not survey(project, model, most=0).looks  # another model
+    assert len(survey(project, None, most=0).looks) == 8  # what it needs no model for is still known
+
+
+def test_a_survey_can_be_cancelled_and_passes_over_what_is_broken(project, model):
+    keys = fill_project(project, 6)
+    project.picture_path(keys[1]).write_bytes(b"?")
+    found = survey(project, model)
+    assert found.whole and found.skipped == 1 and keys[1] not in found.looks
+    (project.root / ".cache" / "looks.sqlite").write_bytes(b"no database")
+    calls = iter([False, False] + [True] * 100)
+    stopped = survey(project, model, cancelled=lambda: next(calls))
+    assert len(stopped.looks) < 3 and not stopped.whole
+
+
+def test_a_large_picture_is_looked_at_in_parts(project, model, monkeypatch):
+    import workbench.core.survey as module
+
+    picture = np.full((100, 230), 128, np.uint8)
+    picture[10:20, 10:20] = picture[60:70, 200:215] = 10
+    write_png(project.picture_path("large.png"), picture)
+    whole = survey(project, model).looks["large.png"].sight
+    monkeypatch.setattr(module, "PART", 96)
+    (project.root / ".cache" / "looks.sqlite").unlink()
+    inparts = survey(project, model).looks["large.png"].sight
+    assert {(each.rect, each.class_id) for each in inparts.seen} == {(each.rect, each.class_id) for each in whole.seen}
+    assert len(whole.seen) == 2 and read(project.picture_path("large.png")).shape == (100, 230)
+
+
+def test_a_survey_begins_evenly_spread():
+    keys = [str(n) for n in range(1000)]
+    order = spread(keys)
+    assert sorted(order, key=int) == keys
+    places = sorted(int(key) for key in order[:100])
+    assert max(b - a for a, b in zip(places, places[1:])) <= 16 and spread(["a"]) == ["a"] and spread([]) == []
+
+
+def test_parts_come_from_notes_rules_and_numbers():
+    keys = [f"lot{n // 10}/p{n * 100 + m}.png" for n in range(20) for m in range(3)]
+    auto = parts(keys, Grouping(), {keys[0]: "mine"})
+    assert auto[keys[0]] == "mine" and auto[keys[1]] == auto[keys[2]] != auto[keys[30]]
+    assert parts(keys, Grouping(rule="folder"), {})[keys[4]] == "lot0"
+    assert parts(keys, Grouping(rule="pattern", pattern=r"lot(\d)"), {})[keys[-1]] == "1"
+    assert parts(keys, Grouping(rule="each"), {})[keys[7]] == keys[7]

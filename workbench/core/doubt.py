@@ -1,0 +1,119 @@
+"""Where a model sees something, how sure it is of it, and what that says of the whole picture: region by region.
+
+A mean over pixels would drown a doubtful scratch in a million sure pixels of background, so regions are judged, not
+pixels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.core.drawing import Rect
+from workbench.inference.cv import cv2
+from workbench.inference.settings import ModelSettings
+
+HALF = 128  # of a certainty: where the model begins to mark a defect
+FAINT = 64  # what stays below is background
+SURE = 0.8  # of a strength
+UNSURE = 0.2  # of a doubt
+MOST = 100  # regions that are kept of a picture
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A connected piece of a picture in which a model sees something, faint or clear.
+
+    class_id: what it is rather than anything else; rival: the next likely class, 0 if there is none. strength: 0..1,
+    0.5 being where the model begins to mark it. doubt: 0..0.5, the chance that the model's answer is wrong here, by its
+    own words: how near to the threshold, or how near to the rival. area: pixels.
+    """
+
+    class_id: int
+    rival: int
+    strength: float
+    doubt: float
+    rect: Rect
+    area: int
+
+
+def certainty_tables(settings: ModelSettings) -> np.ndarray:
+    """uint8 (n_classes, 256): a class's score, 255 times its probability, to a certainty whose middle, HALF, is the
+    threshold of the class: thresholds of 0.3 and of 0.98 then mean the same.
+    """
+    score = np.arange(256, dtype=np.float64)
+    tables = []
+    for threshold in settings.thresholds:
+        edge = min(max(255 * threshold, 1.0), 254.0)
+        low, high = HALF * score / edge, HALF + (255 - HALF) * (score - edge) / (255 - edge)
+        tables.append(np.rint(np.where(score < edge, low, high)))
+    return np.array(tables).astype(np.uint8)
+
+
+def certainties(class_scores: np.ndarray, settings: ModelSettings) -> tuple[np.ndarray, np.ndarray]:
+    """The greatest certainty of each pixel and the place of its class in the settings, both uint8 (H, W).
+
+    class_scores: uint8 (n_classes, H, W), as of `Result`.
+    """
+    tables = certainty_tables(settings)
+    best = cv2.LUT(class_scores[0], tables[0])
+    which = np.zeros_like(best)
+    for place in range(1, len(class_scores)):
+        level = cv2.LUT(class_scores[place], tables[place])
+        which[level > best] = place
+        np.maximum(best, level, out=best)
+    return best, which
+
+
+def regions_seen(class_scores: np.ndarray, settings: ModelSettings, corner: tuple[int, int] = (0, 0)) -> list[Seen]:
+    """What the model sees in a picture or in a part of it that begins at `corner` (x, y): most doubtful first.
+
+    Pieces of less than half the least area of their class are passed over, as they would never be marked.
+    """
+    best, which = certainties(class_scores, settings)
+    count, labels, stats, _ = cv2.connectedComponentsWithStats((best >= FAINT).astype(np.uint8), connectivity=8)
+    if count < 2:
+        return []
+    where = np.flatnonzero(labels)
+    number = labels.ravel()[where]
+    peak = np.zeros(count, np.uint8)
+    np.maximum.at(peak, number, cv2.blur(best, (3, 3)).ravel()[where])  # a single pixel is nobody's opinion
+    kinds = len(class_scores)
+    votes = np.bincount(number * kinds + which.ravel()[where], best.ravel()[where], count * kinds).reshape(count, kinds)
+    tables = certainty_tables(settings)
+    found = []
+    for n in range(1, count):
+        place = int(votes[n].argmax())
+        left, top, width, height, area = (int(value) for value in stats[n])
+        if area < max(3, settings.min_area[place] / 2):
+            continue
+        window = (slice(top, top + height), slice(left, left + width))
+        inside = labels[window] == n
+        sums = [float(table[plane[window][inside]].sum()) for table, plane in zip(tables, class_scores)]
+        rect = Rect(corner[0] + left, corner[1] + top, width, height)
+        found.append(_seen(place, float(peak[n]) / 255, sums, settings, rect, area))
+    found.sort(key=lambda seen: (-seen.doubt, -seen.area, seen.rect.y, seen.rect.x))
+    return found[:MOST]
+
+
+def _seen(place: int, strength: float, sums: list[float], settings: ModelSettings, rect: Rect, area: int) -> Seen:
+    """sums: of the certainty of each class over the region's pixels."""
+    others = [(value, n) for n, value in enumerate(sums) if n != place]
+    against, rival = max(others, default=(0.0, -1))
+    between = 0.0
+    if strength >= 0.5 and against > 0:
+        between = min(0.5, against / (against + sums[place]))
+    rival_id = settings.classes[rival].id if between >= UNSURE else 0
+    doubt = max(min(strength, 1 - strength), between)
+    return Seen(settings.classes[place].id, rival_id, round(strength, 4), round(doubt, 4), rect, area)
+
+
+def unsure(seen: list[Seen] | tuple[Seen, ...]) -> list[Seen]:
+    """The regions that a person should look at."""
+    return [each for each in seen if each.doubt >= UNSURE]
+
+
+def doubt_of(seen: list[Seen] | tuple[Seen, ...]) -> float:
+    """0..1: the chance that the model is wrong about at least one of the regions that it is unsure of."""
+    return 1 - float(np.prod([1 - each.doubt for each in unsure(seen)]))

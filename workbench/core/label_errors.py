@@ -1,0 +1,191 @@
+"""Where a label may be wrong: a model is sure of one thing and the label says another.
+
+After the idea of confident learning (Northcutt, Jiang and Chuang, 2021): what counts is not that model and label
+differ, but that the model is sure. A model that has learned a wrong label agrees with it, so what it says of pictures
+that it did not learn from weighs more.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from workbench.core.doubt import FAINT, SURE, certainties
+from workbench.core.drawing import Rect
+from workbench.core.project import MAX_CLASS_ID
+from workbench.core.selection import Selection
+from workbench.inference.cv import cv2
+from workbench.inference.settings import ModelSettings
+
+SURE_BACKGROUND = 0.15  # the greatest probability of any defect in a labelled region that the model does not see
+NEAR = 3  # pixels around a label that are a matter of taste
+LEARNED = 0.5  # what is found on a picture that the model learned from counts for so much
+MOST = 30  # of a picture
+
+Kind = Literal["missing", "extra", "class", "verdict"]
+
+
+@dataclass(frozen=True)
+class Slip:
+    """A place where a label may be wrong.
+
+    kind: missing: the model is sure of a region that the label lacks; extra: it is sure that a labelled region is
+    background; class: that it is of another class; verdict: that the picture's verdict is another one. class_id: of
+    the model, of an extra region as labelled. labelled_id: of the label, 0 if there is none. certainty: 0..1, the
+    model's. rect, area: of the region, pixels; bits: which pixels of rect, packed, see `selection`. verdict, said: of
+    the label and of the model.
+    """
+
+    kind: Kind
+    class_id: int = 0
+    labelled_id: int = 0
+    certainty: float = 0.0
+    rect: Rect = Rect(0, 0, 0, 0)
+    area: int = 0
+    bits: bytes = b""
+    verdict: str = ""
+    said: str = ""
+    learned: bool = False  # the model has learned from this picture
+
+    @property
+    def weight(self) -> float:
+        """What the queue is sorted by: certainty, and size in so far as it makes chance unlikely."""
+        size = 1.0 if self.kind == "verdict" else 0.7 + 0.3 * min(1.0, self.area / 400)
+        return self.certainty * size * (LEARNED if self.learned else 1.0)
+
+    @property
+    def selection(self) -> Selection:
+        """The region's pixels."""
+        count = self.rect.width * self.rect.height
+        bits = np.frombuffer(zlib.decompress(self.bits), np.uint8) if self.bits else np.zeros(0, np.uint8)
+        inside = np.unpackbits(bits, count=count).astype(bool) if bits.size * 8 >= count else np.zeros(count, bool)
+        return Selection(self.rect, inside.reshape(self.rect.height, self.rect.width))
+
+
+def packed(inside: np.ndarray) -> bytes:
+    """bool (h, w) as the bits of a slip."""
+    return zlib.compress(np.packbits(inside).tobytes(), 6)
+
+
+def find_slips(
+    class_scores: np.ndarray, predicted: np.ndarray, label: np.ndarray, settings: ModelSettings,
+    corner: tuple[int, int] = (0, 0),
+) -> tuple[list[Slip], int]:  # fmt: skip
+    """What may be wrong in a label, or in a part of it that begins at `corner` (x, y), and how many labelled regions
+    of classes that the model knows it has.
+
+    class_scores: uint8 (n_classes, H, W); predicted: uint8 (H, W), what the model marks; label: uint8 (H, W).
+    """
+    sure, _ = certainties(class_scores, settings)
+    greatest = cv2.blur(class_scores.max(axis=0), (3, 3))
+    slips = _of_predictions(sure, greatest, predicted, label, settings)
+    extra, labelled = _of_labels(sure, greatest, label, settings)
+    found = [replace(slip, rect=Rect(slip.rect.x + corner[0], slip.rect.y + corner[1], slip.rect.width,
+                                     slip.rect.height)) for slip in slips + extra]  # fmt: skip
+    return worst_first(found)[:MOST], labelled
+
+
+def _of_predictions(
+    sure: np.ndarray, greatest: np.ndarray, predicted: np.ndarray, label: np.ndarray, settings: ModelSettings
+) -> list[Slip]:
+    painted = ((label > 0) & (label <= MAX_CLASS_ID)).astype(np.uint8)
+    near = cv2.dilate(painted, np.ones((2 * NEAR + 1, 2 * NEAR + 1), np.uint8)) > 0
+    slips = []
+    for entry in settings.classes:
+        for rect, inside in _pieces(predicted == entry.id):
+            window, area = rect.slices, int(inside.sum())
+            strength, certainty = sure[window][inside].max() / 255, greatest[window][inside].max() / 255
+            if strength < SURE or certainty < SURE:
+                continue
+            beneath = label[window][inside]
+            if np.count_nonzero(beneath > MAX_CLASS_ID) * 2 > area:
+                continue  # where nobody has said anything
+            if not near[window][inside].any():
+                slips.append(Slip("missing", entry.id, 0, float(certainty), rect, area, packed(inside)))
+            else:
+                slips += _other_class(entry.id, beneath, float(certainty), rect, inside, label)
+    return slips
+
+
+def _other_class(
+    said: int, beneath: np.ndarray, certainty: float, rect: Rect, inside: np.ndarray, label: np.ndarray
+) -> list[Slip]:
+    """A predicted region that lies for the greater part on labels of one other class."""
+    counts = np.bincount(beneath, minlength=256)
+    counts[0] = counts[MAX_CLASS_ID + 1 :] = 0
+    other = int(counts.argmax())
+    if other == said or counts[other] * 2 <= beneath.size or counts[said]:
+        return []
+    inside = inside & (label[rect.slices] == other)
+    return [Slip("class", said, other, certainty, rect, int(inside.sum()), packed(inside))]
+
+
+def _of_labels(
+    sure: np.ndarray, greatest: np.ndarray, label: np.ndarray, settings: ModelSettings
+) -> tuple[list[Slip], int]:
+    slips, count = [], 0
+    for entry in settings.classes:
+        for rect, inside in _pieces(label == entry.id):
+            count += 1
+            window, area = rect.slices, int(inside.sum())
+            if area < 3 or sure[window][inside].max() >= FAINT:
+                continue
+            highest = greatest[window][inside].max() / 255
+            if highest <= SURE_BACKGROUND:
+                slips.append(Slip("extra", entry.id, entry.id, float(1 - highest), rect, area, packed(inside)))
+    return slips, count
+
+
+def _pieces(where: np.ndarray) -> list[tuple[Rect, np.ndarray]]:
+    """The connected pieces (8 neighbours) of bool (H, W), each with its pixels in its rectangle."""
+    if not where.any():
+        return []
+    count, labels, stats, _ = cv2.connectedComponentsWithStats(where.astype(np.uint8), connectivity=8)
+    rects = [Rect(*(int(value) for value in stats[n, :4])) for n in range(1, count)]
+    return [(rect, labels[rect.slices] == n) for n, rect in enumerate(rects, 1)]
+
+
+def verdict_slip(probabilities: Mapping[str, float], verdict: str | None) -> Slip | None:
+    """Where a model is sure of another verdict than a person gave. probabilities: by name."""
+    if not verdict or not probabilities or verdict not in probabilities:
+        return None
+    said = max(probabilities, key=lambda name: probabilities[name])
+    if said == verdict or probabilities[said] < SURE or probabilities[verdict] > SURE_BACKGROUND:
+        return None
+    return Slip("verdict", certainty=float(probabilities[said]), verdict=verdict, said=said)
+
+
+def holds(slip: Slip, label: np.ndarray | None, verdict: str | None = None) -> bool:
+    """Whether a slip is still one: nobody has mended it since. label: uint8 (H, W) as it is now."""
+    if slip.kind == "verdict":
+        return verdict == slip.verdict
+    rect = slip.rect
+    if label is None or rect.x + rect.width > label.shape[1] or rect.y + rect.height > label.shape[0]:
+        return False
+    beneath = label[slip.rect.slices][slip.selection.inside]
+    if slip.kind == "missing":
+        return np.count_nonzero((beneath > 0) & (beneath <= MAX_CLASS_ID)) * 10 < beneath.size
+    return np.count_nonzero(beneath == slip.labelled_id) * 2 > beneath.size
+
+
+def same(one: Slip, other: Slip) -> bool:
+    """Whether two slips mean the same place, found perhaps by different models."""
+    if (one.kind, one.labelled_id, one.verdict) != (other.kind, other.labelled_id, other.verdict):
+        return False
+    if one.kind == "verdict":
+        return one.said == other.said
+    if one.kind != "extra" and one.class_id != other.class_id:
+        return False
+    a, b = one.rect, other.rect
+    across = min(a.x + a.width, b.x + b.width) - max(a.x, b.x)
+    down = min(a.y + a.height, b.y + b.height) - max(a.y, b.y)
+    common = max(0, across) * max(0, down)
+    return common * 10 >= 3 * (a.width * a.height + b.width * b.height - common)
+
+
+def worst_first(slips: Sequence[Slip]) -> list[Slip]:
+    return sorted(slips, key=lambda slip: (-slip.weight, -slip.area, slip.rect.y, slip.rect.x))

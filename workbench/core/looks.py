@@ -1,0 +1,123 @@
+"""What a look at a picture has found, and a cache of it: a picture is read and predicted once a model, not once a day.
+
+SQLite in `.cache/looks.sqlite`. It may be deleted at any time; what is missing or stale is looked at again.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from workbench.core.descriptor import SIZE
+from workbench.core.doubt import Seen
+from workbench.core.drawing import Rect
+from workbench.core.label_errors import Slip
+
+VERSION = 1
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS features (key TEXT PRIMARY KEY, stamp TEXT, feature BLOB) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS sights (key TEXT PRIMARY KEY, stamp TEXT, sight TEXT) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True)
+class Sight:
+    """What a model says of a picture. seen: its regions; slips: where its mask may be wrong; labelled: how many
+    regions the mask has. probabilities: of a verdict, by name.
+    """
+
+    seen: tuple[Seen, ...] = ()
+    slips: tuple[Slip, ...] = ()
+    labelled: int = 0
+    probabilities: Mapping[str, float] | None = None
+
+    def to_text(self) -> str:
+        slips = [{**asdict(slip), "bits": base64.b64encode(slip.bits).decode()} for slip in self.slips]
+        seen = [asdict(each) for each in self.seen]
+        return json.dumps(
+            {"seen": seen, "slips": slips, "labelled": self.labelled, "probabilities": self.probabilities}
+        )
+
+    @classmethod
+    def from_text(cls, text: str) -> Sight:
+        """Raises ValueError, KeyError or TypeError for anything that `to_text` has not written."""
+        raw = json.loads(text)
+        seen = tuple(Seen(**{**each, "rect": Rect(**each["rect"])}) for each in raw["seen"])
+        slips = tuple(
+            Slip(**{**each, "rect": Rect(**each["rect"]), "bits": base64.b64decode(each["bits"])})
+            for each in raw["slips"]
+        )
+        return cls(seen, slips, int(raw["labelled"]), raw["probabilities"])
+
+
+class LookBook:
+    """The cache of a project. One object a thread; a folder that cannot be written is no reason to fail."""
+
+    def __init__(self, root: Path) -> None:
+        self._database = _open(root / ".cache" / "looks.sqlite")
+
+    def close(self) -> None:
+        with contextlib.suppress(sqlite3.Error):
+            self._database.commit()
+        self._database.close()
+
+    def features(self) -> dict[str, tuple[str, np.ndarray]]:
+        """By picture: the state of its file, and its descriptor."""
+        size = SIZE * 2
+        return {
+            key: (stamp, np.frombuffer(blob, np.float16).astype(np.float32))
+            for key, stamp, blob in self._database.execute("SELECT key, stamp, feature FROM features")
+            if len(blob) == size
+        }
+
+    def stamps(self) -> dict[str, str]:
+        """By picture: the state of everything that its sight was made of."""
+        return dict(self._database.execute("SELECT key, stamp FROM sights"))
+
+    def sight(self, key: str) -> Sight | None:
+        found = self._database.execute("SELECT sight FROM sights WHERE key = ?", (key,)).fetchone()
+        try:
+            return None if found is None else Sight.from_text(found[0])
+        except (ValueError, KeyError, TypeError):
+            return None
+
+    def put_feature(self, key: str, stamp: str, feature: np.ndarray) -> None:
+        self._put("features", key, stamp, feature.astype(np.float16).tobytes())
+
+    def put_sight(self, key: str, stamp: str, sight: Sight) -> None:
+        self._put("sights", key, stamp, sight.to_text())
+
+    def _put(self, table: str, key: str, stamp: str, value: bytes | str) -> None:
+        with contextlib.suppress(sqlite3.Error):  # a full disk costs a second look, nothing else
+            self._database.execute(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?)", (key, stamp, value))
+            self._database.commit()
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    for attempt in range(2):
+        try:
+            path.parent.mkdir(exist_ok=True)
+            database = sqlite3.connect(path, timeout=10)
+            database.execute("PRAGMA journal_mode=WAL")
+            database.execute("PRAGMA synchronous=NORMAL")
+            if database.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+                database.executescript("DROP TABLE IF EXISTS features; DROP TABLE IF EXISTS sights;")
+            database.executescript(_SCHEMA)
+            database.execute(f"PRAGMA user_version={VERSION}")
+            database.commit()
+            return database
+        except (sqlite3.DatabaseError, OSError):
+            if attempt == 0:
+                for name in (path.name, path.name + "-wal", path.name + "-shm"):
+                    with contextlib.suppress(OSError):
+                        (path.parent / name).unlink()
+    database = sqlite3.connect(":memory:")
+    database.executescript(_SCHEMA)
+    return database

@@ -1,0 +1,213 @@
+"""What to label next: the pictures from which a model would learn most, each with the reason, and few of one kind.
+
+A picture is worth what the model doubts in it (Settles, 2009), where it contradicts the label, and what it finds of
+classes that are seldom labelled. Greedily, the next picture is the one that is worth most and stands for most pictures
+that none of the chosen or labelled ones is like: facility location, for which the greedy choice is near the best
+(Nemhauser, Wolsey and Fisher, 1978); as in maximal marginal relevance (Carbonell and Goldstein, 1998), what is like a
+chosen picture, or of the same part, counts less. Without a model only the second half of this is left.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from workbench.core.doubt import SURE, Seen, doubt_of, unsure
+from workbench.core.label_errors import Slip, worst_first
+
+ALIKE = 0.97  # a likeness from which on two pictures are as good as equal
+NEAR = 0.90  # a likeness from which on the second one counts less
+_STANDING_FOR = 600  # pictures that stand for all others when it is asked what one stands for
+_STANDS = 0.5  # the weight of that beside what a model says
+_FOUND = 0.5  # the weight of what is found for sure
+_OF_A_PART = 0.5  # each picture of a part counts for so much of the one before it
+_RARE = 5  # labelled pictures of a class up to which it is rare
+
+# Why a picture is in the queue, as English patterns, which are the message ids of the window.
+SAYS = {
+    "missing": "The model finds {name} where the label has nothing",
+    "missing_good": "The model finds {name}, but the label says good",
+    "extra": "The model sees nothing where {name} is labelled",
+    "class": "The model says {said}, the label says {labelled}",
+    "verdict": "The model says {said}, the verdict is {labelled}",
+    "unsure_one": "Unsure about 1 region",
+    "unsure": "Unsure about {n} regions",
+    "between": "Unsure whether {said} or {other}",
+    "rare": "Perhaps {name}, of which {n} pictures are labelled",
+    "found": "Probably {name}",
+    "unlike": "Unlike anything labelled",
+    "stands": "Stands for about {n} pictures like it",
+    "other": "A kind that is labelled already",
+}
+
+
+@dataclass(frozen=True)
+class Why:
+    """One reason. kind: a key of SAYS; fields: what its pattern names."""
+
+    kind: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return SAYS[self.kind].format(**self.fields)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A picture that may be labelled next. feature: of `descriptor`. group: the part that it shows, "" if unknown.
+
+    seen, probabilities: what a model says, None where it was not asked. slips: where it contradicts the label.
+    """
+
+    key: str
+    feature: np.ndarray
+    group: str = ""
+    seen: tuple[Seen, ...] | None = None
+    probabilities: Mapping[str, float] | None = None
+    slips: tuple[Slip, ...] = ()
+    started: bool = False  # something is labelled, so an empty label means good
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """What is labelled already. features: float32 (n, D). groups: how many pictures of each part. counts: of each
+    class id, or verdict, the number of pictures. names: of the classes.
+    """
+
+    features: np.ndarray
+    groups: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[Any, int] = field(default_factory=dict)
+    names: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A picture of the queue. value: what made it come here, greater is better; whys: the most telling first."""
+
+    key: str
+    value: float
+    whys: tuple[Why, ...]
+
+
+def rank(candidates: Sequence[Candidate], labelled: Labelled, count: int) -> list[Entry]:
+    """The `count` pictures to label next, in this order. Takes time and memory proportional to the candidates."""
+    if not candidates or count < 1:
+        return []
+    features = np.stack([each.feature for each in candidates]).astype(np.float32)
+    worth = np.array([worth_of(each, labelled) for each in candidates])
+    known = _nearest(features, labelled.features)
+    crowd = features[np.unique(np.linspace(0, len(features) - 1, _STANDING_FOR).round().astype(int))]
+    like = np.maximum(features @ crowd.T, 0)
+    covered = np.maximum(_nearest(crowd, labelled.features), 0)
+    asked = any(each.seen is not None or each.probabilities is not None for each in candidates)
+    stands_weight = _STANDS if asked else 1.0
+    taken = Counter({group: 1 for group in labelled.groups if group})
+    groups = np.array([each.group for each in candidates])
+    share = np.array([_OF_A_PART ** taken[each.group] for each in candidates])
+    likeness = known.copy()
+    far = _far(known) if len(labelled.features) else -1.0
+    left = np.ones(len(candidates), bool)
+    most_gain = 1e-9
+    queue: list[Entry] = []
+    for _ in range(min(count, len(candidates))):
+        gains = np.maximum(like - covered, 0).sum(axis=1)
+        most_gain = max(most_gain, float(gains[left].max()))
+        fresh = np.clip((1 - likeness) / (1 - NEAR), 0.02, 1)
+        value = (worth + stands_weight * gains / most_gain) * fresh * share
+        best = int(np.argmax(np.where(left, value, -1)))
+        stands = int(round(float((like[best] > np.maximum(covered, NEAR)).mean()) * len(candidates)))
+        whys = _whys(candidates[best], labelled, unlike=bool(known[best] < far), stands=stands, asked=asked)
+        queue.append(Entry(candidates[best].key, round(float(value[best]), 6), whys))
+        left[best] = False
+        covered = np.maximum(covered, like[best])
+        likeness = np.maximum(likeness, features @ features[best])
+        if candidates[best].group:
+            share[groups == candidates[best].group] *= _OF_A_PART
+    return queue
+
+
+def worth_of(candidate: Candidate, labelled: Labelled) -> float:
+    """What a model's answer makes a picture worth: doubt 0..1, contradiction 0..1, what is found 0.._FOUND."""
+    contradiction = max((slip.certainty for slip in candidate.slips), default=0.0)
+    if candidate.probabilities:
+        return _doubt_of_verdict(candidate.probabilities) + contradiction
+    seen = candidate.seen or ()
+    found = max((_scarcity(each.class_id, labelled) for each in seen if each.strength >= 0.5), default=0.0)
+    return doubt_of(seen) + contradiction + _FOUND * found
+
+
+def _scarcity(class_id: int, labelled: Labelled) -> float:
+    """1 for a class that is not labelled yet, 0.3 and above for one that has many pictures."""
+    return 0.3 + 0.7 / (1 + labelled.counts.get(class_id, 0) / _RARE)
+
+
+def _doubt_of_verdict(probabilities: Mapping[str, float]) -> float:
+    """How near the second verdict comes to the first, 0..1 (the margin, Scheffer et al., 2001)."""
+    first, second = (sorted(probabilities.values(), reverse=True) + [0.0])[:2]
+    return 1 - (first - second)
+
+
+def _nearest(features: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """float32 (n,): the likeness of the most alike of `others`, 0 where there are none; some at a time."""
+    best = np.zeros(len(features), np.float32)
+    for first in range(0, len(others), 500):
+        np.maximum(best, (features @ others[first : first + 500].T).max(axis=1), out=best)
+    return best
+
+
+def _far(known: np.ndarray) -> float:
+    """The likeness below which a picture is unlike anything labelled: of the tenth that is furthest, if that is far."""
+    return float(min(0.85, np.quantile(known, 0.1)))
+
+
+def _whys(candidate: Candidate, labelled: Labelled, *, unlike: bool, stands: int, asked: bool) -> tuple[Why, ...]:
+    whys = [_contradiction(slip, candidate, labelled) for slip in worst_first(candidate.slips)[:1]]
+    whys += _model_whys(candidate, labelled)
+    if unlike:
+        whys.append(Why("unlike"))
+    if stands >= 2 and (not asked or len(whys) < 2):
+        whys.append(Why("stands", {"n": stands}))
+    return tuple(whys) or (Why("other"),)
+
+
+def _contradiction(slip: Slip, candidate: Candidate, labelled: Labelled) -> Why:
+    return slip_why(slip, labelled.names, good=candidate.started and slip.kind == "missing")
+
+
+def slip_why(slip: Slip, names: Mapping[int, str], *, good: bool = False) -> Why:
+    """A slip in words. good: nothing at all is labelled on the picture."""
+    if slip.kind == "verdict":
+        return Why("verdict", {"said": slip.said, "labelled": slip.verdict})
+    name = names.get(slip.class_id, str(slip.class_id))
+    if slip.kind == "class":
+        return Why("class", {"said": name, "labelled": names.get(slip.labelled_id, str(slip.labelled_id))})
+    return Why("missing_good" if good and slip.kind == "missing" else slip.kind, {"name": name})
+
+
+def _model_whys(candidate: Candidate, labelled: Labelled) -> list[Why]:
+    if candidate.probabilities:
+        order = sorted(candidate.probabilities, key=lambda name: -candidate.probabilities[name])
+        if len(order) > 1 and _doubt_of_verdict(candidate.probabilities) >= 0.4:
+            return [Why("between", {"said": order[0], "other": order[1]})]
+        return [Why("found", {"name": order[0]})]
+    whys, seen = [], candidate.seen or ()
+    doubtful = unsure(seen)
+    rivals = next((each for each in doubtful if each.rival and len(doubtful) == 1), None)
+    if rivals is not None:
+        names = [labelled.names.get(id, str(id)) for id in (rivals.class_id, rivals.rival)]
+        whys.append(Why("between", {"said": names[0], "other": names[1]}))
+    elif doubtful:
+        whys.append(Why("unsure", {"n": len(doubtful)}) if len(doubtful) > 1 else Why("unsure_one"))
+    found = [each for each in seen if each.strength >= 0.5]
+    if found:
+        rarest = min(found, key=lambda each: (labelled.counts.get(each.class_id, 0), -each.strength))
+        name, known = labelled.names.get(rarest.class_id, str(rarest.class_id)), labelled.counts.get(rarest.class_id, 0)
+        if known <= _RARE and len(labelled.names) > 1:
+            whys.append(Why("rare", {"name": name, "n": known}))
+        elif any(each.strength >= SURE for each in found):
+            whys.append(Why("found", {"name": name}))
+    return whys
