@@ -16,8 +16,8 @@ _KINDS = ("Conv", "MaxPool", "Concat", "Add")
 def quantise(source: Path, target: Path, batches: Iterable[np.ndarray]) -> None:
     """Static quantisation of an ONNX file. batches: float32 (N,C,h,w) as the network is fed them.
 
-    Only what is dear is quantised: the convolutions from the first to the last but one. Before them a UNet computes the
-    local contrast, whose range no picture bounds, and the last one decides between classes.
+    Only what is dear is quantised: the convolutions up to the last but one, which decides between classes. Before them
+    a UNet computes the local contrast, whose range no picture bounds.
     Raises whatever ONNX Runtime raises, ValueError where there is nothing to measure on.
     """
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
@@ -48,9 +48,16 @@ def quantise(source: Path, target: Path, batches: Iterable[np.ndarray]) -> None:
 
 
 def _left_alone(graph: onnx.GraphProto) -> list[str]:
-    """Names of the nodes that keep 32 bits: all that the first convolution waits for, and all from the last one on."""
-    convolutions = [index for index, node in enumerate(graph.node) if node.op_type == "Conv"]
-    if not convolutions:
+    """Names of the nodes that keep 32 bits: all that the first convolution between channels waits for, and all from the
+    last one on. The first too where something was computed for it: it then reads few channels, too few to be quicker.
+    """
+    nodes = [node for node in graph.node if node.op_type != "Constant"]
+    joining = [index for index, node in enumerate(nodes) if node.op_type == "Conv" and _groups(node) == 1]
+    if not joining:
         return []
-    first, last = convolutions[0], convolutions[-1]
-    return [node.name for node in [*graph.node[:first], *graph.node[last:]]]
+    first = joining[0] + 1 if joining[0] else 0
+    return [node.name for node in [*nodes[:first], *nodes[joining[-1] :]]]
+
+
+def _groups(node: onnx.NodeProto) -> int:
+    return next((each.i for each in node.attribute if each.name == "group"), 1)
