@@ -1,7 +1,7 @@
 """What a verdict model says of pictures that it did not learn from: which it mistakes, and how far it may be believed.
 
-Probabilities are those after the temperature that was chosen on the pictures of `val`; those of `test` say honestly what
-that came to.
+Probabilities are those after the temperature that was chosen on the pictures of `val`; those of `test` say honestly
+what that came to.
 """
 
 from __future__ import annotations

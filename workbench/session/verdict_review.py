@@ -1,0 +1,195 @@
+"""The held-out pictures of a run as its best network judges them: predicted in a worker thread and kept on disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import QObject, Qt, Signal, Slot
+
+from workbench.core import pictures
+from workbench.core.dataset import Dataset
+from workbench.core.problems import CannotWrite, Problem, RunUnusable
+from workbench.core.run import Run
+from workbench.core.storage import file_stamp, write_json
+from workbench.core.verdict_review import Judged, VerdictReview
+from workbench.inference.settings import (
+    MODEL_FILE,
+    ModelSettings,
+    SettingsError,
+    load_settings,
+    save_settings,
+    settings_hash,
+)
+from workbench.session.following import living
+from workbench.session.lane import Lane
+from workbench.session.session import Session
+
+_FORMAT = 1
+_CACHE = "verdicts"  # under .cache/, a file a run
+
+Kept = dict[str, tuple[str, list[float]]]  # key -> state of the picture's file, probabilities
+Looked = tuple[Dataset, ModelSettings, Kept, int]  # and how many pictures could not be read
+
+
+class VerdictJudge(QObject):
+    """One run at a time. `review` is made anew whenever a verdict is corrected, without asking the network again."""
+
+    reviewed = Signal(object)  # core.verdict_review.VerdictReview, of all held-out pictures
+    progressed = Signal(int, int)
+    failed = Signal(object)  # Problem
+    stored = Signal(object)  # Run: from where on it is unsure was written down
+    _moved = Signal(int, int, int)  # in the worker's thread
+
+    def __init__(self, session: Session, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.run: Run | None = None
+        self.settings: ModelSettings | None = None
+        self._session = session
+        self._lane = Lane(1, self)
+        self._asked = 0
+        self._looked: Looked | None = None
+        self._moved.connect(self._progress, Qt.ConnectionType.QueuedConnection)
+        session.rows_changed.connect(self._labels_changed)
+        session.project_closed.connect(self.close)
+
+    @property
+    def unsure(self) -> float:
+        """As it is stored with the run."""
+        return self.settings.unsure if self.settings is not None else 0.0
+
+    def look(self, run: Run) -> None:
+        """`reviewed` follows, or `failed`; `progressed` meanwhile."""
+        project = self._session.project
+        if project is None:
+            return
+        self._asked += 1
+        self.run, self.settings, self._looked = run, None, None
+        asked, writable = self._asked, self._session.writable
+
+        def tell(done: int, total: int) -> bool:
+            self._moved.emit(asked, done, total)
+            return asked == self._asked
+
+        def then(looked: Looked | None, error: Exception | None) -> None:
+            if asked != self._asked:
+                return
+            if error is not None:
+                self.failed.emit(_as_problem(error, run))
+            elif looked is not None:
+                self._looked, self.settings = looked, looked[1]
+                self._tell()
+
+        self._lane.submit(lambda: _look(run, project.picture_path, project.root, writable, tell), then)
+
+    def store(self, least: float) -> None:
+        """From now on this run gives no verdict that is less probable. `stored` follows, or `failed`."""
+        run = self.run
+        if run is None or self.settings is None or not self._session.writable:
+            return
+        try:
+            if living(run) is not None:
+                raise RunUnusable(name=run.name, why="it is still learning, and its model may change")
+            path = run.best / MODEL_FILE
+            settings = replace(load_settings(path), unsure=least)
+            save_settings(settings, path)
+        except Problem as problem:
+            self.failed.emit(problem)
+        except SettingsError as error:
+            self.failed.emit(_as_problem(error, run))
+        except OSError as error:
+            self.failed.emit(CannotWrite(path=str(run.best / MODEL_FILE), why=error.strerror or str(error)))
+        else:
+            self.settings = settings
+            self.stored.emit(run)
+
+    def close(self) -> None:
+        """End the work under way."""
+        self._asked += 1
+        self._lane.abandon()
+        self.run = self.settings = self._looked = None
+
+    @Slot(int, int, int)
+    def _progress(self, asked: int, done: int, total: int) -> None:
+        if asked == self._asked:
+            self.progressed.emit(done, total)
+
+    def _labels_changed(self, rows: list) -> None:
+        if self._looked is not None and any(row.key in self._looked[2] for row in rows):
+            self._tell()
+
+    def _tell(self) -> None:
+        dataset, settings, kept, unreadable = self._looked
+        rows, judged, others = self._session.rows, [], 0
+        for item in dataset.of("val", "test"):
+            if item.key not in kept:
+                continue
+            truth = rows[item.key].verdict if item.key in rows else item.verdict
+            if truth in settings.verdicts:
+                judged.append(Judged(item.key, item.split, truth, tuple(kept[item.key][1])))
+            else:
+                others += 1
+        self.reviewed.emit(VerdictReview(settings.verdicts, tuple(judged), settings.temperature, others, unreadable))
+
+
+def _look(
+    run: Run, path_of: Callable[[str], Path], root: Path, writable: bool, tell: Callable[[int, int], bool]
+) -> Looked | None:
+    """Predict what is not known yet; None if nobody wants it any more."""
+    from workbench.inference.predictor import Predictor
+
+    run.need_usable()
+    dataset, settings = run.dataset(), load_settings(run.best / MODEL_FILE)
+    if settings.task != "classification":
+        raise RunUnusable(name=run.name, why="it marks defects and gives no verdicts")
+    # The band changes no probability.
+    stamp = f"{settings_hash(replace(settings, unsure=0.0))} {file_stamp(run.best / 'network.onnx')}"
+    cache = root / ".cache" / _CACHE / f"{run.name}.json"
+    kept = _load(cache, stamp, len(settings.verdicts))
+    items = dataset.of("val", "test")
+    predictor: Predictor | None = None
+    found: Kept = {}
+    unreadable = 0
+    for number, item in enumerate(items):
+        path = path_of(item.key)
+        state = file_stamp(path)
+        if item.key in kept and kept[item.key][0] == state:
+            found[item.key] = kept[item.key]
+            continue
+        if not tell(number, len(items)):
+            return None
+        predictor = predictor or Predictor.open(run.best)
+        try:
+            found[item.key] = state, predictor.probabilities(pictures.read(path)).astype(np.float64).tolist()
+        except Problem:
+            unreadable += 1
+    if writable and predictor is not None:
+        _save(cache, stamp, found)
+    return dataset, settings, found, unreadable
+
+
+def _load(path: Path, stamp: str, verdicts: int) -> Kept:
+    """What was kept; nothing where the model is another one now, or the file is none of ours."""
+    try:
+        raw = json.loads(path.read_text("utf-8"))
+        if raw["format"] != _FORMAT or raw["model"] != stamp:
+            return {}
+        kept = {str(key): (str(state), [float(p) for p in values]) for key, (state, values) in raw["pictures"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}
+    return kept if all(len(values) == verdicts for _, values in kept.values()) else {}
+
+
+def _save(path: Path, stamp: str, kept: Kept) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_json(path, {"format": _FORMAT, "model": stamp, "pictures": kept})
+    except (OSError, CannotWrite):
+        return  # then they are predicted anew next time
+
+
+def _as_problem(error: Exception, run: Run) -> Problem:
+    return error if isinstance(error, Problem) else RunUnusable(name=run.name, why=str(error).rstrip("."))
