@@ -80,7 +80,7 @@ class Predictions(QObject):
             if self._predictor is None:
                 self._predictor = _open(folder)
             picture = at_hand if at_hand is not None else pictures.read(path)
-            return self._predictor.predict(picture)
+            return self._predictor.predict(picture, keep_heat=True)
 
         def then(result: Result | None, error: Exception | None) -> None:
             if error is not None:
@@ -140,4 +140,4 @@ def _as_problem(error: Exception, folder: Path) -> Problem:
 
 
 def _nbytes(result: Result) -> int:
-    return sum(array.nbytes for array in (result.mask, result.scores) if array is not None) + 1000
+    return sum(array.nbytes for array in (result.mask, result.scores, result.heat) if array is not None) + 1000
