@@ -128,13 +128,12 @@ def test_a_box_takes_what_lies_in_it_for_the_greater_part():
     assert in_box([dark, bright], Rect(0, 25, 80, 25)) == [bright]
 
 
-def test_a_newer_model_takes_the_place_of_its_own_and_of_what_is_like_it():
+def test_what_two_models_see_alike_is_proposed_once():
     mask = np.zeros((50, 80), np.uint8)
     mask[10:20, 10:30], mask[30:40, 10:30] = DARK, DARK
     regions = find_regions(mask, np.full_like(mask, 200), grey_settings())
     old, new = (propose(mask, regions, SAME, name).proposals for name in ("old", "new"))
-    assert merged(new[:1], new[1:]) == [new[0]]
-    assert merged(new[:1], old) == [new[0], old[1]]
+    assert merged(new[:1], old) == [new[0], old[1]] and merged([], old) == list(old)
 
 
 def test_what_is_stored_comes_back_to_the_pixel(project):

@@ -274,6 +274,12 @@ class History:
         self._bytes += patch.nbytes
         return patch.apply(mask)
 
+    def is_done(self, patch: Patch) -> bool:
+        return any(one is patch for one in reversed(self._done))
+
+    def is_undone(self, patch: Patch) -> bool:
+        return any(one is patch for one in self._undone)
+
     def steps(self, key: str) -> tuple[list[Patch], list[Patch]]:
         """One picture's done steps, oldest first, and its undone ones, the next to redo first."""
         done = [patch for patch in self._done if patch.key == key]

@@ -140,14 +140,9 @@ def like(one: Decided, other: Decided) -> bool:
     return common >= LIKE * (one.width * one.height + other.width * other.height - common)
 
 
-def merged(newer: Iterable[Proposal], older: Iterable[Proposal]) -> list[Proposal]:
-    """`newer`, and those of `older` that are from another model and that none of the newer ones is like."""
-    newer = list(newer)
-    models = {proposal.model for proposal in newer}
-    return newer + [
-        proposal for proposal in older
-        if proposal.model not in models and not any(like(proposal.origin, one.origin) for one in newer)
-    ]  # fmt: skip
+def merged(newer: Sequence[Proposal], older: Iterable[Proposal]) -> list[Proposal]:
+    """`newer`, and those of `older` that none of them is like."""
+    return [*newer, *(one for one in older if not any(like(one.origin, other.origin) for other in newer))]
 
 
 def in_box(proposals: Iterable[Proposal], box: Rect) -> list[Proposal]:

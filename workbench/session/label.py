@@ -6,7 +6,7 @@ import hashlib
 import time
 import zlib
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -67,13 +67,14 @@ class Label:
         self.stirring += 1
 
     @contextmanager
-    def changing(self, touched: Iterable[Rect]) -> Iterator[np.ndarray]:
+    def changing(self, touched: Sequence[Rect]) -> Iterator[np.ndarray]:
+        """touched: where pixels change; nowhere for a step that is none of the mask, which then need not be saved."""
         assert self.mask is not None
         self.begin()
         try:
             yield self.mask
         finally:
-            self.end(touched, changed=True)
+            self.end(touched, changed=bool(touched))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,371 @@
+"""What is proposed for the open picture, and what a person decides: accepted ones become labels, one step each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QCoreApplication, QObject, QTimer, Signal
+
+from workbench.core.annotation import Decided
+from workbench.core.history import Patch
+from workbench.core.problems import Problem
+from workbench.core.project import Project
+from workbench.core.proposals import (
+    Found,
+    Proposal,
+    Stored,
+    class_table,
+    load_stored,
+    merged,
+    open_ones,
+    proposals_path,
+    propose,
+    without_decided,
+    write_stored,
+)
+from workbench.core.run import Run
+from workbench.core.storage import file_stamp
+from workbench.session.lane import Lane
+from workbench.session.predictions import Predictions
+from workbench.session.session import Session
+
+if TYPE_CHECKING:
+    from workbench.inference.predictor import Result
+
+ACCEPT, REJECT, BRING_BACK = "accept proposal", "reject proposal", "bring back proposals"
+_SETTLED = 120  # ms after the last change of the labels
+
+
+@dataclass
+class _Step:
+    """One decision and its step in the history. on: it holds; False while it is undone."""
+
+    patch: Patch
+    added: list[Decided] = field(default_factory=list)
+    removed: list[Decided] = field(default_factory=list)
+    on: bool = True
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What proposals/<key>.json held when it was read or written."""
+
+    stored: Stored
+    proposals: tuple[Proposal, ...]
+    stamp: str
+    held: frozenset[int]  # identities of the origins that the file holds now
+
+
+class Proposals(QObject):
+    """`shown` are those of the open picture that are to be decided. Nothing becomes a label but by `accept`."""
+
+    changed = Signal()  # what is shown, or what could be brought back
+    refused = Signal(str)  # why nothing was accepted
+
+    def __init__(self, session: Session, predictions: Predictions, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.shown: list[Proposal] = []
+        self.left_out = 0  # regions that the model marks and that are not proposed, being too many or too large
+        self._session, self._predictions = session, predictions
+        self._live, self._live_model = Found(), ""
+        self._kept: _Kept | None = None
+        self._edits: dict[int, tuple[Decided, Proposal]] = {}  # by the identity of the origin, which is kept alive
+        self._steps: list[_Step] = []
+        self._round = 0
+        self._lane = Lane(parent=self)
+        self._soon = QTimer(self, singleShot=True, interval=_SETTLED, timeout=self._sift)
+        session.picture_opened.connect(self._opened)
+        session.picture_failed.connect(self._forget)
+        session.project_closed.connect(self._close)
+        session.mask_changed.connect(lambda _: self._soon.start())
+        session.classes_changed.connect(self._soon.start)
+        session.history_changed.connect(self._follow_history)
+        predictions.predicted.connect(self._predicted)
+        predictions.model_changed.connect(self._model_changed)
+        app = QCoreApplication.instance()
+        if app is not None:
+            app.aboutToQuit.connect(self._close)
+
+    @property
+    def decided(self) -> int:
+        """How many regions of the open picture have been decided on and could be brought back."""
+        return len(self._session.note.decided) if self._session.note is not None else 0
+
+    # --- orders ----------------------------------------------------------------------------------
+
+    def accept(self, proposals: Sequence[Proposal]) -> bool:
+        """Lay proposals down as labels of their classes: one step, through the editor as any stroke."""
+        session, editor = self._session, self._session._editor
+        wanted = self._still_shown(proposals)
+        if not wanted:
+            return False
+        session.commit()
+        last = editor.history.next_undo
+        if not session.begin(ACCEPT):
+            return False
+        for one in wanted:
+            session.paint_region(one.selection.inside, one.selection.corner, one.class_id)
+        session.commit()
+        patch = editor.history.next_undo
+        if patch is None or patch is last:
+            self.refused.emit("locked" if session.locked_classes else "kept")
+            return False
+        self._decide(patch, "accepted", wanted, ACCEPT)
+        return True
+
+    def accept_all(self) -> bool:
+        return self.accept([one for one in self.shown if one.class_id not in self._session.hidden_classes])
+
+    def reject(self, proposals: Sequence[Proposal]) -> bool:
+        """Do not propose these again, by this model, in this picture: one step, which changes no pixel."""
+        wanted = self._still_shown(proposals)
+        patch = self._mark(REJECT) if wanted else None
+        if patch is not None:
+            self._decide(patch, "rejected", wanted, REJECT)
+        return patch is not None
+
+    def bring_back(self) -> bool:
+        """Propose again what was decided on in this picture, as far as the labels do not show it: one step."""
+        note = self._session.note
+        patch = self._mark(BRING_BACK) if note is not None and note.decided else None
+        if patch is None or note is None:
+            return False
+        self._steps.append(_Step(patch, removed=list(note.decided)))
+        note.decided = []
+        self._tell_note(BRING_BACK, "")
+        self._sift()
+        return True
+
+    def change(self, proposal: Proposal, changed: Proposal) -> None:
+        """Another class or shape before it is decided on; nothing is written."""
+        if proposal not in self.shown or not changed.area:
+            return
+        self._edits[id(changed.origin)] = changed.origin, changed
+        self.shown[self.shown.index(proposal)] = changed
+        self.changed.emit()
+
+    def look_again(self, key: str) -> None:
+        """The file of proposals of a picture was written by someone else."""
+        if key == self._session.key:
+            self._load(key)
+
+    # --- decisions -------------------------------------------------------------------------------
+
+    def _mark(self, what: str) -> Patch | None:
+        """A step without pixels: it stands in the history, and is undone, like any other."""
+        session, editor = self._session, self._session._editor
+        session.commit()
+        problem = editor.refusal()
+        if problem is not None:
+            session.problem_met.emit(problem)
+        if problem is not None or session.key is None or session.note is None:
+            return None
+        patch = Patch(session.key, what, b"", b"", b"")
+        editor.history.add(patch)
+        return patch
+
+    def _decide(self, patch: Patch, what: str, proposals: list[Proposal], act: str) -> None:
+        note = self._session.note
+        assert note is not None
+        added = [one.origin.model_copy(update={"what": what}) for one in proposals]
+        self._steps.append(_Step(patch, added))
+        note.decided = [*note.decided, *added]
+        gone = set(map(id, proposals))
+        self.shown = [one for one in self.shown if id(one) not in gone]
+        self._tell_note(act, _origin(proposals, self._names()))
+        self.changed.emit()
+        self._soon.start()  # what the others' neighbours say now
+
+    def _tell_note(self, act: str, detail: str) -> None:
+        """Who, when and from where, in the picture's history; written soon, at once where no stroke is written too."""
+        session = self._session
+        note, label = session.note, session._label
+        assert note is not None and label is not None
+        last = note.history[-1] if note.history else None
+        if last is not None and last.what == act and not last.detail:
+            last.detail = detail  # the editor has told the act already
+        else:
+            note.add(act, detail)
+        label.note_edits += 1
+        session._saver.changed(label, now=act != ACCEPT)
+        session.note_changed.emit(label.key)
+        session.history_changed.emit()
+
+    def _follow_history(self) -> None:
+        """A decision that is undone is open again; one that is redone holds again."""
+        note, history, key = self._session.note, self._session._editor.history, self._session.key
+        mine = [step for step in self._steps if step.patch.key == key]
+        if note is None or not mine:
+            return
+        turned = False
+        for step in mine:
+            undone = history.is_undone(step.patch)
+            if undone == (not step.on):
+                continue
+            if not undone and not history.is_done(step.patch):
+                self._steps.remove(step)  # another stroke was made instead
+                continue
+            step.on, turned = not undone, True
+            out, into = (step.added, step.removed) if undone else (step.removed, step.added)
+            note.decided = [one for one in note.decided if one not in out] + into
+        label = self._session._label
+        if turned and label is not None:
+            label.note_edits += 1
+            self._session._saver.changed(label)
+            self._sift()
+
+    def _still_shown(self, proposals: Sequence[Proposal]) -> list[Proposal]:
+        shown = set(map(id, self.shown))
+        return [one for one in proposals if id(one) in shown]
+
+    def _names(self) -> dict[int, str]:
+        project = self._session.project
+        return {info.id: info.name for info in project.classes} if project is not None else {}
+
+    # --- what is proposed ------------------------------------------------------------------------
+
+    def _opened(self, key: str) -> None:
+        self._forget()
+        self._load(key)
+        result = self._predictions.result(key)
+        if result is not None:
+            self._predicted(key, result)
+
+    def _forget(self, *_: object) -> None:
+        self._round += 1
+        self._soon.stop()
+        self._live, self._live_model, self._kept, self.left_out = Found(), "", None, 0
+        self._edits.clear()
+        self._show([])
+
+    def _model_changed(self) -> None:
+        self._live, self._live_model = Found(), ""
+        self._sift()
+
+    def _load(self, key: str) -> None:
+        project, round = self._session.project, self._round
+        if project is None:
+            return
+
+        def then(kept: _Kept | None, error: Exception | None) -> None:
+            if round != self._round:
+                return
+            if isinstance(error, Problem):
+                self._session.problem_met.emit(error)
+            elif error is not None:
+                raise error
+            self._kept = kept
+            if kept is not None:
+                self._sift()
+
+        self._lane.submit(lambda: _read(project, key), then)
+
+    def _predicted(self, key: str, result: Result) -> None:
+        project, source = self._session.project, self._predictions.source
+        if key != self._session.key or project is None or source is None or result.mask is None:
+            return
+        mask, regions, classes, round = result.mask, result.regions, list(project.classes), self._round
+        root = source.root if isinstance(source, Run) else Path(source)
+        own, model = root.absolute().is_relative_to(project.root), root.name
+
+        def work() -> Found:
+            return propose(mask, regions, class_table(classes, regions, own=own), model)
+
+        def then(found: Found | None, error: Exception | None) -> None:
+            if error is not None:
+                raise error
+            if found is not None and round == self._round:
+                self._live, self._live_model = found, model
+                self._sift()
+
+        self._lane.submit(work, then)
+
+    def _sift(self) -> None:
+        """Which of them are open: asked in the worker thread, as the labels have to be looked at."""
+        session, round = self._session, self._round
+        project, note, key = session.project, session.note, session.key
+        if project is None or note is None or key is None or session.mask is None:
+            self._show([])
+            return
+        kept, live_model = self._kept, self._live_model
+        older = [one for one in kept.proposals if one.model != live_model] if kept is not None else []
+        live, edits = self._live, {number: changed for number, (_, changed) in self._edits.items()}
+        classes = set(self._names())
+        mask, decided, painted_only = session.mask, list(note.decided), note.explicit_background
+        size = (mask.shape[1], mask.shape[0])
+
+        def work() -> tuple[list[Proposal], _Kept | None]:
+            if kept is not None and (kept.stored.width, kept.stored.height) != size:
+                every = list(live.proposals)  # of a picture that was exchanged since
+            else:
+                every = merged(live.proposals, older)
+            every = [edits.get(id(one.origin), one) for one in every]
+            left = open_ones(
+                (one for one in every if one.class_id in classes), mask, decided, painted_only=painted_only
+            )
+            return left, None if kept is None else _clear(project, key, kept, open_ones(kept.proposals, mask, decided))
+
+        def then(found: tuple[list[Proposal], _Kept | None] | None, error: Exception | None) -> None:
+            if round != self._round:
+                return
+            if isinstance(error, Problem):
+                session.problem_met.emit(error)
+            elif error is not None:
+                raise error
+            if found is not None:
+                left, self._kept = found[0], found[1] if self._kept is kept else self._kept
+                self.left_out = live.left_out
+                decided_now = session.note.decided if session.note is not None else []
+                # A person may have decided or changed something since this was asked.
+                now = {number: changed for number, (_, changed) in self._edits.items()}
+                left = [now.get(id(one.origin), one) for one in left]
+                self._show(open_ones(left, None, decided_now))
+
+        self._lane.submit(work, then)
+
+    def _show(self, proposals: list[Proposal]) -> None:
+        if proposals or self.shown:
+            self.shown = proposals
+            self.changed.emit()
+
+    def _close(self) -> None:
+        self._forget()
+        self._steps.clear()
+        self._lane.abandon()
+
+    def finish(self) -> None:
+        """Wait until it is known what is proposed."""
+        if self._soon.isActive():
+            self._soon.stop()
+            self._sift()
+        self._lane.finish()
+        self._lane.finish()  # what the answers of the first have asked
+
+
+def _read(project: Project, key: str) -> _Kept | None:
+    stamp = file_stamp(proposals_path(project, key))
+    found = load_stored(project, key)
+    return None if found is None else _Kept(*found, stamp, frozenset(id(one.origin) for one in found[1]))
+
+
+def _clear(project: Project, key: str, kept: _Kept, left: list[Proposal]) -> _Kept:
+    """The file holds what is still open, so that it need not be looked through again and again."""
+    path, held = proposals_path(project, key), frozenset(id(one.origin) for one in left)
+    if not project.writable or held == kept.held or file_stamp(path) != kept.stamp:
+        return kept
+    write_stored(project, key, without_decided(kept.stored, kept.proposals, left))
+    return replace(kept, stamp=file_stamp(path), held=held)
+
+
+def _origin(proposals: list[Proposal], names: dict[int, str]) -> str:
+    """Where accepted or rejected regions came from, for the picture's history."""
+    models = ", ".join(dict.fromkeys(one.model for one in proposals))
+    if len(proposals) == 1:
+        one = proposals[0]
+        changed = ", changed before" if one.edited else ""
+        return f"run {models}: {names.get(one.class_id, one.class_id)}, score {one.score:.2f}{changed}"
+    scores = [one.score for one in proposals]
+    return f"run {models}: {len(proposals)} regions, scores {min(scores):.2f} to {max(scores):.2f}"
