@@ -42,6 +42,21 @@ def normalise(picture: np.ndarray, settings: ModelSettings) -> np.ndarray:
     """
     if picture.ndim not in (2, 3) or picture.ndim == 3 and picture.shape[2] != 3:
         raise ValueError(f"a picture is (H,W) or (H,W,3), not {picture.shape}")
+    if picture.dtype == np.uint8 and (picture.ndim == 2 or settings.channels == 3):
+        return _looked_up(picture, settings)
+    return _computed(picture, settings)
+
+
+def _looked_up(picture: np.ndarray, settings: ModelSettings) -> np.ndarray:
+    """The same to the last bit, of pictures with 256 values: computed once for each value and not for each pixel."""
+    tables = _computed(np.arange(256, dtype=np.uint8)[None], settings)
+    result = np.empty((settings.channels, *picture.shape[:2]), np.float32)
+    for channel, table in enumerate(tables):
+        result[channel] = cv2.LUT(picture if picture.ndim == 2 else picture[:, :, channel], table)
+    return result
+
+
+def _computed(picture: np.ndarray, settings: ModelSettings) -> np.ndarray:
     values = _on_scale(picture, settings)
     if settings.channels == 1 and values.ndim == 3:
         # In float, and not in the picture's integers, so that depths agree.
