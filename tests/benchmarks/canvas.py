@@ -26,6 +26,7 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QImage, QMouseEvent, QPixmap, QWheelEvent
 from PySide6.QtWidgets import QApplication, QGraphicsPixmapItem, QGraphicsScene, QGraphicsView
 
+from workbench.core import annotation
 from workbench.core.drawing import Paint, draw_segment
 from workbench.core.project import Project
 from workbench.inference.cv import cv2
@@ -75,7 +76,7 @@ class Bench:
 
     def show(self, size: int) -> np.ndarray:
         """Open a picture of `size` squared; its empty mask."""
-        mask = np.zeros((size, size), np.uint8)
+        mask = annotation.new_mask((size, size))
         key = f"{size}.png"
         self.session._desk._show(key, surface(size), Label(key, mask=mask))
         self.session.picture_opened.emit(key)
@@ -98,9 +99,9 @@ class Bench:
         self.send(QEvent.Type.MouseButtonPress, points[0], LEFT, LEFT)
         self.work = []
         times = [self.send(QEvent.Type.MouseMove, point, NONE, LEFT) for point in points[1:]]
-        work = self.work
+        work, self.work = self.work, []
         self.send(QEvent.Type.MouseButtonRelease, points[-1], LEFT, NONE)
-        self.work = work
+        self.release, self.work = self.work[0], work
         return times
 
 

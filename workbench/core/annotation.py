@@ -14,6 +14,7 @@ from PIL import Image
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from workbench.core import problems
+from workbench.core.drawing import blank
 from workbench.core.project import BACKGROUND, DONT_CARE, MAX_CLASS_ID, NOT_LABELLED, ClassInfo, Project
 from workbench.core.storage import write_bytes, write_json
 from workbench.inference.cv import cv2
@@ -43,6 +44,20 @@ class Decided(BaseModel):
     area: int
 
 
+class Confirmed(BaseModel):
+    """A place where a model contradicted the label and a person said that the label is right; see core.label_errors."""
+
+    kind: Literal["missing", "extra", "class", "verdict"]
+    class_id: int = 0
+    labelled_id: int = 0
+    x: int = 0
+    y: int = 0
+    width: int = 0
+    height: int = 0
+    verdict: str = ""
+    said: str = ""
+
+
 class Note(BaseModel):
     """What is known of a picture beside its mask: the content of notes/<key>.json."""
 
@@ -56,6 +71,7 @@ class Note(BaseModel):
     explicit_background: bool = False
     history: list[Act] = []
     decided: list[Decided] = []  # proposals that are not to come again
+    confirmed: list[Confirmed] = []  # doubts of a model that are not to come again
 
     def add(self, what: str, detail: str = "") -> None:
         """Append to the history; a repeat of the last act is not a new line."""
@@ -172,7 +188,7 @@ def new_mask(size: tuple[int, int], note: Note | None = None) -> np.ndarray:
     """An empty mask for a picture of `size` (width, height)."""
     if note is not None and note.explicit_background:
         return np.full((size[1], size[0]), NOT_LABELLED, np.uint8)
-    return np.zeros((size[1], size[0]), np.uint8)  # takes memory only where it is painted on
+    return blank(size[1], size[0])
 
 
 def trained_ids(mask: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ returns, and nothing else; work and memory are proportional to that rectangle, n
 from __future__ import annotations
 
 import math
+import mmap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ from functools import cached_property
 import numpy as np
 
 _CELL = 128  # pixels: changed places that lie this far apart are told one by one
+_PAGED = 1 << 20  # bytes of a mask from which on its memory is asked for page by page
 _LONG = 48  # pixels of a run, on average, from which on runs are laid down one by one
 
 Point = tuple[float, float]
@@ -47,12 +49,28 @@ class Rect:
         return Rect(x, y, right - x, bottom - y)
 
     def clipped(self, width: int, height: int) -> Rect:
-        x, y = min(max(self.x, 0), width), min(max(self.y, 0), height)
+        x, y = self.x, self.y
+        if x >= 0 <= y and 0 < self.width <= width - x and 0 < self.height <= height - y:
+            return self
+        x, y = min(max(x, 0), width), min(max(y, 0), height)
         right, bottom = min(max(self.x + self.width, 0), width), min(max(self.y + self.height, 0), height)
         return Rect(x, y, max(0, right - x), max(0, bottom - y))
 
 
 NOTHING = Rect(0, 0, 0, 0)
+
+
+def blank(height: int, width: int) -> np.ndarray:
+    """A mask of zeros, uint8 (H, W), that takes memory only where it is painted on, and there a few KB at a time.
+
+    NumPy would ask for pages of 2 MB: whoever touches one first waits until all of it is cleared, or even collected.
+    """
+    if height * width < _PAGED:
+        return np.zeros((height, width), np.uint8)
+    memory = mmap.mmap(-1, height * width)
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        memory.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(memory, np.uint8).reshape(height, width)
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.core.drawing import Rect
+from workbench.core.drawing import Rect, blank
 from workbench.core.project import BACKGROUND, DONT_CARE, MAX_CLASS_ID, NOT_LABELLED
 from workbench.inference.cv import cv2
 from workbench.inference.tiff_regions import Halved, TiffPicture
 
 _SMALLEST = 128  # no level is halved below this many pixels on its longer side
 _TILE = 128  # cells along the side of what is looked at together when a mask changes
+_ONE_LOOK = 4096  # cells that cost as much as one more look
 _BAND = 512  # rows that are looked at together when a mask is first halved
 
 # From an id to its rank: where several ids fall into one cell, a painted class wins over "don't care" and that over
@@ -63,7 +64,7 @@ def peaks(values: np.ndarray) -> list[np.ndarray]:
 class MaskPyramid:
     """A mask, uint8 (H, W), shared and never copied, with max-pooled levels above it that hold ranks.
 
-    The levels are brought up to date when one of them is asked for: who paints at 100 % does not wait for them.
+    Each level is brought up to date when it is asked for: who paints at 100 % does not wait for any.
     """
 
     def __init__(self, mask: np.ndarray) -> None:
@@ -71,13 +72,15 @@ class MaskPyramid:
         height, width = mask.shape
         for _ in range(depth(width, height)):
             height, width = (height + 1) // 2, (width + 1) // 2
-            self._levels.append(np.zeros((height, width), np.uint8))
-        self._pending: list[Rect] = []
+            self._levels.append(blank(height, width))
+        # What changed below each level and is not in it yet, in pixels of the level below.
+        self._pending: list[list[Rect]] = [[] for _ in self._levels]
         self.touched = 0  # bytes written since the start, for tests of what a stroke costs
         for top in range(0, mask.shape[0], _BAND):
             band = mask[top : top + _BAND]
             if cv2.countNonZero(band):
-                self._raise(Rect(0, top, mask.shape[1], band.shape[0]))
+                self.update(Rect(0, top, mask.shape[1], band.shape[0]))
+                self.level(self.depth)
 
     @property
     def mask(self) -> np.ndarray:
@@ -91,40 +94,34 @@ class MaskPyramid:
     @property
     def levels(self) -> list[np.ndarray]:
         """All levels, up to date."""
-        pending, self._pending = self._pending, []
-        for rect in pending:
-            self._raise(rect)
+        self.level(self.depth)
         return self._levels
 
     def level(self, number: int) -> np.ndarray:
-        return self.mask if number == 0 else self.levels[number]
+        for n in range(1, number + 1):
+            pending, self._pending[n] = self._pending[n], []
+            for rect in pending:
+                self._raise(n, rect)
+        return self._levels[number]
 
     def update(self, rect: Rect) -> None:
         """The mask changed inside `rect`."""
         rect = rect.clipped(self.mask.shape[1], self.mask.shape[0])
-        if rect.empty:
-            return
-        if self._pending:
-            # The parts of a stroke overlap: one look at both is then less than two looks.
-            last = self._pending[-1]
-            both = last.united(rect)
-            if _size(both) <= _size(last) + _size(rect):
-                self._pending[-1] = both
-                return
-        self._pending.append(rect)
+        if not rect.empty and self.depth:
+            _add(self._pending[1], rect)
 
-    def _raise(self, rect: Rect) -> None:
-        """Bring the levels up to date where the mask changed."""
-        for number in range(1, len(self._levels)):
-            below, level = self._levels[number - 1], self._levels[number]
-            x, y = rect.x // 2, rect.y // 2
-            right, bottom = (rect.x + rect.width + 1) // 2, (rect.y + rect.height + 1) // 2
-            if number == 1:
-                self._rank(x, y, right, bottom)
-            else:
-                level[y:bottom, x:right] = _pooled(below[2 * y : 2 * bottom, 2 * x : 2 * right])
-            rect = Rect(x, y, right - x, bottom - y)
-            self.touched += rect.width * rect.height
+    def _raise(self, number: int, rect: Rect) -> None:
+        """Bring one level up to date where the one below changed."""
+        below, level = self._levels[number - 1], self._levels[number]
+        x, y = rect.x // 2, rect.y // 2
+        right, bottom = (rect.x + rect.width + 1) // 2, (rect.y + rect.height + 1) // 2
+        if number == 1:
+            self._rank(x, y, right, bottom)
+        else:
+            level[y:bottom, x:right] = _pooled(below[2 * y : 2 * bottom, 2 * x : 2 * right])
+        self.touched += (right - x) * (bottom - y)
+        if number < self.depth:
+            _add(self._pending[number + 1], Rect(x, y, right - x, bottom - y))
 
     def _rank(self, x: int, y: int, right: int, bottom: int) -> None:
         """Make cells of the first level, tile by tile: under a large brush most tiles are of one id."""
@@ -137,8 +134,15 @@ class MaskPyramid:
                 cells[:] = RANKS[int(most)] if least == most else _pooled(cv2.LUT(part, RANKS))
 
 
-def _size(rect: Rect) -> int:
-    return rect.width * rect.height
+def _add(pending: list[Rect], rect: Rect) -> None:
+    """Places of a stroke overlap, and on higher levels they are small: one look at both is then less than two."""
+    if pending:
+        last = pending[-1]
+        both = last.united(rect)
+        if both.width * both.height <= last.width * last.height + rect.width * rect.height + _ONE_LOOK:
+            pending[-1] = both
+            return
+    pending.append(rect)
 
 
 def _pooled(part: np.ndarray) -> np.ndarray:
