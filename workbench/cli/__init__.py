@@ -18,6 +18,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "labels": ("labels", "write labels for other tools"),
     "check": ("check", "look for slips, leaks between splits and broken files"),
     "train": ("train", "train a UNet (where?) or a ResNet (what kind?)"),
+    "queue": ("queue", "which pictures to label next, which labels to look at again, and why"),
     "evaluate": ("evaluate", "measure a trained model on pictures that it did not learn from"),
     "predict": ("predict", "look at pictures with a run or an export"),
     "export": ("export", "make a folder that runs without the workbench"),

@@ -14,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 
+from workbench.core.annotation import Confirmed
 from workbench.core.doubt import FAINT, SURE, certainties
 from workbench.core.drawing import Rect
 from workbench.core.project import MAX_CLASS_ID
@@ -185,6 +186,24 @@ def same(one: Slip, other: Slip) -> bool:
     down = min(a.y + a.height, b.y + b.height) - max(a.y, b.y)
     common = max(0, across) * max(0, down)
     return common * 10 >= 3 * (a.width * a.height + b.width * b.height - common)
+
+
+def confirmation(slip: Slip) -> Confirmed:
+    """What a note remembers where a person says that the label is right."""
+    rect = slip.rect
+    return Confirmed(
+        kind=slip.kind, class_id=slip.class_id, labelled_id=slip.labelled_id, x=rect.x, y=rect.y, width=rect.width,
+        height=rect.height, verdict=slip.verdict, said=slip.said,
+    )  # fmt: skip
+
+
+def is_confirmed(slip: Slip, confirmed: Sequence[Confirmed]) -> bool:
+    """Whether a person has said already that the label is right here."""
+    return any(
+        same(slip, Slip(each.kind, each.class_id, each.labelled_id, rect=Rect(each.x, each.y, each.width, each.height),
+                        verdict=each.verdict, said=each.said))
+        for each in confirmed
+    )  # fmt: skip
 
 
 def worst_first(slips: Sequence[Slip]) -> list[Slip]:

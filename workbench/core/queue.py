@@ -22,8 +22,8 @@ from workbench.core.label_errors import Slip, worst_first
 ALIKE = 0.97  # a likeness from which on two pictures are as good as equal
 NEAR = 0.90  # a likeness from which on the second one counts less
 _STANDING_FOR = 600  # pictures that stand for all others when it is asked what one stands for
-_STANDS = 0.5  # the weight of that beside what a model says
-_FOUND = 0.5  # the weight of what is found for sure
+_STANDS = 0.3  # the weight of that beside what a model says
+_FOUND = 0.7  # the weight of what is found for sure
 _OF_A_PART = 0.5  # each picture of a part counts for so much of the one before it
 _RARE = 5  # labelled pictures of a class up to which it is rare
 
@@ -41,7 +41,8 @@ SAYS = {
     "found": "Probably {name}",
     "unlike": "Unlike anything labelled",
     "stands": "Stands for about {n} pictures like it",
-    "other": "A kind that is labelled already",
+    "quiet": "The model sees nothing here",
+    "other": "Like what is labelled already",
 }
 
 
@@ -171,7 +172,9 @@ def _whys(candidate: Candidate, labelled: Labelled, *, unlike: bool, stands: int
         whys.append(Why("unlike"))
     if stands >= 2 and (not asked or len(whys) < 2):
         whys.append(Why("stands", {"n": stands}))
-    return tuple(whys) or (Why("other"),)
+    if not whys:
+        whys = [Why("quiet" if candidate.seen == () else "other")]
+    return tuple(whys)
 
 
 def _contradiction(slip: Slip, candidate: Candidate, labelled: Labelled) -> Why:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -36,11 +36,14 @@ class Look:
 
 @dataclass
 class Survey:
-    """What was looked at. asked: how many pictures there were; whole: all of them were come to. skipped: unreadable."""
+    """What was looked at. asked: how many pictures there were; whole: all of them were come to. skipped: unreadable.
+    fresh: how many were not known before.
+    """
 
     looks: dict[str, Look]
     asked: int = 0
     skipped: int = 0
+    fresh: int = 0
 
     @property
     def whole(self) -> bool:
@@ -94,6 +97,7 @@ class Surveyor:
                 found.looks[key] = look
             elif not cancelled():
                 found.skipped += 1
+            found.fresh += 1
             if progress is not None:
                 progress(number, len(wanted))
         return found
@@ -175,8 +179,3 @@ def _parts(height: int, width: int) -> Iterator[Rect]:
     for y in range(0, height, PART):
         for x in range(0, width, PART):
             yield Rect(x, y, min(PART, width - x), min(PART, height - y))
-
-
-def marked_learned(sight: Sight, learned: bool) -> Sight:
-    """The sight with each slip told whether the model has learned from this picture."""
-    return replace(sight, slips=tuple(replace(slip, learned=learned) for slip in sight.slips))
