@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import gc
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtGui import QGuiApplication
 
 _EVERY = 1000  # ms
 
@@ -28,6 +29,8 @@ class Garbage(QObject):
         gc.enable()
 
     def _collect(self) -> None:
+        if QGuiApplication.mouseButtons() != Qt.MouseButton.NoButton:
+            return  # going over the oldest generation takes longer than a stroke may stand still
         # The oldest generation that is due; Python's own rule, applied here.
         for generation, (count, limit) in reversed(list(enumerate(zip(gc.get_count(), gc.get_threshold())))):
             if limit and count > limit:

@@ -16,6 +16,7 @@ from workbench.session.session import Session
 from workbench.ui import words
 from workbench.ui.canvas.canvas import Canvas
 
+_OFTEN = 40  # ms between two readings under a moving pointer: each has the whole line laid out anew
 _RESTED = 120  # ms that the pointer stays before the region under it is measured
 _MEASURED = 4 << 20  # pixels in which a region is followed
 
@@ -29,6 +30,8 @@ class Status(QStatusBar):
         self._run = run
         self._sight: tuple[str, int] | None = None  # of a run: its name, the least area that it sees
         self._spot: tuple[int, int] | None = None
+        self._read = QTimer(self, singleShot=True, interval=_OFTEN, timeout=self._read_spot)
+        self._due = False
         self._rest = QTimer(self, singleShot=True, interval=_RESTED, timeout=self._measure)
         self._session, self._canvas = session, canvas
         self.setSizeGripEnabled(False)
@@ -85,9 +88,19 @@ class Status(QStatusBar):
     def _hover(self, spot: tuple[int, int] | None) -> None:
         if spot != self._spot:
             self._spot = spot
-            self.region.setText("")
+            if self.region.text():
+                self.region.setText("")
             self._rest.start()
-        picture = self._session.picture
+        self._due = True
+        if not self._read.isActive():
+            self._read_spot()
+
+    def _read_spot(self) -> None:
+        if not self._due:
+            return
+        self._due = False
+        self._read.start()
+        picture, spot = self._session.picture, self._spot
         if spot is None or picture is None:
             self.spot.setText("")
             return

@@ -5,12 +5,14 @@ Points are picture coordinates. An order with the desk's `ground` for its class 
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
+from PySide6.QtGui import QColor, QPainter, QPen, QPixmap, QPolygonF
 
 from workbench.core.drawing import Rect
 from workbench.core.selection import Point, Selection
@@ -18,6 +20,7 @@ from workbench.ui.canvas.desk import Desk
 from workbench.ui.canvas.ghost import Ghost
 
 MAX_DIAMETER = 4000
+_SPRITE = 320  # device pixels: a circle of a greater radius is drawn, not kept
 DARK = QColor(0, 0, 0, 170)  # beside a light line: seen on any picture
 ENDING = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
@@ -115,9 +118,35 @@ class Chooser(Tool, ABC):
 
 def ring(painter: QPainter, center: QPointF, radius: float, color: QColor, *, mark: str = "") -> None:
     """A circle of true size, with a "+" or "-" in its middle where there is room."""
+    ratio = painter.device().devicePixelRatioF()
+    if radius * ratio > _SPRITE:
+        _draw_ring(painter, center, radius, color.name(), mark)
+        return
+    # A smooth circle takes long to draw, and is the same at every place but for a fraction of a pixel.
+    x, y = center.x() * ratio, center.y() * ratio
+    phase = round((x % 1) * 8), round((y % 1) * 8)
+    sprite, reach = _ring_sprite(round(radius * ratio, 3), color.name(), mark, phase, ratio)
+    painter.drawPixmap(QPointF((math.floor(x) - reach) / ratio, (math.floor(y) - reach) / ratio), sprite)
+
+
+@lru_cache(64)
+def _ring_sprite(radius: float, color: str, mark: str, phase: tuple[int, int], ratio: float) -> tuple[QPixmap, int]:
+    """The ring, and how many device pixels its middle lies from the corner. radius: device pixels."""
+    reach = math.ceil(max(radius, 4 * ratio) + 3 * ratio) + 1
+    sprite = QPixmap(2 * reach + 1, 2 * reach + 1)
+    sprite.setDevicePixelRatio(ratio)
+    sprite.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(sprite)
+    middle = QPointF((reach + phase[0] / 8) / ratio, (reach + phase[1] / 8) / ratio)
+    _draw_ring(painter, middle, radius / ratio, color, mark)
+    painter.end()
+    return sprite, reach
+
+
+def _draw_ring(painter: QPainter, center: QPointF, radius: float, color: str, mark: str) -> None:
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setBrush(Qt.BrushStyle.NoBrush)
-    for ink, width in ((DARK, 3.0), (color, 1.4)):
+    for ink, width in ((DARK, 3.0), (QColor(color), 1.4)):
         painter.setPen(QPen(ink, width))
         painter.drawEllipse(center, max(radius, 1.5), max(radius, 1.5))
         if mark and radius > 9:
