@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from workbench.core.metrics import FOUND_SHARE
 from workbench.core.operating_point import Point
 from workbench.core.project import MAX_CLASS_ID
 from workbench.inference.cv import cv2
-from workbench.inference.predictor import apply_thresholds
+from workbench.inference.regions import drop_small_in_place
 from workbench.inference.settings import ModelSettings
 
 LEAST = 0.05  # the lowest threshold that can be tried
@@ -37,6 +38,36 @@ class Patch:
     def slices(self) -> tuple[slice, slice]:
         height, width = self.scores.shape[1:]
         return slice(self.top, self.top + height), slice(self.left, self.left + width)
+
+    @cached_property
+    def strongest(self) -> np.ndarray:
+        """uint8 (h, w): the number of the class with the greatest score, of equal ones the first."""
+        return self.scores.argmax(axis=0).astype(np.uint8)
+
+    @cached_property
+    def highest(self) -> np.ndarray:
+        """uint8 (h, w): that score."""
+        return self.scores.max(axis=0)
+
+    def predicted(self, settings: ModelSettings) -> np.ndarray | None:
+        """uint8 (h, w) class ids, as `inference.predictor.apply_thresholds` gives them; None where nothing is.
+
+        The strongest class is looked at first, for it is nearly always the one; so this is several times quicker.
+        """
+        levels = np.array([max(1, int(np.ceil(255 * threshold - 1e-9))) for threshold in settings.thresholds])
+        ids = np.array([entry.id for entry in settings.classes], np.uint8)
+        mask = np.where(self.highest >= levels.astype(np.uint8)[self.strongest], ids[self.strongest], np.uint8(0))
+        if levels.min() < levels.max():
+            # A weaker class may reach its own, lower threshold where the strongest does not.
+            left = np.flatnonzero((mask == 0) & (self.highest >= levels.min()))
+            if left.size:
+                scores = self.scores.reshape(len(ids), -1)[:, left]
+                able = np.where(scores >= levels[:, None], scores, 0)
+                mask.reshape(-1)[left] = np.where(able.max(axis=0) > 0, ids[able.argmax(axis=0)], 0)
+        if not mask.any():
+            return None
+        drop_small_in_place(mask, {entry.id: area for entry, area in zip(settings.classes, settings.min_area)})
+        return mask
 
 
 def cut(class_scores: np.ndarray, least: float = LEAST) -> list[Patch]:
@@ -122,10 +153,6 @@ class Evidence:
         """float64 (defects,): pixels of each that must be covered for it to count as found."""
         return np.maximum(1.0, FOUND_SHARE * np.array([defect.area for defect in self.defects], float))
 
-    def masks(self, settings: ModelSettings) -> list[np.ndarray]:
-        """Of each patch the prediction, uint8 (h, w) class ids; thresholds must not be below the least of the cut."""
-        return [apply_thresholds(patch.scores, settings)[0] for patch in self.patches]
-
 
 def gather(
     key: str, truth: np.ndarray, patches: Sequence[Patch], classes: Sequence[int], group: str = ""
@@ -148,7 +175,8 @@ def gather(
     numbers = [np.ascontiguousarray(numbered[patch.slices]) for patch in patches]
     peaks = np.zeros(len(found) + 1, np.uint8)
     for patch, number in zip(patches, numbers):
-        np.maximum.at(peaks, number.ravel(), patch.scores.max(axis=0).ravel())
+        on = np.flatnonzero(number)
+        np.maximum.at(peaks, number.reshape(-1)[on], patch.highest.reshape(-1)[on])
     defects = tuple(
         Labelled(id, area, box, float(peak) / 255) for (id, area, box), peak in zip(found, peaks[1:].tolist())
     )
@@ -163,24 +191,23 @@ def judge(evidence: Evidence, settings: ModelSettings) -> Judgement:
     covered = np.zeros(len(evidence.defects) + 1, np.int64)
     alarms: list[Alarm] = []
     regions = marked = 0
-    for patch, truth, numbers, mask in zip(
-        evidence.patches, evidence.truths, evidence.numbers, evidence.masks(settings)
-    ):
-        if not mask.any():
+    for patch, truth, numbers in zip(evidence.patches, evidence.truths, evidence.numbers):
+        mask = patch.predicted(settings)
+        on = np.flatnonzero(mask) if mask is not None else ()
+        if mask is None or not len(on):
             continue
-        counted = truth <= MAX_CLASS_ID
-        sure = np.where(counted, mask, 0)
-        real = np.where(counted, truth, 0)
-        of_class = np.bincount(sure.ravel(), minlength=256)
-        right = np.bincount(sure[sure == real], minlength=256)
+        called, real = mask.reshape(-1)[on], truth.reshape(-1)[on]
+        counted = real <= MAX_CLASS_ID
+        of_class = np.bincount(called[counted], minlength=256)
+        right = np.bincount(called[called == real], minlength=256)
         for id in ids:
             hit[id] += int(right[id])
             said[id] += int(of_class[id])
-        hit[ANY] += int(np.count_nonzero((sure > 0) & (real > 0)))
-        said[ANY] += int(of_class[1:].sum())
-        marked += int(np.count_nonzero(mask))
-        covered += np.bincount(numbers[sure > 0], minlength=len(covered))
-        count, wrong = _alarms(patch, mask, real, sure)
+        hit[ANY] += int(np.count_nonzero(counted & (real > 0)))
+        said[ANY] += int(np.count_nonzero(counted))
+        marked += len(on)
+        covered += np.bincount(numbers.reshape(-1)[on[counted]], minlength=len(covered))
+        count, wrong = _alarms(patch, mask, on, counted, real)
         regions += count
         alarms += wrong
     pixels = {id: (hit[id], said[id] - hit[id], evidence.real[id] - hit[id]) for id in hit}
@@ -194,11 +221,17 @@ def judge_at(evidence: Sequence[Evidence], settings: ModelSettings, point: Point
     return [judge(each, point.on(settings)) for each in evidence]
 
 
-def _alarms(patch: Patch, mask: np.ndarray, real: np.ndarray, sure: np.ndarray) -> tuple[int, list[Alarm]]:
-    """How many regions are predicted, and those of them that touch no defect; see `core.metrics.false_alarms`."""
+def _alarms(
+    patch: Patch, mask: np.ndarray, on: np.ndarray, counted: np.ndarray, real: np.ndarray
+) -> tuple[int, list[Alarm]]:
+    """How many regions are predicted, and those of them that touch no defect; see `core.metrics.false_alarms`.
+
+    on: where the mask is, as places in the flat patch; counted, real: of each whether the label counts there, and it.
+    """
     count, labels, stats, _ = cv2.connectedComponentsWithStats((mask > 0).view(np.uint8), connectivity=8)
-    touching = np.bincount(labels[real > 0], minlength=count)
-    countable = np.bincount(labels[sure > 0], minlength=count)
+    region = labels.reshape(-1)[on]
+    touching = np.bincount(region[counted & (real > 0)], minlength=count)
+    countable = np.bincount(region[counted], minlength=count)
     area = stats[:, cv2.CC_STAT_AREA]
     found = []
     for number in range(1, count):
@@ -207,6 +240,6 @@ def _alarms(patch: Patch, mask: np.ndarray, real: np.ndarray, sure: np.ndarray) 
             part = (slice(y, y + height), slice(x, x + width))
             own = labels[part] == number
             id = int(np.bincount(mask[part][own]).argmax())
-            peak = float(patch.scores[(slice(None), *part)].max(axis=0)[own].max()) / 255
+            peak = float(patch.highest[part][own].max()) / 255
             found.append(Alarm(id, int(area[number]), Rect(patch.left + x, patch.top + y, width, height), peak))
     return count - 1, found

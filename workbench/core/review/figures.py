@@ -51,11 +51,11 @@ class Rate:
 
 @dataclass(frozen=True)
 class OfClass:
-    """alarms: false ones that were called so."""
+    """false: alarms that were called so; None where they were not told apart."""
 
     class_id: int
     found: Share
-    alarms: int
+    false: Rate | None
     dice: float | None
     iou: float | None
 
@@ -91,22 +91,20 @@ class Figures:
 
 def figures(
     facts: Sequence[PictureFacts], groups: Sequence[str], classes: Sequence[int], *,
-    alarms: Mapping[int, int] | None = None, marked: float = 0.0,
+    alarms: Mapping[int, Sequence[int]] | None = None, marked: float = 0.0,
 ) -> Figures:  # fmt: skip
     """facts: one a picture. groups: the part that each shows. classes: ids of the model. alarms: class id to the
-    number of false alarms. marked: the share of all pixels that is marked.
+    false alarms on each picture. marked: the share of all pixels that is marked.
     """
     defects = [defect for each in facts for defect in each.defects]
     good = [at for at, each in enumerate(facts) if not _real(each)]
     counts = [each.false for each in facts]
-    rows = tuple(_of_class(facts, defects, id, (alarms or {}).get(id, 0)) for id in classes)
+    false = {id: _rate(own, groups) for id, own in (alarms or {}).items()}
+    rows = tuple(_of_class(facts, defects, id, false.get(id)) for id in classes)
     return Figures(
         pictures=len(facts), good=len(good), groups=len(set(groups)), found=_found(defects),
-        false=Rate(sum(counts), len(facts), rate_interval(counts, groups) if facts else None),
-        false_on_good=Rate(
-            sum(counts[at] for at in good), len(good),
-            rate_interval([counts[at] for at in good], [groups[at] for at in good]) if good else None,
-        ),
+        false=_rate(counts, groups),
+        false_on_good=_rate([counts[at] for at in good], [groups[at] for at in good]),
         dice=dice(facts), dice_interval=dice_interval(facts), iou=_iou(facts, ANY), classes=rows,
         sizes=of_sizes(defects), alerts=_alerts(facts, good, rows, marked),
     )  # fmt: skip
@@ -125,13 +123,17 @@ def of_sizes(defects: Sequence[Defect]) -> tuple[OfSize, ...]:
     )
 
 
+def _rate(counts: Sequence[int], groups: Sequence[str]) -> Rate:
+    return Rate(sum(counts), len(counts), rate_interval(counts, groups) if counts else None)
+
+
 def _found(defects: Sequence[Defect]) -> Share:
     return Share(sum(defect.found for defect in defects), len(defects))
 
 
-def _of_class(facts: Sequence[PictureFacts], defects: Sequence[Defect], id: int, alarms: int) -> OfClass:
+def _of_class(facts: Sequence[PictureFacts], defects: Sequence[Defect], id: int, false: Rate | None) -> OfClass:
     found = _found([defect for defect in defects if defect.class_id == id])
-    return OfClass(id, found, alarms, dice(facts, id), _iou(facts, id))
+    return OfClass(id, found, false, dice(facts, id), _iou(facts, id))
 
 
 def _iou(facts: Sequence[PictureFacts], id: int) -> float | None:

@@ -7,7 +7,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Literal
 
-from workbench.core.dataset import Dataset, Item, lookalikes
+from workbench.core.dataset import Dataset, Item
+from workbench.core.grouping import lookalikes
 from workbench.core.project import Project
 
 
@@ -25,7 +26,7 @@ class Leak:
 def leaks(project: Project, dataset: Dataset, split: str) -> list[Leak]:
     """One for each held-out picture of `split` that has any, the clearest. Reads every picture: not for the GUI thread.
 
-    In runs of more than 4000 pictures those that merely look alike are not looked for, see `core.dataset.lookalikes`.
+    In runs of more than 4000 pictures those that merely look alike are not looked for, see `core.grouping.lookalikes`.
     """
     held, learned = dataset.of(split), dataset.of("train")
     sides = {item.key: item.split for item in dataset.items}

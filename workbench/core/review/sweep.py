@@ -18,7 +18,7 @@ from workbench.core.project import MAX_CLASS_ID
 from workbench.core.review.evidence import Evidence
 from workbench.inference.cv import cv2
 
-THRESHOLDS = tuple(percent / 100 for percent in (*range(5, 95, 5), 92, 94, 95, 96, 97, 98, 99))
+THRESHOLDS = tuple(percent / 100 for percent in (5, 10, 15, 20, 30, 40, 50, 60, 70, 80, 85, 90, 93, 95, 97, 98, 99))
 AREAS = (0, *(side**2 for side in (2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100)))
 _ROUNDS = 3
 
@@ -42,9 +42,8 @@ def tally(evidence: Evidence, classes: int) -> tuple[Tally, ...]:
         for _ in range(classes)
     )
     for patch, truth, numbers in zip(evidence.patches, evidence.truths, evidence.numbers):
-        strongest = patch.scores.argmax(axis=0)
         for number, into in enumerate(found):
-            plane = np.where(strongest == number, patch.scores[number], 0)
+            plane = np.where(patch.strongest == number, patch.highest, np.uint8(0))
             if plane.any():
                 _count(plane, truth, numbers, into)
     return found
@@ -54,26 +53,26 @@ def _count(plane: np.ndarray, truth: np.ndarray, numbers: np.ndarray, into: Tall
     rows, columns = np.flatnonzero(plane.any(axis=1)), np.flatnonzero(plane.any(axis=0))
     part = (slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1))
     plane, truth, numbers = plane[part], truth[part], numbers[part]
-    counted = truth <= MAX_CLASS_ID
-    real = counted & (truth > 0)
     highest = int(plane.max())
+    on = np.flatnonzero(plane)
     for step, threshold in enumerate(THRESHOLDS):
         level = int(np.ceil(255 * threshold - 1e-9))
         if level > highest:
             break
-        mask = (plane >= level).view(np.uint8)
-        count, labels, stats, _ = cv2.connectedComponentsWithStats(mask, connectivity=8)
+        on = on[plane.reshape(-1)[on] >= level]
+        count, labels, stats, _ = cv2.connectedComponentsWithStats((plane >= level).view(np.uint8), connectivity=8)
+        region, real = labels.reshape(-1)[on], truth.reshape(-1)[on]
+        counted = real <= MAX_CLASS_ID
         area = stats[:, cv2.CC_STAT_AREA]
         kept = area[None, 1:] >= np.array(AREAS)[:, None]
-        false = (np.bincount(labels[real], minlength=count) == 0) & (
-            np.bincount(labels[counted], minlength=count) * 2 >= area
-        )
+        touching = np.bincount(region[counted & (real > 0)], minlength=count)
+        false = (touching == 0) & (np.bincount(region[counted], minlength=count) * 2 >= area)
         into.regions[step] += kept.sum(axis=1).astype(np.int32)
         into.false[step] += (kept & false[None, 1:]).sum(axis=1).astype(np.int32)
-        on = (numbers > 0) & (mask > 0)
-        if on.any():
-            many = int(numbers.max()) + 1
-            both, pixels = np.unique(labels[on].astype(np.int64) * many + numbers[on], return_counts=True)
+        defect = numbers.reshape(-1)[on]
+        if defect.any():
+            many = int(defect.max()) + 1
+            both, pixels = np.unique((region.astype(np.int64) * many + defect)[defect > 0], return_counts=True)
             own, defect = np.divmod(both, many)
             for at, least in enumerate(AREAS):
                 enough = area[own] >= least

@@ -1,0 +1,113 @@
+"""A defect or a false alarm as a small picture: what is there, what was labelled, what the model says."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.core import annotation
+from workbench.core.drawing import Rect
+from workbench.core.pictures import read
+from workbench.core.project import MAX_CLASS_ID, Project
+from workbench.core.review.evidence import Evidence
+from workbench.inference.cv import cv2
+from workbench.inference.drawing import to_display
+from workbench.inference.settings import ModelSettings
+
+_AROUND = 1.9  # times the region, so that one sees where it lies
+_LEAST = 56  # pixels of the picture: a speck alone tells nothing
+_KEPT = 3  # pictures: what is wrong on one is looked at together
+
+Colour = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What to draw: the part `box` of a picture (all of it if empty), at most `width` x `height` pixels."""
+
+    box: Rect
+    width: int
+    height: int
+    truth: Colour
+    said: Colour
+    line: int = 2
+
+
+class Cropper:
+    """Makes crops of one run's pictures. For one thread."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._read: OrderedDict[str, tuple[np.ndarray, np.ndarray]] = OrderedDict()
+
+    def crop(self, evidence: Evidence, settings: ModelSettings, frame: Frame) -> np.ndarray:
+        """uint8 (h, w, 3) RGB, outlines in the colours of the frame. Raises Problem."""
+        picture, truth = self._pixels(evidence)
+        window = _window(evidence, frame)
+        said = np.zeros((window.height, window.width), np.uint8)
+        for patch in evidence.patches:
+            _paste(said, window, patch.predicted(settings), patch.left, patch.top)
+        scale = min(frame.width / window.width, frame.height / window.height)
+        size = (max(1, round(window.width * scale)), max(1, round(window.height * scale)))
+        shown = cv2.resize(
+            np.ascontiguousarray(picture[window.slices]), size,
+            interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC,
+        )  # fmt: skip
+        canvas = cv2.cvtColor(shown, cv2.COLOR_GRAY2RGB) if shown.ndim == 2 else shown
+        _outline(canvas, truth[window.slices], frame.truth, frame.line)
+        _outline(canvas, said, frame.said, frame.line)
+        return canvas
+
+    def _pixels(self, evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
+        key = evidence.key
+        if key not in self._read:
+            picture = to_display(read(self._project.picture_path(key)))
+            truth = annotation.load_mask(self._project, key)
+            blank = np.zeros(picture.shape[:2], np.uint8)
+            self._read[key] = picture, blank if truth is None else np.where(truth <= MAX_CLASS_ID, truth, 0)
+            while len(self._read) > _KEPT:
+                self._read.popitem(last=False)
+        self._read.move_to_end(key)
+        return self._read[key]
+
+
+def _window(evidence: Evidence, frame: Frame) -> Rect:
+    """The part of the picture, in the frame's shape where the picture allows it."""
+    if frame.box.empty:
+        return Rect(0, 0, evidence.width, evidence.height)
+    box = frame.box
+    high = max(_LEAST, box.height * _AROUND, box.width * _AROUND * frame.height / frame.width)
+    height = min(round(high), evidence.height)
+    width = min(round(high * frame.width / frame.height), evidence.width)
+    x = min(max(0, box.x + (box.width - width) // 2), evidence.width - width)
+    y = min(max(0, box.y + (box.height - height) // 2), evidence.height - height)
+    return Rect(x, y, width, height)
+
+
+def _paste(said: np.ndarray, window: Rect, mask: np.ndarray | None, left: int, top: int) -> None:
+    if mask is None:
+        return
+    x, y = max(left, window.x), max(top, window.y)
+    right = min(left + mask.shape[1], window.x + window.width)
+    bottom = min(top + mask.shape[0], window.y + window.height)
+    if x < right and y < bottom:
+        part = mask[y - top : bottom - top, x - left : right - left]
+        into = said[y - window.y : bottom - window.y, x - window.x : right - window.x]
+        np.maximum(into, part, out=into)
+
+
+def _outline(canvas: np.ndarray, mask: np.ndarray, colour: Colour, line: int) -> None:
+    size = (canvas.shape[1], canvas.shape[0])
+    for id in np.unique(mask[mask > 0]).tolist():
+        plane = np.pad((mask == id).astype(np.float32), 1)
+        # Enlarged smoothly: the outline of enlarged pixels would be a staircase.
+        scale_x, scale_y = size[0] / mask.shape[1], size[1] / mask.shape[0]
+        wide, high = max(1, round(plane.shape[1] * scale_x)), max(1, round(plane.shape[0] * scale_y))
+        large = cv2.resize(plane, (wide, high), interpolation=cv2.INTER_LINEAR)
+        inside = (large > 0.5) if (large > 0.5).any() else (large > 0)
+        outlines, _ = cv2.findContours(inside.astype(np.uint8), cv2.RETR_LIST, cv2.CHAIN_APPROX_NONE)
+        cv2.drawContours(
+            canvas, outlines, -1, colour, line, cv2.LINE_AA, offset=(-round(scale_x), -round(scale_y))
+        )  # fmt: skip

@@ -1,0 +1,333 @@
+"""The review of a run: its held-out pictures looked at in a worker thread, judged anew at every operating point."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from PySide6.QtCore import QCoreApplication, QObject, Signal
+
+from workbench.core import operating_point
+from workbench.core.dataset import Dataset
+from workbench.core.operating_point import Chosen, Point
+from workbench.core.problems import Problem, RunUnusable
+from workbench.core.review.crops import Cropper, Frame
+from workbench.core.review.evidence import Evidence, Judgement, judge
+from workbench.core.review.figures import Figures, figures
+from workbench.core.review.leaks import Leak, leaks
+from workbench.core.review.look import Look, Looked
+from workbench.core.review.sweep import Sweep, tally
+from workbench.core.run import Run
+from workbench.inference.settings import ModelSettings
+from workbench.session.lane import Lane
+from workbench.session.session import Session
+from workbench.session.training import Training
+
+if TYPE_CHECKING:
+    from workbench.core.project import Project
+
+# none: no run is open. nothing: the run holds no picture out. broken: the look failed. leak: the scores wait until
+# a person has seen that they are too good.
+Stage = Literal["none", "looking", "nothing", "broken", "leak", "ready"]
+
+
+@dataclass(frozen=True)
+class Reviewed:
+    """What an operating point comes to. judgements: one a picture, in the order of the room's evidence."""
+
+    point: Point
+    judgements: list[Judgement]
+    figures: Figures
+
+
+class Review(QObject):
+    """One UNet run at a time. Orders never raise a Problem: they tell it by `failed`."""
+
+    changed = Signal()  # stage, or which point is in use
+    progressed = Signal(int, int)
+    judged = Signal(object)  # Reviewed
+    swept = Signal()
+    failed = Signal(object)  # Problem
+    stored = Signal(object)  # Run: another point is in use
+    _seen = Signal(int, int, int)
+
+    def __init__(self, session: Session, training: Training, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._session, self._training = session, training
+        self._looking, self._judging, self._cropping = Lane(1, self), Lane(1, self), Lane(1, self)
+        self._stop = threading.Event()
+        self._turn = 0  # of looks
+        self._asked = 0  # of points
+        self._crops = 0  # of which crops are waited for
+        self._agreed: set[tuple[str, str]] = set()  # (run, split) whose leak was seen
+        self._cropper: Cropper | None = None
+        self._seen.connect(self._tell_progress)
+        self._clear()
+        session.project_closed.connect(self.close)
+        app = QCoreApplication.instance()
+        if app is not None:
+            app.aboutToQuit.connect(self.close)
+
+    def _clear(self) -> None:
+        self.stage: Stage = "none"
+        self.run: Run | None = None
+        self.split = ""
+        self.splits: dict[str, int] = {}  # pictures of each that is not empty
+        self.settings: ModelSettings | None = None
+        self.chosen: Chosen | None = None
+        self.point: Point | None = None
+        self.looked = Looked()
+        self.leaks: list[Leak] = []
+        self.reviewed: Reviewed | None = None
+        self.sweep: Sweep | None = None
+        self.classes: dict[int, tuple[str, str]] = {}  # id to name and colour
+
+    # --- which run --------------------------------------------------------------------------------
+
+    def open(self, run: Run, split: str | None = None) -> None:
+        """Look at what `run` holds out: `test` if there is one, else `val`."""
+        self._leave()
+        project = self._session.project
+        if project is None:
+            return
+        self._session.flush()
+        try:
+            run.need_usable()
+            data, self.settings = run.dataset(), operating_point.settings_of(run)
+            self.chosen = operating_point.read(run)
+        except Problem as problem:
+            self.failed.emit(problem)
+            return
+        if self.settings.task != "segmentation":
+            return
+        counts = Counter(item.split for item in data.items)
+        self.run, self.splits = run, {name: counts[name] for name in ("val", "test") if counts[name]}
+        self.classes = {entry.id: (entry.name, entry.color) for entry in self.settings.classes}
+        for info in project.classes:
+            if info.id in self.classes:
+                self.classes[info.id] = (info.name, info.color)
+        self.point = Point.of(self.settings)
+        self._cropper = Cropper(project)
+        if not self.splits:
+            self._enter("nothing")
+            return
+        self.split = split if split in self.splits else ("test" if "test" in self.splits else "val")
+        self._look(project, run, data)
+
+    def close(self) -> None:
+        """Forget the run, and wait for what was under way."""
+        self._leave()
+        for lane in (self._looking, self._judging, self._cropping):
+            lane.abandon()
+        self.changed.emit()
+
+    def _leave(self) -> None:
+        """Whatever is under way ends by itself soon, and is not heard any more."""
+        self._stop.set()
+        self._turn += 1
+        self._asked += 1
+        self._crops += 1
+        self._clear()
+
+    def choose_split(self, split: str) -> None:
+        if self.run is not None and split != self.split:
+            self.open(self.run, split)
+
+    def refresh(self) -> None:
+        """The labels may have changed: count them anew. What the network said is kept."""
+        if self.run is not None:
+            self.open(self.run, self.split)
+
+    def cancel(self) -> None:
+        """End the look; what was seen is kept for the next one."""
+        self._leave()
+        self.changed.emit()
+
+    def agree(self) -> None:
+        """A person has seen that pictures leak between the splits, and wants the scores all the same."""
+        if self.run is not None and self.stage == "leak":
+            self._agreed.add((self.run.name, self.split))
+            self._enter("ready")
+            self._judge()
+
+    def _look(self, project: Project, run: Run, data: Dataset) -> None:
+        stop = self._stop = threading.Event()
+        turn, split = self._turn, self.split
+        assert self.settings is not None
+        settings = self.settings
+
+        def work() -> tuple[Looked | None, list[Leak]]:
+            looked = Look(project, run, settings).over(
+                data.of(split), progress=lambda done, total: self._seen.emit(turn, done, total), cancelled=stop.is_set
+            )
+            return looked, leaks(project, data, split) if looked is not None else []
+
+        self._enter("looking")
+        self._looking.submit(work, lambda found, error: self._looked(turn, found, error))
+
+    def _tell_progress(self, turn: int, done: int, total: int) -> None:
+        if turn == self._turn:
+            self.progressed.emit(done, total)
+
+    def _looked(self, turn: int, found: tuple[Looked | None, list[Leak]] | None, error: Exception | None) -> None:
+        if turn != self._turn or self.run is None:
+            return
+        if error is not None or found is None or found[0] is None:
+            problem = error if isinstance(error, Problem) else RunUnusable(name=self.run.name, why=str(error))
+            self._enter("broken")
+            self.failed.emit(problem)
+            return
+        self.looked, self.leaks = found
+        if not self.looked.evidence:
+            self._enter("broken")
+            return
+        leaking = bool(self.leaks) and (self.run.name, self.split) not in self._agreed
+        self._enter("leak" if leaking else "ready")
+        if not leaking:
+            self._judge()
+        self._sweep()
+
+    def _enter(self, stage: Stage) -> None:
+        self.stage = stage
+        self.changed.emit()
+
+    # --- which point ------------------------------------------------------------------------------
+
+    def set_point(self, point: Point) -> None:
+        """`judged` follows; of many points asked for quickly the last one."""
+        if point != self.point and self.stage == "ready":
+            self.point = point
+            self._judge()
+
+    def cheapest(self, escape: float) -> None:
+        """The point that costs least if a missed defect costs `escape` times a false alarm."""
+        if self.sweep is not None and self.chosen is not None:
+            self.set_point(self.sweep.cheapest(self.chosen.trained, escape))
+
+    def _judge(self) -> None:
+        self._asked += 1
+        asked, point, settings, evidence = self._asked, self.point, self.settings, self.looked.evidence
+        assert point is not None and settings is not None
+
+        def work() -> Reviewed | None:
+            return _review(evidence, settings, point, lambda: asked != self._asked)
+
+        def then(found: Reviewed | None, error: Exception | None) -> None:
+            if error is not None:
+                raise error
+            if found is not None and asked == self._asked:
+                self.reviewed = found
+                self.judged.emit(found)
+
+        self._judging.submit(work, then)
+
+    def _sweep(self) -> None:
+        turn, evidence = self._turn, self.looked.evidence
+        assert self.settings is not None
+        ids, stop = [entry.id for entry in self.settings.classes], self._stop
+
+        def work() -> Sweep | None:
+            tallies = []
+            for each in evidence:
+                if stop.is_set():
+                    return None
+                tallies.append(tally(each, len(ids)))
+            return Sweep(evidence, tallies, ids)
+
+        def then(found: Sweep | None, error: Exception | None) -> None:
+            if error is not None:
+                raise error
+            if turn == self._turn and found is not None:
+                self.sweep = found
+                self.swept.emit()
+
+        self._looking.submit(work, then)
+
+    # --- which one is in use ----------------------------------------------------------------------
+
+    @property
+    def busy(self) -> bool:
+        """Whether the run is being trained, so that it may not be changed."""
+        return self._training.busy and self._training.run is not None and self.run is not None and (
+            self._training.run.root == self.run.root
+        )  # fmt: skip
+
+    def can_store(self) -> bool:
+        ready = self.stage == "ready" and self._session.writable and not self.busy
+        return ready and self.settings is not None and self.point != Point.of(self.settings)
+
+    def can_restore(self) -> bool:
+        """Whether another point than the trained one is looked at or in use."""
+        return self.stage == "ready" and self.chosen is not None and (
+            self.point != self.chosen.trained or bool(self.chosen.chosen_on)
+        )  # fmt: skip
+
+    def store(self) -> None:
+        """Use the point that is looked at: overlay, prediction and export carry it from now on."""
+        if self.can_store():
+            self._write(lambda run: operating_point.store(run, self.point, chosen_on=self.split))
+
+    def restore(self) -> None:
+        """Back to the point that the training chose."""
+        if not self.can_restore() or self.chosen is None:
+            return
+        if self.chosen.chosen_on and self._session.writable and not self.busy:
+            self._write(operating_point.restore)
+        if self.chosen is not None:
+            self.set_point(self.chosen.trained)
+
+    def _write(self, change: Callable[[Run], None]) -> None:
+        assert self.run is not None
+        try:
+            change(self.run)
+            self.settings, self.chosen = operating_point.settings_of(self.run), operating_point.read(self.run)
+        except Problem as problem:
+            self.failed.emit(problem)
+            return
+        self.changed.emit()
+        self.stored.emit(self.run)
+
+    # --- cards ------------------------------------------------------------------------------------
+
+    def crop(self, evidence: Evidence, frame: Frame, then: Callable[[np.ndarray | None], None]) -> None:
+        """A small picture of a part, made in a worker thread; None if it cannot be read any more."""
+        if self._cropper is None or self.settings is None or self.point is None:
+            return
+        cropper, settings, turn = self._cropper, self.point.on(self.settings), self._crops
+
+        def work() -> np.ndarray | None:
+            return cropper.crop(evidence, settings, frame) if turn == self._crops else None
+
+        def answer(found: np.ndarray | None, _: Exception | None) -> None:
+            if turn == self._crops:
+                then(found)
+
+        self._cropping.submit(work, answer)
+
+    def forget_crops(self) -> None:
+        """Those that are not made yet are of no interest any more."""
+        self._crops += 1
+
+
+def _review(
+    evidence: list[Evidence], settings: ModelSettings, point: Point, stale: Callable[[], bool]
+) -> Reviewed | None:
+    at = point.on(settings)
+    with ThreadPoolExecutor(4) as pool:
+        judged = list(pool.map(lambda each: None if stale() else judge(each, at), evidence))
+    judgements = [each for each in judged if each is not None]
+    if len(judgements) < len(evidence):
+        return None
+    ids = [entry.id for entry in settings.classes]
+    alarms = {id: [sum(alarm.class_id == id for alarm in each.alarms) for each in judgements] for id in ids}
+    pixels = sum(each.width * each.height for each in evidence)
+    return Reviewed(point, judgements, figures(
+        [each.facts for each in judgements], [each.group for each in evidence],
+        ids, alarms=alarms,
+        marked=sum(each.marked for each in judgements) / max(1, pixels),
+    ))  # fmt: skip
