@@ -1,6 +1,7 @@
 """What the canvas costs, from a mouse event to the painted frame, beside what a plain Qt canvas would. One table.
 
 python -m tests.benchmarks.canvas [--sizes 1024,4096] [--radii 5,100] [--moves 150] [--naive 4096] [--full]
+    [--training 3] [--turns 500]
 `--full` takes 20,000 pixels squared as well. Without a display it draws offscreen; with DISPLAY set and
 QT_QPA_PLATFORM=xcb to that screen. Every number is of this run on this machine; ratios are what carries over.
 
@@ -11,7 +12,6 @@ empty. The naive canvas is what many tools do: a class mask turned to RGBA as a 
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 import tempfile
@@ -19,105 +19,22 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-os.environ.setdefault("QT_QPA_PLATFORM", "offscreen" if "DISPLAY" not in os.environ else "xcb")
-
 import numpy as np
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QImage, QMouseEvent, QPixmap, QWheelEvent
+from PySide6.QtGui import QImage, QPixmap, QWheelEvent
 from PySide6.QtWidgets import QApplication, QGraphicsPixmapItem, QGraphicsScene, QGraphicsView
 
-from workbench.core import annotation
+from tests.benchmarks.canvas_hand import HEIGHT, LEFT, MIDDLE, NONE, WIDTH, Bench, path, surface
 from workbench.core.drawing import Paint, draw_segment
+from workbench.core.events import Step
 from workbench.core.project import Project
+from workbench.core.sample import make_sample
 from workbench.inference.cv import cv2
-from workbench.session.label import Label
-from workbench.session.session import Session
-from workbench.ui.canvas.canvas import Canvas
+from workbench.inference.reading import write_png
+from workbench.session.training import Training
 
-WIDTH, HEIGHT = 1280, 800
+FLAT = 20  # megabytes that hundreds of changes of the picture may add
 ZOOMS = (0.05, 0.21, 0.5, 0.7, 1.0, 1.3, 3.7, 4.0)
-NONE, LEFT, MIDDLE = Qt.MouseButton.NoButton, Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton
-
-
-def surface(size: int) -> np.ndarray:
-    """A rough grey surface, uint8 (size, size)."""
-    tile = np.random.default_rng(1).integers(60, 180, (512, 512)).astype(np.uint8)
-    tile = cv2.GaussianBlur(tile, (0, 0), 2)
-    return np.ascontiguousarray(np.tile(tile, (-(-size // 512),) * 2)[:size, :size])
-
-
-class Measured(Canvas):
-    """Counts its frames."""
-
-    frames = 0
-
-    def paintEvent(self, event) -> None:
-        super().paintEvent(event)
-        self.frames += 1
-
-
-class Bench:
-    """The real canvas over the real session, with a picture that need not be decoded first."""
-
-    def __init__(self, root: Path) -> None:
-        Project.create(root, classes=["scratch", "pit"]).close()
-        self.work: list[float] = []  # milliseconds of processor time of each event: other programs do not count
-        self.session = Session(settle=1e6)  # nothing is saved meanwhile
-        self.session.open_project(root)
-        self.canvas = Measured(self.session)
-        self.canvas.resize(WIDTH, HEIGHT)
-        self.canvas.show()
-        self.settle()
-
-    def settle(self) -> None:
-        end = time.perf_counter() + 0.05
-        while time.perf_counter() < end:
-            QApplication.processEvents()
-
-    def show(self, size: int) -> np.ndarray:
-        """Open a picture of `size` squared; its empty mask."""
-        mask = annotation.new_mask((size, size))
-        key = f"{size}.png"
-        self.session._desk._show(key, surface(size), Label(key, mask=mask))
-        self.session.picture_opened.emit(key)
-        while self.canvas.picture is not None and len(self.canvas.picture.levels) == 1:
-            QApplication.processEvents()
-        self.canvas.choose_tool("brush")
-        self.settle()
-        return mask
-
-    def send(self, kind: QEvent.Type, at: QPointF, button, buttons) -> float:
-        """Milliseconds from the event to the painted frame."""
-        event = QMouseEvent(kind, at, self.canvas.mapToGlobal(at), button, buttons, Qt.KeyboardModifier.NoModifier)
-        began, worked = time.perf_counter(), time.thread_time()
-        QApplication.sendEvent(self.canvas, event)
-        QApplication.processEvents()
-        self.work.append((time.thread_time() - worked) * 1e3)
-        return (time.perf_counter() - began) * 1e3
-
-    def stroke(self, points: list[QPointF]) -> list[float]:
-        self.send(QEvent.Type.MouseButtonPress, points[0], LEFT, LEFT)
-        self.work = []
-        times = [self.send(QEvent.Type.MouseMove, point, NONE, LEFT) for point in points[1:]]
-        work, self.work = self.work, []
-        self.send(QEvent.Type.MouseButtonRelease, points[-1], LEFT, NONE)
-        self.release, self.work = self.work[0], work
-        return times
-
-
-def path(moves: int, seed: int = 0) -> list[QPointF]:
-    """A walk of 12-pixel steps over the canvas."""
-    rng = np.random.default_rng(seed)
-    x, y, angle = WIDTH / 2, HEIGHT / 2, 0.0
-    points = [QPointF(x, y)]
-    for _ in range(moves):
-        angle += rng.normal(0, 0.4)
-        x, y = x + 12 * np.cos(angle), y + 12 * np.sin(angle)
-        if not (40 < x < WIDTH - 40 and 40 < y < HEIGHT - 40):
-            angle += np.pi
-            x, y = min(max(x, 40), WIDTH - 40), min(max(y, 40), HEIGHT - 40)
-        points.append(QPointF(x, y))
-    return points
 
 
 def told(times: list[float]) -> str:
@@ -138,7 +55,7 @@ def strokes(bench: Bench, sizes: list[int], radii: list[int], moves: int) -> dic
                 bench.canvas.set_diameter(2 * radius)
                 bench.stroke(path(10, 9))
                 times = found[size, radius, where] = bench.stroke(path(moves))
-                busy = f"{np.percentile(bench.work, 50):8.3f} {np.percentile(bench.work, 99):8.3f}"
+                busy = f"{np.percentile(bench.work, 50):8.3f} {np.percentile(bench.work, 99):8.3f} {bench.release:8.3f}"
                 print(f"stroke {size:6d}²  radius {radius:5d}  {where:4} {told(times)} {busy}")
     return found
 
@@ -189,6 +106,72 @@ def share_at(bench: Bench, hertz: float, moves: int) -> float:
             last = due
     bench.send(QEvent.Type.MouseButtonRelease, points[-1], LEFT, NONE)
     return done / moves
+
+
+def share_while_training(size: int, hertz: float, moves: int, minutes: float) -> float:
+    """The same while the sample project is learned from in a child process, as the window starts it."""
+    with tempfile.TemporaryDirectory() as folder:
+        make_sample(Path(folder) / "sample", small=True).close()
+        bench = Bench(Path(folder) / "sample")
+        training = Training(bench.session)
+        steps: list[Step] = []
+        ended: list[object] = []
+        training.reported.connect(lambda event: steps.append(event) if isinstance(event, Step) else None)
+        training.ended.connect(ended.append)
+        training.start("unet", minutes=minutes, device="cpu")
+        end = time.perf_counter() + 120
+        while not steps and not ended and time.perf_counter() < end:
+            QApplication.processEvents()
+            time.sleep(0.01)
+        bench.show(size)
+        bench.canvas.set_diameter(40)
+        bench.canvas.actual_size()
+        share = share_at(bench, hertz, moves) if steps and not ended else float("nan")
+        if ended:
+            print(f"the training ended too early: {ended[0]}")
+        training.stop(force=True)
+        training.close()
+        bench.close()
+    return share
+
+
+def changes(count: int, size: int = 1500, pictures: int = 24) -> tuple[float, float]:
+    """Megabytes that this process holds after a fifth of `count` changes of the picture, and after all of them."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "project"
+        with Project.create(root, classes=["scratch"]) as project:
+            for number in range(pictures):
+                write_png(project.picture_path(f"{number:03d}.png"), surface(size + number))
+        bench = Bench(root)
+        session = bench.session
+        opened: list[str] = []
+        session.picture_opened.connect(opened.append)
+        while len(session.keys) < pictures:
+            QApplication.processEvents()
+        session.open_picture(session.keys[0])
+        held = []
+        for number in range(count):
+            while len(opened) <= number:
+                QApplication.processEvents()
+            if number % 3 == 0:
+                session.begin("paint")
+                session.paint_segment((100, 100 + number), (900, 100 + number), 6, 1)
+                session.commit()
+            step = 1 if number // (pictures - 1) % 2 == 0 else -1
+            session.go(step)
+            if number + 1 in (count // 5, count):
+                session.flush()
+                bench.settle()
+                held.append(resident())
+        bench.close()
+    return held[0], held[-1]
+
+
+def resident() -> float:
+    """Megabytes that this process holds now; nan where that is not told."""
+    import psutil
+
+    return psutil.Process().memory_info().rss / 1024**2
 
 
 def screen(bench: Bench) -> np.ndarray:
@@ -288,9 +271,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=numbers, default=[1024, 4096, 8192])
     parser.add_argument("--radii", type=numbers, default=[5, 100, 1000])
-    parser.add_argument("--naive", type=numbers, default=[4096])
+    parser.add_argument("--naive", type=numbers, default=[4096, 8192])
+    parser.add_argument("--training", type=float, default=3, help="minutes that a training may take beside; 0: none")
+    parser.add_argument("--turns", type=int, default=500, help="changes of the picture; 0: none")
     parser.add_argument("--moves", type=int, default=150)
-    parser.add_argument("--full", action="store_true", help="20,000 pixels squared too, the naive canvas at 8192")
+    parser.add_argument("--full", action="store_true", help="20,000 pixels squared too")
     parser.add_argument("--peak-of", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args()
     app = QApplication.instance() or QApplication([])
@@ -302,17 +287,17 @@ def main() -> None:
                 bench.stroke(path(50))
             print(highest())
         else:
-            sizes, slow = args.sizes + ([20_000] if args.full else []), args.naive + ([8192] if args.full else [])
-            report(bench, sizes, args.radii, slow, args.moves)
-        bench.session.close_project()
-        bench.canvas.end()
-        bench.canvas.close()
+            sizes, slow = args.sizes + ([20_000] if args.full else []), args.naive
+            report(bench, sizes, args.radii, slow, args.moves, args.training, args.turns)
+        bench.close()
     app.processEvents()
 
 
-def report(bench: Bench, sizes: list[int], radii: list[int], slow: list[int], moves: int) -> None:
+def report(
+    bench: Bench, sizes: list[int], radii: list[int], slow: list[int], moves: int, training: float, turns: int
+) -> None:
     print(f"{QApplication.platformName()}, {WIDTH} x {HEIGHT}; milliseconds from event to painted frame")
-    print(f"{'':34}{'p50':>8} {'p99':>8} {'most':>8} {'p50':>8} {'p99':>8} of processor time")
+    print(f"{'':34}{'p50':>8} {'p99':>8} {'most':>8} {'p50':>8} {'p99':>8} {'release':>8} of processor time")
     found = strokes(bench, sizes, radii, moves)
     largest, middle = sizes[-1], radii[0]
     half = {key: float(np.percentile(times, 50)) for key, times in found.items()}
@@ -332,13 +317,22 @@ def report(bench: Bench, sizes: list[int], radii: list[int], slow: list[int], mo
     bench.show(largest)
     bench.canvas.set_diameter(40)
     bench.canvas.actual_size()
-    print(f"share of 240-Hz moves handled and painted at {largest}²: {share_at(bench, 240, 480):.1%}")
+    shares = {"": share_at(bench, 240, 480)}
+    if training:
+        shares[", while training"] = share_while_training(largest, 240, 480, training)
+    for when, share in shares.items():
+        print(f"240-Hz moves handled and painted at {largest}²{when}: {share:.1%}  {verdict(share >= 0.98)} (98 %)")
     for kind in ("pan", "zoom"):
         times = frames(bench, kind, moves)
         met = verdict(float(np.percentile(times, 99)) <= 16)
         print(f"{kind:4} frame at {largest:6d}²{'':15} {told(times)}  {met} (p99 at most 16)")
     print("pixels that differ from a whole repaint:", {zoom: count for zoom, count in differing(bench)})
     print(f"scratches of one pixel visible at fit, {largest}²: {visible(bench, largest)} of 200")
+    if turns:
+        early, late = changes(turns)
+        met = verdict(late <= early + FLAT)
+        print(f"memory after {turns // 5} and {turns} changes of the picture: {early:.0f}, {late:.0f} MB  {met} "
+              f"(at most {FLAT} more)")  # fmt: skip
     print(f"peak memory, grey {largest}² and its mask: {peak(largest):.0f} MB (20,000²: at most 1,331)")
 
 

@@ -1,0 +1,116 @@
+"""The real canvas over the real session, driven by mouse events whose cost is noted: what the canvas benchmark uses."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen" if "DISPLAY" not in os.environ else "xcb")
+
+import numpy as np
+from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QApplication
+
+from workbench.core import annotation
+from workbench.core.project import Project
+from workbench.inference.cv import cv2
+from workbench.session.label import Label
+from workbench.session.session import Session
+from workbench.ui.canvas.canvas import Canvas
+from workbench.ui.garbage import Garbage
+
+WIDTH, HEIGHT = 1280, 800
+NONE, LEFT, MIDDLE = Qt.MouseButton.NoButton, Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton
+
+
+def surface(size: int) -> np.ndarray:
+    """A rough grey surface, uint8 (size, size)."""
+    tile = np.random.default_rng(1).integers(60, 180, (512, 512)).astype(np.uint8)
+    tile = cv2.GaussianBlur(tile, (0, 0), 2)
+    return np.ascontiguousarray(np.tile(tile, (-(-size // 512),) * 2)[:size, :size])
+
+
+class Measured(Canvas):
+    """Counts its frames."""
+
+    frames = 0
+
+    def paintEvent(self, event) -> None:
+        super().paintEvent(event)
+        self.frames += 1
+
+
+class Bench:
+    """The real canvas over the real session, with a picture that need not be decoded first."""
+
+    def __init__(self, root: Path) -> None:
+        """root: a project, or where one is made."""
+        if not (root / "project.json").exists():
+            Project.create(root, classes=["scratch", "pit"]).close()
+        self.work: list[float] = []  # milliseconds of processor time of each event: other programs do not count
+        self.release = 0.0  # of the last release: what a stroke costs when it ends
+        self.garbage = Garbage()  # as in the window: Python does not collect in the middle of an event
+        self.session = Session(settle=1e6)  # nothing is saved meanwhile
+        self.session.open_project(root)
+        self.canvas = Measured(self.session)
+        self.canvas.resize(WIDTH, HEIGHT)
+        self.canvas.show()
+        self.settle()
+
+    def settle(self) -> None:
+        end = time.perf_counter() + 0.05
+        while time.perf_counter() < end:
+            QApplication.processEvents()
+
+    def close(self) -> None:
+        self.session.close_project()
+        self.canvas.end()
+        self.canvas.close()
+        self.garbage.close()
+
+    def show(self, size: int) -> np.ndarray:
+        """Open a picture of `size` squared; its empty mask."""
+        mask = annotation.new_mask((size, size))
+        key = f"{size}.png"
+        self.session._desk._show(key, surface(size), Label(key, mask=mask))
+        self.session.picture_opened.emit(key)
+        while self.canvas.picture is not None and len(self.canvas.picture.levels) == 1:
+            QApplication.processEvents()
+        self.canvas.choose_tool("brush")
+        self.settle()
+        return mask
+
+    def send(self, kind: QEvent.Type, at: QPointF, button, buttons) -> float:
+        """Milliseconds from the event to the painted frame."""
+        event = QMouseEvent(kind, at, self.canvas.mapToGlobal(at), button, buttons, Qt.KeyboardModifier.NoModifier)
+        began, worked = time.perf_counter(), time.thread_time()
+        QApplication.sendEvent(self.canvas, event)
+        QApplication.processEvents()
+        self.work.append((time.thread_time() - worked) * 1e3)
+        return (time.perf_counter() - began) * 1e3
+
+    def stroke(self, points: list[QPointF]) -> list[float]:
+        self.send(QEvent.Type.MouseButtonPress, points[0], LEFT, LEFT)
+        self.work = []
+        times = [self.send(QEvent.Type.MouseMove, point, NONE, LEFT) for point in points[1:]]
+        work, self.work = self.work, []
+        self.send(QEvent.Type.MouseButtonRelease, points[-1], LEFT, NONE)
+        self.release, self.work = self.work[0], work
+        return times
+
+
+def path(moves: int, seed: int = 0) -> list[QPointF]:
+    """A walk of 12-pixel steps over the canvas."""
+    rng = np.random.default_rng(seed)
+    x, y, angle = WIDTH / 2, HEIGHT / 2, 0.0
+    points = [QPointF(x, y)]
+    for _ in range(moves):
+        angle += rng.normal(0, 0.4)
+        x, y = x + 12 * np.cos(angle), y + 12 * np.sin(angle)
+        if not (40 < x < WIDTH - 40 and 40 < y < HEIGHT - 40):
+            angle += np.pi
+            x, y = min(max(x, 40), WIDTH - 40), min(max(y, 40), HEIGHT - 40)
+        points.append(QPointF(x, y))
+    return points
