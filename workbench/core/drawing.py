@@ -48,6 +48,13 @@ class Rect:
         bottom = max(self.y + self.height, other.y + other.height)
         return Rect(x, y, right - x, bottom - y)
 
+    def common(self, other: Rect) -> Rect:
+        """What lies in both; empty if nothing does."""
+        x, y = max(self.x, other.x), max(self.y, other.y)
+        right = min(self.x + self.width, other.x + other.width)
+        bottom = min(self.y + self.height, other.y + other.height)
+        return Rect(x, y, max(0, right - x), max(0, bottom - y))
+
     def clipped(self, width: int, height: int) -> Rect:
         x, y = self.x, self.y
         if x >= 0 <= y and 0 < self.width <= width - x and 0 < self.height <= height - y:

@@ -150,11 +150,11 @@ def in_box(proposals: Iterable[Proposal], box: Rect) -> list[Proposal]:
     found = []
     for proposal in proposals:
         rect = proposal.selection.rect
-        x, y = max(box.x, rect.x), max(box.y, rect.y)
-        right, bottom = min(box.x + box.width, rect.x + rect.width), min(box.y + box.height, rect.y + rect.height)
-        if right > x and bottom > y:
-            part = proposal.selection.inside[y - rect.y : bottom - rect.y, x - rect.x : right - rect.x]
-            if 2 * cv2.countNonZero(np.ascontiguousarray(part).view(np.uint8)) > proposal.area:
+        part = box.common(rect)
+        if not part.empty:
+            y, x = part.y - rect.y, part.x - rect.x
+            inside = np.ascontiguousarray(proposal.selection.inside[y : y + part.height, x : x + part.width])
+            if 2 * cv2.countNonZero(inside.view(np.uint8)) > proposal.area:
                 found.append(proposal)
     return found
 

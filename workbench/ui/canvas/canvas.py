@@ -12,6 +12,8 @@ from workbench.session.session import Session
 from workbench.ui.canvas.desk import Desk
 from workbench.ui.canvas.kit import TOOLS
 from workbench.ui.canvas.options import ToolOptions
+from workbench.ui.canvas.proposal_menu import ProposalMenu
+from workbench.ui.canvas.proposals import ProposalHand
 from workbench.ui.canvas.region_menu import ask
 from workbench.ui.canvas.tools import MAX_DIAMETER, Tool, Touch, next_diameter
 from workbench.ui.canvas.view import View
@@ -43,7 +45,10 @@ class Canvas(View):
         self.refuse, self.tell, self.chosen = self.refused.emit, self.told.emit, self.region_chosen.emit
         self.options = ToolOptions(self)
         self.work = Work(self)
+        self.proposals = ProposalHand(self, self)
         self._desk = Desk(self, session, self.work, self.options)
+        self.proposals.sit_at(self._desk)
+        self.proposals.held.connect(self._show_hold)
         self._tools = {tool.name: tool(self._desk) for tool in TOOLS}
         self._tool: Tool = self._tools["brush"]
         self._space = False
@@ -122,6 +127,8 @@ class Canvas(View):
         button, keys = event.button(), event.modifiers()
         if self.picture is None or self._painting:
             return
+        if self._space:
+            self.proposals.let_go()
         if button == _BUTTON.MiddleButton or (button == _BUTTON.LeftButton and self._space):
             self._hold("pan", event.position())
         elif button == _BUTTON.RightButton and keys & _WITH.AltModifier:
@@ -162,7 +169,11 @@ class Canvas(View):
         return "no class" if self._session.class_id == BACKGROUND and not erase and self._tool.needs_class else ""
 
     def _ask(self, event) -> None:
-        """What can be done to the region under the pointer; with any tool that holds nothing just now."""
+        """What can be done to what is under the pointer; with any tool that holds nothing just now."""
+        self._hover(event.position())
+        if self.proposals.current is not None and not self._tool.busy and not self._refusal(True):
+            ProposalMenu(self.proposals, self._desk, self).popup(event.globalPosition().toPoint())
+            return
         region = self._tools["region"]
         if (self._tool is region or not self._tool.busy) and not self._refusal(True):
             ask(region, self._desk, self, event, lambda: self._tool is region or region.cancel())
@@ -234,10 +245,13 @@ class Canvas(View):
         busy_elsewhere = self._grip is not None and self._grip[0] == "pan" or self._space
         point = None if position is None or self.picture is None else self.picture_point(position)
         self._tool.hover(None if busy_elsewhere else point)
+        if self.proposals.aimed is None:
+            self.proposals.hover(None if busy_elsewhere or self._painting else point)
         self.hovered.emit(None if point is None else (int(np.floor(point[0])), int(np.floor(point[1]))))
 
     def _choose_cursor(self) -> None:
-        shape = Qt.CursorShape.OpenHandCursor if self._space else self._tool.cursor
+        moving = self._space and self.proposals.aimed is None
+        shape = Qt.CursorShape.OpenHandCursor if moving else self._tool.cursor
         self.setCursor(shape if self.picture is not None else Qt.CursorShape.ArrowCursor)
 
     def show_picture(self, picture, *, keep_display: bool = False) -> None:
@@ -265,9 +279,11 @@ class Canvas(View):
         elif event.key() == Qt.Key.Key_Tab:
             self.hide_overlays(True)
         elif event.key() == Qt.Key.Key_Space and not event.isAutoRepeat() and not self._painting:
+            self.proposals.aim()
             self._space = True
-            self._hover(self.pointer)
-            self._choose_cursor()
+            self._show_hold()
+        elif self.proposals.key(event, plain_digits=self._tool.name == "proposals"):
+            pass
         elif event.key() not in (Qt.Key.Key_Space, Qt.Key.Key_Tab):
             super().keyPressEvent(event)
 
@@ -278,10 +294,15 @@ class Canvas(View):
             self.hide_overlays(False)
         elif event.key() == Qt.Key.Key_Space:
             self._space = False
-            self._choose_cursor()
-            self._hover(self.pointer)
+            self.proposals.fire()
+            self._show_hold()
         else:
             super().keyReleaseEvent(event)
+
+    def _show_hold(self) -> None:
+        """Space went down or up, or is held by now."""
+        self._hover(self.pointer)
+        self._choose_cursor()
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         # Tab hides the overlays here; F6 and Shift+Tab lead on.
@@ -289,6 +310,7 @@ class Canvas(View):
 
     def focusOutEvent(self, event) -> None:
         self._space = False
+        self.proposals.let_go()
         self.hide_overlays(False)
         self._choose_cursor()
         super().focusOutEvent(event)
@@ -301,6 +323,9 @@ class Canvas(View):
                 painter.save()
                 tool.draw(painter)
                 painter.restore()
+            painter.save()
+            self.proposals.draw(painter)
+            painter.restore()
             return
         text = self.tr("This picture cannot be read") if self._session.key else self.tr("Pictures are labelled here")
         painter.setPen(self.palette().placeholderText().color())
@@ -311,7 +336,7 @@ class Canvas(View):
         return self._space
 
     def busy_overlay(self) -> bool:
-        return self._tool.showing
+        return self._tool.showing or self.proposals.showing
 
     def end(self) -> None:
         self.work.end()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from PySide6.QtCore import QPoint, QPointF, QRectF
@@ -16,6 +16,9 @@ from workbench.session.session import Session
 from workbench.ui.canvas.options import ToolOptions
 from workbench.ui.canvas.viewport import Viewport
 from workbench.ui.canvas.work import Work
+
+if TYPE_CHECKING:
+    from workbench.ui.canvas.proposals import ProposalHand
 
 ERASING = QColor("#ffffff")
 DONT_CARE_COLOR = QColor("#c8c8c8")
@@ -32,6 +35,8 @@ class Desktop(Protocol):
     def refuse(self, why: str) -> None: ...
     def tell(self, what: str, value: float) -> None: ...
     def chosen(self, region: object) -> None: ...
+    @property
+    def proposals(self) -> ProposalHand: ...
 
 
 class Desk:
@@ -41,6 +46,7 @@ class Desk:
         self._canvas, self._session = canvas, session
         self.work, self.options = work, options
         self.refuse, self.tell, self.chosen = canvas.refuse, canvas.tell, canvas.chosen
+        self.proposals = canvas.proposals
         self.segment = session.paint_segment
         self.polygon = session.paint_polygon
         self._stroke = False

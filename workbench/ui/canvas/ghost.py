@@ -58,7 +58,7 @@ class Ghost:
 
     def _pixels(self, view: Viewport, rect: Rect) -> np.ndarray:
         """uint32 (rect.height, rect.width), premultiplied ARGB."""
-        shape = self._shape(view, rect).astype(np.uint8)
+        shape = shape_of(self.selection, view, rect).astype(np.uint8)
         if not shape.size:
             return np.zeros(shape.shape, np.uint32)
         cross = cv2.getStructuringElement(cv2.MORPH_RECT, (3, 3))
@@ -67,29 +67,30 @@ class Ghost:
         # 0 outside, 1 inside, 2 the line just inside the outline, 3 the dark one around it.
         return self._inks[np.where(shape > 0, 2 - narrow, 3 * wide)]
 
-    def _shape(self, view: Viewport, rect: Rect) -> np.ndarray:
-        """bool (rect.height, rect.width): which device pixels show a selected one. None that is selected is missed."""
-        here, inside = self.selection.rect, self.selection.inside
-        centre = 0.5 if view.scale >= 1 else 0.0
-        rows, columns = (
-            np.floor((np.arange(start, start + length + 1) + centre - origin) / view.scale).astype(np.int64) - first
-            for start, length, origin, first in (
-                (rect.y, rect.height, view.y, here.y),
-                (rect.x, rect.width, view.x, here.x),
-            )
+
+def shape_of(selection: Selection, view: Viewport, rect: Rect) -> np.ndarray:
+    """bool (rect.height, rect.width): which device pixels show a selected one. None that is selected is missed."""
+    here, inside = selection.rect, selection.inside
+    centre = 0.5 if view.scale >= 1 else 0.0
+    rows, columns = (
+        np.floor((np.arange(start, start + length + 1) + centre - origin) / view.scale).astype(np.int64) - first
+        for start, length, origin, first in (
+            (rect.y, rect.height, view.y, here.y),
+            (rect.x, rect.width, view.x, here.x),
         )
-        top, bottom = np.clip(rows[:-1], 0, here.height), np.clip(_after(rows), 0, here.height)
-        left, right = np.clip(columns[:-1], 0, here.width), np.clip(_after(columns), 0, here.width)
-        if view.scale >= 1:
-            on = (bottom > top)[:, None] & (right > left)[None, :]
-            return on & inside[np.minimum(top, here.height - 1)[:, None], np.minimum(left, here.width - 1)[None, :]]
-        y0, x0 = int(top[0]) if top.size else 0, int(left[0]) if left.size else 0
-        part = inside[y0 : int(bottom[-1]) if bottom.size else 0, x0 : int(right[-1]) if right.size else 0]
-        if not part.size:
-            return np.zeros((rect.height, rect.width), bool)
-        # Any pixel of a cell counts: rows first, as they are contiguous, then columns.
-        some = _any(part, top - y0, bottom - y0)
-        return _any(some.T, left - x0, right - x0).T
+    )
+    top, bottom = np.clip(rows[:-1], 0, here.height), np.clip(_after(rows), 0, here.height)
+    left, right = np.clip(columns[:-1], 0, here.width), np.clip(_after(columns), 0, here.width)
+    if view.scale >= 1:
+        on = (bottom > top)[:, None] & (right > left)[None, :]
+        return on & inside[np.minimum(top, here.height - 1)[:, None], np.minimum(left, here.width - 1)[None, :]]
+    y0, x0 = int(top[0]) if top.size else 0, int(left[0]) if left.size else 0
+    part = inside[y0 : int(bottom[-1]) if bottom.size else 0, x0 : int(right[-1]) if right.size else 0]
+    if not part.size:
+        return np.zeros((rect.height, rect.width), bool)
+    # Any pixel of a cell counts: rows first, as they are contiguous, then columns.
+    some = _any(part, top - y0, bottom - y0)
+    return _any(some.T, left - x0, right - x0).T
 
 
 def _after(edges: np.ndarray) -> np.ndarray:

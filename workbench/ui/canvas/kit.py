@@ -7,6 +7,7 @@ from workbench.ui.canvas.crack import CrackLine
 from workbench.ui.canvas.edge import SmartEdge
 from workbench.ui.canvas.fills import Fill, Holes
 from workbench.ui.canvas.polygon import Polygon
+from workbench.ui.canvas.proposal_tool import ProposalTool
 from workbench.ui.canvas.region import RegionTool
 from workbench.ui.canvas.shapes import BoxCut, Ellipse, Lasso, Rectangle
 from workbench.ui.canvas.threshold import ThresholdBrush
@@ -15,5 +16,5 @@ from workbench.ui.canvas.wand import Wand
 
 TOOLS: tuple[type[Tool], ...] = (
     Brush, DontCareBrush, BackgroundBrush, Eraser, ThresholdBrush, Wand, CrackLine, SmartEdge, BoxCut, Polygon, Lasso,
-    Rectangle, Ellipse, Fill, Holes, RegionTool,
+    Rectangle, Ellipse, Fill, Holes, RegionTool, ProposalTool,
 )  # fmt: skip

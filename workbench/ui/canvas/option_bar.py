@@ -231,6 +231,7 @@ class OptionBar(QWidget):
             "fill": self.tr("Click an area of one class"),
             "holes": self.tr("Click a region; Ctrl takes it all away"),
             "region": self.tr("Click a region; drag moves, 1–9 change the class, Del deletes"),
+            "proposals": self.tr("Click or drag a box to accept; Ctrl rejects; 1–9, +, − change the one under it"),
         }[self._canvas.tool]
 
 

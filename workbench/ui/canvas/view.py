@@ -19,6 +19,7 @@ from workbench.session.lane import Lane
 from workbench.ui.canvas.guests import Curtain, WindowDrag
 from workbench.ui.canvas.layers import HeatLayer, MaskLayer, MaskStyle, PictureLayer
 from workbench.ui.canvas.minimap import Minimap
+from workbench.ui.canvas.proposal_layer import ProposalLayer
 from workbench.ui.canvas.pyramid import MaskPyramid, halvings, levels_by_region
 from workbench.ui.canvas.ruler import Ruler
 from workbench.ui.canvas.surface import Surface
@@ -40,6 +41,7 @@ class View(Surface):
         self.labels: MaskLayer | None = None
         self.predictions: MaskLayer | None = None
         self.heat: HeatLayer | None = None
+        self.proposed = ProposalLayer()
         self.overlays_hidden = False  # for as long as a key is held
         self.label_style = MaskStyle()
         self.prediction_style = MaskStyle(filled=False, opacity=0.9, thickness=2)
@@ -153,6 +155,7 @@ class View(Surface):
         for layer in (self.labels, self.predictions):
             if layer is not None:
                 layer.color(self._colors, self._hidden)
+        self.proposed.color(self._colors, self._hidden)
         self.minimap.refresh()
         self.update()
 
@@ -194,9 +197,11 @@ class View(Surface):
             for layer in (self.labels, self.predictions):
                 if layer is not None and layer.style.visible:
                     found.append(layer.image(view, part))
+            found.append(self.proposed.image(view, part))
         return [image for image in found if image is not None]
 
     def took_size(self, ratio: float) -> None:
+        self.proposed.took_size(ratio)
         self.label_style.thickness, self.prediction_style.thickness = max(1, round(ratio)), max(2, round(2 * ratio))
 
     def event(self, event: QEvent) -> bool:

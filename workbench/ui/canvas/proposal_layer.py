@@ -1,0 +1,149 @@
+"""Proposals in the colours of their classes: tinted, under a dashed outline that is seen on labels and predictions too.
+
+As every layer it draws a device rectangle of the screen; whatever rectangle that is, its pixels are the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from PySide6.QtGui import QImage
+
+from workbench.core.drawing import Rect
+from workbench.core.proposals import Proposal
+from workbench.core.selection import Point
+from workbench.inference.cv import cv2
+from workbench.ui.canvas.ghost import shape_of
+from workbench.ui.canvas.layers import premultiplied
+from workbench.ui.canvas.viewport import Viewport
+
+_DASH = 5  # logical pixels of a dash, and of the gap after it
+_FILL, _GAP = 0.20, 0.75  # opacities
+_WHOLE = 1 << 18  # device pixels: a larger one is drawn part by part, as it is needed
+
+
+class ProposalLayer:
+    """Proposals in the colours of their classes, device pixel by device pixel."""
+
+    def __init__(self) -> None:
+        self.visible = True
+        self._ratio = 1.0
+        self._every: list[Proposal] = []
+        self._boxes = np.zeros((0, 4))  # left, top, right, bottom in picture pixels
+        self._inks: dict[int, np.ndarray] = {}  # int32 (4,): nothing, inside, dash, gap
+        self._scale = 0.0
+        self._drawn: dict[int, tuple[Rect, np.ndarray]] = {}  # by place in the list: codes at this scale
+
+    @property
+    def proposals(self) -> list[Proposal]:
+        return self._every
+
+    def show(self, proposals: Sequence[Proposal]) -> None:
+        self._every = list(proposals)
+        rects = [one.selection.rect for one in self._every]
+        self._boxes = np.array([[r.x, r.y, r.x + r.width, r.y + r.height] for r in rects], float).reshape(-1, 4)
+        self._drawn.clear()
+
+    def color(self, colors: dict[int, str], hidden: frozenset[int]) -> None:
+        """Class colours, "#rrggbb" by id; proposals of other classes are not shown."""
+        self._inks = {
+            id: np.array(
+                [0, premultiplied(color, _FILL), premultiplied(color, 1.0), premultiplied("#000000", _GAP)], np.int32
+            )
+            for id, color in colors.items() if id not in hidden
+        }  # fmt: skip
+
+    def near(self, point: Point, reach: float) -> Proposal | None:
+        """What is shown at a point of the picture, or nearest to it within `reach` picture pixels."""
+        if not self.visible or not self._every:
+            return None
+        x, y = point
+        left, top, right, bottom = self._boxes.T
+        hits = (left - reach <= x) & (x < right + reach) & (top - reach <= y) & (y < bottom + reach)
+        best, least = None, (math.inf, math.inf)
+        for number in np.flatnonzero(hits).tolist():
+            one = self._every[number]
+            if one.class_id in self._inks:
+                away = _away(one, point, reach)
+                if away <= reach and (away, one.selection.inside.size) < least:
+                    best, least = one, (away, one.selection.inside.size)
+        return best
+
+    def took_size(self, ratio: float) -> None:
+        """How many device pixels a logical one has."""
+        self._ratio = ratio
+        self._drawn.clear()
+
+    def image(self, view: Viewport, part: Rect) -> QImage | None:
+        """`part` in colours with transparency; None where there is nothing."""
+        if view.scale != self._scale:
+            self._scale = view.scale
+            self._drawn.clear()
+        if not self.visible or not self._every:
+            return None
+        here = Rect(part.x - view.x, part.y - view.y, part.width, part.height)
+        left, top, right, bottom = self._boxes.T * view.scale
+        hits = (left < here.x + here.width + 1) & (right > here.x - 1)
+        hits &= (top < here.y + here.height + 1) & (bottom > here.y - 1)
+        pixels: np.ndarray | None = None
+        for number in np.flatnonzero(hits).tolist():
+            inks = self._inks.get(self._every[number].class_id)
+            if inks is None:
+                continue
+            rect, codes = self._codes(number, here)
+            common = rect.common(here)
+            if not common.empty:
+                pixels = np.zeros((here.height, here.width), np.int32) if pixels is None else pixels
+                some, into = codes[_within(common, rect)], pixels[_within(common, here)]
+                np.copyto(into, inks[some], where=some > 0)
+        if pixels is None:
+            return None
+        kind = QImage.Format.Format_ARGB32_Premultiplied
+        return QImage(pixels.data, here.width, here.height, pixels.strides[0], kind)
+
+    def _codes(self, number: int, here: Rect) -> tuple[Rect, np.ndarray]:
+        """0 nothing, 1 inside, 2 dash, 3 gap, uint8, in device pixels from the picture's corner; of a large one what
+        is at `here`."""
+        if number in self._drawn:
+            return self._drawn[number]
+        selection, scale, thickness = self._every[number].selection, self._scale, max(2, round(2 * self._ratio))
+        margin = thickness + 1
+        box = selection.rect
+        x, y = math.floor(box.x * scale), math.floor(box.y * scale)
+        right, bottom = math.ceil((box.x + box.width) * scale), math.ceil((box.y + box.height) * scale)
+        whole = Rect(x, y, right - x, bottom - y)
+        small = whole.width * whole.height <= _WHOLE
+        if not small:
+            whole = whole.common(here)
+        wide = Rect(whole.x - margin, whole.y - margin, whole.width + 2 * margin, whole.height + 2 * margin)
+        shape = shape_of(selection, Viewport(1, 1, scale=scale), wide).astype(np.uint8)
+        square = np.ones((2 * thickness + 1,) * 2, np.uint8)
+        core = cv2.erode(shape, square, borderType=cv2.BORDER_CONSTANT, borderValue=0)
+        rows, columns = np.ogrid[wide.y : wide.y + wide.height, wide.x : wide.x + wide.width]
+        # Aslant, and not at 45 degrees: an outline along the stripes would not be dashed.
+        stripes = ((2 * rows + 3 * columns) // round(3 * _DASH * self._ratio)) & 1
+        codes = np.where(core > 0, 1, shape * (2 + stripes)).astype(np.uint8)[margin:-margin, margin:-margin]
+        if small:
+            self._drawn[number] = whole, codes
+        return whole, codes
+
+
+def _within(part: Rect, rect: Rect) -> tuple[slice, slice]:
+    y, x = part.y - rect.y, part.x - rect.x
+    return slice(y, y + part.height), slice(x, x + part.width)
+
+
+def _away(one: Proposal, point: Point, reach: float) -> float:
+    """How far a point is from the nearest pixel of a proposal, picture pixels; 0 on one; inf beyond `reach`."""
+    rect, inside = one.selection.rect, one.selection.inside
+    x, y = math.floor(point[0]) - rect.x, math.floor(point[1]) - rect.y
+    if 0 <= x < rect.width and 0 <= y < rect.height and inside[y, x]:
+        return 0.0
+    far = min(math.ceil(reach), 64)
+    top, left = max(0, y - far), max(0, x - far)
+    rows, columns = np.nonzero(inside[top : max(0, y + far + 1), left : max(0, x + far + 1)])
+    if not rows.size:
+        return math.inf
+    return float(np.hypot(rows + top + 0.5 + rect.y - point[1], columns + left + 0.5 + rect.x - point[0]).min())

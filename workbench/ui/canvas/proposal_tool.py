@@ -1,0 +1,48 @@
+"""The tool for proposals: a click accepts one, a box accepts all that lie in it; Ctrl rejects instead."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor
+
+from workbench.core.drawing import Rect
+from workbench.core.proposals import in_box
+from workbench.ui.canvas.desk import ERASING
+from workbench.ui.canvas.region import SLACK
+from workbench.ui.canvas.shapes import Rectangle
+from workbench.ui.canvas.tools import Touch
+
+ACCEPTING = QColor("#6fd08c")
+
+
+class ProposalTool(Rectangle):
+    """Nothing is painted but what is accepted. Over a proposal 1 to 9 change its class."""
+
+    name = "proposals"
+    cursor = Qt.CursorShape.ArrowCursor
+    options = ("step",)
+    needs_class = False
+
+    def press(self, touch: Touch) -> None:
+        super().press(touch)
+        self._rejects = touch.erase
+
+    def finish(self, box: Rect) -> None:
+        hand = self.desk.proposals
+        if self.desk.to_length(max(box.width, box.height) - 1) < SLACK:
+            one = hand.at((box.x + 0.5, box.y + 0.5))
+            found = [one] if one is not None else []
+        else:
+            found = in_box(hand.proposals, box)
+        if found:
+            (hand.rejected if self._rejects else hand.accepted).emit(found)
+        else:
+            self.desk.refuse("no proposal")
+
+    def wants(self, key: int) -> bool:
+        digit = Qt.Key.Key_1 <= key <= Qt.Key.Key_9
+        return super().wants(key) or bool(digit and self.desk.proposals.current is not None)
+
+    @property
+    def color(self) -> QColor:
+        return ERASING if self._rejects else ACCEPTING
