@@ -1,0 +1,99 @@
+"""From which probability on a verdict is given: less to look at, or fewer errors."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QSlider, QWidget
+
+from workbench.core.intervals import wilson
+from workbench.core.verdict_review import MOST, VerdictReview
+from workbench.ui import words
+from workbench.ui.review.confusion import interval
+
+_STEPS = 1000
+
+
+class UnsureBand(QWidget):
+    """A slider and what it would mean on the pictures shown; nothing is kept before `store_wanted`."""
+
+    moved = Signal(float)
+    store_wanted = Signal(float)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._review: VerdictReview | None = None
+        self._stored = 0.0
+        self._writable = False
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(8)
+        grid.setVerticalSpacing(4)
+        self.slider = QSlider(Qt.Orientation.Horizontal, minimum=0, maximum=round(MOST * _STEPS))
+        self.slider.setSingleStep(5)
+        self.slider.setPageStep(50)
+        self.slider.setMinimumWidth(120)
+        label = QLabel(self.tr("&Unsure below"), objectName="heading")
+        label.setBuddy(self.slider)
+        self.value = QLabel()
+        self.value.setMinimumWidth(56)
+        self.none_left = QPushButton(self.tr("Leave no error"))
+        self.none_left.setToolTip(self.tr("The lowest probability at which these pictures get no wrong verdict"))
+        self.none_left.clicked.connect(lambda: self.set_least(self._review.least_for(0)))
+        self.off = QPushButton(self.tr("Off"))
+        self.off.setToolTip(self.tr("Every picture gets a verdict"))
+        self.off.clicked.connect(lambda: self.set_least(0.0))
+        self.store = QPushButton(self.tr("Keep with this run"), objectName="primary")
+        self.store.setToolTip(self.tr("Predictions and exports of this run then say “unsure” below it"))
+        self.store.clicked.connect(lambda: self.store_wanted.emit(self.least))
+        self.says = QLabel(wordWrap=True)
+        self.says.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        for column, widget in enumerate((label, self.slider, self.value, self.none_left, self.off, self.store)):
+            grid.addWidget(widget, 0, column)
+        grid.setColumnStretch(1, 1)
+        grid.addWidget(self.says, 1, 0, 1, 6)
+        self.slider.valueChanged.connect(self._moved)
+        self.slider.setAccessibleName(self.tr("Least probability of a verdict"))
+
+    @property
+    def least(self) -> float:
+        return self.slider.value() / _STEPS
+
+    def set_least(self, least: float) -> None:
+        self.slider.setValue(round(least * _STEPS))
+
+    def show_review(self, review: VerdictReview | None, stored: float, writable: bool) -> None:
+        """stored: what the run has now."""
+        self._review, self._stored, self._writable = review, stored, writable
+        self._refresh()
+
+    def _moved(self) -> None:
+        self._refresh()
+        self.moved.emit(self.least)
+
+    def _refresh(self) -> None:
+        review = self._review
+        possible = review is not None and bool(review.pictures)
+        for widget in (self.slider, self.none_left, self.off):
+            widget.setEnabled(possible)
+        changed = round(self._stored * _STEPS) != self.slider.value()
+        self.store.setEnabled(possible and self._writable and changed)
+        self.value.setText(words.percent(self.least, 1) if self.least else self.tr("off"))
+        self.says.setText(self._words(review) if possible else "")
+
+    def _words(self, review: VerdictReview) -> str:
+        band = review.band(self.least)
+        if not band.unsure:
+            text = self.tr("All {n} pictures get a verdict; {left} of them are wrong.")
+            says = text.format(n=band.pictures, left=band.left)
+        elif not band.given:
+            says = self.tr("All {n} pictures are unsure: a person must look at every one.").format(n=band.pictures)
+        else:
+            share = words.percent(band.unsure / band.pictures)
+            text = self.tr("A person looks at {unsure} of {n} pictures ({share}); {caught} of these would be wrong.")
+            says = text.format(unsure=band.unsure, n=band.pictures, share=share, caught=band.caught)
+            low, high = wilson(band.left, band.given) or (0.0, 1.0)
+            text = self.tr("Of the other {given}, {left} are wrong ({interval} of such pictures).")
+            says += " " + text.format(given=band.given, left=band.left, interval=interval(low, high, 1))
+        if round(self._stored * _STEPS) == self.slider.value() and self._stored:
+            says += " " + self.tr("This is kept with the run.")
+        return says

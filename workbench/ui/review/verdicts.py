@@ -1,0 +1,299 @@
+"""The review of a run of verdicts: what it mistakes for what, how far to believe it, and from where on it is unsure."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QComboBox,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from workbench.core.run import Run
+from workbench.core.verdict_review import VerdictReview as Review
+from workbench.session.session import Session
+from workbench.session.verdict_review import VerdictJudge
+from workbench.ui import words
+from workbench.ui.panels.thumbnails import Thumbnails
+from workbench.ui.review.confusion import Confusion, interval
+from workbench.ui.review.reliability import Reliability
+from workbench.ui.review.unsure import UnsureBand
+from workbench.ui.review.verdict_gallery import VerdictGallery
+from workbench.ui.theme import Style
+
+_SPLITS = (("test",), ("val",), ("val", "test"))
+_WIDEST, _HIGHEST = 560, 420  # pixels of the matrix; with more verdicts it is scrolled
+
+
+class VerdictReview(QWidget):
+    """`show_run` asks for the review of a run. `picture_wanted` tells the key of a picture to be opened."""
+
+    picture_wanted = Signal(str)
+    failed = Signal(object)  # Problem
+    stored = Signal(object)  # Run: it says "unsure" otherwise from now on
+
+    def __init__(self, session: Session, style: Style) -> None:
+        super().__init__()
+        self.setObjectName("panel")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._session, self._judge = session, VerdictJudge(session, self)
+        self._whole: Review | None = None  # of all held-out pictures
+        self._shown: Review | None = None  # of the chosen ones
+        self.thumbnails = Thumbnails(self)
+        self._make(style)
+        self._place()
+        self._connect()
+        self._show(None)
+
+    def _make(self, style: Style) -> None:
+        self.heading = QLabel(objectName="heading")
+        self.numbers = QLabel()
+        self.note = QLabel(objectName="muted", wordWrap=True)
+        for label in (self.heading, self.numbers, self.note):
+            label.setTextFormat(Qt.TextFormat.PlainText)
+            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.split = QComboBox()
+        self.split.setAccessibleName(self.tr("Which held-out pictures"))
+        self.bar = QProgressBar(textVisible=False)
+        self.bar.setAccessibleName(self.tr("Progress"))
+        self.matrix = Confusion(style)
+        self.reliability = Reliability(style)
+        self.error = QLabel(objectName="muted", wordWrap=True)
+        self.band = UnsureBand()
+        self.which = QLabel(objectName="heading")
+        self.mistakes = QPushButton(self.tr("Mistakes"), objectName="left", checkable=True)
+        self.mistakes.setToolTip(self.tr("Every wrong verdict, the surest first"))
+        self.unsure = QPushButton(self.tr("Unsure"), objectName="right", checkable=True)
+        self.unsure.setToolTip(self.tr("Pictures below the line, the least sure first"))
+        self._lists = QButtonGroup(self)
+        for button in (self.mistakes, self.unsure):
+            self._lists.addButton(button)
+        self.gallery = VerdictGallery(self.thumbnails, style)
+
+    def _place(self) -> None:
+        body = QWidget(objectName="panel")
+        column = QVBoxLayout(body)
+        column.setContentsMargins(16, 10, 16, 10)
+        column.setSpacing(8)
+        top = QHBoxLayout()
+        top.setSpacing(12)
+        top.addWidget(self.heading)
+        top.addWidget(self.numbers, 1)
+        top.addWidget(self.split)
+        column.addLayout(top)
+        column.addWidget(self.bar)
+        column.addWidget(self.note)
+        middle = QHBoxLayout()
+        middle.setSpacing(20)
+        self._table = QScrollArea(widgetResizable=True, frameShape=QFrame.Shape.NoFrame, objectName="side")
+        self.matrix.setObjectName("sideBody")
+        self._table.setWidget(self.matrix)
+        middle.addWidget(self._table, 5)
+        believed = QVBoxLayout()
+        believed.setSpacing(4)
+        believed.addWidget(self.reliability, 1)
+        believed.addWidget(self.error)
+        middle.addLayout(believed, 3)
+        column.addLayout(middle)
+        column.addWidget(QFrame(objectName="line"))
+        column.addWidget(self.band)
+        column.addWidget(QFrame(objectName="line"))
+        below = QHBoxLayout()
+        below.setSpacing(0)
+        below.addWidget(self.which, 1)
+        below.addWidget(self.mistakes)
+        below.addWidget(self.unsure)
+        column.addLayout(below)
+        column.addWidget(self.gallery, 1)
+        self._area = area = QScrollArea(widgetResizable=True, frameShape=QFrame.Shape.NoFrame, objectName="side")
+        area.setWidget(body)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(area)
+
+    def _connect(self) -> None:
+        judge, session = self._judge, self._session
+        judge.reviewed.connect(self._reviewed)
+        judge.progressed.connect(self._progressed)
+        judge.failed.connect(self._failed)
+        judge.stored.connect(self._stored)
+        judge.stored.connect(self.stored)
+        session.project_closed.connect(lambda: self._show(None))
+        self.split.currentIndexChanged.connect(self._choose_pictures)
+        self.matrix.chosen.connect(self._show_cell)
+        self.mistakes.clicked.connect(self._show_mistakes)
+        self.unsure.clicked.connect(self._show_unsure)
+        for chosen in (self.matrix.chosen, self.mistakes.clicked, self.unsure.clicked):
+            chosen.connect(self._reveal)
+        self.band.moved.connect(self._band_moved)
+        self.band.store_wanted.connect(judge.store)
+        self.gallery.wanted.connect(self.picture_wanted)
+
+    # --- orders ----------------------------------------------------------------------------------
+
+    def show_run(self, run: Run) -> None:
+        """Ask for its review; what was shown of another run goes away at once."""
+        if self._judge.run is None or self._judge.run.root != run.root:
+            self._show(None)
+        self.thumbnails.set_project(self._session.project)
+        self.heading.setText(words.run_name(run))
+        self.note.setText(self.tr("The model looks at the held-out pictures…"))
+        self._judge.look(run)
+
+    def end(self) -> None:
+        """The window closes."""
+        self._judge.close()
+        self.thumbnails.end()
+
+    # --- facts -----------------------------------------------------------------------------------
+
+    def _progressed(self, done: int, total: int) -> None:
+        self.bar.setMaximum(max(1, total))
+        self.bar.setValue(done)
+        self.bar.show()
+
+    def _reviewed(self, review: Review) -> None:
+        first = self._whole is None
+        self._whole = review
+        self.bar.hide()
+        if first:
+            self._offer(review)
+            self.band.set_least(self._judge.unsure)
+        self._choose_pictures()
+
+    def _failed(self, problem: Exception) -> None:
+        self.bar.hide()
+        self.note.setText(" ".join(filter(None, words.problem_words(problem))))
+        self.failed.emit(problem)
+
+    def _stored(self) -> None:
+        self.band.show_review(self._shown, self._judge.unsure, self._session.writable)
+
+    # --- what is shown ---------------------------------------------------------------------------
+
+    def _offer(self, review: Review) -> None:
+        """The splits that there are; the pictures that nothing was chosen by come first."""
+        names = {
+            ("test",): self.tr("Test pictures"), ("val",): self.tr("Validation pictures"),
+            ("val", "test"): self.tr("All held-out pictures"),
+        }  # fmt: skip
+        there = {one.split for one in review.pictures}
+        self.split.blockSignals(True)
+        self.split.clear()
+        for splits in _SPLITS:
+            if there.issuperset(splits):
+                count = len(review.of(*splits).pictures)
+                self.split.addItem(f"{names[splits]} ({count})", splits)
+        self.split.blockSignals(False)
+        self.split.setVisible(self.split.count() > 0)
+
+    def _choose_pictures(self, *_: object) -> None:
+        if self._whole is not None:
+            self._show(self._whole.of(*(self.split.currentData() or ("val", "test"))))
+
+    def _show(self, review: Review | None) -> None:
+        self._shown = review
+        some = review is not None and bool(review.pictures)
+        if review is None:
+            self._whole = None
+            self.split.clear()
+            self.bar.hide()
+        self.split.setVisible(self.split.count() > 0)
+        for widget in (self.matrix, self.reliability, self.mistakes, self.unsure, self.band):
+            widget.setVisible(some)
+        self.band.show_review(review, self._judge.unsure, self._session.writable)
+        if not some:
+            self.numbers.clear()
+            self.error.clear()
+            self.which.clear()
+            self.gallery.show_pictures((), [])
+            if review is not None:
+                self.note.setText(self.tr("No picture is held out, so there is nothing to review."))
+            return
+        report = review.report()
+        self.matrix.show_report(report)
+        wanted = self.matrix.minimumSizeHint()
+        self._table.setMinimumSize(min(wanted.width(), _WIDEST), min(wanted.height(), _HIGHEST))
+        self.reliability.show_bins(review.reliability(), len(review.names))
+        self.reliability.show_least(self.band.least)
+        self.numbers.setText(self._numbers(report))
+        self.note.setText(self._note(review))
+        self.note.setVisible(bool(self.note.text()))
+        self.error.setText(self._error(review))
+        if self.matrix.at is not None:
+            self._show_cell(*self.matrix.at)
+        elif self.unsure.isChecked():
+            self._show_unsure()
+        else:
+            self._show_mistakes()
+
+    def _numbers(self, report: dict) -> str:
+        total, right = report["pictures"], round(report["accuracy"] * report["pictures"])
+        low, high = report["accuracy_interval"]
+        text = self.tr("{right} of {total} judged right: {share} ({interval}), macro F1 {f1}")
+        return text.format(
+            right=right, total=total, share=words.percent(report["accuracy"], 1), interval=interval(low, high, 1),
+            f1=words.number(report["macro_f1"], 3),
+        )  # fmt: skip
+
+    def _note(self, review: Review) -> str:
+        said = []
+        if self.split.currentData() != ("test",):
+            said.append(self.tr("Validation pictures chose the model and its temperature: expect a little less."))
+        whole = self._whole or review
+        if whole.others:
+            said.append(self.tr("{n} held-out pictures have a verdict now that this model does not know.").format(
+                n=whole.others))  # fmt: skip
+        if whole.unreadable:
+            said.append(self.tr("{n} held-out pictures cannot be read.").format(n=whole.unreadable))
+        return " ".join(said)
+
+    def _error(self, review: Review) -> str:
+        error, raw = review.calibration_error(), review.without_temperature().calibration_error()
+        text = self.tr("Probabilities are off by {error} on average ({raw} before calibration).")
+        return text.format(error=words.percent(error or 0.0, 1), raw=words.percent(raw or 0.0, 1))
+
+    def _show_cell(self, truth: str, said: str) -> None:
+        self._uncheck()
+        pictures = self._shown.cell(truth, said)
+        text = self.tr("Labelled {label}, judged {said}: {n}")
+        self._list(text.format(label=truth, said=said, n=len(pictures)), pictures)
+
+    def _show_mistakes(self) -> None:
+        self.matrix.choose(None)
+        self.mistakes.setChecked(True)
+        pictures = self._shown.mistakes()
+        self._list(self.tr("Mistakes, the surest first: {n}").format(n=len(pictures)), pictures)
+
+    def _show_unsure(self) -> None:
+        self.matrix.choose(None)
+        self.unsure.setChecked(True)
+        pictures = self._shown.unsure(self.band.least)
+        text = self.tr("Below {least}, the least sure first: {n}")
+        self._list(text.format(least=words.percent(self.band.least, 1), n=len(pictures)), pictures)
+
+    def _list(self, text: str, pictures: list) -> None:
+        self.which.setText(text)
+        self.gallery.show_pictures(self._shown.names, pictures)
+
+    def _reveal(self, *_: object) -> None:
+        """In a low window the pictures lie below its end."""
+        self._area.ensureWidgetVisible(self.gallery, 0, 10)
+
+    def _uncheck(self) -> None:
+        self._lists.setExclusive(False)
+        for button in (self.mistakes, self.unsure):
+            button.setChecked(False)
+        self._lists.setExclusive(True)
+
+    def _band_moved(self, least: float) -> None:
+        self.reliability.show_least(least)
+        if self._shown is not None and self._shown.pictures and self.unsure.isChecked():
+            self._show_unsure()
