@@ -87,8 +87,8 @@ class Reliability(QWidget):
                 beside = QRectF(0, y - 8, box.left() - 4, 16)
                 painter.drawText(beside, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, text)
         painter.setPen(theme.color("muted"))
-        under = QRectF(box.left(), box.bottom() + 18, box.width(), 17)
-        painter.drawText(under, Qt.AlignmentFlag.AlignCenter, self.tr("says so sure → is so often right ↑"))
+        under = QRectF(0, box.bottom() + 18, self.width(), 17)
+        painter.drawText(under, Qt.AlignmentFlag.AlignCenter, self.tr("how sure it is → how often right ↑"))
 
     def _x(self, box: QRectF, value: float) -> float:
         return box.left() + box.width() * (value - self._low) / (1 - self._low)

@@ -54,7 +54,7 @@ class VerdictReview(QWidget):
 
     def _make(self, style: Style) -> None:
         self.heading = QLabel(objectName="heading")
-        self.numbers = QLabel()
+        self.numbers = QLabel(wordWrap=True)
         self.note = QLabel(objectName="muted", wordWrap=True)
         for label in (self.heading, self.numbers, self.note):
             label.setTextFormat(Qt.TextFormat.PlainText)
