@@ -84,8 +84,8 @@ def test_from_a_folder_of_pictures_to_a_verified_export(hand, qtbot, tmp_path, r
     steps = [e for e in events if isinstance(e, Step)]
     assert len(steps) >= 6
     assert np.mean([s.loss for s in steps[-3:]]) < np.mean([s.loss for s in steps[:3]])
-    assert hand.window.training.curves.series["loss"].count >= len(steps)
-    assert hand.window.training.curves.series["load"].count > 3
+    assert hand.rooms.story.track.steps.count >= len(steps)
+    assert hand.rooms.story.track.machine.count > 3
     assert any(isinstance(e, Preview) for e in events) and overlays
     assert any(image != blank for image in overlays)
     run = training.run

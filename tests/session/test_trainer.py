@@ -40,7 +40,8 @@ def begin(run, trainer_command, qtbot):
         return listen(thread)
 
     def listen(thread: TrainerThread) -> TrainerThread:
-        thread.told, thread.endings = [], []
+        thread.told, thread.endings, thread.pasts = [], [], []
+        thread.recalled.connect(thread.pasts.append)
         thread.reported.connect(thread.told.append)
         thread.ended.connect(thread.endings.append)
         threads.append(thread)
@@ -263,7 +264,9 @@ def test_the_past_is_told_again_and_ends(begin, run, qtbot):
     run.events_path.write_text("\n".join([*map(encode, events), torn]))
     thread = begin.listen(TrainerThread(run, attach=True))
     ending = wait_end(qtbot, thread)  # our own process id, but this is no trainer
-    assert thread.told[:2] == events and isinstance(ending, Failed)
+    assert thread.told[0] == events[0] and isinstance(ending, Failed)
+    past = thread.pasts[0]
+    assert past.vitals.step == events[1] and list(past.track.steps["loss"]) == [1.0] and past.ending is None
     with run.events_path.open("a") as file:
         file.write("\n" + encode(Finished(why="done", result={"score": 1})) + "\n")
     again = begin.listen(TrainerThread(run, attach=True))

@@ -137,12 +137,14 @@ def test_events_of_the_run_before_do_not_mix_into_the_next(training, opened, qtb
     for i, run in enumerate(runs):
         steps = [Step(step=i, loss=1.0, rate=0.1) for _ in range(300)]
         run.events_path.write_text("\n".join(map(encode, [*steps, Finished()])) + "\n")
+    pasts = []
+    training.recalled.connect(pasts.append)
     training.follow(runs[0])
     training._thread.wait()  # all its events are on their way
     training.follow(runs[1])
     qtbot.waitUntil(lambda: bool(training.endings))
-    steps = [event.step for event in training.told if isinstance(event, Step)]
-    assert steps == [1] * 300 and len(training.endings) == 1
+    assert len(pasts) == 1 and len(training.endings) == 1
+    assert pasts[0].track.steps.count == 300 and pasts[0].vitals.step.step == 1
 
 
 def test_a_run_that_still_lives_is_found_when_its_project_opens(training, opened, trainer_command, root, qtbot):

@@ -17,7 +17,7 @@ from workbench.inference.predictor import Result
 from workbench.inference.reading import write_png
 from workbench.inference.regions import Region
 from workbench.session.telemetry import GpuSample, Sample
-from workbench.ui.panels.curves import MOST, Series, thinned
+from workbench.session.story import machine_path
 
 METRICS = {"dice": 0.81, "regions": {"found": 11, "defects": 12, "false_per_picture": 0.3}}
 STARTED = Started(model="unet", device="gpu:0", device_name="Card", precision="fp16", pictures={"train": 3, "val": 1})
@@ -69,11 +69,12 @@ def test_an_old_run_is_replayed_with_its_curves_and_result(opened, old_run, qtbo
     with qtbot.waitSignal(opened.rooms.training.ended, timeout=10_000):
         pass
     assert panel.run.name == old_run.name and panel.runs.currentData() == old_run.name
-    assert panel.curves.series["loss"].count == 40 and panel.curves.best == (4, 0.81)
+    track = opened.rooms.story.track
+    assert track.steps.count == 40 and track.best == (4, 0.81)
     qtbot.waitUntil(panel.curves.isVisible, timeout=2000)
-    assert len(panel.curves._lines["loss"].getData()[0]) == 40
+    qtbot.waitUntil(lambda: panel.curves.plots["loss"].drawn("loss") == 40, timeout=2000)
     assert "11 of 12" in panel.view.result.text() and "0.3 false alarms" in panel.view.result.text()
-    assert panel.view.sentence.text() == "Finished after 1 min 5 s."
+    assert "Finished after 1 min 5 s." in panel.view.sentence.whole
     assert not opened.window.messages.texts
     assert not panel.controls.export.isEnabled()  # no model came out of it
 
@@ -84,11 +85,13 @@ def test_a_live_run_is_told_in_words(opened, qtbot):
     training.state_changed.emit()
     assert panel.controls.button.text() == "Stop and keep the best" and not panel.controls.minutes.isEnabled()
     training.reported.emit(STARTED)
-    assert panel.view.sentence.text() == "Learning from 3 pictures, checked on 1."
+    qtbot.waitUntil(lambda: "Learning from 3 pictures, checked on 1." in panel.view.sentence.whole, timeout=2000)
     for event in steps(30, data_wait=0.62):
         training.reported.emit(event)
-    qtbot.waitUntil(lambda: "62 %" in panel.view.sentence.text(), timeout=2000)
-    assert "GPU:0 (Card), fp16" in panel.view.sentence.text() and "120 pictures a second" in panel.view.sentence.text()
+    qtbot.waitUntil(lambda: "62 %" in panel.view.sentence.whole, timeout=2000)
+    assert "GPU:0 (Card), fp16" in panel.view.sentence.whole
+    legend = panel.view.legend._items
+    assert legend["images_per_second"].text(1) == "120" and legend["data_wait"].text(1) == "62 %"
     training.reported.emit(Evaluated(step=30, time=3, metrics=METRICS, score=0.81, best=True))
     assert "11 of 12" in panel.view.result.text()
     training.reported.emit(
@@ -97,7 +100,7 @@ def test_a_live_run_is_told_in_words(opened, qtbot):
     assert any("ran away" in text for text in opened.window.messages.texts)
     at_rest(opened)
     training.ended.emit(Finished(why="stopped", time=3))
-    assert panel.view.sentence.text().startswith("Stopped.") and not opened.window.messages.texts
+    assert "Stopped. The best" in panel.view.sentence.whole and not opened.window.messages.texts
     training.state_changed.emit()
     assert panel.controls.button.text() == "Train"
 
@@ -112,13 +115,29 @@ def test_the_machine_is_drawn_on_the_run_s_time_axis(opened, qtbot):
     training.reported.emit(steps(30)[29])
     for _ in range(3):
         opened.rooms.telemetry.sampled.emit(sample)
-    load, memory = panel.curves.series["load"], panel.curves.series["memory"]
-    mine = [v for v in load.values if v == 88.0]
-    assert len(mine) == 3 and 6.0 in memory.values and "GPU" in panel.curves.load_name
-    assert all(2.8 <= t <= 4 for t in load.times)
-    training.reported.emit(Started(model="resnet", device="cpu"))
-    opened.rooms.telemetry.sampled.emit(sample)
-    assert load.values[-1] == 33.0 and "Processor" in panel.curves.load_name and panel.curves.score_name == "Macro F1"
+    machine, legend = opened.rooms.story.track.machine, panel.view.legend._items
+    mine = machine["load 0"] == 88.0  # beside those of this machine, which is looked at meanwhile
+    assert mine.sum() == 3 and set(machine["used 0"][mine]) == {6.0} and set(machine["cpu"][mine]) == {33.0}
+    assert all(2.8 <= t <= 4 for t in machine.times)
+    assert not legend["gpu_load"].isDisabled() and {"gpu_load", "gpu_memory", "cpu"} <= set(panel.curves.plots)
+    at_rest(opened)
+
+
+def test_what_a_run_has_not_is_hidden_with_the_reason(opened, qtbot):
+    training, panel = opened.rooms.training, opened.window.training
+    live(opened)
+    without = Sample(time=time.time(), cpu=33.0, ram_used=4 << 30, ram_total=8 << 30, reason="No NVIDIA driver found")
+    reason = "A processor trains in 32 bits: Paddle has no mixed precision there."
+    training.reported.emit(Started(model="resnet", device="cpu", precision_reason=reason, pictures={"val": 2}))
+    training.reported.emit(steps(3)[2])
+    for _ in range(2):
+        opened.rooms.telemetry.sampled.emit(without)
+    panel.view._read()
+    legend = panel.view.legend._items
+    assert legend["loss_scale"].isDisabled() and reason in legend["loss_scale"].toolTip(0)
+    assert legend["gpu_load"].isDisabled() and legend["gpu_load"].toolTip(0) == "No NVIDIA driver found"
+    assert "gpu_load" not in panel.curves.plots and {"cpu", "ram"} <= set(panel.curves.plots)
+    assert legend["score"].text(0) == "Macro F1" and legend["cpu"].text(1) == "33 %"
     at_rest(opened)
 
 
@@ -132,7 +151,7 @@ def test_a_failed_run_says_what_to_do(opened, qtbot):
         "PaddlePaddle is not installed" in text and "pip install x" in text for text in opened.window.messages.texts
     )
     training.ended.emit(Failed(why="raw", problem="NoSuchProblem", fields={}, log="/a/log"))
-    assert panel.view.sentence.text() == "raw"
+    assert panel.view.sentence.whole == "raw"
 
 
 def test_ctrl_t_starts_and_stops(hand, monkeypatch):
@@ -201,21 +220,10 @@ def test_export_shows_progress_and_says_what_came_out(hand, tmp_path):
     assert "cancelled" in window.messages.texts[-1]
 
 
-def test_curves_keep_peaks_when_thinned():
-    times, values = np.arange(100_000.0), np.zeros(100_000)
-    values[[123, 50_001, 99_999]] = 7, -3, 5
-    t, v = thinned(times, values)
-    assert len(t) <= MOST + 1 and v.max() == 7 and v.min() == -3 and (np.diff(t) >= 0).all()
-    series = Series()
-    for i in range(1000):
-        series.add(i, float("nan") if i == 500 else 1.0)
-    assert series.count == 1000 and np.allclose(series.smoothed(), 1.0)
-
-
 def test_events_of_a_run_with_a_torn_line_are_shown(opened, old_run, qtbot):
     with old_run.events_path.open("a", encoding="utf-8") as file:
         file.write(json.dumps({"kind": "step", "step": 41})[:20])
     opened.window.training._project_changed()
     with qtbot.waitSignal(opened.rooms.training.ended, timeout=10_000):
         pass
-    assert opened.window.training.curves.series["loss"].count == 40
+    assert opened.rooms.story.track.steps.count == 40

@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from workbench.core.machine import GpuSample
 
-@dataclass(frozen=True)
-class GpuSample:
-    """One card now. Shares 0..100 %, bytes, °C, W, MHz; None for what the card does not tell."""
-
-    index: int
-    name: str
-    utilisation: float | None
-    memory_used: int | None
-    memory_total: int | None
-    temperature: float | None
-    power: float | None
-    clock: float | None
+__all__ = ["GpuReader", "GpuSample", "NoGpu", "NvmlReader"]
 
 
 class GpuReader(Protocol):
@@ -72,9 +61,11 @@ class NvmlReader:
 
     def _sample(self, index: int, name: str, handle: Any) -> GpuSample:
         nvml = self._nvml
-        memory = self._ask(nvml.nvmlDeviceGetMemoryInfo, handle)
+        memory = self._memory(handle)
         rates = self._ask(nvml.nvmlDeviceGetUtilizationRates, handle)
         power = self._ask(nvml.nvmlDeviceGetPowerUsage, handle)
+        limit = self._ask_newer("nvmlDeviceGetEnforcedPowerLimit", handle)
+        reserved = getattr(memory, "reserved", None)
         return GpuSample(
             index=index,
             name=name,
@@ -84,7 +75,30 @@ class NvmlReader:
             temperature=self._ask(nvml.nvmlDeviceGetTemperature, handle, nvml.NVML_TEMPERATURE_GPU),
             power=None if power is None else power / 1000,
             clock=self._ask(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_SM),
+            memory_reserved=None if reserved is None else int(reserved),
+            power_limit=None if limit is None else limit / 1000,
+            slowed=self._slowed(handle),
         )
+
+    def _memory(self, handle: Any) -> Any:
+        """The newer answer counts apart what the driver keeps for itself; older drivers know the older one only."""
+        version = getattr(self._nvml, "nvmlMemory_v2", None)
+        found = None if version is None else self._ask(self._nvml.nvmlDeviceGetMemoryInfo, handle, version)
+        return self._ask(self._nvml.nvmlDeviceGetMemoryInfo, handle) if found is None else found
+
+    def _slowed(self, handle: Any) -> str:
+        reasons = self._ask_newer("nvmlDeviceGetCurrentClocksThrottleReasons", handle)
+        if not reasons:
+            return ""
+        nvml = self._nvml
+        heat = nvml.nvmlClocksThrottleReasonHwThermalSlowdown | nvml.nvmlClocksThrottleReasonSwThermalSlowdown
+        power = nvml.nvmlClocksThrottleReasonSwPowerCap | nvml.nvmlClocksThrottleReasonHwPowerBrakeSlowdown
+        return "heat" if reasons & heat else "power" if reasons & power else ""
+
+    def _ask_newer(self, name: str, *arguments: Any) -> Any:
+        """A question that not every version of the library knows."""
+        question = getattr(self._nvml, name, None)
+        return None if question is None else self._ask(question, *arguments)
 
     def _ask(self, question: Callable[..., Any], *arguments: Any) -> Any:
         """Cards differ in what they tell: an unsupported question is no reason to lose the other answers."""

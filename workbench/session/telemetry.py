@@ -5,27 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import psutil
 from PySide6.QtCore import QCoreApplication, QObject, QThread, Signal
 
-from workbench.session.gpus import GpuReader, GpuSample, NoGpu, NvmlReader
+from workbench.core.machine import GpuSample, Sample
+from workbench.session.gpus import GpuReader, NoGpu, NvmlReader
 
 __all__ = ["GpuSample", "Sample", "TelemetryThread"]
-
-
-@dataclass(frozen=True)
-class Sample:
-    """time: seconds of time.time(). cpu: 0..100 % of all cores. Memory in bytes."""
-
-    time: float
-    cpu: float
-    ram_used: int
-    ram_total: int
-    disk_read_mb_s: float | None = None  # None where the system does not count it
-    gpus: tuple[GpuSample, ...] = ()
-    reason: str = ""  # why there are no numbers of graphics cards
 
 
 class TelemetryThread(QThread):
@@ -66,8 +53,13 @@ class TelemetryThread(QThread):
                 memory = psutil.virtual_memory()
                 self.sampled.emit(
                     Sample(
-                        time=time.time(), cpu=psutil.cpu_percent(), ram_used=memory.total - memory.available,
-                        ram_total=memory.total, disk_read_mb_s=speed, gpus=gpus, reason=reason,
+                        time=time.time(),
+                        cpu=psutil.cpu_percent(),
+                        ram_used=memory.total - memory.available,
+                        ram_total=memory.total,
+                        disk_read_mb_s=speed,
+                        gpus=gpus,
+                        reason=reason,
                     )  # fmt: skip
                 )
         finally:

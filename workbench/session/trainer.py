@@ -12,6 +12,7 @@ from workbench.core.events import Event, Failed, Finished, Started, encode_order
 from workbench.core.launch import worker_command, worker_environment
 from workbench.core.problems import Problem
 from workbench.core.run import Run
+from workbench.core.run_history import read_past
 from workbench.session.child import Child, Ladder, Patience, end_process
 from workbench.session.following import POLL, Tail, append_ending, living, orders_path, process_of, send_order
 
@@ -23,6 +24,7 @@ class TrainerThread(QThread):
     """
 
     reported = Signal(object)  # Event
+    recalled = Signal(object)  # Past: what had been reported before the thread began to follow, its steps too
     ended = Signal(object)  # Finished | Failed
 
     def __init__(
@@ -141,7 +143,12 @@ class TrainerThread(QThread):
         ladder = Ladder(self._patience)
         process = living(run)
         self.live = process is not None
-        ending = self._tell(tail.read(lambda: self._detached))
+        # Not one by one: a long run has a million of them, and the window has other things to do.
+        past = read_past(run, tail.read(lambda: self._detached), lambda: self._detached)
+        ending = self._tell(iter(past.notable))
+        self._time = past.track.last
+        if not self._detached:
+            self.recalled.emit(past)
         asked = False
         while process is not None and ending is None and not self._detached:
             self._wake.wait(POLL)

@@ -14,6 +14,7 @@ from workbench.core.events import Event, Failed, Finished, Preview, Started, Ste
 from workbench.core.problems import Problem
 from workbench.core.recipe import Recipe, request
 from workbench.core.run import Run, create_run, list_runs
+from workbench.core.run_history import Past
 from workbench.session.following import living
 from workbench.session.lane import Lane
 from workbench.session.previews import Previews
@@ -31,6 +32,7 @@ class _Ear(QObject):
         super().__init__(training)
         self._training: Training | None = training
         thread.reported.connect(self._reported)
+        thread.recalled.connect(self._recalled)
         thread.ended.connect(self._ended)
 
     def close(self) -> None:
@@ -43,6 +45,11 @@ class _Ear(QObject):
             self._training._heard(event)
 
     @Slot(object)
+    def _recalled(self, past: Past) -> None:
+        if self._training is not None:
+            self._training._remember(past)
+
+    @Slot(object)
     def _ended(self, ending: Finished | Failed) -> None:
         if self._training is not None:
             self._training._finished(ending)
@@ -53,6 +60,7 @@ class Training(QObject):
 
     started = Signal(object)  # Run
     reported = Signal(object)  # Event
+    recalled = Signal(object)  # Past: after its notable events were reported, all that a followed run had been
     ended = Signal(object)  # Finished | Failed
     preview_arrived = Signal(str)
     state_changed = Signal()
@@ -62,6 +70,7 @@ class Training(QObject):
         self.run: Run | None = None
         self.preparing = False
         self.stopping = False
+        self.paused = False  # it was ordered to stand still
         self.progress = 0.0  # 0..1
         self._session = session
         self._command = command
@@ -102,6 +111,21 @@ class Training(QObject):
         if self.progress < 0.01:
             return None
         return self._time * (1 - self.progress) / self.progress
+
+    @property
+    def seconds(self) -> float:
+        """How long the run has taken, pauses not counted; as of its newest event."""
+        return self._time
+
+    @property
+    def planned_seconds(self) -> float | None:
+        """What it was given for all it does; None where it is bounded by epochs."""
+        return self._planned
+
+    @property
+    def share(self) -> float:
+        """Of the whole run, what follows the last step included, 0..1."""
+        return min(1.0, self._time / self._planned) if self._planned else self.progress
 
     def preview(self, key: str) -> tuple[np.ndarray, np.ndarray, int] | None:
         """The newest preview of a picture in this run: mask and scores, uint8 (H, W), and the step."""
@@ -146,12 +170,17 @@ class Training(QObject):
         self.state_changed.emit()
 
     def pause(self) -> None:
-        if self._thread is not None:
+        """Save and stand still after the step under way; the time of the run stands still as well."""
+        if self.running and not (self.paused or self.stopping):
             self._thread.pause()
+            self.paused = True
+            self.state_changed.emit()
 
     def unpause(self) -> None:
-        if self._thread is not None:
+        if self.running and self.paused:
             self._thread.resume()
+            self.paused = False
+            self.state_changed.emit()
 
     def watch(self, key: str) -> None:
         """Preview this picture from now on."""
@@ -169,7 +198,7 @@ class Training(QObject):
         self._let_go()
         self._previews.close()
         self.run = None
-        self.preparing = self.stopping = False
+        self.preparing = self.stopping = self.paused = False
         self.progress = 0.0
         self.state_changed.emit()
 
@@ -195,7 +224,7 @@ class Training(QObject):
     def _begin(self, run: Run, thread: TrainerThread) -> None:
         self._let_go()
         self.run, self._thread = run, thread
-        self.stopping, self.progress, self._planned, self._time = False, 0.0, None, 0.0
+        self.stopping, self.paused, self.progress, self._planned, self._time = False, False, 0.0, None, 0.0
         self._previews.open(run)
         self._ear = _Ear(thread, self)
         thread.start()
@@ -223,12 +252,18 @@ class Training(QObject):
             self._previews.add(event)
         self.reported.emit(event)
 
+    def _remember(self, past: Past) -> None:
+        self._time = past.track.last
+        if past.vitals.step is not None:
+            self.progress = min(1.0, max(0.0, past.vitals.step.progress))
+        self.recalled.emit(past)
+
     def _finished(self, ending: Finished | Failed) -> None:
         self._let_go()
         self._end(ending)
 
     def _end(self, ending: Finished | Failed) -> None:
-        self.preparing = self.stopping = False
+        self.preparing = self.stopping = self.paused = False
         if isinstance(ending, Finished) and ending.why == "done":
             self.progress = 1.0
         self.ended.emit(ending)

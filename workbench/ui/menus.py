@@ -40,7 +40,8 @@ MENUS: dict[str, Table] = {
     ),
     "picture": (
         "done_next", "not_done", "-", "next", "previous", "next_unlabelled", "previous_unlabelled",
-        "next_open", "next_broken", "-", ("verdicts", VERDICTS), ("verdicts_next", VERDICTS_NEXT),
+        "next_open", "next_broken", "-", "label_next", "label_errors", "take_model", "keep_label", "next_doubt", "-",
+        ("verdicts", VERDICTS), ("verdicts_next", VERDICTS_NEXT),
     ),
     "view": (
         "fit", "actual", "zoom_in", "zoom_out", "next_region", "previous_region", "-", "ruler", "scale", "minimap",
@@ -50,7 +51,11 @@ MENUS: dict[str, Table] = {
         ("theme", ("theme_system", "theme_dark", "theme_light")),
         ("language", ("language_system", "language_en", "language_zh_CN")), "full_screen",
     ),
-    "train": ("train", "predict", "predict_folder", "-", "export", "export_choices"),
+    "train": (
+        "train", "pause", "predict", "predict_folder", "-",
+        ("curves", ("whole_run", "compare_runs", "-", "save_curves_picture", "save_curves_table")), "-",
+        "export", "export_choices",
+    ),
     "help": ("keys", "about"),
 }  # fmt: skip
 
@@ -73,6 +78,7 @@ def titles() -> dict[str, str]:
         "view": QCoreApplication.translate("menus", "&View"),
         "train": QCoreApplication.translate("menus", "&Train"),
         "help": QCoreApplication.translate("menus", "&Help"),
+        "curves": QCoreApplication.translate("menus", "&Curves"),
         "classes": QCoreApplication.translate("menus", "&Choose a class"),
         "brushes": QCoreApplication.translate("menus", "&Brushes"),
         "outlines": QCoreApplication.translate("menus", "&Outlines"),

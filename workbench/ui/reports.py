@@ -73,6 +73,11 @@ class Reports(QObject):
     def training_recovered(self) -> None:
         self._messages.withdraw("training")
 
+    def curves_saved(self, path: Path) -> None:
+        says = self.tr("The curves are saved in {path}.").format(path=path)
+        self._messages.say("success", says, topic="curves", button=self.tr("Open folder"),
+                           do=lambda: self._commands.show_path(path.parent))  # fmt: skip
+
     # --- facts -----------------------------------------------------------------------------------
 
     def _problem(self, problem: Exception) -> None:

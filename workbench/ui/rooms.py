@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from workbench.session.comparing import Comparison
 from workbench.session.displays import DisplayShelf
 from workbench.session.exporter import Exporter
+from workbench.session.label_errors import LabelErrors
 from workbench.session.predictions import Predictions
+from workbench.session.queue import Guide
+from workbench.session.run_shelf import RunShelf
 from workbench.session.session import Session
 from workbench.session.settings import Settings
+from workbench.session.story import Story
 from workbench.session.telemetry import TelemetryThread
 from workbench.session.training import Training
 
@@ -26,19 +30,29 @@ class Rooms:
     telemetry: TelemetryThread
     displays: DisplayShelf
     comparison: Comparison
+    story: Story
+    shelf: RunShelf
+    guide: Guide
+    errors: LabelErrors
 
     @classmethod
     def open(cls, settings: Settings) -> Rooms:
         session = Session()
         displays = DisplayShelf(session)
-        return cls(settings, session, Training(session), Exporter(), Predictions(session), TelemetryThread(),
-                   displays, Comparison(session, displays))  # fmt: skip
+        training, telemetry = Training(session), TelemetryThread()
+        guide = Guide(session, training)
+        return cls(settings, session, training, Exporter(), Predictions(session), telemetry,
+                   displays, Comparison(session, displays), Story(session, training, telemetry),
+                   RunShelf(session, training), guide, LabelErrors(session, guide))  # fmt: skip
 
     def close(self) -> None:
         """Save, end every thread and child."""
         self.telemetry.stop()
         self.exporter.close()
         self.training.close()
+        self.story.close()
+        self.shelf.close()
+        self.guide.close()
         self.predictions.close()
         self.comparison.close()
         self.session.close_project()

@@ -6,6 +6,7 @@ from PySide6.QtCore import QByteArray, QSettings, QSize, Signal
 from PySide6.QtWidgets import QMainWindow, QStackedWidget
 
 from workbench.ui.actions import Actions
+from workbench.ui.advice import Advice
 from workbench.ui.appearance import Appearance
 from workbench.ui.canvas.canvas import Canvas
 from workbench.ui.canvas.option_bar import OptionBar
@@ -57,20 +58,21 @@ class Window(QMainWindow):
         self.messages = Messages(style)
         self.canvas = Canvas(session)
         self.walk = RegionWalk(self.canvas)
-        self.pictures = PicturesPanel(session, style)
+        self.pictures = PicturesPanel(session, style, rooms.guide)
+        self.advice = Advice(session, rooms.guide, rooms.errors, self.pictures, self.canvas, self.messages)
         self.classes = ClassesPanel(session, style)
         self.verdict = VerdictPanel(session, style)
         self.history = HistoryPanel(session, style)
         self.layers = LayersPanel(self.canvas, rooms.comparison)
         self.display = DisplayPanel(self.canvas, rooms.displays)
-        self.training = TrainingPanel(session, rooms.training, rooms.exporter, style)
+        self.training = TrainingPanel(session, rooms.training, rooms.exporter, rooms.story, rooms.shelf, style)
         self.overlay = Overlay(session, rooms.training, rooms.predictions, self.canvas)
         self.commands = Commands(self, session, rooms.settings, self.messages)
         self.appearance = Appearance(self, rooms.settings, style)
         self.reports = Reports(rooms, self.messages, self.commands)
         parts = Parts(session, self.canvas, self.pictures, self.verdict, self.layers, self.training, self.commands,
                       self.appearance, self.overlay, self.walk, self.display, rooms.comparison,
-                      rooms.displays, self.history)  # fmt: skip
+                      rooms.displays, self.history, self.advice)  # fmt: skip
         self.table = Actions(parts, style, self)
         self.header = Header(session, self.pictures, self.table)
         self.options = OptionBar(self.canvas, session)
@@ -117,7 +119,9 @@ class Window(QMainWindow):
         session.picture_previewed.connect(lambda _, small, size: self.canvas.show_preview(small, size))
         self.walk.stepped.connect(self.status.say_step)
         rooms.displays.scale_changed.connect(lambda: self.canvas.ruler.set_scale(rooms.displays.um_per_pixel))
-        rooms.telemetry.sampled.connect(self.training.view.sampled)
+        rooms.shelf.failed.connect(self.messages.problem)
+        self.training.view.files.failed.connect(self.messages.problem)
+        self.training.view.files.saved.connect(self.reports.curves_saved)
         table.keys_wanted.connect(self._show_keys)
         session.project_opened.connect(self._project_changed)
         session.project_closed.connect(self._project_changed)
@@ -127,7 +131,7 @@ class Window(QMainWindow):
             session.picture_failed, session.history_changed, session.note_changed, session.classes_changed,
             self.training.changed, self.pictures.sheet_wanted, self.canvas.tool_changed, rooms.predictions.predicted,
             self.canvas.ruler.switched, self.canvas.display_changed, rooms.comparison.changed,
-            rooms.comparison.switched,
+            rooms.comparison.switched, rooms.guide.changed, rooms.errors.changed,
         ):  # fmt: skip
             signal.connect(table.refresh)
 

@@ -1,172 +1,173 @@
-"""Live curves over one time axis: loss and score above, the machine's load and memory below."""
+"""The chosen plots of a run over one time: arranged by the room there is, zoomed together, drawn one at a time."""
 
 from __future__ import annotations
 
-import numpy as np
-import pyqtgraph as pg
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor
+import math
 
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QWidget
+
+from workbench.core.track import Track
+from workbench.ui.panels.plot import Plot
+from workbench.ui.panels.plot_table import PLOTS
 from workbench.ui.theme import Theme
 
-MOST = 2000  # points of a drawn curve
+REDRAW = 200  # ms from one drawing of a plot to its next: five times a second is as quick as eyes follow a curve
+WIDE, HIGH = 230, 92  # pixels that a plot needs at least; where there are more plots than fit, they are scrolled
+SHORTEST = 2.0  # seconds that can be zoomed to
+
+Span = tuple[float, float]
 
 
-class Series:
-    """Values over time in arrays that grow by doubling."""
+class Curves(QScrollArea):
+    """`show_track` says whose curves; `refresh` that there is something new. Nothing holds the window longer than
+    one plot takes: stale plots take turns.
+    """
 
-    def __init__(self) -> None:
-        self._times, self._values = np.empty(256), np.empty(256)
-        self.count = 0
-
-    def add(self, time: float, value: float) -> None:
-        if self.count == len(self._times):
-            self._times, self._values = (np.concatenate((a, np.empty_like(a))) for a in (self._times, self._values))
-        self._times[self.count], self._values[self.count] = time, value
-        self.count += 1
-
-    def clear(self) -> None:
-        self.count = 0
-
-    @property
-    def times(self) -> np.ndarray:
-        return self._times[: self.count]
-
-    @property
-    def values(self) -> np.ndarray:
-        return self._values[: self.count]
-
-    def smoothed(self) -> np.ndarray:
-        """A running mean over the last 2 % of the points (5 at least), which looks back only."""
-        values = np.where(np.isfinite(self.values), self.values, 0.0)
-        weights = np.isfinite(self.values).astype(float)
-        reach = max(5, self.count // 50)
-        sums, counts = np.cumsum(values), np.cumsum(weights)
-        sums[reach:] -= sums[:-reach].copy()
-        counts[reach:] -= counts[:-reach].copy()
-        return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-
-
-def thinned(times: np.ndarray, values: np.ndarray, most: int = MOST) -> tuple[np.ndarray, np.ndarray]:
-    """At most `most` points that keep every peak: the least and the greatest value of each stretch, in order."""
-    if len(times) <= most:
-        return times, values
-    stretch = -(-len(times) // (most // 2))
-    whole = len(times) // stretch * stretch
-    blocks = np.nan_to_num(values[:whole], nan=0.0).reshape(-1, stretch)
-    starts = np.arange(0, whole, stretch)
-    at = np.sort(np.stack((starts + blocks.argmin(1), starts + blocks.argmax(1)), 1), axis=1).ravel()
-    at = np.concatenate((at, np.arange(whole, len(times))[-1:]))
-    return times[at], values[at]
-
-
-class _TimeAxis(pg.AxisItem):
-    """Seconds as minutes and seconds, or hours and minutes."""
-
-    def tickStrings(self, values, scale, spacing) -> list[str]:
-        if self.range[1] >= 2 * 3600:
-            return [f"{int(v) // 3600}h{int(v) // 60 % 60:02d}" for v in values]
-        return [f"{int(v) // 60}:{int(v) % 60:02d}" for v in values]
-
-
-class Curves(pg.GraphicsLayoutWidget):
-    """Four small plots. Data come by `series`; `redraw` shows what is new."""
+    hovered = Signal(object)  # seconds under the pointer, or None
+    zoomed = Signal(bool)  # whether a part of the run is shown
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.series = {name: Series() for name in ("loss", "score", "load", "memory")}
-        self.best: tuple[float, float] | None = None
-        self.score_name = self.tr("Score")
-        self.load_name, self.memory_name = self.tr("CPU %"), self.tr("RAM GB")
-        self._plots: dict[str, pg.PlotItem] = {}
-        self._lines: dict[str, pg.PlotDataItem] = {}
-        for name, place in {"loss": (0, 0), "score": (0, 1), "load": (1, 0), "memory": (1, 1)}.items():
-            plot = self.addPlot(*place, axisItems={"bottom": _TimeAxis("bottom")})
-            plot.setMenuEnabled(False)
-            plot.hideButtons()
-            plot.setMouseEnabled(x=False, y=False)
-            plot.getAxis("left").setWidth(44)
-            plot.getAxis("bottom").enableAutoSIPrefix(False)
-            plot.getAxis("left").enableAutoSIPrefix(False)
-            self._plots[name] = plot
-            if name != "loss":
-                plot.setXLink(self._plots["loss"])
-        self._lines["raw"] = self._plots["loss"].plot()
-        for name, plot in self._plots.items():
-            self._lines[name] = plot.plot()
-        self._star = pg.ScatterPlotItem(symbol="star", size=13)
-        self._plots["score"].addItem(self._star)
-        self._plots["load"].setYRange(0, 100, padding=0.04)
-        self._plots["score"].setYRange(0, 1, padding=0.06)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._body = QWidget(objectName="plots")
+        self._grid = QGridLayout(self._body)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setSpacing(2)
+        self.setWidget(self._body)
+        self._theme = theme
+        self.plots: dict[str, Plot] = {}
+        self._rows = {row.id: row for row in PLOTS}
+        self._track, self._others = Track(), ()
+        self.live = False  # the run goes on: its time axis ends where it is expected to
+        self._span: Span | None = None  # None: the whole run
+        self._drawn: Span = (0.0, 10.0)
+        self._stale: list[str] = []
+        self._turn = QTimer(self, timeout=self._draw_next)
         self.set_theme(theme)
-        self._place_axes()
-
-    def forget(self) -> None:
-        """Another run begins."""
-        for series in self.series.values():
-            series.clear()
-        self.best = None
-        self.redraw()
 
     def set_theme(self, theme: Theme) -> None:
-        self.setBackground(theme.color("panel"))
-        for plot in self._plots.values():
-            for side in ("left", "bottom"):
-                axis = plot.getAxis(side)
-                axis.setPen(pg.mkPen(theme.color("grid")))
-                axis.setTextPen(pg.mkPen(theme.color("muted")))
-                axis.setStyle(tickLength=-4)
-            plot.showGrid(y=True, alpha=0.18)
-        colors = {"loss": "curve_1", "score": "curve_3", "load": "curve_2", "memory": "curve_4"}
-        for name, role in colors.items():
-            # Wide pens are slow to draw; the smoothed loss has few enough points.
-            self._lines[name].setPen(pg.mkPen(theme.color(role), width=2 if name == "loss" else 1))
-        self._lines["raw"].setPen(pg.mkPen(theme.color("curve_1", 90), width=1))
-        self._lines["score"].setSymbol("o")
-        self._lines["score"].setSymbolSize(5)
-        self._lines["score"].setSymbolPen(None)
-        self._lines["score"].setSymbolBrush(pg.mkBrush(theme.color("curve_3")))
-        self._star.setBrush(pg.mkBrush(theme.color("warning")))
-        self._star.setPen(pg.mkPen(QColor(0, 0, 0, 120)))
-        self._muted = theme.color("muted").name()
-        self._title()
+        self._theme = theme
+        self.setStyleSheet(f"QScrollArea, QWidget#plots {{ background: {theme.color('panel').name()}; }}")
+        for plot in self.plots.values():
+            plot.set_theme(theme)
+        self.refresh()
 
-    def _title(self) -> None:
-        names = {"loss": self.tr("Loss"), "score": self.score_name, "load": self.load_name, "memory": self.memory_name}
-        for name, text in names.items():
-            self._plots[name].setTitle(text, color=self._muted, size="8pt", justify="left")
-            self._plots[name].titleLabel.setMaximumHeight(18)
-            self._plots[name].layout.setRowFixedHeight(0, 18)
+    # --- what is shown ---------------------------------------------------------------------------
 
-    def name_axes(self, *, score: str = "", load: str = "", memory: str = "") -> None:
-        """Say what the curves are: another model has another score, a GPU other numbers."""
-        names = (score or self.score_name, load or self.load_name, memory or self.memory_name)
-        if names != (self.score_name, self.load_name, self.memory_name):
-            self.score_name, self.load_name, self.memory_name = names
-            self._title()
+    def show_track(self, track: Track, others: tuple[Track, ...] = ()) -> None:
+        """The curves of a run, with those of others beside them."""
+        if track is not self._track:
+            self._span = None
+            self.zoomed.emit(False)
+        self._track, self._others = track, others
+        self.refresh()
+
+    def choose(self, ids: list[str]) -> None:
+        """Which plots are shown, in the order of the table."""
+        wanted = [id for id in self._rows if id in ids]
+        if wanted == list(self.plots):
+            return
+        for id in [id for id in self.plots if id not in wanted]:
+            plot = self.plots.pop(id)
+            self._grid.removeWidget(plot)
+            plot.hide()
+            plot.deleteLater()
+        kept, self.plots = self.plots, {}
+        for id in wanted:
+            self.plots[id] = kept.get(id) or self._make(id)
+        self._arrange()
+        self.refresh()
+
+    def _make(self, id: str) -> Plot:
+        plot = Plot(self._rows[id], self._theme)
+        plot.hovered.connect(self._hovered)
+        plot.span_wanted.connect(self.zoom)
+        return plot
+
+    def _arrange(self) -> None:
+        count = len(self.plots)
+        room = self.viewport().size()
+        most = max(1, room.width() // WIDE)
+        high = max(1, room.height() // HIGH)
+        # As few columns as their number allows without scrolling: wide curves are easier to read.
+        columns = min(most, max(1, -(-count // high)))
+        rows = -(-count // columns) if count else 0
+        for number, plot in enumerate(self.plots.values()):
+            row, column = divmod(number, columns)
+            self._grid.addWidget(plot, row, column)
+            plot.setMinimumHeight(HIGH)
+            plot.show_times(number + columns >= count)
+            plot.show()
+        for row in range(self._grid.rowCount()):
+            self._grid.setRowStretch(row, 1 if row < rows else 0)
+        for column in range(self._grid.columnCount()):
+            self._grid.setColumnStretch(column, 1 if column < columns else 0)
+
+    def resizeEvent(self, event) -> None:
+        super().resizeEvent(event)
+        self._arrange()
+        self.refresh()
+
+    def showEvent(self, event) -> None:
+        super().showEvent(event)
+        self.refresh()
+
+    # --- drawing ---------------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Something is new: every plot is drawn again, soon."""
+        self._stale += [id for id in self.plots if id not in self._stale]
+        if self._stale and not self._turn.isActive():
+            self._turn.start(max(1, REDRAW // max(1, len(self.plots))))
 
     def redraw(self) -> None:
-        for name, series in self.series.items():
-            self._lines[name].setData(*thinned(series.times, series.values))
-        loss = self.series["loss"]
-        if loss.count:
-            self._lines["raw"].setData(*thinned(loss.times, loss.values))
-            self._lines["loss"].setData(*thinned(loss.times, loss.smoothed()))
-        else:
-            self._lines["raw"].setData([], [])
-        self._star.setData(*([[v] for v in self.best] if self.best else ([], [])))
-        self._place_axes()
+        """Draw what is stale at once."""
+        while self._stale and self.isVisible():
+            self._draw_next()
 
-    def _place_axes(self) -> None:
-        """The lower plots are there once the machine has been heard; the time axis is under the lowest."""
-        machine = self.series["load"].count > 1
-        latest = max((series.times[-1] for series in self.series.values() if series.count), default=0.0)
-        self._plots["loss"].setXRange(0, max(latest, 10.0), padding=0.01)
-        top = float(np.nanmax(self.series["memory"].values)) if self.series["memory"].count else 1.0
-        self._plots["memory"].setYRange(0, max(top * 1.15, 1.0), padding=0)
-        for name in ("load", "memory"):
-            self._plots[name].setVisible(machine)
-            self._plots[name].setMaximumHeight(10_000 if machine else 0)
-        for name in ("loss", "score"):
-            self._plots[name].getAxis("bottom").setStyle(showValues=not machine)
+    def _draw_next(self) -> None:
+        if not self._stale or not self.isVisible():
+            self._turn.stop()
+            return
+        plot = self.plots.get(self._stale.pop(0))
+        span = self.span
+        if span != self._drawn:
+            self._drawn = span
+            self._stale = [*self._stale, *(id for id in self.plots if id not in self._stale)]
+        if plot is not None:
+            plot.draw(self._track, span, self._others)
+
+    @property
+    def span(self) -> Span:
+        """The seconds that are shown. The end of a run under way grows by steps: a still axis is a cheap one."""
+        if self._span is not None:
+            return self._span
+        last = max([10.0, self._track.last, *(other.last for other in self._others)])
+        if not self.live:
+            return 0.0, last
+        end = 10.0 * 1.25 ** math.ceil(math.log(last / 10.0, 1.25) - 1e-9)
+        begun = self._track.begun
+        planned = begun.seconds_planned if begun is not None else None
+        return 0.0, max(last, min(end, planned)) if planned else end
+
+    def zoom(self, span: Span | None) -> None:
+        """Show a part of the time in every plot; None: all of it."""
+        end = max([10.0, self._track.last, *(other.last for other in self._others)])
+        if span is not None:
+            length = min(max(span[1] - span[0], SHORTEST), end)
+            first = min(max(0.0, span[0]), end - length)
+            span = None if length >= end else (first, first + length)
+        if span != self._span:
+            self._span = span
+            self.zoomed.emit(span is not None)
+            self.refresh()
+            self.redraw()
+
+    def _hovered(self, time: float | None) -> None:
+        for plot in self.plots.values():
+            plot.point_at(time)
+        self.hovered.emit(time)

@@ -1,156 +1,193 @@
-"""One run as it goes, or as it went: curves, a line of plain words, and what came out."""
+"""One run as it goes, or as it went: curves with their legend, a line of plain words, and what came out."""
 
 from __future__ import annotations
 
-import time
+import math
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from workbench.core.events import Evaluated, Event, Failed, Finished, Profiled, Started, Step, Trouble
-from workbench.session.telemetry import Sample
-from workbench.ui import words
+from workbench.core.events import Evaluated, Event, Failed, Finished, Profiled, Started, Trouble
+from workbench.session.run_shelf import RunShelf
+from workbench.session.story import Story
+from workbench.ui import run_words, words
+from workbench.ui.elided import Elided
+from workbench.ui.panels.beside import Beside
+from workbench.ui.panels.curve_files import CurveFiles
+from workbench.ui.panels.legend import Legend
 from workbench.ui.theme import Style
 
-REDRAW = 200  # ms: five times a second is as quick as eyes follow a curve
+READ = 500  # ms: numbers and words that change more often cannot be read
+_SIGNS = {"good": ("success", "success"), "info": ("info", "muted"), "warning": ("warning", "warning")}
 
 
 class RunView(QWidget):
-    """`hear` takes the events of a run. The labels `sentence` and `result` are placed by the panel around it."""
+    """Shows the `story` of a run. `sign`, `sentence` and `result` are placed by the panel around it."""
 
     said = Signal(str, str, str)  # kind, what happened, what to do
-    pulsed = Signal()  # five times a second while there is something new
+    pulsed = Signal()  # twice a second while there is something new
 
-    def __init__(self, style: Style) -> None:
+    def __init__(self, style: Style, story: Story, shelf: RunShelf) -> None:
         super().__init__()
-        self._style = style
+        self._style, self._story, self._shelf = style, story, shelf
         self.curves = None  # made when first needed: pyqtgraph takes long to import
-        self.sentence, self.result = QLabel(), QLabel(objectName="heading")
-        for label in (self.sentence, self.result):
-            label.setTextFormat(Qt.TextFormat.PlainText)
-            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.sign, self.sentence, self.result = QLabel(), Elided(), QLabel(objectName="heading")
+        self.result.setTextFormat(Qt.TextFormat.PlainText)
+        self.result.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.hint = QLabel(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, objectName="muted")
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.addWidget(self.hint, 1)
-        self._begun: Started | None = None
-        self._clock: float | None = None  # time.monotonic() at the run's second 0, while it is live
-        self._step: Step | None = None  # to be put into words with the next look
-        self._stale = False
-        self._pulse = QTimer(self, interval=REDRAW, timeout=self._redraw)
+        self.legend, self.beside = Legend(style), Beside(style, shelf)
+        self.legend.setFixedWidth(204)
+        self.files = CurveFiles(self, story, shelf)
+        self._row = QHBoxLayout()
+        self._row.setSpacing(8)
+        self._row.addWidget(self.legend)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2)
+        column.addWidget(self.hint, 1)
+        column.addLayout(self._row, 1)
+        column.addWidget(self.beside)
+        self._live = self._quiet = False
+        self._over = ""  # how it ended, in words
+        self._pointed: float | None = None  # seconds under the pointer
+        self._pulse = QTimer(self, interval=READ, timeout=self._read)
+        story.changed.connect(self._changed)
+        shelf.compared_changed.connect(self._compared)
         style.changed.connect(self._restyle)
+        self._show_curves()
 
     def make_curves(self) -> None:
         """Import the plotting library and put the curves in place; called when the window is up."""
-        if self.curves is None:
-            from workbench.ui.panels.curves import Curves
+        if self.curves is not None:
+            return
+        from workbench.ui.panels.curves import Curves
 
-            self.curves = Curves(self._style.theme)
-            self._column.addWidget(self.curves, 1)
-            self._show_curves()
+        self.curves = Curves(self._style.theme)
+        self._row.insertWidget(0, self.curves, 1)
+        self.curves.hovered.connect(self._hovered)
+        self.curves.zoomed.connect(self.legend.fit.setEnabled)
+        self.curves.choose(self.legend.shown)
+        self.legend.fit.setEnabled(False)
+        self.legend.fit_clicked.connect(self.show_whole)
+        self.legend.chosen.connect(self.curves.choose)
+        self.legend.picture_wanted.connect(self.files.save_picture)
+        self.legend.table_wanted.connect(self.files.save_table)
+        self._changed()
 
     def forget(self) -> None:
         """Another run begins, or none is shown."""
-        self._begun = self._clock = self._step = None
         self.result.clear()
+        self._over = ""
         self.say("")
-        if self.curves is not None:
-            self.curves.forget()
         self._show_curves()
 
-    def say(self, text: str) -> None:
-        self.sentence.setText(text)
-        self.sentence.setToolTip(text)
+    def say(self, text: str, tone: str = "") -> None:
+        """`tone`: "good", "info", "warning", or "" for no sign."""
+        self.sentence.set_text(text)
+        self.sign.setVisible(bool(tone and text))
+        if tone:
+            icon, role = _SIGNS[tone]
+            self.sign.setPixmap(self._style.theme.pixmap(icon, 16, role, self.devicePixelRatioF()))
 
-    def set_live(self, live: bool) -> None:
-        """Whether something goes on that is worth a look five times a second."""
+    def set_live(self, live: bool, *, quiet: bool) -> None:
+        """Whether a run is under way. quiet: the line of words says something else."""
+        self._live, self._quiet = live, quiet
+        if self.curves is not None:
+            self.curves.live = live
         if live:
             self._pulse.start()
-        elif not self._stale:
-            self._pulse.stop()
+        self._read()
+
+    def show_whole(self) -> None:
+        if self.curves is not None:
+            self.curves.zoom(None)
 
     # --- facts -----------------------------------------------------------------------------------
 
-    def hear(self, event: Event, *, live: bool, quiet: bool) -> None:
-        """One event. `live`: it is happening now. `quiet`: the line of words says something else."""
-        self.make_curves()
-        if live:
-            self._clock = time.monotonic() - event.time
-        if isinstance(event, Started):
-            self._begun = event
-            self.say(words.started_words(event))
-            self.curves.name_axes(score=self.tr("Macro F1") if event.model == "resnet" else self.tr("Dice"))
-        elif isinstance(event, Step):
-            self.curves.series["loss"].add(event.time, event.loss)
-            self._step = event if live and not quiet else None
-        elif isinstance(event, Evaluated) and event.split == "val":
-            self._evaluated(event)
+    def hear(self, event: Event, *, live: bool) -> None:
+        """One event that has words of its own. `live`: it is happening now."""
+        if isinstance(event, Evaluated) and event.split == "val" and event.best:
+            self.result.setText(words.result_words(event.metrics))
+        elif isinstance(event, Started):
+            self._over = ""
         elif isinstance(event, Profiled) and live:
             self.said.emit("info", words.sentence(event.what), "")
         elif isinstance(event, Trouble) and live:
             self.said.emit("warning", words.trouble_words(event), "")
-        self._stale = True
-        if not self._pulse.isActive():
-            self._pulse.start()
-
-    def _evaluated(self, event: Evaluated) -> None:
-        if event.score is not None:
-            self.curves.series["score"].add(event.time, event.score)
-            if event.best:
-                self.curves.best = (event.time, event.score)
-        if event.best:
-            self.result.setText(words.result_words(event.metrics))
 
     def end(self, ending: Finished | Failed, *, loud: bool) -> None:
         """`loud`: the ending is news, so a failure also goes to the message bar."""
-        self._clock = self._step = None
         if isinstance(ending, Failed):
-            says, advice = words.failure_words(ending)
-            self.say(says)
+            self._over, advice = words.failure_words(ending)
             if loud:
-                self.said.emit("problem", says, advice)
+                self.said.emit("problem", self._over, advice)
         else:
-            self.say(words.ending_words(ending))
+            self._over = words.ending_words(ending)
             if ending.result.get("metrics"):
                 self.result.setText(words.result_words(ending.result["metrics"]))
-        self._stale = True
-        self._redraw()
+        self._live = self._quiet = False
+        self._read()
 
-    def sampled(self, sample: Sample) -> None:
-        """One look at the machine, which goes on the time axis of a run under way."""
-        if self._clock is None or self.curves is None or self._begun is None:
-            return
-        now = time.monotonic() - self._clock
-        gpu = sample.gpus[0] if sample.gpus and self._begun.device.startswith("gpu") else None
-        if gpu is not None:
-            load, memory = gpu.utilisation, gpu.memory_used
-            self.curves.name_axes(load=self.tr("GPU load %"), memory=self.tr("GPU memory GB"))
-        else:
-            load, memory = sample.cpu, sample.ram_used
-            self.curves.name_axes(load=self.tr("Processor load %"), memory=self.tr("Memory GB"))
-        if load is not None and memory is not None:
-            self.curves.series["load"].add(now, load)
-            self.curves.series["memory"].add(now, memory / 1024**3)
-            self._stale = True
+    def _changed(self) -> None:
+        self.make_curves()
+        others = tuple(other.track for other in self._shelf.compared)
+        self.curves.show_track(self._story.track, others)
+        if not self._pulse.isActive():
+            self._read()
+            self._pulse.start()
 
-    # --- drawing ---------------------------------------------------------------------------------
+    def _compared(self) -> None:
+        if self.curves is not None:
+            self._changed()
 
-    def _redraw(self) -> None:
-        if self._stale and self.curves is not None:
-            self._stale = False
-            self.curves.redraw()
-            self._show_curves()
-        if self._step is not None and self._begun is not None:
-            self.say(f"{words.device_words(self._begun)}. {words.step_words(self._step, self._begun.device)}")
-            self._step = None
+    # --- words and numbers -----------------------------------------------------------------------
+
+    def _read(self) -> None:
+        """Say what is the case now."""
+        if not self._live:
+            self._pulse.stop()
+        if not self._quiet:
+            self._say_finding()
+        self._show_curves()
+        self._show_values()
         self.pulsed.emit()
 
+    def _say_finding(self) -> None:
+        track, finding = self._story.track, self._story.finding()
+        if track.begun is None or not (self._live or self._over):
+            self.say(self._over, "warning" if self._over else "")
+            return
+        ending = self._story.vitals.ending
+        told, failed = [self._over], isinstance(ending, Failed)
+        if not failed and not (self._over and finding.kind in run_words.QUIET):
+            told.insert(0, run_words.finding_words(finding))  # it helps more than how long it took
+        told += [f"{words.device_words(track.begun)}.", words.started_words(track.begun)]
+        tone = "warning" if failed else finding.tone if len(told) > 1 else "info"
+        self.say(" ".join(filter(None, told)), tone)
+
+    def _show_values(self) -> None:
+        track, moment = self._story.track, ""
+        if track.begun is not None:
+            if self._pointed is not None:
+                from workbench.ui.panels.plot import clock
+
+                moment = self.tr("At {time}").format(time=clock(self._pointed, long=track.last >= 7200))
+            else:
+                moment = self.tr("Now") if self._live else self.tr("At the end")
+        self.legend.show_values(track, self._pointed, moment, live=self._live)
+
+    def _hovered(self, time: float | None) -> None:
+        self._pointed = time if time is None or math.isfinite(time) else None
+        self._show_values()
+
     def _show_curves(self) -> None:
-        empty = self.curves is None or not any(series.count for series in self.curves.series.values())
+        empty = self.curves is None or not (self._story.track.steps.count or self._story.track.scores.count)
         self.hint.setVisible(empty)
-        if self.curves is not None:
-            self.curves.setVisible(not empty)
+        for part in (self.curves, self.legend):
+            if part is not None:
+                part.setVisible(not empty)
 
     def _restyle(self) -> None:
         if self.curves is not None:
             self.curves.set_theme(self._style.theme)
+        self._read()

@@ -25,6 +25,7 @@ class TrainControls(QWidget):
     """Says what a person wants; the panel around it decides what is possible."""
 
     train_clicked = Signal()
+    pause_clicked = Signal()
     export_clicked = Signal()
     choices_clicked = Signal()
     changed = Signal()
@@ -32,7 +33,7 @@ class TrainControls(QWidget):
     def __init__(self, style: Style, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._style = style
-        self._running = False
+        self._running = self._paused = False
         self._build()
         style.changed.connect(self._restyle)
         self._restyle()
@@ -81,7 +82,15 @@ class TrainControls(QWidget):
         self.button = QPushButton()
         self.button.setMinimumHeight(38)
         self.button.clicked.connect(self.train_clicked)
-        grid.addWidget(self.button, 2, 0, 1, 2)
+        self.pause = QPushButton()
+        self.pause.setMinimumHeight(38)
+        self.pause.setFixedWidth(44)
+        self.pause.clicked.connect(self.pause_clicked)
+        running = QHBoxLayout()
+        running.setSpacing(6)
+        running.addWidget(self.button, 1)
+        running.addWidget(self.pause)
+        grid.addLayout(running, 2, 0, 1, 2)
         self.bar = QProgressBar(textVisible=False, maximum=1000)
         self.bar.setAccessibleName(self.tr("Progress"))
         self.left = QLabel(objectName="muted")
@@ -120,9 +129,14 @@ class TrainControls(QWidget):
         self.minutes.setValue(minutes)
         self.device.setCurrentIndex(max(0, self.device.findData(device)))
 
-    def show_state(self, state: str, possible: bool) -> None:
+    def show_state(self, state: str, possible: bool, *, paused: bool = False) -> None:
         """`state`: idle | preparing | running | stopping. `possible`: whether the button may be pressed."""
-        self._running = state != "idle"
+        self._running, self._paused = state != "idle", paused
+        self.pause.setVisible(state in ("running", "stopping"))
+        self.pause.setEnabled(state == "running")
+        says = self.tr("Go on with the training") if paused else self.tr("Let the training stand still for a while")
+        self.pause.setToolTip(f"{says} (Ctrl+Shift+T)")
+        self.pause.setAccessibleName(says)
         texts = {
             "idle": self.tr("Train"), "preparing": self.tr("Cancel"), "running": self.tr("Stop and keep the best"),
             "stopping": self.tr("Stopping…"),
@@ -168,4 +182,5 @@ class TrainControls(QWidget):
         theme = self._style.theme
         icon, role = ("stop", "danger_text") if self._running else ("train", "accent_text")
         self.button.setIcon(theme.icon(icon, role))
+        self.pause.setIcon(theme.icon("train" if self._paused else "pause"))
         self.export.setIcon(theme.icon("export"))

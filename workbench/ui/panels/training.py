@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
 
-from workbench.core.events import Event, Failed, Finished, Progress
-from workbench.core.run import Run, list_runs
+from workbench.core.events import Event, Failed, Finished, Progress, Step
+from workbench.core.run import Run
+from workbench.core.run_history import Past
 from workbench.session.exporter import Exporter
+from workbench.session.run_shelf import RunShelf
 from workbench.session.session import Session
+from workbench.session.story import Story
 from workbench.session.training import Training
 from workbench.ui import words
 from workbench.ui.dialogs.export import ExportChoices
+from workbench.ui.panels.run_picker import RunPicker
 from workbench.ui.panels.run_view import RunView
 from workbench.ui.panels.train_controls import TrainControls
+from workbench.ui.run_words import line_words
 from workbench.ui.theme import Style
 
 
@@ -25,18 +30,24 @@ class TrainingPanel(QWidget):
     changed = Signal()  # what is possible
 
     def __init__(
-        self, session: Session, training: Training, exporter: Exporter, style: Style, parent: QWidget | None = None
-    ) -> None:
+        self, session: Session, training: Training, exporter: Exporter, story: Story, shelf: RunShelf, style: Style,
+        parent: QWidget | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(parent)
         self.setObjectName("panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._session, self._training, self._exporter, self._style = session, training, exporter, style
-        self.view = RunView(style)
+        self._shelf, self._looking = shelf, False  # _looking: the newest run is to be shown once the runs are listed
+        self.view = RunView(style, story, shelf)
+        self.picker = RunPicker(shelf, self)
+        self.picker.chosen.connect(shelf.compare)
+        self._finishing: Progress | None = None  # what is done after the last step
         self._loud = False  # this run was seen at work: its ending is news, and not history
         self._build(style)
         self.view.pulsed.connect(self._refresh_progress)
         training.started.connect(self._started)
         training.reported.connect(self._reported)
+        training.recalled.connect(self._recalled)
         training.ended.connect(self._ended)
         training.state_changed.connect(self.refresh)
         exporter.progressed.connect(self._exporting)
@@ -44,14 +55,14 @@ class TrainingPanel(QWidget):
         session.project_opened.connect(self._project_changed)
         session.project_closed.connect(self._project_changed)
         session.pictures_listed.connect(self.refresh)
+        shelf.listed.connect(self._list_runs)
         style.changed.connect(self._restyle)
         self._restyle()
         if training.run is None:
             self._project_changed()
         else:  # the window was built anew
             self._list_runs()
-            for event in training.run.events():
-                self._reported(event)
+            self._say_result(story)
 
     def _build(self, style: Style) -> None:
         column = QVBoxLayout(self)
@@ -68,10 +79,16 @@ class TrainingPanel(QWidget):
         self.runs.setToolTip(self.tr("Which run is shown; older runs can be looked at again and exported"))
         self.runs.setMinimumWidth(200)
         self.runs.activated.connect(self._run_chosen)
+        self.beside = QToolButton()
+        self.beside.setToolTip(self.tr("Put the curves of other runs beside this one (Ctrl+Shift+U)"))
+        self.beside.setAccessibleName(self.tr("Compare"))
+        self.beside.clicked.connect(self.compare)
         top.addWidget(self.heading)
+        top.addWidget(self.view.sign)
         top.addWidget(self.view.sentence, 1)
         top.addWidget(self.view.result)
         top.addWidget(self.runs)
+        top.addWidget(self.beside)
         column.addLayout(top)
         self.body = QWidget()
         row = QHBoxLayout(self.body)
@@ -80,6 +97,7 @@ class TrainingPanel(QWidget):
         self.controls = TrainControls(style)
         self.controls.setFixedWidth(292)
         self.controls.train_clicked.connect(self.toggle)
+        self.controls.pause_clicked.connect(self.toggle_pause)
         self.controls.export_clicked.connect(self.export)
         self.controls.choices_clicked.connect(self.choose_export)
         row.addWidget(self.controls)
@@ -103,6 +121,15 @@ class TrainingPanel(QWidget):
             self._training.start(model, minutes=minutes, device=device)
         self.refresh()
 
+    def toggle_pause(self) -> None:
+        """Stand still, or go on."""
+        self._training.unpause() if self._training.paused else self._training.pause()
+
+    def compare(self) -> None:
+        """Choose the runs whose curves stand beside those of the shown one."""
+        if self.run is not None:
+            self.picker.open_at(self.beside, self.run)
+
     def export(self) -> None:
         """Export the run that is shown, or cancel the export under way."""
         if self._exporter.running:
@@ -121,6 +148,18 @@ class TrainingPanel(QWidget):
 
     def can_train(self) -> bool:
         return self._training.busy or (self._session.writable and bool(self._session.keys))
+
+    def can_pause(self) -> bool:
+        return self._training.running and not self._training.stopping
+
+    def is_paused(self) -> bool:
+        return self._training.paused
+
+    def can_compare(self) -> bool:
+        return self.run is not None and self.runs.count() > 1
+
+    def has_curves(self) -> bool:
+        return self.view.curves is not None and self.view.curves.isVisibleTo(self.view)
 
     def can_export(self) -> bool:
         usable = self.run is not None and self.run.usable
@@ -144,10 +183,18 @@ class TrainingPanel(QWidget):
     def _started(self, run: Run) -> None:
         self.recovered.emit()
         self.view.forget()
+        self._looking = False
         self._list_runs()
 
     def _reported(self, event: Event) -> None:
-        self.view.hear(event, live=self._training.running, quiet=self._training.stopping)
+        if isinstance(event, Progress):
+            self._finishing = event if event.total else None
+        elif isinstance(event, Step):
+            self._finishing = None
+        self.view.hear(event, live=self._training.running)
+
+    def _recalled(self, _: Past) -> None:
+        self.refresh()
 
     def _ended(self, ending: Finished | Failed) -> None:
         if isinstance(ending, Finished):
@@ -166,9 +213,9 @@ class TrainingPanel(QWidget):
     def _project_changed(self) -> None:
         """Begin with what the newest run came to."""
         self.view.forget()
-        self._list_runs()
-        if self.runs.count() and not self._training.busy:
-            self._run_chosen(0)
+        self._looking = True
+        self._shelf.look()
+        self.refresh()
 
     # --- what is shown ---------------------------------------------------------------------------
 
@@ -177,16 +224,17 @@ class TrainingPanel(QWidget):
         training = self._training
         if training.preparing:
             state = "preparing"
-            self.view.say(self.tr("Reading the labels and planning the run…"))
+            self.view.say(self.tr("Reading the labels and planning the run…"), "info")
         elif training.stopping:
             state = "stopping"
-            self.view.say(self.tr("Finishing the step under way and keeping the model…"))
+            self.view.say(self.tr("Finishing the step under way and keeping the model…"), "info")
         else:
             state = "running" if training.running else "idle"
         self._loud = self._loud or training.busy
-        self.view.set_live(training.running)
+        self.view.set_live(training.running, quiet=training.preparing or training.stopping)
         self.view.hint.setText(self._hint())
-        self.controls.show_state(state, self.can_train())
+        self.controls.show_state(state, self.can_train(), paused=training.paused)
+        self.beside.setVisible(self.can_compare())
         self.controls.show_export(self.can_export(), self._exporter.running)
         self._refresh_progress()
         self.changed.emit()
@@ -198,11 +246,23 @@ class TrainingPanel(QWidget):
         if not training.running:
             self.controls.show_progress(None, "")
             return
-        text, eta = self.tr("Starting…"), training.eta_seconds
-        if eta is not None and training.progress > 0:
-            share, left = words.percent(training.progress), words.duration(eta)
-            text = self.tr("{share} done, {time} left").format(share=share, time=left)
-        self.controls.show_progress(training.progress, text)
+        self.controls.show_progress(training.share, self._progress_words())
+
+    def _progress_words(self) -> str:
+        """How long the whole run takes yet, all that follows the last step included, beside what it was given."""
+        training = self._training
+        eta, planned, doing = training.eta_seconds, training.planned_seconds, self._finishing
+        if doing is not None and training.progress >= 1:
+            what = words.sentence(doing.what)
+            return self.tr("{what}: {done} of {total}").format(what=what, done=doing.done, total=doing.total)
+        if eta is None or training.progress <= 0:
+            return self.tr("Starting…")
+        if planned is None:
+            share = words.percent(training.progress)
+            return self.tr("{share} done, {time} left").format(share=share, time=words.duration(eta))
+        if eta <= 0:
+            return self.tr("Finishing, {time} over its time").format(time=words.duration(training.seconds - planned))
+        return self.tr("{time} left of {planned}").format(time=words.duration(eta), planned=words.duration(planned))
 
     def _hint(self) -> str:
         if self._session.project is None:
@@ -217,17 +277,27 @@ class TrainingPanel(QWidget):
         )
 
     def _list_runs(self) -> None:
-        project = self._session.project
-        runs = list_runs(project.root)[::-1] if project else []
+        lines = self._shelf.lines
         self.runs.blockSignals(True)
         self.runs.clear()
-        for run in runs:
-            self.runs.addItem(words.run_name(run), run.name)
+        for line in lines:
+            self.runs.addItem(line_words(line), line.run.name)
         self.runs.setPlaceholderText(self.tr("Earlier runs"))
         self.runs.setCurrentIndex(self.runs.findData(self.run.name) if self.run is not None else -1)
-        self.runs.setVisible(bool(runs))
+        self.runs.setVisible(bool(lines))
         self.runs.blockSignals(False)
+        if self._looking and lines:
+            self._looking = False
+            if not self._training.busy and self.run is None:
+                self._run_chosen(0)
         self.refresh()
+
+    def _say_result(self, story: Story) -> None:
+        """Of a run that was told before this window was made."""
+        if story.result is not None:
+            self.view.hear(story.result, live=False)
+        if story.vitals.ending is not None:
+            self.view.end(story.vitals.ending, loud=False)
 
     def _run_chosen(self, index: int) -> None:
         project = self._session.project
@@ -244,3 +314,4 @@ class TrainingPanel(QWidget):
     def _restyle(self) -> None:
         name = "chevron-down" if self.heading.isChecked() else "chevron-up"
         self.heading.setIcon(self._style.theme.icon(name, "muted"))
+        self.beside.setIcon(self._style.theme.icon("compare", "muted"))

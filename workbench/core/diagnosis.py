@@ -1,0 +1,194 @@
+"""How a run goes, in one finding: what a person should know of it now, decided from its events and the machine's load.
+
+`Vitals` keeps the little that is needed of a run of any length; `diagnose` is a pure function of it. The words are the
+window's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.core.events import Evaluated, Event, Failed, Finished, Started, Step
+from workbench.core.machine import Sample
+
+WAITS = 0.25  # share of the time spent waiting for pictures that is worth a word
+FALLS = 4  # of the loss scale beyond the search for its first value
+MARGIN = 0.02  # of a score: less is chance
+PATIENCE = 3  # evaluations without a gain
+SILENT = 120.0  # seconds
+LOADED = 80.0  # % of the processor
+FILLED = 0.95  # of the computer's memory
+
+
+@dataclass(frozen=True)
+class Finding:
+    """kind: which finding. tone: "good", "info" or "warning". fields: numbers for its words."""
+
+    kind: str
+    tone: str
+    fields: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Vitals:
+    """`hear` events in their order and `see` samples of the machine; asked by `diagnose`."""
+
+    begun: Started | None = None
+    step: Step | None = None
+    ending: Finished | Failed | None = None
+    scores: list[tuple[float, float]] = field(default_factory=list)  # (time, score), one for each step looked at
+    first_loss: float | None = None
+    loss: float | None = None  # running mean
+    least_loss: float = math.inf  # of the running mean
+    rollbacks: int = 0
+    falls: int = 0  # of the loss scale, after the first step that was not skipped
+    only_background: bool = False
+    held_out_defects: int | None = None
+    machine: deque[Sample] = field(default_factory=lambda: deque(maxlen=30))
+    _scored_step: int = -1
+    _skipped: int = 0
+    _settled: bool = False
+
+    def hear(self, event: Event) -> None:
+        if isinstance(event, Started):
+            self.begun, self.ending, self.step = event, None, None
+            self._settled, self._skipped = False, 0
+        elif isinstance(event, Step):
+            self._step(event)
+        elif isinstance(event, Evaluated) and event.split == "val":
+            self.only_background = bool(event.metrics.get("only_background"))
+            regions = event.metrics.get("regions")
+            self.held_out_defects = regions.get("defects") if isinstance(regions, dict) else None
+            # The last look of all repeats a step that was looked at: another threshold, not another model.
+            if event.score is not None and event.step > self._scored_step:
+                self._scored_step = event.step
+                self.scores.append((event.time, event.score))
+        elif isinstance(event, (Finished, Failed)):
+            self.ending = event
+
+    def see(self, sample: Sample) -> None:
+        """Not of the last look at all pictures, which loads the machine in another way."""
+        if self.step is None or self.step.progress < 1:
+            self.machine.append(sample)
+
+    def _step(self, event: Step) -> None:
+        before, self.step = self.step, event
+        if before is not None and event.step < before.step:
+            self.rollbacks += 1
+            self._scored_step = min(self._scored_step, event.step)
+        if before is not None and before.loss_scale and event.loss_scale and event.loss_scale < before.loss_scale:
+            # At first the scaler looks for a scale that fits: that is no trouble.
+            self.falls += max(1, round(math.log2(before.loss_scale / event.loss_scale))) if self._settled else 0
+        self._settled = self._settled or (event.step > 20 and event.skipped == self._skipped)
+        self._skipped = event.skipped
+        if math.isfinite(event.loss):
+            first = self.loss is None
+            self.loss = event.loss if first else 0.95 * self.loss + 0.05 * event.loss
+            self.first_loss = event.loss if first else self.first_loss
+            self.least_loss = min(self.least_loss, self.loss)
+
+    def mean(self, name: str) -> float | None:
+        """Of what the last samples say of the processor or the first card: "cpu", "disk", "gpu"."""
+        values = [
+            {"cpu": s.cpu, "disk": s.disk_read_mb_s, "gpu": s.gpus[0].utilisation if s.gpus else None}[name]
+            for s in self.machine
+        ]  # fmt: skip
+        known = [value for value in values if value is not None]
+        return sum(known) / len(known) if known else None
+
+
+def diagnose(vitals: Vitals, *, silent: float = 0.0, paused: bool = False) -> Finding:
+    """The one thing to say: what harms most first. silent: seconds since the last event of a run under way."""
+    over = vitals.ending is not None
+    if vitals.begun is None:
+        return Finding("starting", "info")
+    if paused and not over:
+        return Finding("paused", "info")
+    if silent > SILENT and not over:
+        return Finding("silent", "warning", {"seconds": silent})
+    for look in (_numbers, _held_out, _pictures, _machine, _trend):
+        found = look(vitals, over)
+        if found is not None:
+            return found
+    if vitals.step is None:
+        return Finding("starting", "info")
+    note = vitals.begun.held_out_note
+    if note:
+        return Finding("few_held_out", "info", {"note": note})
+    if not vitals.scores and vitals.loss is not None and vitals.first_loss is not None and not over:
+        return Finding("learning", "good", {"first": vitals.first_loss, "now": vitals.loss})
+    return Finding("well", "good")
+
+
+def _numbers(vitals: Vitals, over: bool) -> Finding | None:
+    """Overflows and losses that run away."""
+    if vitals.rollbacks:
+        return Finding("ran_away", "warning", {"times": vitals.rollbacks})
+    if vitals.falls >= FALLS:
+        return Finding("overflows", "warning", {"times": vitals.falls})
+    risen = vitals.loss is not None and vitals.loss > 1.5 * vitals.least_loss and vitals.loss - vitals.least_loss > 0.1
+    if risen and vitals.step is not None and vitals.step.step > 100 and not over:
+        return Finding("rises", "warning", {"least": vitals.least_loss, "now": vitals.loss})
+    return None
+
+
+def _held_out(vitals: Vitals, over: bool) -> Finding | None:
+    """Scores that are none."""
+    assert vitals.begun is not None
+    if not vitals.begun.pictures.get("val", 0):
+        return Finding("no_validation", "warning")
+    if vitals.held_out_defects == 0:
+        return Finding("no_defects_held_out", "warning")
+    far = over or (vitals.step is not None and vitals.step.progress > 0.3)
+    return Finding("only_background", "warning") if vitals.only_background and far else None
+
+
+def _pictures(vitals: Vitals, over: bool) -> Finding | None:
+    """Who learns waits for who reads."""
+    step = vitals.step
+    if step is None or step.data_wait < WAITS or vitals.begun is None:
+        return None
+    busy, cause = vitals.mean("cpu"), ""
+    if busy is not None:
+        cause = "processor" if busy >= LOADED else "disk"
+    gpu = vitals.begun.device.startswith("gpu")
+    return Finding("waits", "warning", {"share": step.data_wait, "cause": cause, "gpu": gpu})
+
+
+def _machine(vitals: Vitals, over: bool) -> Finding | None:
+    """Heat, memory, a card that has little to do. Of the past nothing: it is not the run's fault."""
+    if over or not vitals.machine or vitals.begun is None:
+        return None
+    now = vitals.machine[-1]
+    if now.ram_total and now.ram_used > FILLED * now.ram_total:
+        return Finding("memory_full", "warning", {"used": now.ram_used, "total": now.ram_total})
+    if not vitals.begun.device.startswith("gpu"):
+        return None
+    hot = [gpu for gpu in now.gpus if gpu.slowed == "heat"]
+    if hot:
+        return Finding("hot", "warning", {"card": hot[0].name, "temperature": hot[0].temperature})
+    load = vitals.mean("gpu")
+    learning = vitals.step is not None and vitals.step.progress < 1 and len(vitals.machine) >= 20
+    return Finding("idle_card", "info", {"load": load}) if load is not None and load < 30 and learning else None
+
+
+def _trend(vitals: Vitals, over: bool) -> Finding | None:
+    """Where the score goes."""
+    scores = vitals.scores
+    if len(scores) < 2:
+        return None
+    at = max(range(len(scores)), key=lambda i: (scores[i][1], -i))
+    time, best = scores[at]
+    since = scores[at + 1 :]
+    if len(since) >= PATIENCE and all(score < best - MARGIN for _, score in since[-PATIENCE:]):
+        return Finding("worse", "warning", {"seconds": time, "best": best})
+    newest, earlier = scores[-1], max(score for _, score in scores[:-1])
+    if newest[1] > earlier + MARGIN / 2:
+        return Finding("improving", "good", {"score": newest[1], "seconds": newest[0], "over": over})
+    recent = [score for _, score in scores[-PATIENCE - 1 :]]
+    if len(recent) > PATIENCE and max(recent) - min(recent) <= 2 * MARGIN:
+        return Finding("level", "info", {"seconds": scores[-PATIENCE - 1][0], "score": best, "over": over})
+    return None

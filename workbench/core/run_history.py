@@ -1,0 +1,117 @@
+"""A run that is past, read at once from its folder: one line for a list of runs, or everything for the curves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from workbench.core.diagnosis import Vitals
+from workbench.core.events import Evaluated, Event, Failed, Finished, Preview, Progress, Started, Step, decode
+from workbench.core.machine import read_samples
+from workbench.core.problems import Problem
+from workbench.core.run import Run
+from workbench.core.track import Track
+
+_BREATH = 200  # lines after which other threads get their turn
+
+
+@dataclass(frozen=True)
+class RunLine:
+    """A run in a list. when: None where its name tells no date. score: of its best model; None without one."""
+
+    run: Run
+    model: str
+    when: datetime | None
+    score: float | None = None
+    pictures: int = 0  # it learned from
+    held_out: str = ""  # equal for runs whose scores may be compared
+    ended: str = ""  # "done" | "stopped" | "failed"; "" while it goes on, or if it was cut off
+
+
+@dataclass
+class Past:
+    """All that a run has reported. notable: its events except steps and progress, of previews the newest of each."""
+
+    track: Track = field(default_factory=Track)
+    vitals: Vitals = field(default_factory=Vitals)
+    notable: list[Event] = field(default_factory=list)
+    ending: Finished | Failed | None = None
+
+    def hear(self, event: Event) -> None:
+        self.track.hear(event)
+        self.vitals.hear(event)
+        if isinstance(event, Started):
+            self.ending = None
+        elif isinstance(event, (Finished, Failed)):
+            self.ending = event
+        if not isinstance(event, (Step, Progress)):
+            self.notable.append(event)
+
+    def tidy(self) -> None:
+        """Forget previews that newer ones of the same picture have replaced."""
+        newest = {event.picture: event for event in self.notable if isinstance(event, Preview)}
+        self.notable = [e for e in self.notable if not isinstance(e, Preview) or newest[e.picture] is e]
+
+
+def machine_path(run: Run) -> Path:
+    """Where the window keeps what the machine did during the run, beside the events."""
+    return run.root / "machine.jsonl"
+
+
+def read_past(run: Run, events: Iterable[Event] | None = None, stopped: Callable[[], bool] = lambda: False) -> Past:
+    """For a worker thread: other threads get their turn while it reads. events: in place of those on the disk."""
+    past = Past()
+    for number, event in enumerate(run.events() if events is None else events):
+        if stopped():
+            break
+        past.hear(event)
+        if number % _BREATH == 0:
+            time.sleep(0.0002)
+    past.tidy()
+    for at, sample in read_samples(machine_path(run)):
+        past.track.see(at, sample)
+        if past.track.steps.count and at <= past.track.steps.times[-1]:
+            past.vitals.machine.append(sample)
+    return past
+
+
+def run_line(run: Run) -> RunLine:
+    """What a list says of a run. Reads little: steps are passed over undecoded."""
+    stem, _, model = run.name.rpartition("-")
+    if model.isdecimal():  # a second run in the same second
+        stem, _, model = stem.rpartition("-")
+    try:
+        when = datetime.strptime(stem, "%Y%m%d-%H%M%S")
+    except ValueError:
+        when = None
+    score, ended = None, ""
+    for event in _telling(run):
+        if isinstance(event, Evaluated) and event.best and event.score is not None:
+            score = event.score
+        elif isinstance(event, Started):
+            ended = ""
+        elif isinstance(event, Finished):
+            ended = event.why
+        elif isinstance(event, Failed):
+            ended = "failed"
+    try:
+        model, dataset = run.recipe().model, run.dataset()
+    except Problem:
+        return RunLine(run, model, when, score, ended=ended)
+    return RunLine(run, model, when, score, len(dataset.of("train")), dataset.held_out_hash, ended)
+
+
+def _telling(run: Run) -> Iterator[Event]:
+    kinds = tuple(f'{{"kind": "{kind.kind}"'.encode() for kind in (Started, Evaluated, Finished, Failed))
+    try:
+        with run.events_path.open("rb") as file:
+            for line in file:
+                if line.startswith(kinds):
+                    event = decode(line.decode("utf-8", "replace"))
+                    if event is not None:
+                        yield event
+    except OSError:
+        return

@@ -1,0 +1,50 @@
+"""The numbers of runs as a CSV table: one line a moment, one column a value, empty where nothing was measured then."""
+
+from __future__ import annotations
+
+import csv
+import io
+import time
+from collections.abc import Iterator, Sequence
+
+from workbench.core.track import Columns, Track
+
+_SAME = 1e-6  # seconds
+
+
+def table(runs: Sequence[tuple[str, Track]]) -> bytes:
+    """UTF-8 with a byte order mark, as Excel wants it. runs: (name, track)."""
+    names = list(dict.fromkeys(name for _, track in runs for columns in _sources(track) for name in columns.names))
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(["run", "seconds", *names])
+    for run, track in runs:
+        for number, (moment, values) in enumerate(moments(track)):
+            writer.writerow([run, f"{moment:.3f}", *(_told(values.get(name)) for name in names)])
+            if number % 200 == 0:
+                time.sleep(0.0002)  # it is written in a worker thread beside a window
+    return text.getvalue().encode("utf-8-sig")
+
+
+def moments(track: Track) -> Iterator[tuple[float, dict[str, float]]]:
+    """All moments of a run in order, with what was measured then."""
+    sources = [columns for columns in _sources(track) if columns.count]
+    at = [0] * len(sources)
+    while True:
+        left = [columns.times[i] for columns, i in zip(sources, at) if i < columns.count]
+        if not left:
+            return
+        moment, values = min(left), {}
+        for number, columns in enumerate(sources):
+            if at[number] < columns.count and columns.times[at[number]] <= moment + _SAME:
+                values.update({name: float(columns[name][at[number]]) for name in columns.names})
+                at[number] += 1
+        yield float(moment), values
+
+
+def _sources(track: Track) -> tuple[Columns, ...]:
+    return track.steps, track.scores, track.machine
+
+
+def _told(value: float | None) -> str:
+    return "" if value is None or value != value else f"{value:.7g}"

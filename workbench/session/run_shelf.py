@@ -1,0 +1,121 @@
+"""The runs of the project: one line each for a list, and the whole of those that are compared with the one shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, Signal
+
+from workbench.core.problems import Problem
+from workbench.core.run import Run, list_runs
+from workbench.core.run_comparison import Comparison, compare_runs
+from workbench.core.run_history import Past, RunLine, read_past, run_line
+from workbench.core.track import Columns, Track
+from workbench.session.lane import Lane
+from workbench.session.session import Session
+from workbench.session.training import Training
+
+MOST = 3  # runs beside the one that is shown: more lines are told apart by nobody
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Another run beside the one that is shown. track: what of it may be drawn in the same plots."""
+
+    run: Run
+    track: Track
+    comparison: Comparison
+
+
+class RunShelf(QObject):
+    """Reads in a worker thread. `lines` are newest first; `compared` stand in the order of their choice."""
+
+    listed = Signal()
+    compared_changed = Signal()
+    failed = Signal(object)  # Problem: a run could not be read
+
+    def __init__(self, session: Session, training: Training) -> None:
+        super().__init__(training)
+        self.lines: list[RunLine] = []
+        self.compared: list[Compared] = []
+        self._session, self._training = session, training
+        self._known: dict[str, tuple[int, RunLine]] = {}  # name -> size of its events, line
+        self._lane = Lane(parent=self)
+        self._asked = 0
+        session.project_opened.connect(self.look)
+        session.project_closed.connect(self._forget)
+        training.started.connect(self._shown_changed)
+        training.ended.connect(self.look)
+
+    def look(self, *_: object) -> None:
+        """List the runs anew."""
+        project = self._session.project
+        if project is None:
+            return
+        root, known = project.root, dict(self._known)
+
+        def work() -> dict[str, tuple[int, RunLine]]:
+            found = {}
+            for run in list_runs(root):
+                size = run.events_path.stat().st_size if run.events_path.exists() else 0
+                before = known.get(run.name)
+                found[run.name] = before if before is not None and before[0] == size else (size, run_line(run))
+            return found
+
+        self._lane.submit(work, lambda found, error: self._listed(root, found, error))
+
+    def _listed(self, root, found: dict[str, tuple[int, RunLine]] | None, error: Exception | None) -> None:
+        if found is None or self._session.project is None or self._session.project.root != root:
+            return
+        self._known = found
+        self.lines = [line for _, line in reversed(found.values())]
+        self.listed.emit()
+
+    def compare(self, runs: list[Run]) -> None:
+        """Put these runs beside the one that is shown."""
+        shown = self._training.run
+        self._asked += 1
+        if shown is None or not runs:
+            self.compared = []
+            self.compared_changed.emit()
+            return
+        asked, chosen = self._asked, [run for run in runs if run.name != shown.name][:MOST]
+
+        def work() -> list[Compared]:
+            found = []
+            for run in chosen:
+                if asked != self._asked:
+                    break
+                comparison = compare_runs(shown, run)
+                past = read_past(run, stopped=lambda: asked != self._asked) if comparison.curves else Past()
+                if not comparison.scores:
+                    past.track.scores, past.track.best = Columns(("score",)), None
+                found.append(Compared(run, past.track, comparison))
+            return found
+
+        self._lane.submit(work, lambda found, error: self._read(asked, found, error))
+
+    def _read(self, asked: int, found: list[Compared] | None, error: Exception | None) -> None:
+        if asked != self._asked:
+            return
+        if isinstance(error, Problem):
+            self.failed.emit(error)
+        self.compared = found or []
+        self.compared_changed.emit()
+
+    def _shown_changed(self, run: Run) -> None:
+        """What was chosen stays beside the other run, if it may."""
+        if self.compared:
+            self.compare([other.run for other in self.compared])
+        if all(line.run.name != run.name for line in self.lines):
+            self.look()
+
+    def _forget(self) -> None:
+        self._asked += 1
+        self.lines, self.compared, self._known = [], [], {}
+        self.listed.emit()
+        self.compared_changed.emit()
+
+    def close(self) -> None:
+        self._asked += 1
+        self._lane.abandon()

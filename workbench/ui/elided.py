@@ -1,0 +1,30 @@
+"""A line of text that is shortened where there is no room for it, instead of asking for room."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QSizePolicy
+
+
+class Elided(QLabel):
+    """`set_text` gives the whole; what is not seen of it is told by the tool tip."""
+
+    def __init__(self, where: Qt.TextElideMode = Qt.TextElideMode.ElideRight) -> None:
+        super().__init__()
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._where, self.whole = where, ""
+
+    def set_text(self, text: str) -> None:
+        if text != self.whole:
+            self.whole = text
+            self._fit()
+
+    def resizeEvent(self, event) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        shown = self.fontMetrics().elidedText(self.whole, self._where, self.width())
+        self.setText(shown)
+        self.setToolTip(self.whole if shown != self.whole else "")

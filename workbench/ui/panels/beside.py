@@ -1,0 +1,58 @@
+"""What stands beside the shown run: one line for each compared run, in its colour, with what differs."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+
+from workbench.session.run_shelf import RunShelf
+from workbench.ui import words
+from workbench.ui.elided import Elided
+from workbench.ui.run_words import comparison_words
+from workbench.ui.theme import Style
+
+COLOURS = ("curve_4", "curve_2", "muted")  # the roles in which other runs are drawn
+
+
+class Beside(QWidget):
+    """Follows the shelf; nothing where nothing is compared."""
+
+    def __init__(self, style: Style, shelf: RunShelf) -> None:
+        super().__init__()
+        self._style, self._shelf = style, shelf
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(8, 0, 0, 2)
+        self._column.setSpacing(0)
+        self.lines: list[Elided] = []
+        shelf.compared_changed.connect(self._fill)
+        style.changed.connect(self._fill)
+        self._fill()
+
+    def _fill(self) -> None:
+        while self._column.count():
+            self._column.takeAt(0).widget().deleteLater()
+        self.lines = []
+        for number, other in enumerate(self._shelf.compared):
+            colour = self._style.theme.color(COLOURS[number % len(COLOURS)]).name()
+            entry = QWidget()
+            row = QHBoxLayout(entry)
+            row.setContentsMargins(0, 0, 0, 0)
+            row.setSpacing(6)
+            name = QLabel(words.run_name(other.run))
+            name.setStyleSheet(f"color: {colour}; font-weight: 600;")
+            line = Elided()
+            line.set_text(comparison_words(other.comparison))
+            away = QToolButton()
+            away.setIcon(self._style.theme.icon("close", "muted"))
+            away.setStyleSheet("QToolButton { padding: 0; }")
+            away.setToolTip(self.tr("Take this run away again"))
+            away.setAccessibleName(away.toolTip())
+            away.clicked.connect(lambda _=False, run=other.run: self._take_away(run))
+            row.addWidget(name)
+            row.addWidget(line, 1)
+            row.addWidget(away)
+            self._column.addWidget(entry)
+            self.lines.append(line)
+        self.setVisible(bool(self.lines))
+
+    def _take_away(self, run) -> None:
+        self._shelf.compare([other.run for other in self._shelf.compared if other.run.name != run.name])

@@ -1,0 +1,117 @@
+"""Which plots there are: what each is called, which numbers it draws, and how its axis goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
+
+from workbench.core.track import Track
+from workbench.ui import words
+
+GPU_ROLES = ("curve_2", "curve_4", "curve_1", "curve_3")  # of the first card, the second ...
+
+
+@dataclass(frozen=True)
+class PlotRow:
+    """id: also how the choice is remembered. values: names in a Track; of `per_card` ones each card has its own.
+
+    told: the value that the legend shows. low, high: fixed ends of the axis. log: the axis goes by powers of ten.
+    compared: drawn of several runs. shown: at first. digits: after the point, where the number is large.
+    """
+
+    id: str
+    title: str
+    values: tuple[str, ...]
+    role: str = "curve_1"
+    told: str = ""
+    low: float | None = None
+    high: float | None = None
+    log: bool = False
+    factor: float = 1.0
+    unit: str = ""
+    compared: bool = True
+    per_card: bool = False
+    shown: bool = False
+
+
+PLOTS: tuple[PlotRow, ...] = (
+    PlotRow("loss", QT_TRANSLATE_NOOP("plots", "Loss"), ("loss",), told="smoothed", shown=True),
+    PlotRow("score", QT_TRANSLATE_NOOP("plots", "Score"), ("score",), "curve_3", low=0, shown=True),
+    PlotRow("rate", QT_TRANSLATE_NOOP("plots", "Learning rate"), ("rate",), low=0),
+    PlotRow("grad_norm", QT_TRANSLATE_NOOP("plots", "Gradient norm"), ("grad_norm",), log=True),
+    PlotRow("loss_scale", QT_TRANSLATE_NOOP("plots", "Loss scale"), ("loss_scale",), log=True),
+    PlotRow("images_per_second", QT_TRANSLATE_NOOP("plots", "Pictures/s"), ("images_per_second",), low=0),
+    PlotRow("data_wait", QT_TRANSLATE_NOOP("plots", "Data wait"), ("data_wait",), low=0, high=100,
+            factor=100, unit="%"),
+    PlotRow("gpu_load", QT_TRANSLATE_NOOP("plots", "GPU load"), ("load",), "curve_2", low=0, high=100, unit="%",
+            compared=False, per_card=True, shown=True),
+    PlotRow("gpu_memory", QT_TRANSLATE_NOOP("plots", "GPU memory"), ("used", "reserved", "total"), "curve_4", low=0,
+            unit="GB", compared=False, per_card=True, shown=True),
+    PlotRow("temperature", QT_TRANSLATE_NOOP("plots", "Temperature"), ("temperature",), "curve_2", unit="°C",
+            compared=False, per_card=True),
+    PlotRow("power", QT_TRANSLATE_NOOP("plots", "Power"), ("power",), "curve_2", low=0, unit="W", compared=False,
+            per_card=True),
+    PlotRow("clock", QT_TRANSLATE_NOOP("plots", "Clock"), ("clock",), "curve_2", low=0, unit="MHz", compared=False,
+            per_card=True),
+    PlotRow("cpu", QT_TRANSLATE_NOOP("plots", "Processor load"), ("cpu",), "curve_2", low=0, high=100, unit="%",
+            compared=False, shown=True),
+    PlotRow("ram", QT_TRANSLATE_NOOP("plots", "Memory"), ("ram", "ram_total"), "curve_4", low=0, unit="GB",
+            compared=False, shown=True),
+)  # fmt: skip
+
+
+def title(row: PlotRow, track: Track) -> str:
+    """Its name; the score of verdicts has one that is known."""
+    if row.id == "score" and track.begun is not None and track.begun.model == "resnet":
+        return "Macro F1"
+    return QCoreApplication.translate("plots", row.title)
+
+
+def names(row: PlotRow, track: Track) -> list[str]:
+    """The values that a plot draws: the smoothed loss last, of several cards one after another."""
+    if row.per_card:
+        return [f"{value} {card}" for card in range(len(track.cards)) for value in row.values]
+    return list(row.values)
+
+
+def shown_value(row: PlotRow, track: Track, time: float) -> str:
+    """What the legend says of a moment: of several cards one after another."""
+    if row.per_card:
+        values = [track.at(f"{row.values[0]} {card}", time) for card in range(len(track.cards))]
+    else:
+        values = [track.at(row.told or row.values[0], time)]
+    digits = 0 if row.high == 100 else None
+    known = [number(value * row.factor, digits) for value in values if value == value]
+    return f"{' · '.join(known)} {row.unit}".strip() if known else "–"
+
+
+def number(value: float, digits: int | None = None) -> str:
+    """With so many digits after the point; None: three digits that tell, whatever the size."""
+    size = abs(value)
+    if digits is not None:
+        return words.number(value, digits)
+    if size >= 1e6 or (0 < size < 1e-3):
+        return f"{value:.1e}".replace("e-0", "e-").replace("e+0", "e+")
+    return words.number(value, 0 if size >= 100 else 1 if size >= 10 else 2 if size >= 0.1 else 4)
+
+
+def missing(row: PlotRow, track: Track, *, live: bool) -> str:
+    """Why a plot has nothing to show, as a sentence; "" if it has something, or may yet."""
+    told: Callable[[str], str] = words.sentence
+    begun = track.begun
+    if begun is None:
+        return ""
+    if row.per_card and not track.cards:
+        return told(track.no_cards) if track.no_cards else ""
+    if row.id == "loss_scale" and begun.precision != "fp16" and not track.has("loss_scale"):
+        reason = QCoreApplication.translate(
+            "plots", "Only 16-bit floats (fp16) need a loss scale; this run uses {name}."
+        )
+        return " ".join(filter(None, (reason.format(name=begun.precision), told(begun.precision_reason))))
+    if row.id == "score" and not begun.pictures.get("val", 1):
+        return QCoreApplication.translate("plots", "No picture is held out, so there is no score.")
+    if not live and track.steps.count and not any(track.has(name) for name in names(row, track)):
+        return QCoreApplication.translate("plots", "Nothing of this was kept in this run.")
+    return ""

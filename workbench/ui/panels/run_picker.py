@@ -1,0 +1,76 @@
+"""Which runs are put beside the one that is shown: a list with ticks under a button."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtWidgets import QFrame, QLabel, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
+
+from workbench.core.run import Run
+from workbench.session.run_shelf import MOST, RunShelf
+from workbench.ui.run_words import line_words
+
+_RUN = Qt.ItemDataRole.UserRole
+
+
+class RunPicker(QFrame):
+    """Opens under a button; a tick acts at once."""
+
+    chosen = Signal(list)  # Run
+
+    def __init__(self, shelf: RunShelf, parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)
+        self._shelf = shelf
+        self.setObjectName("card")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(10, 8, 10, 10)
+        column.setSpacing(6)
+        column.addWidget(QLabel(self.tr("Put beside the shown run"), objectName="heading"))
+        self.hint = QLabel(wordWrap=True, objectName="muted")
+        column.addWidget(self.hint)
+        self.view = QListWidget()
+        self.view.setMinimumSize(330, 150)
+        self.view.setAccessibleName(self.tr("Runs to compare"))
+        self.view.itemChanged.connect(self._ticked)
+        column.addWidget(self.view)
+
+    def open_at(self, button: QWidget, shown: Run) -> None:
+        """Lists what is there of the other runs."""
+        mine = next((line for line in self._shelf.lines if line.run.name == shown.name), None)
+        ticked = {other.run.name for other in self._shelf.compared}
+        self.view.blockSignals(True)
+        self.view.clear()
+        foreign = False
+        for line in self._shelf.lines:
+            if line.run.name == shown.name:
+                continue
+            same = mine is not None and (line.model, line.held_out) == (mine.model, mine.held_out)
+            foreign = foreign or not same
+            text = line_words(line, score=same)
+            item = QListWidgetItem(text if same else self.tr("{run}  ·  checked on other pictures").format(run=text))
+            item.setData(_RUN, line.run)
+            item.setCheckState(Qt.CheckState.Checked if line.run.name in ticked else Qt.CheckState.Unchecked)
+            self.view.addItem(item)
+        self.view.blockSignals(False)
+        told = [self.tr("Up to {n} runs.").format(n=MOST)]
+        if foreign:
+            told.append(self.tr("Scores on other held-out pictures are no comparison: they are not shown."))
+        if not self.view.count():
+            told = [self.tr("There is no other run yet.")]
+        self.hint.setText(" ".join(told))
+        self.adjustSize()
+        corner = button.mapToGlobal(QPoint(button.width(), 0))
+        self.move(corner.x() - self.width(), corner.y() - self.height() - 4)
+        self.show()
+        self.view.setFocus()
+
+    def _ticked(self, item: QListWidgetItem) -> None:
+        ticked = [
+            entry for entry in (self.view.item(row) for row in range(self.view.count()))
+            if entry.checkState() == Qt.CheckState.Checked
+        ]  # fmt: skip
+        if len(ticked) > MOST:
+            self.view.blockSignals(True)
+            item.setCheckState(Qt.CheckState.Unchecked)
+            self.view.blockSignals(False)
+            return
+        self.chosen.emit([entry.data(_RUN) for entry in ticked])

@@ -1,0 +1,172 @@
+"""What is to be said of a run, and of several beside one another: findings and differences as sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
+
+from workbench.core.diagnosis import Finding
+from workbench.core.run_comparison import Comparison, Difference
+from workbench.core.run_history import RunLine
+from workbench.ui import words
+from workbench.ui.sentences import sentence
+
+QUIET = ("starting", "learning", "well")  # findings that say nothing of a run that is over
+
+_FINDINGS: dict[str, str] = {
+    "starting": QT_TRANSLATE_NOOP("findings", "Getting ready: the network is built, the pictures are read."),
+    "paused": QT_TRANSLATE_NOOP("findings", "Paused. What it has learned is saved, and its time stands still."),
+    "silent": QT_TRANSLATE_NOOP(
+        "findings", "Nothing was heard from the trainer for {seconds}. Stop keeps what it has learned."
+    ),
+    "ran_away": QT_TRANSLATE_NOOP("findings", "The numbers ran away {times}; it went back and learns more slowly."),
+    "overflows": QT_TRANSLATE_NOOP(
+        "findings", "The loss scale fell {times}: numbers overflow. Another precision (bf16, fp32) helps."
+    ),
+    "rises": QT_TRANSLATE_NOOP("findings", "The loss rises again, from {least} to {now}: a lower learning rate helps."),
+    "no_validation": QT_TRANSLATE_NOOP(
+        "findings", "No pictures to validate on: nobody can say how good it is. Label other parts, too."
+    ),
+    "no_defects_held_out": QT_TRANSLATE_NOOP(
+        "findings", "No held-out picture has a defect, so there is no score. Label more pictures with defects."
+    ),
+    "only_background": QT_TRANSLATE_NOOP(
+        "findings", "Predicts only background: more minutes or more labelled defects may help."
+    ),
+    "waits": QT_TRANSLATE_NOOP("findings", "The trainer waits for pictures {share} of the time."),
+    "waits disk": QT_TRANSLATE_NOOP(
+        "findings", "The trainer waits for pictures {share} of the time: the disk is slow."
+    ),
+    "waits processor": QT_TRANSLATE_NOOP(
+        "findings", "The trainer waits for pictures {share} of the time: the processor is too busy to prepare them."
+    ),
+    "waits gpu": QT_TRANSLATE_NOOP("findings", "The GPU waits for pictures {share} of the time."),
+    "waits gpu disk": QT_TRANSLATE_NOOP(
+        "findings", "The GPU waits for pictures {share} of the time: the disk is slow."
+    ),
+    "waits gpu processor": QT_TRANSLATE_NOOP(
+        "findings", "The GPU waits for pictures {share} of the time: the processor is too busy to prepare them."
+    ),
+    "memory_full": QT_TRANSLATE_NOOP(
+        "findings", "The memory of this computer is nearly full ({used} of {total}): close other programs."
+    ),
+    "hot": QT_TRANSLATE_NOOP("findings", "{card} slows itself down at {temperature} °C: it needs air."),
+    "idle_card": QT_TRANSLATE_NOOP(
+        "findings", "The GPU is busy only {load} of the time: a larger batch would fill it."
+    ),
+    "worse": QT_TRANSLATE_NOOP(
+        "findings", "Validation gets worse since {moment}: more labels help more than more minutes."
+    ),
+    "improving": QT_TRANSLATE_NOOP("findings", "All well: it is getting better, {score} now."),
+    "improving over": QT_TRANSLATE_NOOP(
+        "findings", "It was still getting better when its time was up: more minutes help."
+    ),
+    "level": QT_TRANSLATE_NOOP(
+        "findings", "The score hardly changes since {moment}: more labels help more than more minutes."
+    ),
+    "few_held_out": QT_TRANSLATE_NOOP("findings", "{note}"),
+    "learning": QT_TRANSLATE_NOOP("findings", "All well: the loss fell from {first} to {now}."),
+    "learning slowly": QT_TRANSLATE_NOOP("findings", "The first steps are done."),
+    "well": QT_TRANSLATE_NOOP("findings", "All well."),
+}
+
+_DIFFERENCES: dict[str, str] = {
+    "model": QT_TRANSLATE_NOOP(
+        "findings", "UNet and ResNet learn different things: nothing of them is put side by side."
+    ),
+    "classes": QT_TRANSLATE_NOOP(
+        "findings", "Other classes, so the scores cannot be compared: they are not put side by side."
+    ),
+    "labels": QT_TRANSLATE_NOOP(
+        "findings", "Other labels on {count} held-out pictures, so the scores are not put side by side."
+    ),
+    "held_out": QT_TRANSLATE_NOOP(
+        "findings", "Checked on other pictures ({same} the same), so the scores are not put side by side."
+    ),
+    "train": QT_TRANSLATE_NOOP(
+        "findings", "The data differ: the shown run learned from {more} other pictures, lacks {fewer}, "
+        "and {changed} had other labels."
+    ),
+    "recipe": QT_TRANSLATE_NOOP("findings", "Other settings: {settings}."),
+}  # fmt: skip
+
+
+def finding_words(finding: Finding) -> str:
+    """One or two sentences."""
+    kind, fields = finding.kind, finding.fields
+    if kind == "waits":
+        kind = " ".join(filter(None, (kind, "gpu" if fields["gpu"] else "", fields["cause"])))
+    elif kind == "improving" and fields["over"]:
+        kind = "improving over"
+    elif kind == "learning" and fields["now"] >= fields["first"]:
+        kind = "learning slowly"
+    pattern = _FINDINGS.get(kind)
+    if pattern is None:
+        return ""
+    told = {name: _field(name, value) for name, value in fields.items()}
+    if "seconds" in fields:
+        told["moment"] = _moment(fields["seconds"])
+    return QCoreApplication.translate("findings", pattern).format(**told)
+
+
+def _field(name: str, value: Any) -> str:
+    if name == "share":
+        return words.percent(value)
+    if name == "load":
+        return words.percent(value / 100)
+    if name in ("used", "total"):
+        return words.size(value / 2**20)
+    if name == "times":
+        return _times(value)
+    if name == "seconds":
+        return words.duration(value)
+    if name == "note":
+        return sentence(value)
+    if name == "temperature":
+        return "?" if value is None else f"{value:.0f}"
+    return words.number(value, 2) if isinstance(value, float) else str(value)
+
+
+def _times(count: int) -> str:
+    if count == 1:
+        return QCoreApplication.translate("findings", "once")
+    return QCoreApplication.translate("findings", "{n} times").format(n=count)
+
+
+def _moment(seconds: float) -> str:
+    if seconds < 60:
+        return QCoreApplication.translate("findings", "second {n}").format(n=round(seconds))
+    return QCoreApplication.translate("findings", "minute {n}").format(n=round(seconds / 60))
+
+
+# --- several runs ------------------------------------------------------------------------------------
+
+
+def comparison_words(comparison: Comparison) -> str:
+    """In what another run differs, and what is therefore not shown of it."""
+    if not comparison.differences:
+        return QCoreApplication.translate("findings", "Same pictures, labels and settings.")
+    return " ".join(difference_words(difference) for difference in comparison.differences)
+
+
+def difference_words(difference: Difference) -> str:
+    fields = dict(difference.fields)
+    if "settings" in fields:
+        pairs = fields["settings"].items()
+        fields["settings"] = words.listed(f"{name} {_setting(mine)} ↔ {_setting(its)}" for name, (mine, its) in pairs)
+    return QCoreApplication.translate("findings", _DIFFERENCES[difference.kind]).format(**fields)
+
+
+def _setting(value: Any) -> str:
+    return "–" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def line_words(line: RunLine, *, score: bool = True) -> str:
+    """A run in a list: model, date, score."""
+    told = [words.run_name(line.run)]
+    if line.score is not None and score:
+        told.append(words.number(line.score, 2))
+    if line.ended == "failed":
+        told.append(QCoreApplication.translate("findings", "failed"))
+    return "  ·  ".join(told)
