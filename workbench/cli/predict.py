@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.running import Talk, bar, plain
+from workbench.cli.predict_proposals import propose_for
+from workbench.cli.running import STOPPING, StoppedEarly, Talk, bar, plain
 from workbench.core import problems
 from workbench.core.models import model_folder, open_model
 from workbench.inference.batch import ResultsFolder, predict_all
@@ -18,12 +19,6 @@ from workbench.inference.stopping import Stop, interrupts
 from workbench.inference.watching import watch
 
 _SHOWN = 20
-_STOPPING = "Stopping after this picture; press Ctrl-C again to stop at once."
-
-
-class StoppedEarly(problems.Problem):
-    says = "Stopped. {done} of {total} pictures are done; their results are in {path}."
-    advice = "Run it again with --continue for the others."
 
 
 def fill(parser: argparse.ArgumentParser) -> None:
@@ -31,6 +26,11 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pictures", nargs="+", metavar="PICTURES", help="files, folders or patterns")
     parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="folder of results (results)")
     parser.add_argument("--project", type=Path, metavar="PROJECT", help="where a run is looked up by its name")
+    parser.add_argument(
+        "--as-proposals", action="store_true",
+        help="write what is found as proposals of a project, which the window offers there; PICTURES is the project's "
+        "folder, for all of its pictures, or some of them",
+    )  # fmt: skip
     parser.add_argument("--no-overlays", action="store_true", help="write masks and tables only")
     parser.add_argument("--threads", type=int, default=None, metavar="N", help="0 for all")
     again = parser.add_mutually_exclusive_group()
@@ -44,6 +44,8 @@ def fill(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
+    if options.as_proposals:
+        return propose_for(options, talk)
     folder = model_folder(options.model, options.project)
     predictor = open_model(folder, options.threads)
     sources, skipped = collect_pictures(options.pictures, leave_out=options.out)
@@ -51,7 +53,7 @@ def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
         raise problems.NothingToPredict(path=skipped[0].path, why=skipped[0].why)
     try:
         with (
-            interrupts(lambda: talk.note(_STOPPING)) as stop,
+            interrupts(lambda: talk.note(STOPPING)) as stop,
             ResultsFolder(
                 options.out, predictor, fingerprint=model_fingerprint(folder), resume=options.go_on or options.watch,
                 overlays=not options.no_overlays, live=options.watch, skipped=() if options.watch else skipped,

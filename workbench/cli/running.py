@@ -22,6 +22,13 @@ from workbench.inference.engines import EngineError
 from workbench.inference.reading import ReadError
 from workbench.inference.settings import SettingsError
 
+STOPPING = "Stopping after this picture; press Ctrl-C again to stop at once."
+
+
+class StoppedEarly(Problem):
+    says = "Stopped. {done} of {total} pictures are done; their results are in {path}."
+    advice = "Run it again with --continue for the others."
+
 
 class WrongUse(Exception):
     """Options that do not go together, which the parser alone cannot tell; the text is a part of a sentence."""
@@ -124,7 +131,7 @@ def plain(value: Any) -> Any:
 
 
 def percent(share: float | None, interval: list[float] | None = None) -> str:
-    """"73.1 %", with its 95 % interval where there is one; "-" for no number."""
+    """ "73.1 %", with its 95 % interval where there is one; "-" for no number."""
     if share is None:
         return "-"
     if interval is None:
