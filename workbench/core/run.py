@@ -124,14 +124,22 @@ class Run:
         return (self.last / "state.json").exists()
 
 
-def create_run(project: Project, asked: Recipe) -> Run:
-    """Collect what is labelled, plan the recipe, and write a new run folder. Reads pictures: not for the GUI thread."""
-    project.need_write("a run")
+def draw_up(project: Project, asked: Recipe, dataset: Dataset | None = None) -> tuple[Dataset, Recipe]:
+    """What a run would learn from, and by which recipe; nothing is written. dataset: as it was collected before.
+
+    Reads pictures: not for the GUI thread. Raises a Problem where no run can be made.
+    """
     if asked.prune:
         earlier = find_run(project.root, asked.start_from) if asked.start_from else None
         asked = smaller(asked, earlier.recipe() if earlier is not None else None)
-    dataset = collect(project, asked.model)
-    recipe = plan(project, dataset, asked)
+    dataset = dataset or collect(project, asked.model)
+    return dataset, plan(project, dataset, asked)
+
+
+def create_run(project: Project, asked: Recipe) -> Run:
+    """Collect what is labelled, plan the recipe, and write a new run folder. Reads pictures: not for the GUI thread."""
+    project.need_write("a run")
+    dataset, recipe = draw_up(project, asked)
     stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{asked.model}"
     for i in range(1, 1000):
         root = project.root / "runs" / (stem if i == 1 else f"{stem}-{i}")

@@ -1,0 +1,72 @@
+"""What a person has chosen about the trainings of a project beyond model, minutes and device.
+
+It lies in `training.json` beside project.json, for each kind of model: what is not in it is decided anew for every run.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from workbench.core.problems import Problem, ProjectBroken
+from workbench.core.project import Project
+from workbench.core.recipe import Recipe, request
+from workbench.core.storage import write_json
+
+FORMAT = 1
+Model = Literal["unet", "resnet"]
+_ELSEWHERE = {"format", "model", "minutes", "device", "reasons"}  # asked for where Train is pressed, or nobody's wish
+
+Choices = dict[str, Any]  # settings of a recipe
+
+
+def wishable() -> list[str]:
+    """Settings of a recipe that can be wished for here, in the order of the recipe."""
+    return [name for name in Recipe.model_fields if name not in _ELSEWHERE]
+
+
+class Wishes(BaseModel):
+    """The content of training.json: settings by kind of model."""
+
+    model_config = ConfigDict(extra="ignore")
+    format: int = FORMAT
+    unet: Choices = {}
+    resnet: Choices = {}
+
+    def of(self, model: str) -> Choices:
+        return dict(self.resnet if model == "resnet" else self.unet)
+
+    def with_choices(self, model: str, choices: Choices) -> Wishes:
+        return self.model_copy(update={"resnet" if model == "resnet" else "unet": dict(choices)})
+
+
+def load_wishes(project: Project) -> Wishes:
+    """What training.json holds; none where it is not there. Raises ProjectBroken."""
+    path = project.root / "training.json"
+    try:
+        raw = json.loads(path.read_text("utf-8"))
+        if isinstance(raw, dict) and isinstance(raw.get("format"), int) and raw["format"] > FORMAT:
+            raise ProjectBroken(path=str(path), why="it was written by a newer workbench")
+        wishes = Wishes.model_validate(raw)
+        for model in ("unet", "resnet"):
+            unknown = sorted(wishes.of(model).keys() - set(wishable()))
+            if unknown:
+                raise ProjectBroken(path=str(path), why=f"there is no setting {unknown[0]}")
+            request(model, **wishes.of(model))
+        return wishes
+    except FileNotFoundError:
+        return Wishes()
+    except ProjectBroken:
+        raise
+    except ValidationError as error:
+        raise ProjectBroken(path=str(path), why=error.errors()[0]["msg"]) from error
+    except (OSError, ValueError, RecursionError, Problem) as error:
+        raise ProjectBroken(path=str(path), why=str(error)) from error
+
+
+def save_wishes(project: Project, wishes: Wishes) -> None:
+    """Write training.json, atomically. Raises ProjectReadOnly, CannotWrite."""
+    project.need_write("training.json")
+    write_json(project.root / "training.json", wishes.model_dump(mode="json"))

@@ -1,0 +1,98 @@
+"""What is wished for the next trainings of the open project, and what would be decided about the rest now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from workbench.core.dataset import Dataset
+from workbench.core.problems import Problem, ProjectBroken
+from workbench.core.recipe import Recipe, request
+from workbench.core.run import draw_up
+from workbench.core.training_wishes import Choices, Wishes, load_wishes, save_wishes
+from workbench.session.lane import Lane
+from workbench.session.session import Session
+
+
+class TrainingWishes(QObject):
+    """A file that cannot be read is told once and never overwritten; of a read-only project nothing is written."""
+
+    changed = Signal()
+    planned = Signal(object)  # Recipe
+    unplanned = Signal(object)  # Problem: why no run could be made
+
+    def __init__(self, session: Session, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._kept = Wishes()
+        self._broken: Problem | None = None
+        self._lane = Lane(1, self)
+        self._asked = 0
+        self._dataset: Dataset | None = None  # of the last plan
+        session.project_opened.connect(self._load)
+        session.project_closed.connect(self._load)
+        self._load()
+
+    def of(self, model: str) -> Choices:
+        """Settings of a recipe, as `Training.start` takes them."""
+        return self._kept.of(model)
+
+    def keep(self, model: str, choices: Choices) -> None:
+        """From now on, for every training of this kind of model."""
+        self._kept = self._kept.with_choices(model, choices)
+        if self._session.writable and self._broken is None:
+            try:
+                save_wishes(self._session.project, self._kept)
+            except Problem as problem:
+                self._session.problem_met.emit(problem)
+        elif self._broken is not None:
+            self._session.problem_met.emit(self._broken)
+        self.changed.emit()
+
+    def plan(self, model: str, choices: dict[str, Any], *, anew: bool) -> None:
+        """`planned` or `unplanned` follows. choices: minutes and device too. anew: look at the labels again."""
+        project = self._session.project
+        if project is None:
+            return
+        if anew:
+            self._session.flush()
+            self._dataset = None
+        self._asked += 1
+        asked = self._asked
+
+        def work() -> tuple[Dataset, Recipe] | None:
+            if asked != self._asked:
+                return None
+            recipe = request(model, **choices)
+            known = self._dataset
+            return draw_up(project, recipe, known if known is not None and known.model == model else None)
+
+        def then(found: tuple[Dataset, Recipe] | None, error: Exception | None) -> None:
+            if asked != self._asked:
+                return
+            if isinstance(error, Problem):
+                self.unplanned.emit(error)
+            elif error is not None:
+                raise error
+            elif found is not None:
+                self._dataset, recipe = found
+                self.planned.emit(recipe)
+
+        self._lane.submit(work, then)
+
+    def close(self) -> None:
+        self._asked += 1
+        self._lane.abandon()
+
+    def _load(self) -> None:
+        self._asked += 1
+        self._kept, self._broken, self._dataset = Wishes(), None, None
+        project = self._session.project
+        if project is not None:
+            try:
+                self._kept = load_wishes(project)
+            except ProjectBroken as problem:
+                self._broken = problem
+                self._session.problem_met.emit(problem)
+        self.changed.emit()
