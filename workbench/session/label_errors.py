@@ -1,0 +1,111 @@
+"""One doubted place of a label after another: take the model's word for it, or say that the label is right."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QObject, Signal
+
+from workbench.core.label_errors import Slip, confirmation
+from workbench.session.queue import Guide
+from workbench.session.session import Session
+
+ADD, MEND, RIGHT = "accept proposal", "mend label", "label is right"
+
+
+class LabelErrors(QObject):
+    """`slip` is the doubted place of the open picture that is in hand now, None outside of the list of label errors."""
+
+    changed = Signal()  # another place is in hand, or none
+    refused = Signal(str)  # nothing was painted: "locked" or "kept", as of proposals
+    kept = Signal(str)  # key: the label is right there
+
+    def __init__(self, session: Session, guide: Guide, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._session, self._guide = session, guide
+        self._at = 0
+        self._key: str | None = None
+        self._told: Slip | None = None
+        session.picture_opened.connect(self._opened)
+        guide.changed.connect(self._follow)
+        session.history_changed.connect(self._follow)
+        session.note_changed.connect(self._follow)
+
+    @property
+    def slips(self) -> tuple[Slip, ...]:
+        """All of the open picture that are still to be answered, worst first."""
+        session = self._session
+        here = self._guide.mode == "errors" and session.note is not None and session.key is not None
+        return self._guide.slips(session.key) if here else ()
+
+    @property
+    def place(self) -> int:
+        """The number of `slip` among `slips`, from 0."""
+        return min(self._at, len(self.slips) - 1)
+
+    @property
+    def slip(self) -> Slip | None:
+        slips = self.slips
+        return slips[self.place] if slips else None
+
+    def possible(self) -> bool:
+        return self.slip is not None and self._session.writable
+
+    # --- orders -----------------------------------------------------------------------------------
+
+    def step(self, by: int) -> None:
+        """The next doubted place of this picture, around the end."""
+        if self.slips:
+            self._at = (self.place + by) % len(self.slips)
+            self._follow()
+
+    def take_model(self) -> bool:
+        """The model is right: its region is painted, the labelled one taken away, or its verdict given."""
+        slip, session = self.slip, self._session
+        if slip is None or not session.writable:
+            return False
+        if slip.kind == "verdict":
+            session.set_verdict(slip.said)
+            return True
+        if not session.begin(ADD if slip.kind == "missing" else MEND):
+            return False
+        found, mask = slip.selection, session.mask
+        inside = found.inside
+        if slip.kind != "missing":  # what was painted there meanwhile stays
+            inside = inside & (mask[found.rect.slices] == slip.labelled_id)
+        before = np.count_nonzero(mask[found.rect.slices] == slip.labelled_id)
+        session.paint_region(inside, found.corner, session.ground if slip.kind == "extra" else slip.class_id)
+        unchanged = np.count_nonzero(mask[found.rect.slices] == slip.labelled_id) == before
+        session.commit()
+        if unchanged and inside.any():
+            self.refused.emit("locked" if session.locked_classes else "kept")
+        return not unchanged
+
+    def keep_label(self) -> bool:
+        """The label is right: this is not asked again, of whatever model."""
+        slip, session = self.slip, self._session
+        if slip is None or not session.writable or session.note is None:
+            return False
+        session.note.confirmed.append(confirmation(slip))
+        session._noted(RIGHT)
+        self.kept.emit(session.key or "")
+        return True
+
+    def take_back(self, key: str) -> None:
+        """Doubt again what was last said to be right in the open picture."""
+        session = self._session
+        if session.key == key and session.note is not None and session.note.confirmed and session.writable:
+            session.note.confirmed.pop()
+            session._noted("doubt label")
+
+    # --- facts ------------------------------------------------------------------------------------
+
+    def _opened(self, key: str) -> None:
+        if key != self._key:
+            self._key, self._at = key, 0
+        self._follow()
+
+    def _follow(self, *_: object) -> None:
+        slip = self.slip
+        if slip != self._told:
+            self._told = slip
+            self.changed.emit()

@@ -1,0 +1,214 @@
+"""What to label next, and which labels to look at again: looked for in a thread beside the window, kept up to date as
+pictures are labelled.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from PySide6.QtCore import QCoreApplication, QObject, QThread, Signal, Slot
+
+from workbench.core.advice import Doubts, Suggestions, doubt_labels, is_open, newest_usable, suggest
+from workbench.core.index import Row
+from workbench.core.label_errors import Slip, holds, is_confirmed
+from workbench.core.problems import ModelUnusable, Problem
+from workbench.core.project import Project
+from workbench.core.queue import Why, slip_why
+from workbench.core.run import Run
+from workbench.core.survey import AT_ONCE
+from workbench.session.session import Session
+from workbench.session.training import Training
+
+Mode = Literal["", "next", "errors"]
+COUNT = 200  # pictures in the list of what to label next
+
+
+class _Thread(QThread):
+    """Looks, and says what it has found; interrupted, it says what it has found so far."""
+
+    progressed = Signal(int, int)
+    ended = Signal(object)  # Suggestions | Doubts | Problem
+
+    def __init__(
+        self, project: Project, rows: dict[str, Row], run: Run | None, mode: Mode, most: int, parent: QObject
+    ) -> None:
+        super().__init__(parent)
+        self._project, self._rows, self._run, self._mode, self._most = project, rows, run, mode, most
+
+    def run(self) -> None:
+        try:
+            self.ended.emit(self._work())
+        except Problem as problem:
+            self.ended.emit(problem)
+        except Exception as error:  # a thread that dies silently would leave the window waiting
+            self.ended.emit(ModelUnusable(path=str(self._run.best) if self._run else "", why=str(error)))
+
+    def _work(self) -> Suggestions | Doubts:
+        asked: dict[str, Any] = {
+            "most": self._most, "progress": self.progressed.emit, "cancelled": self.isInterruptionRequested,
+        }  # fmt: skip
+        if self._mode == "next":
+            return suggest(self._project, self._rows, self._run, count=COUNT, **asked)
+        return doubt_labels(self._project, self._rows, self._run, **asked) if self._run is not None else Doubts()
+
+
+class Guide(QObject):
+    """`mode` is which of the two lists leads through the pictures, "" for none. Signals tell, `keys` and `whys` say."""
+
+    changed = Signal()  # the mode, or which pictures are listed
+    state_changed = Signal()  # it looks, or has ended
+    progressed = Signal(int, int)
+    failed = Signal(object)  # Problem
+
+    def __init__(self, session: Session, training: Training, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.mode: Mode = ""
+        self.suggestions: Suggestions | None = None
+        self.doubts: Doubts | None = None
+        self._session, self._thread = session, None
+        self._reasons: dict[str, tuple[Why, ...]] = {}
+        self._left: dict[str, tuple[Slip, ...]] = {}  # what is still to be answered, by picture
+        self._listed: list[str] = []
+        session.project_closed.connect(self._closed)
+        session.picture_opened.connect(self._sift)
+        session.history_changed.connect(self._sift)
+        session.note_changed.connect(self._sift)
+        training.ended.connect(self._model_changed)
+        app = QCoreApplication.instance()
+        if app is not None:
+            app.aboutToQuit.connect(self.close)
+
+    # --- state ------------------------------------------------------------------------------------
+
+    @property
+    def running(self) -> bool:
+        return self._thread is not None
+
+    @property
+    def found(self) -> Suggestions | Doubts | None:
+        """What the present list was made of."""
+        return {"next": self.suggestions, "errors": self.doubts}.get(self.mode)
+
+    @property
+    def keys(self) -> list[str]:
+        """The pictures of the present list, in its order."""
+        return self._listed
+
+    def whys(self, key: str) -> tuple[Why, ...]:
+        """Why a picture is in the present list."""
+        if self.mode == "errors":
+            row, project = self._session.rows.get(key, Row(key)), self._session.project
+            names = {info.id: info.name for info in project.classes} if project is not None else {}
+            return tuple(slip_why(slip, names, good=not row.counts) for slip in self.slips(key))
+        return self._reasons.get(key, ())
+
+    def slips(self, key: str | None) -> tuple[Slip, ...]:
+        """What is doubted in the label of a picture and not answered yet, worst first."""
+        return self._left.get(key, ()) if key is not None else ()
+
+    def possible(self, mode: Mode) -> bool:
+        return bool(self._session.keys) and (mode != "errors" or self._run() is not None)
+
+    # --- orders -----------------------------------------------------------------------------------
+
+    def lead(self, mode: Mode) -> None:
+        """Lead by one of the lists from now on, or with "" by none; what is not known yet is looked for."""
+        if mode == self.mode:
+            return
+        self.cancel()
+        self.mode = mode
+        self._list()
+        if mode and self.found is None:
+            self.look()
+
+    def look(self, *, more: bool = False) -> None:
+        """Look anew. more: at more pictures than before. `changed` or `failed` follows."""
+        project = self._session.project
+        if project is None or not self.mode or self.running:
+            return
+        self._session.flush()
+        rows = {key: self._session.rows.get(key) or Row(key) for key in self._session.keys}
+        self._thread = _Thread(project, rows, self._run(), self.mode, 5 * AT_ONCE if more else AT_ONCE, self)
+        self._thread.progressed.connect(self.progressed)
+        self._thread.ended.connect(self._end)
+        self._thread.start(QThread.Priority.LowPriority)
+        self.state_changed.emit()
+
+    def cancel(self) -> None:
+        """Stop looking; what was found so far is listed."""
+        if self._thread is not None:
+            self._thread.requestInterruption()
+
+    def close(self) -> None:
+        """End without a word."""
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            thread.blockSignals(True)
+            thread.requestInterruption()
+            thread.wait()
+
+    # --- facts ------------------------------------------------------------------------------------
+
+    def _run(self) -> Run | None:
+        project = self._session.project
+        return newest_usable(project.root) if project is not None else None
+
+    @Slot(object)
+    def _end(self, found: Suggestions | Doubts | Problem) -> None:
+        thread, self._thread = self._thread, None
+        if thread is None:
+            return
+        thread.wait()
+        thread.deleteLater()
+        if isinstance(found, Suggestions):
+            self.suggestions = found
+            self._reasons = {entry.key: entry.whys for entry in found.entries}
+        elif isinstance(found, Doubts):
+            self.doubts = found
+            self._left = dict(found.slips)
+        else:
+            self.failed.emit(found)
+        self.state_changed.emit()
+        if self.mode and self.found is None and not isinstance(found, Problem):
+            self.look()  # the other list was asked for meanwhile
+        self._sift()
+        self._list()
+
+    def _model_changed(self, _: object) -> None:
+        """A training has ended: what its model would say is another thing."""
+        self.suggestions = self.doubts = None
+        if self.mode and not self.running:
+            self.look()
+
+    def _closed(self) -> None:
+        self.close()
+        self.mode, self.suggestions, self.doubts = "", None, None
+        self._reasons, self._left, self._listed = {}, {}, []
+        self.state_changed.emit()
+        self.changed.emit()
+
+    def _sift(self, *_: object) -> None:
+        """The open picture's label may have answered what was doubted; a picture that is done leaves the list."""
+        session, key = self._session, self._session.key
+        if self.mode == "errors" and self.doubts is not None and key in self.doubts.slips and session.note is not None:
+            note, mask = session.note, session.mask
+            self._left[key] = tuple(
+                slip for slip in self.doubts.slips[key]
+                if not is_confirmed(slip, note.confirmed) and holds(slip, mask, note.verdict)
+            )  # fmt: skip
+        if self.mode:
+            self._list()
+
+    def _list(self) -> None:
+        before, session = self._listed, self._session
+        self._listed = []
+        if session.project is not None and self.mode == "next" and self.suggestions is not None:
+            self._listed = [entry.key for entry in self.suggestions.entries if self._waits(entry.key)]
+        elif session.project is not None and self.mode == "errors" and self.doubts is not None:
+            self._listed = [key for key in self.doubts.slips if self._left.get(key) or key == session.key]
+        if self._listed != before or not self._listed:
+            self.changed.emit()
+
+    def _waits(self, key: str) -> bool:
+        session = self._session
+        return key == session.key or is_open(session.rows.get(key, Row(key)), session.project)

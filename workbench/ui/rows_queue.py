@@ -1,0 +1,31 @@
+"""The commands of what to label next and of label errors."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import QObject
+
+from workbench.ui.rows import Parts, Row
+
+
+class QueueRows(QObject):
+    """Makes the rows for some parts."""
+
+    def all(self, parts: Parts) -> list[Row]:
+        advice = parts.advice
+        guide, errors = advice.guide, advice.errors
+        return [
+            Row("label_next", self.tr("What to &label next"), partial(advice.toggle, "next"), "Ctrl+L", "queue",
+                partial(guide.possible, "next"), on=lambda: guide.mode == "next",
+                tip=self.tr("Pictures from which the model would learn most, each with the reason")),
+            Row("label_errors", self.tr("Possible label &errors"), partial(advice.toggle, "errors"), "Ctrl+Shift+L",
+                "doubt", partial(guide.possible, "errors"), on=lambda: guide.mode == "errors",
+                tip=self.tr("Labels that a confident model contradicts, worst first")),
+            Row("take_model", self.tr("The &model is right"), errors.take_model, "Y", when=errors.possible,
+                tip=self.tr("Correct the doubted label as the model says")),
+            Row("keep_label", self.tr("The label is ri&ght"), errors.keep_label, "K", when=errors.possible,
+                tip=self.tr("Keep the doubted label, and do not ask again")),
+            Row("next_doubt", self.tr("Ne&xt doubted place"), partial(errors.step, 1), "J",
+                when=lambda: len(errors.slips) > 1),
+        ]  # fmt: skip
