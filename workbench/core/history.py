@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from workbench.core.drawing import NOTHING, Rect
+from workbench.inference.cv import cv2
 
 TILE = 64
 _PIXELS, _RUNS = b"P", b"R"  # how pixels are packed
@@ -131,7 +132,11 @@ class Recording:
         for row in range(rect.y // TILE, (rect.y + rect.height - 1) // TILE + 1):
             seen = self._before.setdefault(row, {})
             for first, stop in _runs(column for column in columns if column not in seen):
-                for column, content in enumerate(self._look(row, first, stop), first):
+                found = self._look(row, first, stop)
+                if isinstance(found, int):
+                    seen.update(dict.fromkeys(range(first, stop), found))
+                    continue
+                for column, content in enumerate(found, first):
                     seen[column] = content if isinstance(content, int) else content.copy()
 
     @property
@@ -160,7 +165,15 @@ class Recording:
             height = min(TILE, full_height - y)
             for first, stop in _runs(sorted(tiles)):
                 # Thousands of tiles when a whole picture is changed: nothing is made here that is not needed.
-                for column, after in enumerate(self._look(row, first, stop), first):
+                found, old = self._look(row, first, stop), [tiles[column] for column in range(first, stop)]
+                if isinstance(found, int):
+                    if set(map(type, old)) == {int} and old.count(old[0]) == len(old):
+                        if old[0] != found:
+                            x = first * TILE
+                            areas.append([x, y, min(stop * TILE, full_width) - x, height, old[0], found])
+                        continue
+                    found = [found] * (stop - first)
+                for column, after in enumerate(found, first):
                     both = [c if type(c) is int else c.tobytes() for c in (tiles[column], after)]
                     if both[0] == both[1]:
                         continue
@@ -180,9 +193,14 @@ class Recording:
         before, after = map(_packed, mixed)
         return Patch(self.key, self.what, np.array(areas, np.int32).tobytes(), before, after, self.explicit)
 
-    def _look(self, row: int, first: int, stop: int) -> list[Content]:
-        """What is in the tiles of a row from column `first` to before `stop`; pixels as views of the mask."""
+    def _look(self, row: int, first: int, stop: int) -> int | list[Content]:
+        """What is in the tiles of a row from column `first` to before `stop`: the one id of all, or of each its id or
+        its pixels as a view of the mask.
+        """
         band = self.mask[row * TILE : (row + 1) * TILE, first * TILE : stop * TILE]
+        least, most, _, _ = cv2.minMaxLoc(band)
+        if least == most:
+            return int(least)
         starts = np.arange(0, band.shape[1], TILE)
         low = np.minimum.reduceat(band.min(axis=0), starts).tolist()
         high = np.maximum.reduceat(band.max(axis=0), starts).tolist()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
@@ -12,6 +14,8 @@ from workbench.inference.cv import cv2
 from workbench.session.editing import Editor
 from workbench.session.label import Label
 from workbench.session.lane import Lane
+
+_TRIES = 40  # times, 50 ms apart
 
 Piece = tuple[int, np.ndarray, tuple[int, int]]  # id, bool (h, w), corner (x, y)
 
@@ -34,10 +38,11 @@ class LabelCopier(QObject):
         target = self._editor.label
         if target is None:
             return
-        at_hand = unsaved.mask.copy() if unsaved is not None and unsaved.mask is not None else None
 
         def work() -> tuple[tuple[int, ...], list[Piece]]:
-            mask = at_hand if at_hand is not None else annotation.load_mask(project, source)
+            if unsaved is not None and unsaved.mask is not None:
+                return unsaved.mask.shape, _pieces_at_rest(unsaved)
+            mask = annotation.load_mask(project, source)
             if mask is None:
                 raise LabelsNotCopied(source=source, why="it has none")
             return mask.shape, pieces_of(mask)
@@ -63,6 +68,18 @@ class LabelCopier(QObject):
             for id, region, corner in pieces:
                 self._editor.paint_region(region, corner, id)
             self._editor.commit()
+
+
+def _pieces_at_rest(label: Label) -> list[Piece]:
+    """`pieces_of` a label that the GUI thread may be changing: once more, until no stroke was made meanwhile."""
+    for _ in range(_TRIES):
+        before = label.stirring
+        if before % 2 == 0:
+            found = pieces_of(label.mask)
+            if label.stirring == before:
+                return found
+        time.sleep(0.05)
+    raise LabelsNotCopied(source=label.key, why="it is being painted on")
 
 
 def pieces_of(mask: np.ndarray) -> list[Piece]:
