@@ -7,6 +7,7 @@ import pytest
 
 from tests.training.conftest import make_run
 from workbench.core import annotation, problems
+from workbench.core.dataset import Joined
 from workbench.core.project import Project
 from workbench.inference.reading import write_png
 from workbench.training import networks
@@ -131,9 +132,28 @@ def test_a_changed_label_is_taken_up(labelled):
         if item.key == key:
             mask[30:50, 40:60] = 1
         annotation.save_mask(labelled, item.key, mask)
-        sampler.relabel(item.key, annotation.ids_in(mask))
+        now = item.model_copy(update={"classes": [1] if item.key == key else []})
+        sampler.dataset.joined.append(Joined(step=1, item=now))
+        sampler.renew(item.key)
     # The one picture that still has a defect is drawn whenever a defect is asked for.
     assert all((sampler.sample(step, 0)[1] == 1).any() for step in range(5))
+
+
+def test_a_label_that_was_being_read_when_it_changed_is_read_again(labelled, monkeypatch):
+    cache = sampler_of(labelled).cache
+    key = "lot0/p000.png"
+    load = cache._load
+
+    def changed_meanwhile(key):
+        loaded = load(key)
+        annotation.save_mask(labelled, key, np.full(loaded.mask.shape, 1, np.uint8))
+        cache.forget(key)
+        return loaded
+
+    monkeypatch.setattr(cache, "_load", changed_meanwhile)
+    assert (cache.get(key).mask == 0).any()
+    monkeypatch.setattr(cache, "_load", load)
+    assert (cache.get(key).mask == 1).all()
 
 
 def test_an_epoch_covers_the_pictures_once(labelled):

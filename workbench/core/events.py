@@ -51,6 +51,7 @@ class Step(Event):
     images_per_second: float = 0.0
     data_wait: float = 0.0  # share of the time spent waiting for pictures, 0..1
     progress: float = 0.0  # share of the whole run that is done, 0..1
+    round: int = 0  # of a run that is kept open; 0 is what was planned
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,13 +66,21 @@ class Evaluated(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class Preview(Event):
-    """The prediction for one picture: an 8-bit PNG of class ids, and one of 255 x the probability."""
+    """The prediction for one picture: an 8-bit PNG of class ids, and one of 255 x the probability.
+
+    The latter holds a plane for every class, one below another in the order of the network's channels; where it is no
+    higher than the mask it holds one, the greatest probability of any class.
+    """
 
     kind: ClassVar[str] = "preview"
     step: int
     picture: str
     mask: str = ""  # file below the run folder
     scores: str = ""
+    corner: list[int] = field(default_factory=lambda: [0, 0])  # x, y of the files' first pixel in the picture
+    size: list[int] | None = None  # width, height of the picture, where the files hold a part of it
+    thresholds: list[float] = field(default_factory=list)  # of each class, that the mask was made with
+    min_area: list[int] = field(default_factory=list)
     verdict: str | None = None
     probabilities: dict[str, float] | None = None
 
@@ -91,6 +100,27 @@ class Trouble(Event):
     what: str
     done: str = ""
     picture: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Joined(Event):
+    """The label of a picture came into the run while it learned, or could not."""
+
+    kind: ClassVar[str] = "joined"
+    step: int
+    picture: str
+    how: str  # "new" | "corrected" | "gone" | "left out"
+    why: str = ""  # English, where it was left out
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept(Event):
+    """A run that is kept open has come to the end of its time, and goes on."""
+
+    kind: ClassVar[str] = "kept"
+    step: int
+    round: int  # the one that begins; where it waits, the one that is over
+    waiting: bool = False  # for labels: it has learned all there are
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +168,20 @@ class Unknown(Event):
 
 KINDS: dict[str, type[Event]] = {
     kind.kind: kind
-    for kind in (Started, Step, Evaluated, Preview, Checkpoint, Trouble, Profiled, Progress, Finished, Failed)
+    for kind in (
+        Started,
+        Step,
+        Evaluated,
+        Preview,
+        Checkpoint,
+        Trouble,
+        Joined,
+        Kept,
+        Profiled,
+        Progress,
+        Finished,
+        Failed,
+    )
 }
 
 
@@ -181,7 +224,9 @@ def _finite(value: Any) -> Any:
 
 # --- orders: what the window sends down the pipe, one JSON line each ---------------------------------
 
-ORDERS = ("stop", "pause", "resume", "watch", "labels_changed")
+# watch: preview this picture. expect: it will be opened next; all that are expected follow a watch, which forgets those
+# before. keep_open: go on after the time is up. let_end: do not.
+ORDERS = ("stop", "pause", "resume", "watch", "expect", "labels_changed", "keep_open", "let_end")
 
 
 def encode_order(order: str, picture: str | None = None) -> str:

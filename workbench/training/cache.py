@@ -53,6 +53,7 @@ class PictureCache:
         self._bytes = 0
         self._lock = threading.Lock()
         self._loading: dict[str, threading.Lock] = {}
+        self._forgotten: dict[str, int] = {}  # how often; what was being read meanwhile is out of date
 
     def get(self, key: str) -> Loaded:
         """Raises a Problem if the picture or its label cannot be read."""
@@ -68,13 +69,15 @@ class PictureCache:
                     raise self.broken[key]
                 if key in self._loaded:
                     return self._loaded[key]
+                version = self._forgotten.get(key, 0)
             try:
                 loaded = self._load(key)
             except Problem as problem:
                 with self._lock:
-                    self.broken[key] = problem
+                    if version == self._forgotten.get(key, 0):
+                        self.broken[key] = problem
                 raise
-            self._keep(key, loaded)
+            self._keep(key, loaded, version)
             return loaded
 
     def forget(self, key: str) -> None:
@@ -83,15 +86,18 @@ class PictureCache:
             gone = self._loaded.pop(key, None)
             self._bytes -= gone.bytes if gone else 0
             self.broken.pop(key, None)
+            self._forgotten[key] = self._forgotten.get(key, 0) + 1
 
-    def _keep(self, key: str, loaded: Loaded) -> None:
+    def _keep(self, key: str, loaded: Loaded, version: int) -> None:
         with self._lock:
+            self._loading.pop(key, None)
+            if version != self._forgotten.get(key, 0):
+                return
             self._loaded[key] = loaded
             self._bytes += loaded.bytes
             while self._bytes > self.most_bytes and len(self._loaded) > 1:
                 _, gone = self._loaded.popitem(last=False)
                 self._bytes -= gone.bytes
-            self._loading.pop(key, None)
 
     def _load(self, key: str) -> Loaded:
         picture = read(self.project.picture_path(key))

@@ -152,13 +152,12 @@ class Sampler:
             counts += np.bincount(np.asarray(truth).ravel(), minlength=256)[: len(counts)]
         return counts / counts.sum()
 
-    def relabel(self, key: str, ids: list[int]) -> None:
-        """A person has changed the label of a picture, which now holds `ids`: draw from it as it is now."""
+    def renew(self, key: str) -> None:
+        """The data set says something new of this picture, or its label was changed: draw from it as it is now."""
         self.cache.forget(key)
         with self._lock:
-            for item in self.items:
-                if item.key == key:
-                    item.classes = [id for id in ids if self._channel[id] not in (0, IGNORED)]
+            self.items = self.dataset.of("train")
+            self._bytes = [estimate_bytes(item, self.settings) for item in self.items]
             self._blocks.clear()
 
 

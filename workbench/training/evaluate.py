@@ -24,6 +24,7 @@ from workbench.inference.predictor import Cancelled, Engine, Predictor, apply_th
 from workbench.inference.settings import ModelSettings
 from workbench.training.device import is_out_of_memory
 from workbench.training.thresholds import AreaSweep, ThresholdSweep, choose_temperature
+from workbench.training.truth import Truth
 
 
 class DygraphEngine:
@@ -78,8 +79,11 @@ class _Look:
 class Judge:
     """Evaluates networks on pictures of a dataset. skipped: keys of pictures that could not be read."""
 
-    def __init__(self, project: Project, dataset: Dataset, *, least_area: int = 0, threads: int = 1) -> None:
-        self.project, self.dataset = project, dataset
+    def __init__(
+        self, project: Project, dataset: Dataset, *, least_area: int = 0, threads: int = 1, truth: Truth | None = None
+    ) -> None:
+        """truth: in place of the labels as they are now."""
+        self.project, self.dataset, self.truth = project, dataset, truth
         self.least_area, self.threads = least_area, threads
         self.skipped: dict[str, Problem] = {}
 
@@ -145,7 +149,10 @@ class Judge:
         picture = read(self.project.picture_path(item.key))
         if self.dataset.model == "resnet":
             return picture, str(item.verdict)
-        mask = annotation.load_mask(self.project, item.key, (picture.shape[1], picture.shape[0]))
+        size = (picture.shape[1], picture.shape[0])
+        mask = self.truth.mask(item.key) if self.truth else None
+        if mask is None or mask.shape != picture.shape[:2]:
+            mask = annotation.load_mask(self.project, item.key, size)
         if mask is None:
             raise MaskBroken(path=str(self.project.mask_path(item.key)), why="it is gone")
         return picture, mask

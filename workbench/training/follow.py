@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from workbench.training.intake import renew
 from workbench.training.prepare import Stage
 from workbench.training.ranks import Do
 
 
-def follow(stage: Stage, *, make_room: Callable[[], None], relabel: Callable[[str], None]) -> None:
+def follow(stage: Stage, *, make_room: Callable[[], None]) -> None:
     """Do what rank 0 tells until the end, and nothing of one's own accord. Raises WorkerFailed."""
     while (told := stage.ranks.hear()).do is not Do.END:
         if told.do is Do.LEARN:
@@ -19,5 +20,6 @@ def follow(stage: Stage, *, make_room: Callable[[], None], relabel: Callable[[st
         elif told.do is Do.LOAD:
             stage.load_last()
             stage.ranks.share(stage.learner.net)
-        else:
-            relabel(stage.dataset.items[told.item].key)
+        else:  # a label has entered: the record of it is there already
+            stage.dataset.joined = stage.run.dataset().joined[: told.item + 1]
+            renew(stage, stage.dataset.joined[told.item].item.key)

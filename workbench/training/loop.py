@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
 
-from workbench.core import annotation
-from workbench.core.dataset import SPLITS, Item
-from workbench.core.events import Checkpoint, Evaluated, Finished, Started, Step, Trouble
+from workbench.core.dataset import SPLITS
+from workbench.core.events import Checkpoint, Finished, Started, Step, Trouble
 from workbench.core.problems import Problem, WorkerFailed
 from workbench.core.run import Run
 from workbench.inference.engines import EngineError
 from workbench.training.device import release_memory
 from workbench.training.ending import finish
-from workbench.training.evaluate import DygraphEngine, Evaluation
 from workbench.training.follow import follow
+from workbench.training.intake import Intake
 from workbench.training.learner import Outcome, OutOfMemory
 from workbench.training.orders import Orders
 from workbench.training.prepare import Stage, prepare
-from workbench.training.previews import preview
 from workbench.training.profile import Profile
 from workbench.training.ranks import Do
 from workbench.training.reporter import Clock, Reporter
-from workbench.training.schedule import one_cycle
+from workbench.training.rounds import Rounds
+from workbench.training.showing import Showing
+from workbench.training.validating import validate
 
 _SAVE_SECONDS = 60.0
-_PREVIEW_SECONDS = 10.0
-_PREVIEW_SHARE = 0.06  # of the time, at most
 _REPORT_SECONDS = 0.2
 _MOST_ROLLBACKS = 3
 _MOST_SKIPPED = 40  # in a row: the loss scale has then fallen to nothing
@@ -45,7 +42,7 @@ def train(run: Run, report: Reporter, orders: Orders, clock: Clock, *, resume: b
         stage.ranks.share(stage.learner.net)
         session = Session(stage)
         if not stage.ranks.leads:
-            follow(stage, make_room=session.make_room, relabel=session.relabel)
+            follow(stage, make_room=session.make_room)
             return Finished(why="done")
         report(_started(stage, resume))
         try:
@@ -64,10 +61,10 @@ class Session:
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
-        now = time.perf_counter()
-        self.saved, self.saved_step = now, -1
+        self.intake, self.showing = Intake(stage), Showing(stage)
+        self.rounds = Rounds(stage, self.intake, self.showing)
+        self.saved, self.saved_step = time.perf_counter(), -1
         self.reported = 0.0
-        self.previewed, self.preview_cost, self.shown = now, 0.0, ""
         self.busy = self.busy_steps = 0.0
         self.waited = 0.0
         self.skipped_in_row = 0
@@ -76,29 +73,38 @@ class Session:
         self.profile = Profile(stage.run, stage.device, stage.report) if profiled else None
 
     def learn(self) -> None:
+        """What was planned, and for as long as the run is kept open what is labelled meanwhile."""
+        if self.stage.course.step:
+            self.intake.catch_up()
+        self.finish_round()
+        while self.rounds.another():
+            self.finish_round()
+        if self.saved_step != self.stage.course.step:
+            self.save()
+        if self.profile is not None:
+            self.profile.close()
+
+    def finish_round(self) -> None:
         stage = self.stage
         while stage.progress < 1 and not stage.orders.stop:
-            self.serve_orders()
+            self.intake.poll()
+            self.pause_if_asked()
             outcome = self.step()
             if outcome is None:
                 continue
             self.report_step(outcome)
             self.name_broken()
             stage.best.poll()
-            due = int(stage.progress * stage.recipe.validations)
+            due = int(stage.progress * stage.validations)
             if due > stage.course.validated and not stage.orders.stop:
                 stage.course.validated = due
                 self.validate()
             elif time.perf_counter() - self.saved > _SAVE_SECONDS:
                 self.save()
-            self.preview_if_due()
-        if not stage.orders.stop and stage.course.validated < stage.recipe.validations:
-            stage.course.validated = stage.recipe.validations  # the time ran out between two steps
+            self.showing.poll()
+        if not stage.orders.stop and stage.course.validated < stage.validations:
+            stage.course.validated = stage.validations  # the time ran out between two steps
             self.validate()
-        if self.saved_step != stage.course.step:
-            self.save()
-        if self.profile is not None:
-            self.profile.close()
 
     @property
     def images_per_second(self) -> float:
@@ -111,11 +117,10 @@ class Session:
         stage, course = self.stage, self.stage.course
         began, waited = time.perf_counter(), stage.loader.waited
         pictures, truth = stage.loader.take(course.step)
-        recipe = stage.recipe
-        rate = course.rate_factor * one_cycle(stage.progress, peak=recipe.rate, warm_up=recipe.warm_up)
+        rate = stage.rate
         try:
             stage.ranks.tell(Do.LEARN, step=course.step, rate=rate)
-            outcome = stage.learner.step(pictures, truth, rate, whole=recipe.batch)
+            outcome = stage.learner.step(pictures, truth, rate, whole=stage.recipe.batch)
         except MemoryError:
             self.make_room()
             return None
@@ -161,13 +166,8 @@ class Session:
 
     # --- between steps ---------------------------------------------------------------------------
 
-    def serve_orders(self) -> None:
+    def pause_if_asked(self) -> None:
         stage = self.stage
-        for key in stage.orders.take_changed():
-            number = next((number for number, item in enumerate(stage.dataset.items) if item.key == key), None)
-            if number is not None:
-                stage.ranks.tell(Do.RELABEL, item=number)
-                self.relabel(key)
         if not stage.orders.paused:
             return
         self.save()
@@ -176,17 +176,6 @@ class Session:
             stage.orders.wait_while_paused(0.5)
             stage.clock.stand_still(time.perf_counter() - began)
 
-    def relabel(self, key: str) -> None:
-        stage = self.stage
-        try:
-            mask = annotation.load_mask(stage.project, key)
-        except Problem as problem:
-            stage.report(Trouble(what=str(problem), done="Its label before is used on.", picture=key))
-            return
-        if mask is not None:
-            stage.sampler.relabel(key, annotation.ids_in(mask))
-            stage.loader.restart()
-
     def report_step(self, outcome: Outcome) -> None:
         now = time.perf_counter()
         if now - self.reported < _REPORT_SECONDS:
@@ -194,11 +183,17 @@ class Session:
         stage, course = self.stage, self.stage.course
         stage.report(
             Step(
-                step=course.step, loss=outcome.loss, rate=float(stage.learner.optimizer.get_lr()),
-                epoch=course.step / stage.sampler.steps_per_epoch, grad_norm=outcome.grad_norm,
-                loss_scale=stage.learner.precision.loss_scale, skipped=course.skipped,
+                step=course.step,
+                loss=outcome.loss,
+                rate=float(stage.learner.optimizer.get_lr()),
+                epoch=course.step / stage.sampler.steps_per_epoch,
+                grad_norm=outcome.grad_norm,
+                loss_scale=stage.learner.precision.loss_scale,
+                skipped=course.skipped,
                 images_per_second=self.images_per_second,
-                data_wait=min(1.0, self.waited / max(1e-9, self.busy)), progress=stage.progress,
+                data_wait=min(1.0, self.waited / max(1e-9, self.busy)),
+                progress=1.0 if course.round else stage.progress,
+                round=course.round,
             )  # fmt: skip
         )
         self.reported = now
@@ -223,82 +218,16 @@ class Session:
         self.saved = time.perf_counter()
 
     def validate(self) -> None:
-        """Look at held-out pictures, keep the weights if they are the best, and save."""
-        stage, course = self.stage, self.stage.course
-        stage.ranks.rest()
-        items = stage.validation_items()
-        limit = None if course.subset else stage.budget.evaluation_seconds(stage.recipe.validations)
+        """Look at held-out pictures, save, and show what the network sees now."""
         try:
-            found = stage.judge.evaluate(
-                DygraphEngine(stage.learner.mean), stage.settings, items,
-                choose=True, most_seconds=limit, cancelled=lambda: stage.orders.stop,
-            )  # fmt: skip
+            looked = validate(self.stage)
         except EngineError:  # it answers with numbers that are not finite
             self.roll_back()
             return
         self.name_broken()
-        if found is None and items:
-            return  # stopped in between; without held-out pictures the newest weights are the best
-        if found is not None and course.subset is None:
-            course.subset = found.keys
-            self.plan_end(found)
-        better = stage.best.is_better(found.score if found else None)
-        if better:
-            settings = found.settings if found else stage.settings
-            stage.best.keep(stage.learner.mean, settings, step=course.step, score=found.score if found else None)
-        if found is not None:
-            stage.report(Evaluated(step=course.step, metrics=found.metrics, score=found.score, best=better))
-            self.warn(found)
-        self.save()
-        self.show()
-
-    def plan_end(self, found: Evaluation) -> None:
-        """Keep back the time that the last look at all held-out pictures will take."""
-        stage, segments = self.stage, self.stage.recipe.model == "unet"
-        pictures = stage.dataset.of("val", "test")
-        looked = [item for item in pictures if item.key in set(found.keys)]
-        seconds = found.seconds * _cost(pictures, segments) / max(1.0, _cost(looked, segments))
-        most = stage.budget.final_evaluation_seconds() or 0.0
-        stage.course.reserve = stage.budget.reserve = stage.best.conversion_seconds + min(most, seconds)
-
-    def warn(self, found: Evaluation) -> None:
-        if found.metrics.get("only_background") and self.stage.progress > 0.3:
-            what = "The network marks nothing at all on the held-out pictures, although there are defects on them."
-            done = "It may still begin to. If it does not: more minutes, or more labelled defects."
-            self.stage.report(Trouble(what=what, done=done))
-
-    def preview_if_due(self) -> None:
-        now = time.perf_counter()
-        period = max(_PREVIEW_SECONDS, self.preview_cost / _PREVIEW_SHARE)
-        turned = self.stage.orders.watched not in (None, self.shown)
-        if now - self.previewed > (1.0 if turned else period):
-            self.show()
-
-    def show(self) -> None:
-        """Predict the picture that is looked at, or else one that is held out."""
-        stage = self.stage
-        stage.ranks.rest()
-        key = stage.orders.watched or _first_picture(stage)
-        began = time.perf_counter()
-        event = preview(
-            stage.run, stage.project, DygraphEngine(stage.learner.mean), stage.settings, key, stage.course.step,
-            cancelled=lambda: stage.orders.stop,
-        )  # fmt: skip
-        self.previewed = time.perf_counter()
-        self.preview_cost, self.shown = self.previewed - began, key
-        if event is not None:
-            stage.report(event)
-
-
-def _first_picture(stage: Stage) -> str:
-    """Shown as long as nobody watches another: held out, and with something to find on it."""
-    items = stage.dataset.of("val") or stage.dataset.of("train")
-    return next((item for item in items if item.classes), items[0]).key
-
-
-def _cost(items: Sequence[Item], segments: bool) -> float:
-    """What looking at these pictures takes, in no unit."""
-    return float(sum(item.width * item.height if segments else 1 for item in items))
+        if looked:
+            self.save()
+            self.showing.show()
 
 
 def _started(stage: Stage, resumed: bool) -> Started:

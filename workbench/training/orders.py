@@ -14,6 +14,7 @@ from workbench.core.events import decode_order
 
 _POLL_SECONDS = 0.4
 _LAST_CALL = 120.0  # seconds to save and end in
+MOST_EXPECTED = 5
 
 
 class Orders:
@@ -32,6 +33,8 @@ class Orders:
         self._lock = threading.Lock()
         self._changed: list[str] = []
         self.watched: str | None = None
+        self.expected: tuple[str, ...] = ()  # pictures that will be watched next
+        self.kept = False  # go on when the time is up
         self._path = path
         self._read_to = path.stat().st_size if path is not None and path.exists() else 0
 
@@ -59,6 +62,10 @@ class Orders:
     def wait_while_paused(self, most: float) -> None:
         self._go.wait(most)
 
+    def wait(self, most: float) -> None:
+        """Nothing to do for so many seconds, unless it is to stop."""
+        self._stop.wait(most)
+
     def take_changed(self) -> list[str]:
         """Pictures whose labels were changed since the last call."""
         with self._lock:
@@ -76,7 +83,11 @@ class Orders:
         elif order == "resume":
             self._go.set()
         elif order == "watch":
-            self.watched = picture
+            self.watched, self.expected = picture, ()
+        elif order == "expect" and picture and len(self.expected) < MOST_EXPECTED:
+            self.expected += (picture,)
+        elif order in ("keep_open", "let_end"):
+            self.kept = order == "keep_open"
         elif order == "labels_changed" and picture:
             with self._lock:
                 self._changed.append(picture)

@@ -29,8 +29,11 @@ from workbench.training.losses import segmentation_loss, verdict_loss
 from workbench.training.orders import Orders
 from workbench.training.ranks import Ranks
 from workbench.training.reporter import Clock, Reporter
-from workbench.training.schedule import Budget
+from workbench.training.schedule import Budget, one_cycle
+from workbench.training.truth import Truth
 from workbench.training.warm_start import start_from
+
+LATER_PEAK = 0.4  # of the recipe's rate: later rounds refine what is there
 
 
 @dataclass
@@ -44,6 +47,9 @@ class Course:
     rate_factor: float = 1.0  # halved whenever the numbers ran away
     reserve: float | None = None  # seconds kept back for the end; None: not measured yet
     subset: list[str] | None = None  # held-out pictures that are looked at during the run; None: not chosen yet
+    round: int = 0  # of a run that is kept open, see training.rounds; 0 is what was planned
+    round_step: int = 0  # at which it began
+    round_time: float = 0.0
 
 
 @dataclass
@@ -70,7 +76,22 @@ class Stage:
 
     @property
     def progress(self) -> float:
-        return self.budget.progress(self.course.step, self.clock.elapsed)
+        """Share of the round that is done, 0..1; the first one is all that was planned."""
+        course, elapsed = self.course, self.clock.elapsed
+        if course.round:
+            return self.budget.progress_of_round(course.step - course.round_step, elapsed - course.round_time)
+        return self.budget.progress(course.step, elapsed)
+
+    @property
+    def validations(self) -> int:
+        """How often held-out pictures are looked at in this round."""
+        return max(1, self.recipe.validations // 4) if self.course.round else self.recipe.validations
+
+    @property
+    def rate(self) -> float:
+        """The learning rate at this moment."""
+        peak = self.recipe.rate * (LATER_PEAK if self.course.round else 1.0)
+        return self.course.rate_factor * one_cycle(self.progress, peak=peak, warm_up=self.recipe.warm_up)
 
     def validation_items(self) -> list[Item]:
         """The held-out pictures that are looked at during the run, in telling order."""
@@ -166,14 +187,20 @@ def prepare(run: Run, report: Reporter, orders: Orders, clock: Clock, *, resume:
     )  # fmt: skip
     learner.ranks = group
     threads = recipe.threads or min(4, max(1, (os.cpu_count() or 1) // group.here))
-    steps = None if recipe.epochs is None else recipe.epochs * sampler.steps_per_epoch
+    steps = None if recipe.epochs is None else recipe.epochs * _steps_per_epoch(sampler)
     seconds = None if steps is not None else (recipe.minutes or 5.0) * 60
     return Stage(
         run=run, recipe=recipe, dataset=dataset, project=project, device=place, settings=settings, learner=learner,
         sampler=sampler,
         loader=Loader(sampler, batch=recipe.batch, threads=threads, places=group.places(recipe.batch)),
-        judge=Judge(project, dataset, least_area=recipe.min_area, threads=workers),
+        judge=Judge(project, dataset, least_area=recipe.min_area, threads=workers, truth=Truth(run, project, dataset)),
         best=Best(run, recipe, settings, report),
         budget=Budget(steps, seconds), clock=clock, report=report, orders=orders,
         ranks=group,
     )  # fmt: skip
+
+
+def _steps_per_epoch(sampler: Sampler) -> int:
+    """As it was when the run was made: what has joined since does not make the run longer."""
+    dataset = sampler.dataset.model_copy(update={"joined": []})
+    return Sampler(sampler.recipe, dataset, sampler.settings, sampler.cache).steps_per_epoch

@@ -1,9 +1,11 @@
-"""The picture that a person is looking at, as the network in training sees it now."""
+"""A picture as the network in training sees it now, in files of the run: for each picture some steps are kept."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,45 +16,83 @@ from workbench.core.pictures import read
 from workbench.core.problems import Problem
 from workbench.core.project import NOT_LABELLED, Project
 from workbench.core.run import Run
-from workbench.inference.cv import cv2
 from workbench.inference.predictor import Cancelled, Engine, Predictor
 from workbench.inference.reading import write_png
 from workbench.inference.settings import ModelSettings
 
+STEPS = 12  # of one picture that are kept, the first and the newest among them
+PICTURES = 24  # that keep so many; of the others, those not seen for longest, the newest is kept
+
 _MOST_PIXELS = 1_500_000  # of the network's input: about a second on a processor
-_MOST_WRITTEN = 64_000_000
+_MOST_PLANES = 48_000_000  # bytes of scores that are written class by class
 
 
 def preview(
     run: Run, project: Project, engine: Engine, settings: ModelSettings, key: str, step: int,
-    *, cancelled=lambda: False,
+    *, cancelled: Callable[[], bool] = lambda: False,
 ) -> Preview | None:  # fmt: skip
-    """Predict a picture and write previews/NAME.mask.png and NAME.scores.png; None if that is not possible.
+    """Predict a picture and write previews/NAME.STEP.mask.png and .scores.png; None if that is not possible.
 
     Of a large picture a part around its labels is predicted, at full resolution, since shrinking would hide what is
-    to be seen; the mask says 255 where nothing was predicted. Its size is that
-    of the picture, but at most 64 megapixels.
+    to be seen; the files then hold that part.
     """
     try:
         picture = read(project.picture_path(key))
         top, left, part = _part(project, key, picture, settings)
-        result = Predictor(settings, engine).predict(part, cancelled=cancelled)
-    except (Problem, Cancelled, MemoryError):
+        planes = part.shape[0] * part.shape[1] * len(settings.classes)
+        by_class = len(settings.classes) > 1 and planes <= _MOST_PLANES
+        result = Predictor(settings, engine).predict(part, cancelled=cancelled, keep_probabilities=by_class)
+        if result.mask is None or result.scores is None:
+            return Preview(step=step, picture=key, verdict=result.verdict, probabilities=result.probabilities)
+        scores = result.scores if result.class_scores is None else np.concatenate(list(result.class_scores))
+        stem = f"previews/{safe_name(key)}.{step}"
+        files = {"mask": f"{stem}.mask.png", "scores": f"{stem}.scores.png"}
+        write_png(run.root / files["mask"], result.mask)
+        write_png(run.root / files["scores"], scores)
+    except (Problem, Cancelled, MemoryError, OSError):
         return None
-    if result.mask is None or result.scores is None:
-        return Preview(step=step, picture=key, verdict=result.verdict, probabilities=result.probabilities)
-    name = safe_name(key)
-    files = {"mask": f"previews/{name}.mask.png", "scores": f"previews/{name}.scores.png"}
-    shape = picture.shape[:2]
-    write_png(run.root / files["mask"], _on_canvas(result.mask, top, left, shape, NOT_LABELLED))
-    write_png(run.root / files["scores"], _on_canvas(result.scores, top, left, shape, 0))
-    return Preview(step=step, picture=key, **files)
+    whole = part.shape[:2] == picture.shape[:2]
+    return Preview(
+        step=step, picture=key, **files, corner=[left, top], size=None if whole else [*picture.shape[1::-1]],
+        thresholds=list(settings.thresholds), min_area=list(settings.min_area),
+    )  # fmt: skip
 
 
 def safe_name(key: str) -> str:
     """A file name for a picture's key: short, plain, and another one for every key."""
     digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:10]
     return f"{re.sub('[^A-Za-z0-9.-]+', '_', Path(key).name)[-50:]}-{digest}"
+
+
+class Shelf:
+    """What lies in a run's `previews/`, and what of it has to go so that the folder stays within bounds."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._steps: dict[str, list[int]] = {}  # by name, the one seen last at the end
+        for path in sorted(folder.glob("*.mask.png"), key=lambda path: path.stat().st_mtime_ns):
+            name, _, step = path.name.removesuffix(".mask.png").rpartition(".")
+            if step.isdecimal():
+                self._steps.setdefault(name, []).append(int(step))
+
+    def put(self, key: str, step: int) -> None:
+        """A preview of this step was written."""
+        name = safe_name(key)
+        steps = sorted({*self._steps.pop(name, []), step})
+        while len(steps) > STEPS:
+            # The one whose neighbours are nearest to each other is missed least.
+            apart = [(after - before, at) for at, (before, after) in enumerate(zip(steps, steps[2:]), start=1)]
+            self._remove(name, steps.pop(min(apart)[1]))
+        self._steps[name] = steps
+        for other in list(self._steps)[:-PICTURES]:
+            for old in self._steps[other][:-1]:
+                self._remove(other, old)
+            del self._steps[other][:-1]
+
+    def _remove(self, name: str, step: int) -> None:
+        for kind in ("mask", "scores"):
+            with contextlib.suppress(OSError):  # held open by a reader; it lies there one time longer
+                (self._folder / f"{name}.{step}.{kind}.png").unlink(missing_ok=True)
 
 
 def _part(project: Project, key: str, picture: np.ndarray, settings: ModelSettings) -> tuple[int, int, np.ndarray]:
@@ -80,14 +120,3 @@ def _middle(project: Project, key: str, shape: tuple[int, int]) -> tuple[int, in
             nearest = painted[np.abs(painted - painted.mean(axis=0)).sum(axis=1).argmin()]
             return int(nearest[0]), int(nearest[1])
     return shape[0] // 2, shape[1] // 2
-
-
-def _on_canvas(part: np.ndarray, top: int, left: int, shape: tuple[int, int], fill: int) -> np.ndarray:
-    if part.shape == shape:
-        return part
-    scale = min(1.0, (_MOST_WRITTEN / (shape[0] * shape[1])) ** 0.5)
-    canvas = np.full((max(1, round(shape[0] * scale)), max(1, round(shape[1] * scale))), fill, np.uint8)
-    rows, columns = max(1, round(part.shape[0] * scale)), max(1, round(part.shape[1] * scale))
-    y, x = min(round(top * scale), canvas.shape[0] - rows), min(round(left * scale), canvas.shape[1] - columns)
-    canvas[y : y + rows, x : x + columns] = cv2.resize(part, (columns, rows), interpolation=cv2.INTER_NEAREST)
-    return canvas

@@ -33,7 +33,7 @@ class Do(IntEnum):
     """What rank 0 tells the others to do next."""
 
     LEARN = 0  # step, rate
-    RELABEL = 1  # item: its number in the data set
+    RELABEL = 1  # item: the number of what joined the data set
     LOAD = 2  # go back to what lies in last/
     WAIT = 3  # until there is more to do, however long that takes
     END = 4

@@ -46,6 +46,13 @@ class Budget:
         usable = self.seconds - min(self.reserve, 0.4 * self.seconds)
         return min(1.0, max(0.0, elapsed / usable))
 
+    def progress_of_round(self, steps: int, seconds: float) -> float:
+        """The same of a further round, of a quarter of the budget, that has taken so many steps and seconds."""
+        if self.steps is not None:
+            return min(1.0, steps / max(1, self.steps // 4))
+        assert self.seconds is not None
+        return min(1.0, seconds / min(600.0, max(20.0, self.seconds / 4)))
+
     def evaluation_seconds(self, validations: int) -> float | None:
         """What one look at the held-out pictures may cost during the run; None: as long as it takes."""
         return None if self.seconds is None else 0.1 * self.seconds / validations

@@ -1,0 +1,170 @@
+"""Labels that are made or corrected while a run goes on: which of them enter it, and the record of that.
+
+Pictures that are held out never enter, nor does a new picture of a part that is held out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from typing import Literal
+
+from workbench.core.annotation import load_note
+from workbench.core.dataset import Item, to_learn_from
+from workbench.core.dataset import Joined as Entry
+from workbench.core.events import Joined, Trouble
+from workbench.core.grouping import group_of_newcomer
+from workbench.core.problems import MaskUnknownClass, Problem
+from workbench.core.project import Project
+from workbench.core.storage import write_json
+from workbench.training.prepare import Stage
+from workbench.training.ranks import Do
+
+_REST = 1.5  # seconds that a label has not been changed: its painter has come to a rest
+
+Change = Literal["new", "corrected", "gone"]
+
+
+class _LeftOut(Exception):
+    """The sentence why."""
+
+
+class Intake:
+    """`poll` between two steps. fresh: how many labels have entered since it was set to 0."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.fresh = 0
+        self._due: dict[str, float] = {}
+
+    def poll(self) -> None:
+        """Take in what was changed, once it has rested."""
+        now = time.monotonic()
+        for key in self.stage.orders.take_changed():
+            self._due[key] = now + _REST
+        for key in [key for key, due in self._due.items() if due <= now]:
+            if self._unfinished(key):
+                self._due[key] = now + _REST
+            else:
+                del self._due[key]
+                self.take(key)
+
+    def take(self, key: str) -> None:
+        """Let the label of this picture enter as it is now, if it may."""
+        stage = self.stage
+        step = stage.course.step
+        try:
+            found = self._decide(key)
+        except _LeftOut as why:
+            stage.report(Joined(step=step, picture=key, how="left out", why=str(why)))
+            return
+        except (Problem, OSError) as problem:
+            stage.report(Trouble(what=str(problem), done="What was known of it before is used on.", picture=key))
+            return
+        if found is None:
+            return
+        item, how = found
+        stage.dataset.joined.append(Entry(step=step, item=item, ready=how != "gone"))
+        try:
+            write_json(stage.run.dataset_path, stage.dataset.model_dump(mode="json"))
+        except Problem as problem:  # what is not on record is not learned from
+            stage.dataset.joined.pop()
+            stage.report(Trouble(what=str(problem), done="The label is not learned from.", picture=key))
+            return
+        stage.ranks.tell(Do.RELABEL, item=len(stage.dataset.joined) - 1)
+        renew(stage, key)
+        self.fresh += 1
+        stage.report(Joined(step=step, picture=key, how=how))
+
+    def catch_up(self) -> None:
+        """A run goes on from its checkpoint: labels may have been changed after that, and are as they are now."""
+        stage, step = self.stage, self.stage.course.step
+        late = [entry for entry in stage.dataset.joined if entry.step > step]
+        for entry in late:
+            entry.step = step
+        count = len(stage.dataset.joined)
+        for item in stage.dataset.of("train"):
+            if self._hash(item.key) != item.mask_hash:
+                self.take(item.key)
+        touched = {entry.item.key for entry in [*late, *stage.dataset.joined[count:]]}
+        if touched:
+            what = f"Since step {step}, from which this run goes on, {len(touched)} labels were changed."
+            done = "It learns from them as they are now; steps that were lost are not repeated exactly."
+            stage.report(Trouble(what=what, done=done))
+
+    # --- what may enter ---------------------------------------------------------------------------
+
+    def _decide(self, key: str) -> tuple[Item, Change] | None:
+        """What enters; None if nothing has changed. Raises _LeftOut, Problem, OSError."""
+        dataset, project = self.stage.dataset, self.stage.project
+        known = self._known(key)
+        if known is not None and known.split != "train":
+            raise _LeftOut("It is held out: the run is judged by it, with the label that it had at the start.")
+        drawn = key in {item.key for item in dataset.of("train")}
+        note = load_note(project, key)
+        try:
+            item = to_learn_from(project, key, note, dataset.model)
+        except MaskUnknownClass:
+            project.file = Project.open(project.root, write=False).file  # a class was added since
+            item = to_learn_from(project, key, note, dataset.model)
+        if item is None:
+            return (known, "gone") if known is not None and drawn and self._spare(key) else None
+        if dataset.model == "resnet" and item.verdict not in dataset.verdicts:
+            raise _LeftOut("Its verdict is not one of those that this run learns.")
+        self._drop_unknown_classes(item)
+        if known is not None:
+            same = (known.mask_hash, known.verdict) == (item.mask_hash, item.verdict)
+            item.group = known.group
+            return None if same and drawn else (item, "corrected")
+        held_out = dataset.of("val", "test")
+        item.group = group_of_newcomer(project, held_out, item, note)
+        if note.pin in ("val", "test"):
+            raise _LeftOut("A person has decided that it is held out.")
+        if item.group in {other.group for other in held_out}:
+            raise _LeftOut("It shows the same part as pictures that are held out.")
+        return item, "new"
+
+    def _known(self, key: str) -> Item | None:
+        """What the run knows of a picture, also where its label was taken away."""
+        dataset = self.stage.dataset
+        items = [*dataset.items, *(entry.item for entry in dataset.joined)]
+        return next((item for item in reversed(items) if item.key == key), None)
+
+    def _unfinished(self, key: str) -> bool:
+        """A new picture that is open: what is not painted yet would be learned as background."""
+        if self.stage.recipe.model != "unet" or key != self.stage.orders.watched or self._known(key) is not None:
+            return False
+        try:
+            note = load_note(self.stage.project, key)
+        except Problem:
+            return False
+        return note.status != "done" and not note.explicit_background
+
+    def _drop_unknown_classes(self, item: Item) -> None:
+        """Classes that were added since the run began have no channel in its network."""
+        known = {info.id for info in self.stage.dataset.classes}
+        kept = [(id, pixels) for id, pixels in zip(item.classes, item.pixels) if id in known]
+        if item.classes and not kept:
+            raise _LeftOut("Its class was added after this run had begun; the next run will learn it.")
+        item.classes, item.pixels = [id for id, _ in kept], [pixels for _, pixels in kept]
+
+    def _spare(self, key: str) -> bool:
+        """Whether the run can do without a picture."""
+        others = [item for item in self.stage.dataset.of("train") if item.key != key]
+        if self.stage.recipe.model == "resnet":
+            return bool(others)
+        return any(item.classes for item in others)
+
+    def _hash(self, key: str) -> str:
+        if self.stage.recipe.model == "resnet":
+            return ""
+        try:
+            return hashlib.sha256(self.stage.project.mask_path(key).read_bytes()).hexdigest()[:16]
+        except OSError:
+            return "gone"
+
+
+def renew(stage: Stage, key: str) -> None:
+    """Draw from a picture as the data set describes it now."""
+    stage.sampler.renew(key)
+    stage.loader.restart()

@@ -1,0 +1,63 @@
+"""A run that is kept open goes on after its time: in rounds, each of which begins with new labels and ends annealed."""
+
+from __future__ import annotations
+
+import time
+
+from workbench.core.events import Kept
+from workbench.training import checkpoint, networks
+from workbench.training.intake import Intake
+from workbench.training.learner import load_weights
+from workbench.training.prepare import Stage
+from workbench.training.showing import Showing
+
+_BREATH = 0.2  # seconds between two looks whether there is something new
+
+
+class Rounds:
+    """Whether there is another round. intake: what came in. showing: goes on while it waits for labels."""
+
+    def __init__(self, stage: Stage, intake: Intake, showing: Showing) -> None:
+        self.stage, self.intake, self.showing = stage, intake, showing
+
+    def another(self) -> bool:
+        """Begin the next round, as soon as there are labels that the last one has not had from its start.
+
+        False: the run is to end.
+        """
+        stage = self.stage
+        if stage.orders.kept and not stage.orders.stop:
+            self._make_best_usable()
+            if not self.intake.fresh:
+                self._wait()
+        if stage.orders.stop or not stage.orders.kept:
+            return False
+        course = stage.course
+        course.round, course.round_step, course.round_time = course.round + 1, course.step, stage.clock.elapsed
+        course.validated = 0
+        self.intake.fresh = 0
+        stage.report(Kept(step=course.step, round=course.round))
+        return True
+
+    def _wait(self) -> None:
+        stage = self.stage
+        stage.report(Kept(step=stage.course.step, round=stage.course.round, waiting=True))
+        while stage.orders.kept and not stage.orders.stop and not self.intake.fresh:
+            began = time.perf_counter()
+            stage.ranks.rest()
+            self.intake.poll()
+            self.showing.catch_up()
+            stage.orders.wait(_BREATH)
+            stage.clock.stand_still(time.perf_counter() - began)
+
+    def _make_best_usable(self) -> None:
+        """So that it can be exported, and asked by others, while the run is open."""
+        stage = self.stage
+        net = stage.learner.mean
+        if stage.best.step < 0:
+            stage.best.keep(net, stage.settings, step=stage.course.step, score=None)
+        elif stage.best.step != stage.course.step:
+            net = networks.build(stage.recipe, stage.dataset)
+            path = stage.run.best / checkpoint.WEIGHTS
+            load_weights(net, checkpoint.load_arrays(path), str(path))
+        stage.best.make_usable(net)

@@ -1,0 +1,81 @@
+"""When which picture is predicted during a run, so that a person sees it learn: the open one, and those to come."""
+
+from __future__ import annotations
+
+import time
+
+from workbench.training.evaluate import DygraphEngine
+from workbench.training.prepare import Stage
+from workbench.training.previews import Shelf, preview
+
+_PERIOD = 10.0  # seconds between two looks, at least
+_AT_ONCE = 1.0  # after another picture was opened
+_SHARE = 0.06  # of the time, at most
+_CREDIT = 5.0  # seconds that may be spent before that: the first looks are those one waits for
+_EARLY = 3.0  # between two of them
+
+
+class Showing:
+    """`poll` between two steps."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self._shelf = Shelf(stage.run.previews)
+        self._began = self._last = time.perf_counter()
+        self._spent = self._cost = 0.0
+        self._shown: dict[str, tuple[int, int]] = {}  # picture to the number of its last look, and that look's step
+        self._looks = 0
+
+    def poll(self) -> None:
+        """Look at a picture if it is time."""
+        now = time.perf_counter()
+        watched = self.stage.orders.watched
+        turned = watched is not None and watched not in self._shown
+        in_credit = self._spent + self._cost < _CREDIT
+        period = _EARLY if in_credit else max(_PERIOD, self._cost / _SHARE)
+        if now - self._last > (_AT_ONCE if turned else period):
+            self.show(self._next())
+
+    def show(self, key: str = "") -> None:
+        """Predict this picture now, or else the one that is looked at."""
+        stage = self.stage
+        key = key or stage.orders.watched or _first_picture(stage)
+        stage.ranks.rest()
+        began = time.perf_counter()
+        event = preview(
+            stage.run, stage.project, DygraphEngine(stage.learner.mean), stage.best.settings, key, stage.course.step,
+            cancelled=lambda: stage.orders.stop,
+        )  # fmt: skip
+        self._last = time.perf_counter()
+        self._cost = self._last - began
+        self._spent += self._cost
+        self._looks += 1
+        if key not in stage.orders.expected:  # another one was opened
+            self._shown = {other: look for other, look in self._shown.items() if other in stage.orders.expected}
+        self._shown[key] = self._looks, stage.course.step
+        if event is not None:
+            if event.mask:
+                self._shelf.put(key, event.step)
+            stage.report(event)
+
+    def catch_up(self) -> None:
+        """Nothing is learned just now: look once at each picture that these weights have not seen."""
+        orders, step = self.stage.orders, self.stage.course.step
+        for key in (orders.watched, *orders.expected):
+            if key and self._shown.get(key, (0, -1))[1] != step:
+                self.show(key)
+                return
+
+    def _next(self) -> str:
+        """Every other time the watched one; between, of the expected ones, the one not seen for longest."""
+        watched, expected = self.stage.orders.watched, self.stage.orders.expected
+        newest = self._shown.get(watched or "", (0, 0))[0] == self._looks
+        if not watched or not expected or watched not in self._shown or not newest:
+            return watched or ""
+        return min(expected, key=lambda key: self._shown.get(key, (0, 0))[0])
+
+
+def _first_picture(stage: Stage) -> str:
+    """Shown as long as nobody watches another: held out, and with something to find on it."""
+    items = stage.dataset.of("val") or stage.dataset.of("train")
+    return next((item for item in items if item.classes), items[0]).key

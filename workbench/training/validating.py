@@ -1,0 +1,60 @@
+"""The looks at held-out pictures during a run: how good the network is, whether it is the best so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workbench.core.dataset import Item
+from workbench.core.events import Evaluated, Trouble
+from workbench.training.evaluate import DygraphEngine, Evaluation
+from workbench.training.prepare import Stage
+
+
+def validate(stage: Stage) -> bool:
+    """Look at held-out pictures, and keep the weights if they are the best. False if it was stopped in between.
+
+    Raises EngineError if the network answers with numbers that are not finite.
+    """
+    course, items = stage.course, stage.validation_items()
+    stage.ranks.rest()
+    limit = None if course.subset else stage.budget.evaluation_seconds(stage.recipe.validations)
+    found = stage.judge.evaluate(
+        DygraphEngine(stage.learner.mean), stage.settings, items,
+        choose=True, most_seconds=limit, cancelled=lambda: stage.orders.stop,
+    )  # fmt: skip
+    if found is None and items:
+        return False
+    if found is not None and course.subset is None:
+        course.subset = found.keys
+        _plan_end(stage, found)
+    score = found.score if found else None
+    better = not items or stage.best.is_better(score)  # without held-out pictures the newest weights are the best
+    if better:
+        settings = found.settings if found else stage.settings
+        stage.best.keep(stage.learner.mean, settings, step=course.step, score=score)
+    if found is not None:
+        stage.report(Evaluated(step=course.step, metrics=found.metrics, score=score, best=better))
+        _warn(stage, found)
+    return True
+
+
+def _plan_end(stage: Stage, found: Evaluation) -> None:
+    """Keep back the time that the last look at all held-out pictures will take."""
+    segments = stage.recipe.model == "unet"
+    pictures = stage.dataset.of("val", "test")
+    looked = [item for item in pictures if item.key in set(found.keys)]
+    seconds = found.seconds * _cost(pictures, segments) / max(1.0, _cost(looked, segments))
+    most = stage.budget.final_evaluation_seconds() or 0.0
+    stage.course.reserve = stage.budget.reserve = stage.best.conversion_seconds + min(most, seconds)
+
+
+def _warn(stage: Stage, found: Evaluation) -> None:
+    if found.metrics.get("only_background") and (stage.progress > 0.3 or stage.course.round):
+        what = "The network marks nothing at all on the held-out pictures, although there are defects on them."
+        done = "It may still begin to. If it does not: more minutes, or more labelled defects."
+        stage.report(Trouble(what=what, done=done))
+
+
+def _cost(items: Sequence[Item], segments: bool) -> float:
+    """What looking at these pictures takes, in no unit."""
+    return float(sum(item.width * item.height if segments else 1 for item in items))
