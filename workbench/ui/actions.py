@@ -10,6 +10,7 @@ from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from workbench.ui.rows import Parts, Row, Rows
 from workbench.ui.rows_live import LiveRows
 from workbench.ui.rows_queue import QueueRows
+from workbench.ui.rows_review import ReviewRows
 from workbench.ui.theme import Style
 from workbench.ui.words import plain
 
@@ -22,7 +23,9 @@ class Actions(QObject):
         self._style = style
         table = Rows(self)
         self.keys_wanted = table.keys_wanted
-        self.rows = {row.id: row for row in (*table.all(parts), *LiveRows(self).all(parts), *QueueRows(self).all(parts))}
+        rows = (*table.all(parts), *LiveRows(self).all(parts), *QueueRows(self).all(parts),
+                *ReviewRows(self).all(parts))  # fmt: skip
+        self.rows = {row.id: row for row in rows}
         self._groups: dict[str, QActionGroup] = {}
         self._actions = {row.id: self._make(row) for row in self.rows.values()}
         self._soon = QTimer(self, singleShot=True, interval=0, timeout=self._ask)

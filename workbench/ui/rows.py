@@ -12,6 +12,7 @@ from workbench.core.project import ClassInfo
 from workbench.session.comparing import Comparison
 from workbench.session.displays import DisplayShelf
 from workbench.session.session import Session
+from workbench.ui.advice import Advice
 from workbench.ui.appearance import Appearance
 from workbench.ui.canvas.canvas import Canvas
 from workbench.ui.canvas.regions import RegionWalk
@@ -24,6 +25,7 @@ from workbench.ui.panels.layers import LayersPanel
 from workbench.ui.panels.pictures import PicturesPanel
 from workbench.ui.panels.training import TrainingPanel
 from workbench.ui.panels.verdict import VerdictPanel
+from workbench.ui.review.opening import Opening
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,8 @@ class Parts:
     comparison: Comparison
     displays: DisplayShelf
     history: HistoryPanel
+    advice: Advice
+    review: Opening
 
 
 class Rows(QObject):

@@ -51,6 +51,10 @@ class Surface(QWidget):
     def took_size(self, ratio: float) -> None:
         """The size, or how many device pixels a logical one has, is another."""
 
+    def add_guest(self, guest: Guest) -> None:
+        """Somebody of another room draws above the scene, and is asked last about the pointer."""
+        self._guests = (*self._guests, guest)
+
     # --- where it is shown -----------------------------------------------------------------------
 
     @property

@@ -11,10 +11,12 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from workbench.core.index import Row
 from workbench.core.picture_search import Wrong, parse, select
 from workbench.core.picture_table import SORTS, PictureTable
+from workbench.session.queue import Guide
 from workbench.session.session import Session
 from workbench.ui import words
+from workbench.ui.queue_words import reason_words
 
-RowRole = Qt.ItemDataRole.UserRole
+RowRole, ReasonRole = Qt.ItemDataRole.UserRole, Qt.ItemDataRole.UserRole + 1
 # What each filter means as a search.
 FILTERS = {
     "all": "", "open": "status:open", "started": "status:started", "done": "status:done", "defects": "class:any",
@@ -27,9 +29,9 @@ _ROOT = QModelIndex()
 class PictureList(QAbstractTableModel):
     """Keys that pass, one a line, with a column for each way to sort. No proxy: 100,000 filter in milliseconds."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, guide: Guide | None = None) -> None:
         super().__init__()
-        self._session = session
+        self._session, self._guide = session, guide
         self.table = PictureTable([], {})
         self.order = np.zeros(0, np.int64)  # places in the session's list
         self._lines = np.zeros(0, np.int64)  # by place: the line it stands on, -1 if it is not listed
@@ -67,8 +69,9 @@ class PictureList(QAbstractTableModel):
         if role == RowRole:
             return self.table.row(key)
         if role == Qt.ItemDataRole.ToolTipRole:
-            broken = self.table.row(key).broken
-            return f"{key}\n{broken}" if broken else key
+            return "\n".join(filter(None, (key, self.table.row(key).broken, self._reason(key))))
+        if role == ReasonRole:
+            return self._reason(key)
         if role == Qt.ItemDataRole.TextAlignmentRole and SORTS[index.column()] in ("regions", "area", "score"):
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         return None
@@ -90,8 +93,17 @@ class PictureList(QAbstractTableModel):
             return "" if row.score is None else words.number(row.score, 2)
         return datetime.fromtimestamp(row.date).strftime("%Y-%m-%d %H:%M") if row.date else ""
 
+    def _reason(self, key: str) -> str:
+        """Why it is listed, where a queue leads."""
+        return reason_words(self._guide.whys(key)) if self.guided else ""
+
     def _status(self, status: str) -> str:
         return {"new": self.tr("new"), "started": self.tr("started"), "done": self.tr("done")}.get(status, status)
+
+    @property
+    def guided(self) -> bool:
+        """A queue says which pictures are listed and in which order; the search still narrows them."""
+        return self._guide is not None and bool(self._guide.mode)
 
     # --- where is what ------------------------------------------------------------------------------
 
@@ -152,6 +164,9 @@ class PictureList(QAbstractTableModel):
         project = self._session.project
         classes = project.classes if project is not None else ()
         chosen, self.wrong = select(parse(self.text), table, classes)
+        if self.guided:
+            places = [table.places[key] for key in self._guide.keys if key in table.places]
+            return np.array([place for place in places if chosen[place]], np.int64)
         if self.wanted != "all":
             fits, _ = select(parse(FILTERS[self.wanted]), table, classes)
             here = table.places.get(self._session.key) if self._session.key is not None else None

@@ -56,3 +56,22 @@ class NoMatch(QWidget):
         column.addWidget(self.clear, 0, Qt.AlignmentFlag.AlignCenter)
         column.addWidget(self.help)
         column.addStretch(2)
+
+
+class NothingQueued(QWidget):
+    """What is said where a queue leads and holds nothing, or nothing yet."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(18, 12, 18, 12)
+        column.setSpacing(10)
+        column.addStretch(1)
+        self.text = QLabel(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, objectName="heading")
+        self.all = QPushButton(self.tr("Show all pictures"))
+        column.addWidget(self.text)
+        column.addWidget(self.all, 0, Qt.AlignmentFlag.AlignCenter)
+        column.addStretch(2)
+
+    def say(self, *, running: bool) -> None:
+        self.text.setText(self.tr("The list comes when it has looked") if running else self.tr("Nothing is left here"))

@@ -1,18 +1,20 @@
-"""How one picture looks in the list: thumbnail, name, status, the classes painted in it, its verdict."""
+"""How one picture looks in the list: thumbnail, name, status, the classes painted in it, its verdict; and where a queue
+leads, why it is there.
+"""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from workbench.core.index import Row
 from workbench.session.session import Session
-from workbench.ui.panels.picture_list import RowRole
+from workbench.ui.panels.picture_list import ReasonRole, RowRole
 from workbench.ui.panels.thumbnails import Thumbnails
 from workbench.ui.theme import Style, Theme
 
-HEIGHT = 54
+HEIGHT, WITH_REASON = 54, 70
 _THUMB = 42
 
 
@@ -24,7 +26,7 @@ class PictureRow(QStyledItemDelegate):
         self._session, self._thumbnails, self._style = session, thumbnails, style
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        return QSize(160, HEIGHT)
+        return QSize(160, WITH_REASON if index.data(ReasonRole) else HEIGHT)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index) -> None:
         row: Row = index.data(RowRole)
@@ -40,8 +42,9 @@ class PictureRow(QStyledItemDelegate):
             if selected and option.state & QStyle.StateFlag.State_HasFocus:
                 painter.setPen(QPen(theme.color("accent"), 1))
                 painter.drawPath(path)
-        self._draw_thumbnail(painter, QRect(rect.x() + 10, rect.y() + (HEIGHT - _THUMB) // 2, _THUMB, _THUMB), row)
-        self._draw_texts(painter, rect.adjusted(10 + _THUMB + 10, 0, -12, 0), row, option)
+        top = rect.y() + (rect.height() - _THUMB) // 2
+        self._draw_thumbnail(painter, QRect(rect.x() + 10, top, _THUMB, _THUMB), row)
+        self._draw_texts(painter, rect.adjusted(10 + _THUMB + 10, 0, -12, 0), row, option, index.data(ReasonRole) or "")
         painter.restore()
 
     def _draw_thumbnail(self, painter: QPainter, box: QRect, row: Row) -> None:
@@ -65,7 +68,9 @@ class PictureRow(QStyledItemDelegate):
         painter.drawPixmap(target, pixmap)
         painter.restore()
 
-    def _draw_texts(self, painter: QPainter, box: QRect, row: Row, option: QStyleOptionViewItem) -> None:
+    def _draw_texts(
+        self, painter: QPainter, box: QRect, row: Row, option: QStyleOptionViewItem, reason: str
+    ) -> None:  # fmt: skip
         theme, metrics = self._style.theme, option.fontMetrics
         folder, _, name = row.key.rpartition("/")
         top = QRect(box.x(), box.y() + 8, box.width() - 20, metrics.height())
@@ -75,6 +80,11 @@ class PictureRow(QStyledItemDelegate):
         )
         draw_status(painter, QPointF(box.right() - 7, top.center().y() + 1), row, theme)
         below = QRect(box.x(), top.bottom() + 4, box.width(), metrics.height())
+        if reason:
+            painter.setPen(theme.color("muted"))
+            for n, line in enumerate(_two_lines(reason, metrics, box.width())):
+                painter.drawText(below.x(), below.y() - 1 + metrics.ascent() + n * metrics.lineSpacing(), line)
+            return
         right = self._draw_marks(painter, below, row, option)
         if row.broken:
             painter.setPen(theme.color("danger"))
@@ -111,6 +121,16 @@ class PictureRow(QStyledItemDelegate):
         return x
 
 
+def _two_lines(text: str, metrics: QFontMetrics, width: int) -> list[str]:
+    """The text broken where it is too wide, and shortened where two lines are too few."""
+    if metrics.horizontalAdvance(text) <= width:
+        return [text]
+    fits = next((n for n in range(len(text), 1, -1) if metrics.horizontalAdvance(text[:n]) <= width), 1)
+    cut = text.rfind(" ", 1, fits + 1)
+    cut = fits if cut < 0 else cut  # a script without spaces is broken anywhere
+    return [text[:cut].rstrip(), metrics.elidedText(text[cut:].strip(" ·"), Qt.TextElideMode.ElideRight, width)]
+
+
 def draw_status(painter: QPainter, center: QPointF, row: Row, theme: Theme) -> None:
     """Three shapes, not only three colours: empty ring, half disc, disc with a tick."""
     if row.broken:
@@ -122,9 +142,7 @@ def draw_status(painter: QPainter, center: QPointF, row: Row, theme: Theme) -> N
         painter.setBrush(theme.color("success"))
         painter.drawEllipse(center, 6, 6)
         painter.setPen(QPen(theme.color("panel"), 1.6))
-        painter.drawPolyline(
-            [center + QPointF(-2.8, 0.2), center + QPointF(-0.8, 2.3), center + QPointF(2.9, -2.2)]
-        )
+        painter.drawPolyline([center + QPointF(-2.8, 0.2), center + QPointF(-0.8, 2.3), center + QPointF(2.9, -2.2)])
     elif row.status == "started":
         painter.setPen(QPen(theme.color("warning"), 1.4))
         painter.drawEllipse(center, 5.3, 5.3)

@@ -19,11 +19,13 @@ from PySide6.QtWidgets import (
 
 from workbench.core.index import Row
 from workbench.core.picture_table import SORTS
+from workbench.session.queue import Guide
 from workbench.session.session import Session
 from workbench.ui.panels.contact_sheet import ContactSheet
 from workbench.ui.panels.picture_list import FILTERS, PictureList
-from workbench.ui.panels.picture_pages import NoMatch, NoPictures
+from workbench.ui.panels.picture_pages import NoMatch, NoPictures, NothingQueued
 from workbench.ui.panels.picture_row import PictureRow
+from workbench.ui.panels.queue import QueueHead
 from workbench.ui.panels.search_field import SearchField, wrong_words
 from workbench.ui.panels.thumbnails import Thumbnails
 from workbench.ui.theme import Style
@@ -37,18 +39,18 @@ class PicturesPanel(QWidget):
     wants_folder = Signal()
     sheet_wanted = Signal(bool)  # the contact sheet in the centre, or the open picture
 
-    def __init__(self, session: Session, style: Style, parent: QWidget | None = None) -> None:
+    def __init__(self, session: Session, style: Style, guide: Guide, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._session = session
-        self._style = style
+        self._style, self._guide = style, guide
         self._wanted: str | None = None  # the picture last asked for
         self.thumbnails = Thumbnails(self)
-        self.model = PictureList(session)
+        self.model = PictureList(session, guide)
         self.browsing = False  # the contact sheet is what is seen
         self.sheet = ContactSheet(session, self.model, self.thumbnails, style)
-        self.sheet.chosen.connect(self._open)
+        self.sheet.chosen.connect(self.open)
         self.sheet.sort_wanted.connect(lambda name, down: self.sort_by(name, descending=down))
         self._build(style)
         self._late = QTimer(self, singleShot=True, interval=250)
@@ -62,6 +64,7 @@ class PicturesPanel(QWidget):
         session.classes_changed.connect(self._classes_changed)
         session.picture_opened.connect(self._follow)
         session.picture_failed.connect(self._follow)
+        guide.changed.connect(self._guided)
         style.changed.connect(self._restyle)
         self._wanted = session.key
         self._opened()
@@ -86,7 +89,12 @@ class PicturesPanel(QWidget):
         top.setContentsMargins(8, 0, 8, 0)
         top.setSpacing(6)
         top.addWidget(self.search)
-        top.addWidget(self.filter)
+        self.head = QueueHead(self._guide, style)
+        self.choice = QWidget()
+        choice = QVBoxLayout(self.choice)
+        choice.setContentsMargins(0, 0, 0, 0)
+        choice.setSpacing(6)
+        choice.addWidget(self.filter)
         self.sort = QComboBox()
         self.sort.setAccessibleName(self.tr("What the pictures are sorted by"))
         self.sort.setToolTip(self.tr("What the pictures are sorted by"))
@@ -101,11 +109,13 @@ class PicturesPanel(QWidget):
         row.setSpacing(4)
         row.addWidget(self.sort, 1)
         row.addWidget(self.turn)
-        top.addLayout(row)
+        choice.addLayout(row)
+        top.addWidget(self.choice)
         self.wrong = QLabel(objectName="wrong", wordWrap=True)
         self.wrong.setTextFormat(Qt.TextFormat.PlainText)
         self.wrong.hide()
         top.addWidget(self.wrong)
+        column.addWidget(self.head)
         column.addLayout(top)
         self.view = QListView()
         self.view.setAccessibleName(self.tr("Pictures"))
@@ -124,7 +134,9 @@ class PicturesPanel(QWidget):
         self._none = NoMatch()
         self._none.clear.clicked.connect(self.clear_filters)
         self._pages = QStackedWidget()
-        for page in (self.view, self._empty, self._none):
+        self._quiet = NothingQueued()
+        self._quiet.all.clicked.connect(lambda: self._guide.lead(""))
+        for page in (self.view, self._empty, self._none, self._quiet):
             self._pages.addWidget(page)
         column.addWidget(self._pages, 1)
         self.count = QLabel(objectName="muted")
@@ -150,15 +162,16 @@ class PicturesPanel(QWidget):
         place, count = self.model.place(self._wanted), self.model.rowCount()
         target = place.row() + step if place.isValid() else (0 if step > 0 else count - 1)
         if 0 <= target < count:
-            self._open(self.model.key_at(target))
+            self.open(self.model.key_at(target))
 
     def go_to(self, state: str, step: int) -> None:
         """Open the nearest listed picture of a state ("unlabelled", "open", "broken", …), around the end."""
         key = self.model.next_where(state, self._wanted, step)
         if key is not None:
-            self._open(key)
+            self.open(key)
 
-    def _open(self, key: str) -> None:
+    def open(self, key: str) -> None:
+        """Open a picture; the next step counts from it."""
         self._wanted = key  # the next step counts from here, even while the picture is still being read
         if self.browsing:
             self.toggle_sheet()
@@ -234,6 +247,12 @@ class PicturesPanel(QWidget):
         self.model.row_changed(key)
         self._count()
 
+    def _guided(self) -> None:
+        """Another queue leads, or none, or its pictures are others."""
+        self.choice.setVisible(not self._guide.mode)
+        self._refilter()
+        self.view.scheduleDelayedItemsLayout()  # rows with reasons are higher
+
     def _follow(self, key: str, _: object = None) -> None:
         self._wanted = key
         place = self.model.place(key)
@@ -247,7 +266,7 @@ class PicturesPanel(QWidget):
     def _chosen(self, current: QModelIndex, _: QModelIndex) -> None:
         key = current.data() if current.isValid() else None
         if key is not None and key != self._wanted:
-            self._open(key)
+            self.open(key)
 
     def _filter_changed(self) -> None:
         model = self.model
@@ -276,7 +295,9 @@ class PicturesPanel(QWidget):
         if self.model.rowCount():
             self._pages.setCurrentWidget(self.view)
         else:
-            self._pages.setCurrentWidget(self._none if self._session.keys else self._empty)
+            none = self._quiet if self.model.guided and not self.model.text else self._none
+            self._pages.setCurrentWidget(none if self._session.keys else self._empty)
+            self._quiet.say(running=self._guide.running)
         self._empty.setEnabled(self._session.writable)
         self.wrong.setText("\n".join(map(wrong_words, self.model.wrong)))
         self.wrong.setVisible(bool(self.model.wrong))
