@@ -248,6 +248,10 @@ class Review(QObject):
 
         self._looking.submit(work, then)
 
+    @property
+    def um_per_pixel(self) -> float | None:
+        return self.settings.um_per_pixel if self.settings is not None else None
+
     # --- which one is in use ----------------------------------------------------------------------
 
     @property

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolBar, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolBar, QWidget
 
 from workbench.session.session import Session
 from workbench.ui.actions import Actions
+from workbench.ui.elided import Elided
 from workbench.ui.menus import NAVIGATION, OVERLAYS, Table, fill_tool_bar
 from workbench.ui.panels.pictures import PicturesPanel
 
@@ -22,7 +23,7 @@ class Header(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(4, 0, 4, 1)
         row.setSpacing(6)
-        self.name = _Elided()
+        self.name = Elided(Qt.TextElideMode.ElideMiddle, tip=False)
         self.name.setObjectName("heading")
         self.name.setMinimumWidth(120)
         self.place = QLabel(objectName="muted")
@@ -32,7 +33,8 @@ class Header(QWidget):
         row.addWidget(self.place)
         row.addWidget(self.name, 1)
         row.addWidget(self.model)
-        row.addWidget(_bar(OVERLAYS, actions, {"labels": self.tr("Labels"), "predictions": self.tr("Predictions")}))
+        row.addWidget(_bar(OVERLAYS, actions, {"labels": self.tr("Labels"), "predictions": self.tr("Predictions"),
+                                              "review": self.tr("Review")}))
         for signal in (session.picture_opened, session.picture_failed, session.project_closed, session.pictures_listed):
             signal.connect(self.refresh)
         self.refresh()
@@ -46,27 +48,6 @@ class Header(QWidget):
         key = self._session.key or ""
         self.name.set_text(key.rpartition("/")[2])
         self.name.setToolTip(key)
-
-
-class _Elided(QLabel):
-    """A label that shortens its text in the middle instead of asking for room."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._whole = ""
-
-    def set_text(self, text: str) -> None:
-        self._whole = text
-        self._fit()
-
-    def resizeEvent(self, event) -> None:
-        super().resizeEvent(event)
-        self._fit()
-
-    def _fit(self) -> None:
-        self.setText(self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideMiddle, self.width()))
 
 
 def _bar(table: Table, actions: Actions, texts: dict[str, str]) -> QToolBar:

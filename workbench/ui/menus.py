@@ -52,7 +52,7 @@ MENUS: dict[str, Table] = {
         ("language", ("language_system", "language_en", "language_zh_CN")), "full_screen",
     ),
     "train": (
-        "train", "pause", "predict", "predict_folder", "-",
+        "train", "pause", "review", "predict", "predict_folder", "-",
         ("curves", ("whole_run", "compare_runs", "-", "save_curves_picture", "save_curves_table")), "-",
         "export", "export_choices",
     ),
@@ -65,7 +65,7 @@ TOOLS: Table = (
     ("boxes", ("rectangle", "ellipse")), ("fills", ("fill", "holes")), "region", "-", "keep", "ruler",
 )  # fmt: skip
 NAVIGATION: Table = ("previous", "next", "next_unlabelled", "-", "undo", "redo")
-OVERLAYS: Table = ("labels", "predictions", "-", "fit", "actual")
+OVERLAYS: Table = ("labels", "predictions", "-", "fit", "actual", "-", "review")
 
 
 def titles() -> dict[str, str]:

@@ -10,6 +10,7 @@ from workbench.session.exporter import Exporter
 from workbench.session.label_errors import LabelErrors
 from workbench.session.predictions import Predictions
 from workbench.session.queue import Guide
+from workbench.session.review import Review
 from workbench.session.run_shelf import RunShelf
 from workbench.session.session import Session
 from workbench.session.settings import Settings
@@ -34,6 +35,7 @@ class Rooms:
     shelf: RunShelf
     guide: Guide
     errors: LabelErrors
+    review: Review
 
     @classmethod
     def open(cls, settings: Settings) -> Rooms:
@@ -43,7 +45,8 @@ class Rooms:
         guide = Guide(session, training)
         return cls(settings, session, training, Exporter(), Predictions(session), telemetry,
                    displays, Comparison(session, displays), Story(session, training, telemetry),
-                   RunShelf(session, training), guide, LabelErrors(session, guide))  # fmt: skip
+                   RunShelf(session, training), guide, LabelErrors(session, guide),
+                   Review(session, training))  # fmt: skip
 
     def close(self) -> None:
         """Save, end every thread and child."""
@@ -53,6 +56,7 @@ class Rooms:
         self.story.close()
         self.shelf.close()
         self.guide.close()
+        self.review.close()
         self.predictions.close()
         self.comparison.close()
         self.session.close_project()

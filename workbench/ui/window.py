@@ -28,6 +28,8 @@ from workbench.ui.panels.section import Section
 from workbench.ui.panels.training import TrainingPanel
 from workbench.ui.panels.verdict import VerdictPanel
 from workbench.ui.reports import Reports
+from workbench.ui.review.opening import Opening
+from workbench.ui.review.page import ReviewPage
 from workbench.ui.rooms import Rooms
 from workbench.ui.rows import Parts
 from workbench.ui.status import Status
@@ -67,12 +69,14 @@ class Window(QMainWindow):
         self.display = DisplayPanel(self.canvas, rooms.displays)
         self.training = TrainingPanel(session, rooms.training, rooms.exporter, rooms.story, rooms.shelf, style)
         self.overlay = Overlay(session, rooms.training, rooms.predictions, self.canvas)
+        self.review = ReviewPage(session, rooms.review, style)
+        self.reviewing = Opening(session, rooms.review, self.review, self.overlay, self.canvas, self.training)
         self.commands = Commands(self, session, rooms.settings, self.messages)
         self.appearance = Appearance(self, rooms.settings, style)
         self.reports = Reports(rooms, self.messages, self.commands)
         parts = Parts(session, self.canvas, self.pictures, self.verdict, self.layers, self.training, self.commands,
                       self.appearance, self.overlay, self.walk, self.display, rooms.comparison,
-                      rooms.displays, self.history, self.advice)  # fmt: skip
+                      rooms.displays, self.history, self.advice, self.reviewing)  # fmt: skip
         self.table = Actions(parts, style, self)
         self.header = Header(session, self.pictures, self.table)
         self.options = OptionBar(self.canvas, session)
@@ -90,7 +94,8 @@ class Window(QMainWindow):
             Section("display", self.tr("Display"), self.display, style),
             Section("history", self.tr("History"), self.history, style),
         ])  # fmt: skip
-        self.centre = Centre(self.canvas, self.pictures)
+        self.centre = Centre(self.canvas, self.pictures, self.review)
+        self.reviewing.set_centre(self.centre)
         self.workspace = Workspace(self.pictures, self.header, self.options, self.centre, self.side, self.training)
         self.workspace.fill_tools(self.table)
         self.pages = QStackedWidget()
@@ -105,6 +110,9 @@ class Window(QMainWindow):
 
     def _connect(self, rooms: Rooms, style: Style) -> None:
         session, table = rooms.session, self.table
+        self.reviewing.switched.connect(self.workspace.make_room)
+        rooms.review.failed.connect(self.messages.problem)
+        self.review.verdicts.failed.connect(self.messages.problem)
         self.drops = Drops(self)
         self.drops.dropped.connect(self.commands.drop)
         self.welcome.chosen.connect(self.commands.open)
@@ -131,7 +139,7 @@ class Window(QMainWindow):
             session.picture_failed, session.history_changed, session.note_changed, session.classes_changed,
             self.training.changed, self.pictures.sheet_wanted, self.canvas.tool_changed, rooms.predictions.predicted,
             self.canvas.ruler.switched, self.canvas.display_changed, rooms.comparison.changed,
-            rooms.comparison.switched, rooms.guide.changed, rooms.errors.changed,
+            rooms.comparison.switched, rooms.guide.changed, rooms.errors.changed, self.reviewing.switched,
         ):  # fmt: skip
             signal.connect(table.refresh)
 
@@ -186,7 +194,7 @@ class Window(QMainWindow):
         settings.model, settings.minutes, settings.device = self.training.controls.wishes()
         settings.save()
         self._rooms.session.flush()
-        for part in (self.canvas, self.pictures, self.commands):
+        for part in (self.canvas, self.pictures, self.commands, self.review):
             part.end()
         super().closeEvent(event)
         self.closed.emit()

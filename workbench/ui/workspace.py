@@ -25,6 +25,8 @@ class Workspace(QSplitter):
         row.addWidget(self._tools)
         row.addWidget(canvas, 1)
         column.addLayout(row, 1)
+        self._around = (pictures, header, options, side, self._tools)  # what a review needs not
+        self._hidden: list[QWidget] = []
         self._across = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
         for widget in (pictures, centre, side):
             self._across.addWidget(widget)
@@ -37,6 +39,13 @@ class Workspace(QSplitter):
 
     def fill_tools(self, actions: Actions) -> None:
         fill_tool_bar(self._tools, TOOLS, actions)
+
+    def make_room(self, on: bool) -> None:
+        """Only what is in the middle is in sight; when that ends, all is as it was."""
+        if on:
+            self._hidden = [widget for widget in self._around if not widget.isHidden()]
+        for widget in self._hidden:
+            widget.setVisible(not on)
 
     def restore(self, memory: QSettings) -> None:
         for name, splitter in (("across", self._across), ("down", self)):

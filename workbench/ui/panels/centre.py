@@ -1,26 +1,46 @@
-"""The middle of the window: the open picture, or all of them."""
+"""The middle of the window: the open picture, all of them, or the review of a run."""
 
 from __future__ import annotations
 
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from workbench.ui.panels.pictures import PicturesPanel
 
 
 class Centre(QStackedWidget):
-    """Changes between the canvas and the contact sheet as the panel of pictures wants it."""
+    """Changes between the canvas and the contact sheet as the panel of pictures wants it; the review is called for."""
 
-    def __init__(self, canvas: QWidget, pictures: PicturesPanel) -> None:
+    reviewing = Signal(bool)
+
+    def __init__(self, canvas: QWidget, pictures: PicturesPanel, review: QWidget) -> None:
         super().__init__()
-        self._canvas, self._sheet = canvas, pictures.sheet
-        self.addWidget(canvas)
-        self.addWidget(self._sheet)
+        self._canvas, self._pictures, self._sheet, self._review = canvas, pictures, pictures.sheet, review
+        for page in (canvas, self._sheet, review):
+            self.addWidget(page)
         pictures.sheet_wanted.connect(self._show)
 
+    @property
+    def in_review(self) -> bool:
+        return self.currentWidget() is self._review
+
+    def show_review(self, on: bool) -> None:
+        """The review, or what was there before it."""
+        if on == self.in_review:
+            return
+        if on:
+            self.setCurrentWidget(self._review)
+            self.reviewing.emit(True)
+        else:
+            self._show(self._pictures.browsing)
+
     def _show(self, sheet: bool) -> None:
+        left = self.in_review
         if sheet:
             self.setCurrentWidget(self._sheet)
             self._sheet.find_open()
         else:
             self.setCurrentWidget(self._canvas)
             self._canvas.setFocus()
+        if left:
+            self.reviewing.emit(False)

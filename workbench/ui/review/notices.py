@@ -1,0 +1,125 @@
+"""Lines over the review that say how far its figures may be believed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from workbench.core.review.figures import Alert
+from workbench.session.review import Review
+from workbench.ui import words
+from workbench.ui.theme import Style
+
+_ICONS = {"info": ("info", "accent"), "warning": ("warning", "warning"), "problem": ("error", "danger")}
+
+
+class Notices(QWidget):
+    """From which pictures the figures are, whether these had a say in them, and what makes a score meaningless."""
+
+    def __init__(self, room: Review, style: Style) -> None:
+        super().__init__()
+        self._room, self._style = room, style
+        self._alerts: Sequence[Alert] = ()
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(12, 8, 12, 8)
+        self._column.setSpacing(6)
+        room.changed.connect(self._refresh)
+        style.changed.connect(self._refresh)
+        self._refresh()
+
+    @property
+    def texts(self) -> list[str]:
+        return [text for _, text in self._lines()]
+
+    def show_alerts(self, alerts: Sequence[Alert]) -> None:
+        if tuple(alerts) != tuple(self._alerts):
+            self._alerts = tuple(alerts)
+            self._refresh()
+
+    def _refresh(self) -> None:
+        while self._column.count():
+            widget = self._column.takeAt(0).widget()
+            if widget is not None:
+                widget.deleteLater()
+        lines = self._lines()
+        for kind, text in lines:
+            self._column.addWidget(self._line(kind, text))
+        self.setVisible(bool(lines))
+
+    def _lines(self) -> list[tuple[str, str]]:
+        room = self._room
+        if room.stage != "ready":
+            return []
+        return [*(("problem", self._alert(alert)) for alert in self._alerts), self._origin(), *self._others()]
+
+    def _alert(self, alert: Alert) -> str:
+        return {
+            "only_background": self.tr(
+                "The model marks nothing at all, although there are defects. It has not learned to see them: "
+                "train longer, or label more. The figures are no scores."
+            ),
+            "everything": self.tr(
+                "The model marks more than half of all pixels: finding every defect like that is no merit. "
+                "Move the score up, or train longer."
+            ),
+            "every_good_picture": self.tr(
+                "There is a false alarm on every good picture: the model does not tell good from bad here."
+            ),
+            "one_class": self.tr(
+                "The model calls everything by the same class, although there are several: it does not tell them apart."
+            ),
+        }[alert]
+
+    def _origin(self) -> tuple[str, str]:
+        """Whether the pictures had a say in what is judged on them."""
+        room = self._room
+        parts = len({each.group for each in room.looked.evidence})
+        many = self.tr("{n} pictures of {parts} parts.").format(
+            n=words.number(len(room.looked.evidence)), parts=words.number(parts)
+        )
+        if room.chosen is not None and room.chosen.chosen_on == room.split:
+            text = self.tr("The point in use was chosen on these pictures, so the figures are somewhat too good.")
+            return "warning", f"{many} {text}"
+        if room.split == "val":
+            text = self.tr(
+                "The training chose its thresholds and its best moment on these pictures, so the figures are somewhat "
+                "too good."
+            )
+            more = self.tr("Test pictures had no say.") if "test" in room.splits else ""
+            return "warning", " ".join(filter(None, (many, text, more)))
+        text = self.tr("They had no say in the training: what is found here is what to expect on new parts.")
+        moved = self.tr("Choose an operating point on the validation pictures, so that this stays true.")
+        return "info", " ".join(filter(None, (many, text, moved if "val" in room.splits else "")))
+
+    def _others(self) -> list[tuple[str, str]]:
+        room, found = self._room, []
+        if room.leaks:
+            text = self.tr("{n} pictures leak: the model has learned from the same parts. The scores are too good.")
+            found.append(("warning", text.format(n=words.number(len(room.leaks)))))
+        if room.looked.changed:
+            text = self.tr("{n} labels were changed since the training; the present ones are counted.")
+            found.append(("info", text.format(n=words.number(room.looked.changed))))
+        if room.looked.skipped:
+            text = self.tr("{n} pictures could not be used: {names}")
+            names = words.listed(list(room.looked.skipped)[:3])
+            found.append(("warning", text.format(n=words.number(len(room.looked.skipped)), names=names)))
+        return found
+
+    def _line(self, kind: str, text: str) -> QFrame:
+        frame = QFrame(objectName="message")
+        frame.setProperty("kind", kind)
+        row = QHBoxLayout(frame)
+        row.setContentsMargins(10, 5, 10, 5)
+        row.setSpacing(8)
+        icon = QLabel()
+        icon.setPixmap(self._style.theme.pixmap(*_sized(kind), ratio=self.devicePixelRatioF()))
+        label = QLabel(text, wordWrap=True)
+        row.addWidget(icon)
+        row.addWidget(label, 1)
+        return frame
+
+
+def _sized(kind: str) -> tuple[str, int, str]:
+    name, role = _ICONS[kind]
+    return name, 16, role

@@ -1,0 +1,94 @@
+"""To the review and back: the window makes room for it, and a card leads to its place on the canvas."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Signal
+
+from workbench.core.drawing import Rect
+from workbench.session.review import Review
+from workbench.session.session import Session
+from workbench.ui.canvas.view import View
+from workbench.ui.overlay import Overlay
+from workbench.ui.panels.centre import Centre
+from workbench.ui.panels.training import TrainingPanel
+from workbench.ui.review.page import ReviewPage
+
+_SHARE = 0.35  # of the screen's sides that a region is to take at most
+_SCALE = 4.0  # and it is enlarged no further
+
+
+class Opening(QObject):
+    """`switched` tells whether the review is shown."""
+
+    switched = Signal(bool)
+
+    def __init__(self, session: Session, room: Review, page: ReviewPage, overlay: Overlay, view: View,
+                 training: TrainingPanel) -> None:  # fmt: skip
+        super().__init__(page)
+        self._session, self._room, self._page, self._overlay = session, room, page, overlay
+        self._view, self._training = view, training
+        self._centre: Centre | None = None
+        self._folded = False  # the training panel was, for the review
+        self._wanted: tuple[str, Rect] | None = None  # to be looked at when its picture is open
+        page.left.connect(self.leave)
+        page.chosen.connect(self.go)
+        session.picture_opened.connect(self._opened)
+        room.stored.connect(self._stored)
+
+    def set_centre(self, centre: Centre) -> None:
+        self._centre = centre
+        centre.reviewing.connect(self._switched)
+
+    def possible(self) -> bool:
+        return self._session.project is not None
+
+    def is_on(self) -> bool:
+        return self._centre is not None and self._centre.in_review
+
+    def toggle(self) -> None:
+        """Review the run that is shown, or go back to the picture."""
+        if self._centre is not None:
+            on = not self.is_on()
+            self._centre.show_review(on)
+            if on:
+                self._page.show_run(self._overlay.run)
+
+    def leave(self) -> None:
+        if self._centre is not None:
+            self._centre.show_review(False)
+
+    def go(self, key: str, box: Rect) -> None:
+        """To a part of a picture on the canvas; all of it if `box` is empty."""
+        self.leave()
+        self._wanted = key, box
+        if self._session.key == key and self._session.picture is not None:
+            self._opened(key)
+        else:
+            self._session.open_picture(key)
+
+    def _opened(self, key: str) -> None:
+        wanted, self._wanted = self._wanted, None
+        if wanted is None or wanted[0] != key:
+            return
+        box = wanted[1]
+        if box.empty:
+            self._view.fit()
+            return
+        view = self._view.view
+        scale = min(_SCALE, _SHARE * view.width / max(1, box.width), _SHARE * view.height / max(1, box.height))
+        self._view.set_view(view.at_scale(scale).centred(box.x + box.width / 2, box.y + box.height / 2))
+
+    def _stored(self, _: object) -> None:
+        """The overlay tells at once what the model says from now on."""
+        if self._overlay.possible():
+            self._overlay.predict()
+
+    def _switched(self, on: bool) -> None:
+        heading = self._training.heading
+        if on and heading.isChecked():
+            self._folded = True
+            heading.setChecked(False)
+        elif not on and self._folded:
+            self._folded = False
+            heading.setChecked(True)
+        self.switched.emit(on)

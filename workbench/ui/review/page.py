@@ -1,0 +1,176 @@
+"""The review in the middle of the window: which run, which pictures, and what its model makes of them."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from workbench.core.drawing import NOTHING
+from workbench.core.problems import Problem
+from workbench.core.run import Run, list_runs
+from workbench.session.review import Review
+from workbench.session.session import Session
+from workbench.ui import words
+from workbench.ui.review.mask_review import MaskReview
+from workbench.ui.review.verdicts import VerdictReview
+from workbench.ui.theme import Style
+
+
+class ReviewPage(QWidget):
+    """`left`: a person wants back to the picture. `chosen`: a picture, and the part of it to look at."""
+
+    left = Signal()
+    chosen = Signal(str, object)  # key, Rect
+
+    def __init__(self, session: Session, room: Review, style: Style) -> None:
+        super().__init__()
+        self.setObjectName("review")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._session, self._room, self._style = session, room, style
+        self.masks = MaskReview(room, style)
+        self.verdicts = VerdictReview(session, style)
+        self.kinds = QStackedWidget()
+        self.kinds.addWidget(self.masks)
+        self.kinds.addWidget(self.verdicts)
+        self.run: Run | None = None
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._head())
+        column.addWidget(self.kinds, 1)
+        self.masks.chosen.connect(self.chosen)
+        self.verdicts.picture_wanted.connect(lambda key: self.chosen.emit(key, NOTHING))
+        self.masks.waiting.left.connect(self.left)
+        room.changed.connect(self._changed)
+        session.project_closed.connect(self._closed)
+        style.changed.connect(self._restyle)
+        self._restyle()
+
+    def _head(self) -> QWidget:
+        head = QWidget(objectName="header")
+        head.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        row = QHBoxLayout(head)
+        row.setContentsMargins(16, 7, 10, 7)
+        row.setSpacing(10)
+        row.addWidget(QLabel(self.tr("Review"), objectName="heading"))
+        self.runs = QComboBox()
+        self.runs.setAccessibleName(self.tr("Run"))
+        self.runs.setToolTip(self.tr("Which run is reviewed"))
+        self.runs.setMinimumWidth(210)
+        self.runs.activated.connect(self._run_chosen)
+        row.addWidget(self.runs)
+        self._split = QButtonGroup(self)
+        self.splits: dict[str, QPushButton] = {}
+        sides = QHBoxLayout()
+        sides.setSpacing(0)
+        for name, side in (("val", "left"), ("test", "right")):
+            button = QPushButton(checkable=True, objectName=side)
+            button.clicked.connect(lambda _=False, name=name: self._room.choose_split(name))
+            self._split.addButton(button)
+            self.splits[name] = button
+            sides.addWidget(button)
+        self.splits["val"].setToolTip(self.tr("Held out from learning; thresholds are chosen on these"))
+        self.splits["test"].setToolTip(self.tr("Held out from everything: the honest figures"))
+        row.addLayout(sides)
+        row.addStretch(1)
+        self.again = QPushButton(self.tr("Count anew"))
+        self.again.setToolTip(self.tr("Labels may have been corrected; the model is not asked again"))
+        self.again.clicked.connect(self._again)
+        self.back = QPushButton(self.tr("Back to the picture"))
+        self.back.setToolTip(self.tr("Back to the picture (Esc)"))
+        self.back.clicked.connect(self.left)
+        row.addWidget(self.again)
+        row.addWidget(self.back)
+        return head
+
+    # --- orders -----------------------------------------------------------------------------------
+
+    def show_run(self, run: Run | None) -> None:
+        """Review this run, unless it is shown already."""
+        self._list_runs(run)
+        if run is None:
+            return
+        unset = self.kinds.currentWidget() is self.masks and self._room.stage in ("none", "broken")
+        if self.run is None or run.root != self.run.root or unset:
+            self.run = run
+            self._open(run)
+        self.masks.gallery.setFocus()
+
+    def _open(self, run: Run) -> None:
+        if _model(run) == "resnet":
+            self._room.close()
+            self.kinds.setCurrentWidget(self.verdicts)
+            self.verdicts.show_run(run)
+        else:
+            self.kinds.setCurrentWidget(self.masks)
+            self._room.open(run)
+
+    def _again(self) -> None:
+        if self.run is not None:
+            self._room.refresh()
+
+    def _run_chosen(self, index: int) -> None:
+        project = self._session.project
+        if project is not None:
+            self.show_run(Run(project.root / "runs" / self.runs.itemData(index)))
+
+    def _list_runs(self, shown: Run | None) -> None:
+        project = self._session.project
+        self.runs.clear()
+        for run in list_runs(project.root)[::-1] if project is not None else []:
+            if _reviewable(run):
+                self.runs.addItem(words.run_name(run), run.name)
+        self.runs.setCurrentIndex(self.runs.findData(shown.name) if shown is not None else -1)
+        self.runs.setVisible(self.runs.count() > 0)
+
+    # --- facts ------------------------------------------------------------------------------------
+
+    def _changed(self) -> None:
+        room = self._room
+        texts = {"val": self.tr("Validation  {n}"), "test": self.tr("Test  {n}")}
+        for name, button in self.splits.items():
+            button.setVisible(bool(room.splits))
+            button.setEnabled(name in room.splits)
+            button.setText(texts[name].format(n=words.number(room.splits.get(name, 0))))
+            button.setChecked(name == room.split)
+        self.again.setVisible(room.stage == "ready")
+
+    def _closed(self) -> None:
+        self.run = None
+        self.left.emit()
+
+    def _restyle(self) -> None:
+        self.back.setIcon(self._style.theme.icon("close", "muted"))
+        self.again.setIcon(self._style.theme.icon("refresh", "muted"))
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.KeyPress and event.key() == Qt.Key.Key_Escape:
+            self.left.emit()
+            return True
+        return super().event(event)
+
+    def end(self) -> None:
+        self.masks.end()
+
+
+def _model(run: Run) -> str:
+    try:
+        return run.recipe().model
+    except Problem:
+        return ""
+
+
+def _reviewable(run: Run) -> bool:
+    try:
+        return run.usable
+    except (OSError, Problem):
+        return False

@@ -1,0 +1,168 @@
+"""From which score on a pixel is a defect, from which size on a region is one, and what mistakes cost."""
+
+from __future__ import annotations
+
+import bisect
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QSlider, QVBoxLayout, QWidget
+
+from workbench.core.operating_point import Chosen, Point
+from workbench.core.review.figures import Figures
+from workbench.core.review.sweep import AREAS
+from workbench.ui import words
+from workbench.ui.review import sayings
+
+RATIOS = (0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000)
+_USUAL = 10.0  # a missed defect costs as much as so many false alarms, until a person says otherwise
+
+
+class PointPanel(QWidget):
+    """`moved` tells another point; it acts on all classes, or on the one that is chosen."""
+
+    moved = Signal(object)  # Point
+    cost_moved = Signal(float)
+    store_wanted = Signal()
+    restore_wanted = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._point: Point | None = None
+        self._which: list[int] = []
+        self._um: float | None = None
+        self._build()
+
+    def _build(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        self.heading = QLabel(self.tr("A defect begins at"), objectName="heading")
+        column.addWidget(self.heading)
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(10)
+        grid.setVerticalSpacing(6)
+        self.threshold, self.threshold_says = _slider(5, 100), QLabel()
+        self.area, self.area_says = _slider(0, len(AREAS) - 1), QLabel()
+        for row, (name, slider, says, tip) in enumerate((
+            (self.tr("Score"), self.threshold, self.threshold_says,
+                self.tr("The least score of a pixel: higher finds less and cries wolf less")),
+            (self.tr("Size"), self.area, self.area_says,
+                self.tr("The least area of a region: smaller ones are dropped")),
+        )):  # fmt: skip
+            label = QLabel(name, objectName="muted")
+            slider.setToolTip(tip)
+            slider.setAccessibleName(name)
+            says.setMinimumWidth(says.fontMetrics().horizontalAdvance("0.00–0.000"))
+            says.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+            grid.addWidget(label, row, 0)
+            grid.addWidget(slider, row, 1)
+            grid.addWidget(says, row, 2)
+        grid.setColumnStretch(1, 1)
+        column.addLayout(grid)
+        column.addSpacing(6)
+        column.addWidget(QLabel(self.tr("What mistakes cost"), objectName="heading"))
+        self.cost_says = QLabel(objectName="muted", wordWrap=True)
+        self.cost = _slider(0, len(RATIOS) - 1)
+        self.cost.setValue(RATIOS.index(_USUAL))
+        self.cost.setAccessibleName(self.tr("What a missed defect costs, in false alarms"))
+        self.cost.setToolTip(self.tr("Moves both sliders to the point that costs least on these pictures"))
+        self.total = QLabel(objectName="muted", wordWrap=True)
+        self.cheapest = QPushButton(self.tr("Cheapest point"))
+        self.cheapest.setToolTip(self.cost.toolTip())
+        for widget in (self.cost_says, self.cost, self.total, self.cheapest):
+            column.addWidget(widget)
+        column.addSpacing(8)
+        self.store = QPushButton(self.tr("Use this operating point"), objectName="primary")
+        self.store.setToolTip(self.tr("The overlay, predictions and every export of this run carry it from now on"))
+        self.restore = QPushButton(self.tr("As trained"))
+        self.restore.setToolTip(self.tr("Back to the point that the training chose"))
+        self.in_use = QLabel(objectName="muted", wordWrap=True)
+        row = QHBoxLayout()
+        row.setSpacing(6)
+        row.addWidget(self.store, 1)
+        row.addWidget(self.restore)
+        column.addLayout(row)
+        column.addWidget(self.in_use)
+        self.threshold.valueChanged.connect(self._threshold_moved)
+        self.area.valueChanged.connect(self._area_moved)
+        self.cost.valueChanged.connect(self._cost_moved)
+        self.cheapest.clicked.connect(self._cost_moved)
+        self.store.clicked.connect(self.store_wanted)
+        self.restore.clicked.connect(self.restore_wanted)
+        self._say_cost()
+
+    @property
+    def ratio(self) -> float:
+        """What a missed defect costs, a false alarm costing 1."""
+        return RATIOS[self.cost.value()]
+
+    def show_point(self, point: Point, which: list[int], um_per_pixel: float | None) -> None:
+        """which: numbers of the classes that the sliders act upon."""
+        self._point, self._which, self._um = point, which, um_per_pixel
+        middle = sorted(point.thresholds[at] for at in which)[len(which) // 2]
+        area = sorted(point.min_area[at] for at in which)[len(which) // 2]
+        with QSignalBlocker(self.threshold), QSignalBlocker(self.area):
+            self.threshold.setValue(round(100 * middle))
+            self.area.setValue(min(bisect.bisect_left(AREAS, area), len(AREAS) - 1))
+        self.threshold_says.setText(sayings.threshold(point, which))
+        self.area_says.setText(sayings.least_area(point, which, um_per_pixel))
+
+    def show_figures(self, figures: Figures | None) -> None:
+        """What the mistakes at this point cost together."""
+        self._say_cost()
+        if figures is None:
+            self.total.clear()
+            return
+        missed, false = figures.found.total - figures.found.hits, figures.false.count
+        text = self.tr("{missed} missed and {false} false alarms cost {total}")
+        total = words.number(missed * self.ratio + false, 0 if self.ratio >= 1 else 1)
+        self.total.setText(text.format(missed=words.number(missed), false=words.number(false), total=total))
+
+    def show_use(self, chosen: Chosen | None, *, can_store: bool, can_restore: bool, busy: bool) -> None:
+        self.store.setEnabled(can_store)
+        self.restore.setEnabled(can_restore)
+        if busy:
+            text = self.tr("This run is being trained: its point can be changed when it has ended.")
+        elif chosen is not None and chosen.chosen_on:
+            text = self.tr("In use is a point that was chosen in review.")
+        else:
+            text = self.tr("In use is the point that the training chose.")
+        self.in_use.setText(text)
+
+    def _threshold_moved(self, value: int) -> None:
+        if self._point is not None:
+            point = self._point
+            for at in self._which:
+                point = point.at(at, threshold=value / 100)
+            self._go(point)
+
+    def _area_moved(self, value: int) -> None:
+        if self._point is not None:
+            point = self._point
+            for at in self._which:
+                point = point.at(at, area=AREAS[value])
+            self._go(point)
+
+    def _go(self, point: Point) -> None:
+        self.show_point(point, self._which, self._um)
+        self.moved.emit(point)
+
+    def _cost_moved(self, _: object = None) -> None:
+        self._say_cost()
+        self.cost_moved.emit(self.ratio)
+
+    def _say_cost(self) -> None:
+        ratio = self.ratio
+        if ratio >= 1:
+            text = self.tr("A missed defect costs as much as {n} false alarms")
+            self.cost_says.setText(text.format(n=words.number(ratio)))
+        else:
+            text = self.tr("A false alarm costs as much as {n} missed defects")
+            self.cost_says.setText(text.format(n=words.number(1 / ratio)))
+
+
+def _slider(least: int, most: int) -> QSlider:
+    slider = QSlider(Qt.Orientation.Horizontal)
+    slider.setRange(least, most)
+    slider.setPageStep(5)
+    return slider

@@ -1,0 +1,103 @@
+"""Figures of a review in words: one number where enough was counted, else the interval alone."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QCoreApplication
+
+from workbench.core.operating_point import Point
+from workbench.core.review.figures import OfSize, Rate, Share
+from workbench.ui import words
+
+NOTHING = "–"
+
+
+def share(found: Share) -> str:
+    """ "36 %", or "25–50 %" where few were counted."""
+    if found.value is None or found.interval is None:
+        return NOTHING
+    return words.percent(found.value) if found.digit else between(found.interval)
+
+
+def between(interval: list[float]) -> str:
+    """Of a share: "25–50 %"."""
+    low, high = (words.number(100 * edge) for edge in interval)
+    return QCoreApplication.translate("review", "{low}–{high} %").format(low=low, high=high)
+
+
+def counted(found: Share) -> str:
+    """ "20 of 55 found; 95 % sure of 25–50 %"."""
+    if found.interval is None:
+        return QCoreApplication.translate("review", "no defect is labelled here")
+    text = QCoreApplication.translate("review", "{hits} of {total}").format(
+        hits=words.number(found.hits), total=words.number(found.total)
+    )
+    if not found.digit:
+        few = QCoreApplication.translate("review", "too few for one number: 95 % sure of {range}")
+        return f"{text}; {few.format(range=between(found.interval))}"
+    sure = QCoreApplication.translate("review", "95 % sure of {range}")
+    return f"{text}; {sure.format(range=between(found.interval))}"
+
+
+def rate(false: Rate | None) -> str:
+    """False alarms a picture."""
+    return NOTHING if false is None or false.value is None else _digits(false.value)
+
+
+def rate_range(false: Rate) -> str:
+    """ "0.5–2.4"."""
+    if false.interval is None:
+        return NOTHING
+    return QCoreApplication.translate("review", "{low}–{high}").format(
+        low=_digits(false.interval[0]), high=_digits(false.interval[1])
+    )
+
+
+def rate_counted(false: Rate) -> str:
+    text = QCoreApplication.translate("review", "{count} on {pictures} pictures").format(
+        count=words.number(false.count), pictures=words.number(false.pictures)
+    )
+    if false.interval is None:
+        return text
+    sure = QCoreApplication.translate("review", "95 % sure of {range}")
+    return f"{text}; {sure.format(range=rate_range(false))}"
+
+
+def score(value: float | None) -> str:
+    """Dice, IoU."""
+    return NOTHING if value is None else words.number(value, 2)
+
+
+def size(of: OfSize, um_per_pixel: float | None) -> str:
+    """ "120 to 900 px²"; in micrometres where the scale is known."""
+    factor = 1.0 if um_per_pixel is None else um_per_pixel**2
+    unit = QCoreApplication.translate("review", "px²" if um_per_pixel is None else "µm²")
+    low, high = _area(of.least * factor), None if of.below is None else _area(of.below * factor)
+    if high is None:
+        return QCoreApplication.translate("review", "{low} {unit} and more").format(low=low, unit=unit)
+    if not of.least:
+        return QCoreApplication.translate("review", "below {high} {unit}").format(high=high, unit=unit)
+    return QCoreApplication.translate("review", "{low} to {high} {unit}").format(low=low, high=high, unit=unit)
+
+
+def threshold(point: Point, which: list[int]) -> str:
+    """Of some classes: "0.50", or "0.50–0.98" where they differ."""
+    values = [point.thresholds[at] for at in which]
+    low, high = words.number(min(values), 2), words.number(max(values), 2)
+    return low if low == high else f"{low}–{high}"
+
+
+def least_area(point: Point, which: list[int], um_per_pixel: float | None) -> str:
+    values = [point.min_area[at] for at in which]
+    if min(values) == max(values):
+        return words.area(values[0], um_per_pixel).rpartition("  ·  ")[2] if values[0] else NOTHING
+    return QCoreApplication.translate("review", "{low}–{high} px²").format(
+        low=words.number(min(values)), high=words.number(max(values))
+    )
+
+
+def _digits(value: float) -> str:
+    return words.number(value, 0 if value >= 10 else 1 if value >= 1 else 2)
+
+
+def _area(value: float) -> str:
+    return words.number(float(f"{value:.3g}"), 0 if value >= 10 else 2)
