@@ -86,7 +86,8 @@ class Columns:
             return thinned(self._values[row], np.arange(begin, end), most)
         blocks = np.arange(-(-begin // _BLOCK), end // _BLOCK)
         found = np.sort(self._peaks[row, blocks], axis=1).ravel()
-        return thinned(self._values[row], np.concatenate(([begin], found, [end - 1])), most)
+        ends = np.arange(begin, blocks[0] * _BLOCK), np.arange((blocks[-1] + 1) * _BLOCK, end)
+        return thinned(self._values[row], np.concatenate(([begin], ends[0], found, ends[1], [end - 1])), most)
 
     def _add_name(self, name: str) -> None:
         self.names.append(name)
@@ -103,14 +104,17 @@ def _peaks(values: np.ndarray, first: int) -> np.ndarray:
 
 
 def thinned(values: np.ndarray, indexes: np.ndarray, most: int = MOST) -> np.ndarray:
-    """At most about `most` of the indexes: of each stretch where its least and its greatest value stand, in order."""
+    """At most about `most` of the indexes, in order: the ends, and of each stretch its least and greatest value."""
     if len(indexes) <= most:
         return indexes
     stretch = -(-len(indexes) // (most // 2))
     whole = len(indexes) // stretch * stretch
     blocks = indexes[:whole].reshape(-1, stretch)
     found = np.sort(np.take_along_axis(blocks, _peaks(values[blocks], 0), axis=1), axis=1).ravel()
-    return np.concatenate((found, indexes[whole:][-1:]))
+    rest = indexes[whole:]
+    if len(rest):
+        found = np.concatenate((found, np.sort(rest[_peaks(values[rest][None], 0)[0]])))
+    return np.concatenate((indexes[:1], found, indexes[-1:]))
 
 
 class Track:

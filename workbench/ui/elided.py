@@ -7,13 +7,13 @@ from PySide6.QtWidgets import QLabel, QSizePolicy
 
 
 class Elided(QLabel):
-    """`set_text` gives the whole; what is not seen of it is told by the tool tip."""
+    """`set_text` gives the whole; what is not seen of it is told by the tool tip, unless that says something else."""
 
-    def __init__(self, where: Qt.TextElideMode = Qt.TextElideMode.ElideRight) -> None:
+    def __init__(self, where: Qt.TextElideMode = Qt.TextElideMode.ElideRight, *, tip: bool = True) -> None:
         super().__init__()
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._where, self.whole = where, ""
+        self._where, self._tip, self.whole = where, tip, ""
 
     def set_text(self, text: str) -> None:
         if text != self.whole:
@@ -27,4 +27,5 @@ class Elided(QLabel):
     def _fit(self) -> None:
         shown = self.fontMetrics().elidedText(self.whole, self._where, self.width())
         self.setText(shown)
-        self.setToolTip(self.whole if shown != self.whole else "")
+        if self._tip:
+            self.setToolTip(self.whole if shown != self.whole else "")
