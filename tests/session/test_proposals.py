@@ -138,11 +138,11 @@ def test_rejecting_leaves_the_mask_alone_and_can_be_undone(rooms):
     room.look()
     assert room.proposals.reject([room.one(10, 10), room.one(60, 60)])
     room.rest()
-    assert room.at == [(10, 60), (10, 110), (60, 10)] and room.proposals.decided == 2
+    assert room.at == [(10, 60), (10, 110), (60, 10)] and room.proposals.rejected == 2
     assert not room.session.mask.any() and room.session.note.status == "new"
     room.session.undo()
     room.rest()
-    assert room.at == EVERY and room.proposals.decided == 0
+    assert room.at == EVERY and room.proposals.rejected == 0
     room.session.redo()
     room.rest()
     assert len(room.at) == 3
@@ -166,7 +166,7 @@ def test_decisions_outlive_the_window(rooms):
     assert again.session.mask[14, 66] == 2 and again.session.mask[66, 64] == 2 and again.session.mask[14, 14] == 0
     assert again.proposals.bring_back()
     again.rest()
-    assert again.at == [(10, 10), (10, 60), (10, 110), (60, 10)]  # what the labels show stays away
+    assert again.at == [(10, 10), (10, 110), (60, 10)]  # what was accepted, as another class too, stays away
     again.session.undo()
     again.rest()
     assert again.at == [(10, 110), (60, 10)]

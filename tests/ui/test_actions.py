@@ -41,8 +41,9 @@ def test_every_icon_exists_and_is_used(application):
 
 # The keys that people are promised, window and manual alike.
 PROMISED = {
-    "next": ["D", "PgDown"], "previous": ["A", "PgUp"], "next_unlabelled": ["Ctrl+Shift+D"],
-    "previous_unlabelled": ["Ctrl+Shift+A"], "done_next": ["Return", "Enter"], "fit": ["Ctrl+F"], "actual": ["Ctrl+0"],
+    "next": ["D", "PgDown"], "previous": ["A", "PgUp"], "next_unlabelled": ["Ctrl+Shift+D", "Ctrl+PgDown"],
+    "previous_unlabelled": ["Ctrl+PgUp"], "accept_all": ["Ctrl+Shift+A"], "toward_labels": ["Alt+Left"],
+    "toward_proposals": ["Alt+Right"], "done_next": ["Return", "Enter"], "fit": ["Ctrl+F"], "actual": ["Ctrl+0"],
     "brush": ["B"], "eraser": ["E"], "polygon": ["P"], "rectangle": ["R"], "fill": ["F"], "bigger": ["]"],
     "smaller": ["["],
     "class_1": ["1"], "class_9": ["9"], "pick": ["I"], "keep": ["X"], "undo": ["Ctrl+Z"],

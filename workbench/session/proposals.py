@@ -90,9 +90,10 @@ class Proposals(QObject):
             app.aboutToQuit.connect(self._close)
 
     @property
-    def decided(self) -> int:
-        """How many regions of the open picture have been decided on and could be brought back."""
-        return len(self._session.note.decided) if self._session.note is not None else 0
+    def rejected(self) -> int:
+        """How many regions of the open picture were rejected and could be brought back."""
+        note = self._session.note
+        return sum(one.what == "rejected" for one in note.decided) if note is not None else 0
 
     # --- orders ----------------------------------------------------------------------------------
 
@@ -128,13 +129,14 @@ class Proposals(QObject):
         return patch is not None
 
     def bring_back(self) -> bool:
-        """Propose again what was decided on in this picture, as far as the labels do not show it: one step."""
+        """Propose again what was rejected in this picture: one step."""
         note = self._session.note
-        patch = self._mark(BRING_BACK) if note is not None and note.decided else None
+        back = [one for one in note.decided if one.what == "rejected"] if note is not None else []
+        patch = self._mark(BRING_BACK) if back else None
         if patch is None or note is None:
             return False
-        self._steps.append(_Step(patch, removed=list(note.decided)))
-        note.decided = []
+        self._steps.append(_Step(patch, removed=back))
+        note.decided = [one for one in note.decided if one.what != "rejected"]
         self._tell_note(BRING_BACK, "")
         self._sift()
         return True

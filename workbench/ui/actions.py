@@ -9,6 +9,7 @@ from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 
 from workbench.ui.rows import Parts, Row, Rows
 from workbench.ui.rows_live import LiveRows
+from workbench.ui.rows_proposals import ProposalRows
 from workbench.ui.rows_queue import QueueRows
 from workbench.ui.rows_review import ReviewRows
 from workbench.ui.theme import Style
@@ -23,7 +24,7 @@ class Actions(QObject):
         self._style = style
         table = Rows(self)
         self.keys_wanted = table.keys_wanted
-        rows = (*table.all(parts), *LiveRows(self).all(parts), *QueueRows(self).all(parts),
+        rows = (*table.all(parts), *ProposalRows(self).all(parts), *LiveRows(self).all(parts), *QueueRows(self).all(parts),
                 *ReviewRows(self).all(parts))  # fmt: skip
         self.rows = {row.id: row for row in rows}
         self._groups: dict[str, QActionGroup] = {}

@@ -27,6 +27,9 @@ BRUSHES: Table = ("brush", "eraser", "dont_care", "background")
 OUTLINES: Table = ("polygon", "lasso", "rectangle", "ellipse")
 SMART: Table = ("threshold", "wand", "crack", "smart_edge", "box_cut")
 AREAS: Table = ("fill", "holes", "region")
+PROPOSALS: Table = (
+    "proposals", "-", "accept_all", "reject_all", "bring_back", "-", "show_proposals", "toward_labels", "toward_proposals",
+)  # fmt: skip
 
 MENUS: dict[str, Table] = {
     "project": (
@@ -36,7 +39,7 @@ MENUS: dict[str, Table] = {
     "edit": ("undo", "redo", "history", "-", "copy_previous", "-", "find"),
     "label": (
         ("brushes", BRUSHES), ("outlines", OUTLINES), ("smart", SMART), ("areas", AREAS), "-", "smaller", "bigger",
-        "-", "pick", "keep", "explicit", "-", ("classes", CLASSES),
+        "-", "pick", "keep", "explicit", "-", ("classes", CLASSES), ("proposing", PROPOSALS),
     ),
     "picture": (
         "done_next", "not_done", "-", "next", "previous", "next_unlabelled", "previous_unlabelled",
@@ -52,7 +55,7 @@ MENUS: dict[str, Table] = {
         ("language", ("language_system", "language_en", "language_zh_CN")), "full_screen",
     ),
     "train": (
-        "train", "pause", "review", "predict", "predict_folder", "-",
+        "train", "pause", "review", "predict", "predict_folder", "propose_all", "-",
         ("curves", ("whole_run", "compare_runs", "-", "save_curves_picture", "save_curves_table")), "-",
         "export", "export_choices",
     ),
@@ -62,10 +65,10 @@ MENUS: dict[str, Table] = {
 TOOLS: Table = (
     ("brushes", ("brush", "dont_care", "background")), "eraser", "threshold", "wand", "crack",
     ("edges", ("smart_edge", "box_cut")), ("polygons", ("polygon", "lasso")),
-    ("boxes", ("rectangle", "ellipse")), ("fills", ("fill", "holes")), "region", "-", "keep", "ruler",
+    ("boxes", ("rectangle", "ellipse")), ("fills", ("fill", "holes")), "region", "proposals", "-", "keep", "ruler",
 )  # fmt: skip
 NAVIGATION: Table = ("previous", "next", "next_unlabelled", "-", "undo", "redo")
-OVERLAYS: Table = ("labels", "predictions", "-", "fit", "actual", "-", "review")
+OVERLAYS: Table = ("labels", "predictions", "show_proposals", "-", "fit", "actual", "-", "review")
 
 
 def titles() -> dict[str, str]:
@@ -79,6 +82,7 @@ def titles() -> dict[str, str]:
         "train": QCoreApplication.translate("menus", "&Train"),
         "help": QCoreApplication.translate("menus", "&Help"),
         "curves": QCoreApplication.translate("menus", "&Curves"),
+        "proposing": QCoreApplication.translate("menus", "Pr&oposals"),
         "classes": QCoreApplication.translate("menus", "&Choose a class"),
         "brushes": QCoreApplication.translate("menus", "&Brushes"),
         "outlines": QCoreApplication.translate("menus", "&Outlines"),

@@ -63,6 +63,10 @@ class Reports(QObject):
             "no line": (self.tr("No line leads from one click to the other."), ""),
             "too far": (self.tr("These two clicks are too far apart."), self.tr("Click once more in between.")),
             "no region": (self.tr("There is no region here."), self.tr("Click on something that is painted.")),
+            "kept": (self.tr("Other classes are kept here, so nothing was painted."),
+                     self.tr("Switch “Keep other classes” off first (X).")),
+            "no proposal": (self.tr("Nothing is proposed here."),
+                            self.tr("Ctrl+R lets the model look at this picture.")),
             "locked": (self.tr("This class is protected from painting over."),
                        self.tr("Allow it in the class's menu first.")),
         }.get(why, ("", ""))  # fmt: skip

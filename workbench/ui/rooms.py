@@ -9,6 +9,8 @@ from workbench.session.displays import DisplayShelf
 from workbench.session.exporter import Exporter
 from workbench.session.label_errors import LabelErrors
 from workbench.session.predictions import Predictions
+from workbench.session.proposals import Proposals
+from workbench.session.proposing import AllPictures
 from workbench.session.queue import Guide
 from workbench.session.review import Review
 from workbench.session.run_shelf import RunShelf
@@ -28,6 +30,8 @@ class Rooms:
     training: Training
     exporter: Exporter
     predictions: Predictions
+    proposals: Proposals
+    everywhere: AllPictures
     telemetry: TelemetryThread
     displays: DisplayShelf
     comparison: Comparison
@@ -43,7 +47,9 @@ class Rooms:
         displays = DisplayShelf(session)
         training, telemetry = Training(session), TelemetryThread()
         guide = Guide(session, training)
-        return cls(settings, session, training, Exporter(), Predictions(session), telemetry,
+        predictions = Predictions(session)
+        return cls(settings, session, training, Exporter(), predictions, Proposals(session, predictions),
+                   AllPictures(session), telemetry,
                    displays, Comparison(session, displays), Story(session, training, telemetry),
                    RunShelf(session, training), guide, LabelErrors(session, guide),
                    Review(session, training))  # fmt: skip
@@ -57,6 +63,7 @@ class Rooms:
         self.shelf.close()
         self.guide.close()
         self.review.close()
+        self.everywhere.close()
         self.predictions.close()
         self.comparison.close()
         self.session.close_project()

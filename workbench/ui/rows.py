@@ -25,6 +25,7 @@ from workbench.ui.panels.layers import LayersPanel
 from workbench.ui.panels.pictures import PicturesPanel
 from workbench.ui.panels.training import TrainingPanel
 from workbench.ui.panels.verdict import VerdictPanel
+from workbench.ui.proposing import Proposing
 from workbench.ui.review.opening import Opening
 
 
@@ -61,6 +62,7 @@ class Parts:
     comparison: Comparison
     displays: DisplayShelf
     history: HistoryPanel
+    proposing: Proposing
     advice: Advice
     review: Opening
 
@@ -182,9 +184,9 @@ class Rows(QObject):
             Row("next", self.tr("&Next picture"), partial(pictures.go, 1), "D; PgDown", "next", listed),
             Row("previous", self.tr("&Previous picture"), partial(pictures.go, -1), "A; PgUp", "previous", listed),
             Row("next_unlabelled", self.tr("Next &unlabelled picture"), partial(pictures.go_to, "unlabelled", 1),
-                "Ctrl+Shift+D", "next-unlabelled", listed),
+                "Ctrl+Shift+D; Ctrl+PgDown", "next-unlabelled", listed),
             Row("previous_unlabelled", self.tr("Previous un&labelled picture"),
-                partial(pictures.go_to, "unlabelled", -1), "Ctrl+Shift+A", "previous-unlabelled", listed),
+                partial(pictures.go_to, "unlabelled", -1), "Ctrl+PgUp", "previous-unlabelled", listed),
             Row("next_open", self.tr("Next picture that is no&t done"), partial(pictures.go_to, "open", 1), "Ctrl+J",
                 when=listed),
             Row("next_broken", self.tr("Next picture that cannot be &read"), partial(pictures.go_to, "broken", 1),

@@ -24,9 +24,11 @@ from workbench.ui.panels.display import DisplayPanel
 from workbench.ui.panels.history import HistoryPanel
 from workbench.ui.panels.layers import LayersPanel
 from workbench.ui.panels.pictures import PicturesPanel
+from workbench.ui.panels.proposals import ProposalsPanel
 from workbench.ui.panels.section import Section
 from workbench.ui.panels.training import TrainingPanel
 from workbench.ui.panels.verdict import VerdictPanel
+from workbench.ui.proposing import Proposing
 from workbench.ui.reports import Reports
 from workbench.ui.review.opening import Opening
 from workbench.ui.review.page import ReviewPage
@@ -69,6 +71,9 @@ class Window(QMainWindow):
         self.display = DisplayPanel(self.canvas, rooms.displays)
         self.training = TrainingPanel(session, rooms.training, rooms.exporter, rooms.story, rooms.shelf, style)
         self.overlay = Overlay(session, rooms.training, rooms.predictions, self.canvas)
+        self.proposing = Proposing(session, rooms.proposals, rooms.everywhere, self.canvas, self.layers, self.messages,
+                                   lambda: self.overlay.run)  # fmt: skip
+        self.proposals = ProposalsPanel(session, self.proposing, style)
         self.review = ReviewPage(session, rooms.review, style)
         self.reviewing = Opening(session, rooms.review, self.review, self.overlay, self.canvas, self.training)
         self.commands = Commands(self, session, rooms.settings, self.messages)
@@ -76,7 +81,7 @@ class Window(QMainWindow):
         self.reports = Reports(rooms, self.messages, self.commands)
         parts = Parts(session, self.canvas, self.pictures, self.verdict, self.layers, self.training, self.commands,
                       self.appearance, self.overlay, self.walk, self.display, rooms.comparison,
-                      rooms.displays, self.history, self.advice, self.reviewing)  # fmt: skip
+                      rooms.displays, self.history, self.proposing, self.advice, self.reviewing)  # fmt: skip
         self.table = Actions(parts, style, self)
         self.header = Header(session, self.pictures, self.table)
         self.options = OptionBar(self.canvas, session)
@@ -90,6 +95,7 @@ class Window(QMainWindow):
         self.side = side_panel([
             Section("classes", self.tr("Classes"), self.classes, style, self.classes.add_button),
             Section("verdict", self.tr("Verdict"), self.verdict, style, self.verdict.add_button),
+            Section("proposals", self.tr("Proposals"), self.proposals, style),
             Section("layers", self.tr("Layers"), self.layers, style),
             Section("display", self.tr("Display"), self.display, style),
             Section("history", self.tr("History"), self.history, style),
@@ -139,7 +145,7 @@ class Window(QMainWindow):
             session.picture_failed, session.history_changed, session.note_changed, session.classes_changed,
             self.training.changed, self.pictures.sheet_wanted, self.canvas.tool_changed, rooms.predictions.predicted,
             self.canvas.ruler.switched, self.canvas.display_changed, rooms.comparison.changed,
-            rooms.comparison.switched, rooms.guide.changed, rooms.errors.changed, self.reviewing.switched,
+            rooms.comparison.switched, self.proposing.changed, rooms.guide.changed, rooms.errors.changed, self.reviewing.switched,
         ):  # fmt: skip
             signal.connect(table.refresh)
 

@@ -40,6 +40,7 @@ class Host(Protocol):
     def update(self) -> None: ...
     def update_scene(self, rect: Rect) -> None: ...
     def update_over(self, rect: Rect) -> None: ...
+    def set_view(self, view: Viewport) -> None: ...
 
 
 class ProposalHand(QObject):
@@ -109,6 +110,9 @@ class ProposalHand(QObject):
     def hover(self, point: Point | None) -> None:
         self._point = point
         found = None if point is None or self._canvas.overlays_hidden else self.at(point)
+        self._light(found)
+
+    def _light(self, found: Proposal | None) -> None:
         if found is self.current:
             return
         before, self.current = self._area(), found
@@ -119,6 +123,16 @@ class ProposalHand(QObject):
             if area is not None:
                 self._canvas.update_over(area)
         self.hovered.emit(found)
+
+    def go_to(self, one: Proposal) -> None:
+        """Light one up as if the pointer were on it, moved into the middle where it is not in sight."""
+        canvas, rect = self._canvas, one.selection.rect
+        shown = canvas.view.screen_rect(rect)
+        if shown.clipped(canvas.view.width, canvas.view.height) != shown:
+            fits = 0.8 * min(canvas.view.width / rect.width, canvas.view.height / rect.height)
+            view = canvas.view.at_scale(min(canvas.view.scale, fits))
+            canvas.set_view(view.centred(rect.x + rect.width / 2, rect.y + rect.height / 2))
+        self._light(one)
 
     # --- keys ------------------------------------------------------------------------------------
 

@@ -55,6 +55,10 @@ class Keys(QDialog):
     def _pointer(self) -> list[tuple[str, str]]:
         return [
             (self.tr("Ctrl + drag"), self.tr("Erase with any tool")),
+            (self.tr("Space"), self.tr("Proposal under the pointer: make it a label")),
+            (self.tr("Delete"), self.tr("Proposal under the pointer: reject it")),
+            (self.tr("+ −"), self.tr("Proposal under the pointer: grow, shrink")),
+            (self.tr("Ctrl+1 … 9"), self.tr("Proposal under the pointer: give it a class")),
             (self.tr("Alt + click"), self.tr("Pick the class under the pointer")),
             (self.tr("Alt + right drag"), self.tr("Brush size")),
             (self.tr("Ctrl+Shift + wheel"), self.tr("Brush size")),

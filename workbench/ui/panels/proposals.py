@@ -1,0 +1,232 @@
+"""What is proposed in the open picture, the most certain first; and how far all pictures have been looked at."""
+
+from __future__ import annotations
+
+import time
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPainterPath, QPen
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QListView,
+    QProgressBar,
+    QPushButton,
+    QStyle,
+    QStyledItemDelegate,
+    QVBoxLayout,
+    QWidget,
+)
+
+from workbench.core.proposals import Proposal
+from workbench.session.session import Session
+from workbench.ui import words
+from workbench.ui.proposing import Proposing
+from workbench.ui.theme import Style
+
+HEIGHT, MOST_SHOWN = 26, 8
+ColorRole, ScoreRole, ChangedRole = (Qt.ItemDataRole.UserRole + i for i in range(3))
+
+
+class ProposalList(QAbstractListModel):
+    """Proposals with the names and colours of their classes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.proposals: list[Proposal] = []
+        self._names: dict[int, tuple[str, str]] = {}
+
+    def show(self, proposals: list[Proposal], names: dict[int, tuple[str, str]]) -> None:
+        """names: (name, "#rrggbb") by class id."""
+        self.beginResetModel()
+        self.proposals, self._names = proposals, names
+        self.endResetModel()
+
+    def rowCount(self, parent: QModelIndex = QModelIndex()) -> int:  # noqa: B008 - Qt's signature
+        return 0 if parent.isValid() else len(self.proposals)
+
+    def data(self, index: QModelIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid():
+            return None
+        one = self.proposals[index.row()]
+        name, color = self._names.get(one.class_id, ("", "#808080"))
+        score = words.percent(one.score)
+        return {
+            Qt.ItemDataRole.DisplayRole: name, Qt.ItemDataRole.AccessibleTextRole: f"{name} {score}",
+            ColorRole: color, ScoreRole: score, ChangedRole: one.edited,
+        }.get(role)  # fmt: skip
+
+
+class ProposalRow(QStyledItemDelegate):
+    """A dashed swatch, the class, how certain the model is."""
+
+    def __init__(self, style: Style) -> None:
+        super().__init__()
+        self._style = style
+
+    def sizeHint(self, option, index) -> QSize:
+        return QSize(120, HEIGHT)
+
+    def paint(self, painter: QPainter, option, index) -> None:
+        theme, rect = self._style.theme, option.rect
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        path = QPainterPath()
+        path.addRoundedRect(QRectF(rect).adjusted(0.5, 1, -0.5, -1), 5, 5)
+        selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        if selected or option.state & QStyle.StateFlag.State_MouseOver:
+            painter.fillPath(path, theme.color("selection" if selected else "hover"))
+        color = QColor(index.data(ColorRole))
+        swatch = QRectF(rect.x() + 8, rect.y() + (rect.height() - 12) / 2, 17, 12)
+        inside = QColor(color)
+        inside.setAlpha(60)
+        pen = QPen(color, 1.6)
+        pen.setDashPattern([2.4, 1.8])
+        painter.setPen(pen)
+        painter.setBrush(inside)
+        painter.drawRoundedRect(swatch, 3, 3)
+        score = index.data(ScoreRole)
+        room = option.fontMetrics.horizontalAdvance(score) + 8
+        right = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
+        painter.setPen(theme.color("muted"))
+        painter.drawText(rect.adjusted(0, 0, -8, 0), right, score)
+        painter.setPen(theme.color("text"))
+        box: QRect = rect.adjusted(33, 0, -8 - room, 0)
+        name = index.data() + (" *" if index.data(ChangedRole) else "")
+        text = option.fontMetrics.elidedText(name, Qt.TextElideMode.ElideRight, box.width())
+        painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, text)
+        painter.restore()
+
+
+class _View(QListView):
+    """Keys are those of the canvas: Space accepts, Delete rejects."""
+
+    def __init__(self, proposing: Proposing, model: ProposalList) -> None:
+        super().__init__(objectName="history")
+        self._proposing, self._list = proposing, model
+        self.setModel(model)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        hand, index = self._proposing.hand, self.currentIndex()
+        one = self._list.proposals[index.row()] if index.isValid() else None
+        if one is not None and event.key() == Qt.Key.Key_Space:
+            hand.accepted.emit([one])
+        elif one is None or not hand.key(event, plain_digits=False):
+            super().keyPressEvent(event)
+
+
+class ProposalsPanel(QWidget):
+    """Follows the open picture."""
+
+    def __init__(self, session: Session, proposing: Proposing, style: Style, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session, self._proposing = session, proposing
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        self.model = ProposalList()
+        self.view = _View(proposing, self.model)
+        self.view.setAccessibleName(self.tr("Proposals"))
+        self.view.setItemDelegate(ProposalRow(style))
+        self.view.setUniformItemSizes(True)
+        self.view.setMouseTracking(True)
+        self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.view.selectionModel().currentChanged.connect(self._chosen)
+        self.view.clicked.connect(self._chosen)
+        self.hint = QLabel(wordWrap=True, objectName="muted")
+        self.hint.setContentsMargins(6, 0, 6, 4)
+        column.addWidget(self.hint)
+        column.addWidget(self.view)
+        row = QHBoxLayout()
+        row.setContentsMargins(4, 0, 4, 0)
+        row.setSpacing(6)
+        self.accept_all, self.reject_all = QPushButton(self.tr("Accept all")), QPushButton(self.tr("Reject all"))
+        self.accept_all.setToolTip(self.tr("All that is proposed in this picture becomes labels (Ctrl+Shift+A)"))
+        self.reject_all.setToolTip(self.tr("Nothing of it is proposed again by this model; undo takes that back"))
+        self.accept_all.clicked.connect(proposing.accept_all)
+        self.reject_all.clicked.connect(proposing.reject_all)
+        row.addWidget(self.accept_all, 1)
+        row.addWidget(self.reject_all, 1)
+        column.addLayout(row)
+        self.back = QPushButton(objectName="link")
+        self.back.clicked.connect(proposing.proposals.bring_back)
+        column.addWidget(self.back)
+        self.round = RoundCard(proposing)
+        column.addWidget(self.round)
+        for signal in (proposing.changed, session.note_changed, session.picture_opened, session.project_closed):
+            signal.connect(self.refresh)
+        style.changed.connect(self.view.viewport().update)
+        self.refresh()
+
+    def refresh(self, *_: object) -> None:
+        proposing, project = self._proposing, self._session.project
+        proposals = proposing.hand.proposals
+        if proposals != self.model.proposals:
+            row = self.view.currentIndex().row()
+            names = {info.id: (info.name, info.color) for info in project.classes} if project is not None else {}
+            self.model.show(proposals, names)
+            if self.view.hasFocus() and proposals:
+                self.view.setCurrentIndex(self.model.index(min(max(row, 0), len(proposals) - 1)))
+        count, left_out, rejected = len(proposals), proposing.proposals.left_out, proposing.proposals.rejected
+        self.view.setVisible(bool(count))
+        self.view.setFixedHeight(min(max(count, 1), MOST_SHOWN) * HEIGHT + 2)
+        self.hint.setText(self._hint(count, left_out))
+        self.hint.setVisible(bool(self.hint.text()))
+        for button in (self.accept_all, self.reject_all):
+            button.setVisible(bool(count))
+            button.setEnabled(proposing.any())
+        self.back.setText(self.tr("Bring back {n} rejected").format(n=words.number(rejected)))
+        self.back.setVisible(rejected > 0 and self._session.writable)
+
+    def _hint(self, count: int, left_out: int) -> str:
+        if not self._proposing.visible:
+            return self.tr("Proposals are hidden (Alt+Right shows them).")
+        if left_out:
+            return self.tr("{n} more regions are too many or too large to be shown.").format(n=words.number(left_out))
+        return "" if count else self.tr("What a model finds beside your labels is offered here. You decide on each.")
+
+    def _chosen(self, index: QModelIndex, *_: object) -> None:
+        if index.isValid():
+            self._proposing.hand.go_to(self.model.proposals[index.row()])
+
+
+class RoundCard(QFrame):
+    """How far all pictures have been looked at, and a way to stop that."""
+
+    def __init__(self, proposing: Proposing) -> None:
+        super().__init__(objectName="card")
+        self._work, self._began, self._total = proposing.everywhere, 0.0, 0
+        column = QVBoxLayout(self)
+        column.setContentsMargins(10, 8, 10, 8)
+        column.setSpacing(6)
+        self.text = QLabel(wordWrap=True, textFormat=Qt.TextFormat.PlainText)
+        self.bar = QProgressBar(textVisible=False)
+        self.bar.setAccessibleName(self.tr("Progress of looking at all pictures"))
+        self.cancel = QPushButton(self.tr("Cancel"))
+        self.cancel.clicked.connect(self._cancel)
+        for widget in (self.text, self.bar, self.cancel):
+            column.addWidget(widget)
+        self._work.began.connect(self._start)
+        self._work.looked.connect(self._looked)
+        self._work.state_changed.connect(lambda: self.setVisible(self._work.running))
+        self.setVisible(False)
+
+    def _start(self, total: int) -> None:
+        self._began, self._total = time.monotonic(), total
+        self.bar.setRange(0, total)
+        self.bar.setValue(0)
+        self.cancel.setEnabled(True)
+        self.text.setText(self.tr("The model looks at {n} pictures…").format(n=words.number(total)))
+
+    def _looked(self, number: int, key: str, count: int, why: str) -> None:
+        self.bar.setValue(number)
+        left = (time.monotonic() - self._began) / number * (self._total - number)
+        text = self.tr("{done} of {total} pictures, {time} left")
+        self.text.setText(
+            text.format(done=words.number(number), total=words.number(self._total), time=words.duration(left))
+        )
+
+    def _cancel(self) -> None:
+        self.cancel.setEnabled(False)
+        self._work.cancel()

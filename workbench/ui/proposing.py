@@ -1,0 +1,115 @@
+"""Brings what is proposed onto the canvas, and a person's decisions to the session; labels or proposals in sight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, Signal
+
+from workbench.core.problems import Problem
+from workbench.core.run import Run, list_runs
+from workbench.session.proposals import Proposals
+from workbench.session.proposing import AllPictures, Ended
+from workbench.session.session import Session
+from workbench.ui import words
+from workbench.ui.canvas.canvas import Canvas
+from workbench.ui.messages import Messages
+from workbench.ui.panels.layers import LayersPanel
+
+
+class Proposing(QObject):
+    """What the commands for proposals do."""
+
+    changed = Signal()  # what is proposed, in sight, or under way
+
+    def __init__(
+        self, session: Session, proposals: Proposals, everywhere: AllPictures, canvas: Canvas, layers: LayersPanel,
+        messages: Messages, run: Callable[[], Run | None],
+    ) -> None:  # fmt: skip
+        super().__init__(canvas)
+        self.proposals, self.everywhere, self.hand = proposals, everywhere, canvas.proposals
+        self._session, self._canvas, self._layers, self._messages, self._run = session, canvas, layers, messages, run
+        proposals.changed.connect(self._show)
+        proposals.refused.connect(canvas.refuse)
+        self.hand.accepted.connect(proposals.accept)
+        self.hand.rejected.connect(proposals.reject)
+        self.hand.changed.connect(proposals.change)
+        self.hand.switched.connect(self.changed)
+        session.classes_changed.connect(self.changed)
+        everywhere.looked.connect(self._looked)
+        everywhere.state_changed.connect(self.changed)
+        everywhere.ended.connect(self._ended)
+        everywhere.failed.connect(messages.problem)
+
+    # --- what is possible ------------------------------------------------------------------------
+
+    def any(self) -> bool:
+        """There is something to decide on."""
+        return bool(self.hand.proposals) and self._session.writable
+
+    def can_bring_back(self) -> bool:
+        return self.proposals.rejected > 0 and self._session.writable
+
+    def can_propose(self) -> bool:
+        idle = self._session.writable and not self.everywhere.running
+        return idle and bool(self._session.keys) and self._run() is not None
+
+    @property
+    def visible(self) -> bool:
+        return self.hand.layer.visible
+
+    # --- orders ----------------------------------------------------------------------------------
+
+    def accept_all(self) -> None:
+        if self.visible:
+            self.proposals.accept_all()
+
+    def reject_all(self) -> None:
+        self.proposals.reject(self.hand.proposals)
+
+    def switch(self) -> None:
+        self.hand.switch(not self.visible)
+
+    def toward(self, step: int) -> None:
+        """From labels alone (-1) over both to proposals alone (1)."""
+        labels = self._canvas.label_style.visible
+        if step < 0:
+            labels, proposals = True, not labels and self.visible
+        else:
+            labels, proposals = labels and not self.visible, True
+        if labels != self._canvas.label_style.visible:
+            self._layers.toggle_labels()
+        self.hand.switch(proposals)
+
+    def propose_everywhere(self) -> None:
+        """By the shown run; if that judges whole pictures, by the newest one that says where."""
+        run, project = self._run(), self._session.project
+        if run is None or project is None:
+            return
+        others = (other for other in reversed(list_runs(project.root)) if other.usable)
+        self.everywhere.start(next((one for one in (run, *others) if _says_where(one)), run).root)
+
+    # --- facts -----------------------------------------------------------------------------------
+
+    def _show(self) -> None:
+        self.hand.show(self.proposals.shown)
+        self.changed.emit()
+
+    def _looked(self, number: int, key: str, count: int, why: str) -> None:
+        self.proposals.look_again(key)
+
+    def _ended(self, ended: Ended) -> None:
+        says = self.tr("{proposals} proposals in {pictures} pictures wait for you.").format(
+            proposals=words.number(ended.proposals), pictures=words.number(ended.pictures)
+        )
+        if not ended.whole:
+            says = self.tr("Stopped. {says}").format(says=says)
+        skipped = self.tr("{n} pictures could not be read.").format(n=ended.skipped) if ended.skipped else ""
+        self._messages.say("success", says, skipped, topic="proposals")
+
+
+def _says_where(run: Run) -> bool:
+    try:
+        return run.recipe().model == "unet"
+    except Problem:
+        return False
