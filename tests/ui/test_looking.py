@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -352,10 +353,45 @@ def test_a_very_large_tiff_is_looked_at_by_region(view, qtbot, tmp_path, monkeyp
         for zoom, x, y in ((2.0, 700, 500), (1.0, 30, 970), (0.4, 800, 400), (0.12, 750, 500)):
             view.set_view(view.view.at_scale(zoom).centred(x, y))
             qtbot.wait(10)
+            qtbot.waitUntil(lambda: not view.reading, timeout=10_000)
+            qtbot.wait(10)
             found.append(on_screen(view).astype(int))
         return found
 
     for by_region, at_once in zip(frames(picture), frames(whole), strict=True):
         assert np.abs(by_region - at_once).mean() < 1.0
     assert np.array_equal(frames(picture)[1], frames(whole)[1])
+    picture.close()
+
+
+def test_a_new_place_of_a_very_large_tiff_is_decoded_in_a_thread(view, qtbot, tmp_path, monkeypatch):  # noqa: F811
+    """It is shown coarsely at once; nothing is decoded by the thread that draws, and then it is as sharp as ever."""
+    monkeypatch.setattr("workbench.inference.tiff_regions._OVERVIEW", 300)
+    whole = cv2.GaussianBlur(textured(1003, 1501), (0, 0), 6)
+    tifffile.imwrite(tmp_path / "a.tif", whole, tile=(64, 64), compression="zlib")
+    picture = TiffPicture(tmp_path / "a.tif")
+    by: list[int] = []
+    segment = TiffPicture._decoded
+
+    def decoded(self, data, index):
+        by.append(threading.get_ident())
+        return segment(self, data, index)
+
+    view.show_picture(picture)
+    view.end()
+    monkeypatch.setattr(TiffPicture, "_decoded", decoded)
+    for zoom, x, y in ((1.0, 900, 300), (3.0, 200, 800), (0.45, 700, 500)):
+        view.set_view(view.view.at_scale(zoom).centred(x, y))
+        view.repaint()
+        coarse = on_screen(view).astype(int)
+        assert view.reading
+        qtbot.waitUntil(lambda: not view.reading, timeout=10_000)
+        qtbot.wait(10)
+        fine = on_screen(view).astype(int)
+        assert (coarse != fine).any() and np.abs(coarse - fine).mean() < 12
+        view.update()
+        qtbot.wait(10)
+        assert np.array_equal(on_screen(view), fine) and not view.reading
+    assert by and threading.get_ident() not in by
+    assert picture.peek(300, 900) == whole[300, 900]
     picture.close()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -148,16 +148,32 @@ class TiffPicture:
                 found = found.take(0, axis=axis if isinstance(rows, slice) else 0)
         return found[(..., *rest)] if rest else found
 
+    def at_hand(self, top: int, left: int, bottom: int, right: int) -> bool:
+        """Whether these rows and columns are decoded already, so that to look at them takes no time."""
+        with self._lock:
+            return all(index in self._kept for index in self._touched(top, left, bottom, right))
+
+    def peek(self, row: int, column: int) -> Any:
+        """A pixel, or what the overview has in its place where the pixel is not decoded yet."""
+        if self.at_hand(row, column, row + 1, column + 1):
+            return self[row, column]
+        return self.overview[row // self.overview_step, column // self.overview_step]
+
+    def _touched(self, top: int, left: int, bottom: int, right: int) -> Iterator[int]:
+        """The segments of a box, which may reach beyond the picture."""
+        for row in range(max(0, top) // self._height, -(-min(bottom, self.shape[0]) // self._height)):
+            for column in range(max(0, left) // self._width, -(-min(right, self.shape[1]) // self._width)):
+                yield row * self._across + column
+
     def _read(self, top: int, left: int, bottom: int, right: int, *, keep: bool = True) -> np.ndarray:
         result = np.zeros((max(0, bottom - top), max(0, right - left), *self.shape[2:]), self.dtype)
-        for row in range(top // self._height, -(-bottom // self._height)):
-            for column in range(left // self._width, -(-right // self._width)):
-                part = self._segment(row * self._across + column, keep=keep)
-                y, x = row * self._height, column * self._width
-                y0, y1 = max(y, top), min(y + part.shape[0], bottom)
-                x0, x1 = max(x, left), min(x + part.shape[1], right)
-                if y0 < y1 and x0 < x1:
-                    result[y0 - top : y1 - top, x0 - left : x1 - left] = part[y0 - y : y1 - y, x0 - x : x1 - x]
+        for index in self._touched(top, left, bottom, right):
+            part = self._segment(index, keep=keep)
+            y, x = index // self._across * self._height, index % self._across * self._width
+            y0, y1 = max(y, top), min(y + part.shape[0], bottom)
+            x0, x1 = max(x, left), min(x + part.shape[1], right)
+            if y0 < y1 and x0 < x1:
+                result[y0 - top : y1 - top, x0 - left : x1 - left] = part[y0 - y : y1 - y, x0 - x : x1 - x]
         return result
 
     def _segment(self, index: int, *, keep: bool = True) -> np.ndarray:
@@ -253,6 +269,9 @@ class Halved:
         self.dtype, self.ndim = picture.dtype, picture.ndim
         self.shape = (*((size + 1) // 2 for size in picture.shape[:2]), *picture.shape[2:])
         self.size = int(np.prod(self.shape))
+
+    def at_hand(self, top: int, left: int, bottom: int, right: int) -> bool:
+        return self._picture.at_hand(2 * top, 2 * left, 2 * bottom, 2 * right)
 
     def __getitem__(self, key: tuple[slice, slice]) -> np.ndarray:
         (top, bottom, _), (left, right, _) = (_span(part, size) for part, size in zip(key, self.shape, strict=False))

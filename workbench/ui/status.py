@@ -12,6 +12,7 @@ from workbench.core.project import BACKGROUND, DONT_CARE, NOT_LABELLED
 from workbench.core.run import Run
 from workbench.core.selection import region_at
 from workbench.core.sight import least_area
+from workbench.inference.tiff_regions import TiffPicture
 from workbench.session.session import Session
 from workbench.ui import words
 from workbench.ui.canvas.canvas import Canvas
@@ -108,7 +109,8 @@ class Status(QStatusBar):
         if not (0 <= x < picture.shape[1] and 0 <= y < picture.shape[0]):
             self.spot.setText(f"{x}, {y}")
             return
-        value = picture[y, x]
+        # A very large picture is not decoded for a pointer that passes over it.
+        value = picture.peek(y, x) if isinstance(picture, TiffPicture) else picture[y, x]
         grey = " ".join(f"{v:g}" for v in value) if picture.ndim == 3 else f"{value:g}"
         told = [self.tr("{x}, {y}   grey {value}").format(x=x, y=y, value=grey), self._class_at(x, y)]
         project = self._session.project

@@ -6,6 +6,8 @@ go to the screen one to one.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -19,6 +21,8 @@ from workbench.core.project import DONT_CARE, NOT_LABELLED
 from workbench.inference.cv import cv2
 from workbench.ui.canvas.pyramid import IDS, MaskPyramid, peaks
 from workbench.ui.canvas.viewport import Viewport
+
+Wish = tuple[int, Rect]  # number of a level, and the part of it that has to be read
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,8 @@ class PictureLayer:
         """levels: the picture and its halvings; None for one that is not there. shape: of the first, if it is not."""
         self.levels = levels
         self.shape = shape or self.picture.shape
+        self.wanted: set[Wish] = set()  # what is shown coarsely until somebody has read it
+        self._read: set[Wish] = set()
         self._developer: Developer | None = None
         self._last: _Shown | None = None
 
@@ -70,12 +76,42 @@ class PictureLayer:
         """`rect` lies inside `view.shown`. What was shown last is not looked up again: strokes change masks only."""
         last = self._last
         if last is None or not last.holds(view, display, self.levels, rect):
-            last = self._last = _Shown(view, display, self.levels, rect, self._shown(view, rect, display))
+            number = self.nearest_level(view.level - 1)
+            there = self._level_at_hand(number, view, rect)
+            last = _Shown(view, display, self.levels, rect, self._shown(view, rect, display, there))
+            self._last = last if there == number else None
         return as_image(last.part(rect), display)
 
-    def _shown(self, view: Viewport, rect: Rect, display: Display) -> np.ndarray:
+    def read(self, wish: Wish) -> None:
+        """Decode what was wanted; in a thread."""
+        number, box = wish
+        self.levels[number][box.slices]
+
+    def has_read(self, wishes: Iterable[Wish]) -> None:
+        """Here again: these need not be waited for any more, even if memory did not suffice to keep them."""
+        self._read = set(wishes)
+        self.wanted -= self._read
+
+    def _level_at_hand(self, number: int, view: Viewport, rect: Rect) -> int:
+        """`number`, or a coarser level where that one would first have to be decoded at `rect`: it is then wanted."""
+        at_hand = getattr(self.levels[number], "at_hand", None)
+        if at_hand is None:
+            return number
+        x0, y0 = view.to_picture(rect.x, rect.y)
+        x1, y1 = view.to_picture(rect.x + rect.width, rect.y + rect.height)
+        cell = 2**number
+        left, top = math.floor(x0 / cell) - 1, math.floor(y0 / cell) - 1
+        box = Rect(left, top, math.ceil(x1 / cell) + 1 - left, math.ceil(y1 / cell) + 1 - top)
+        height, width = self.levels[number].shape[:2]
+        wish = number, box.clipped(width, height)
+        if wish in self._read or at_hand(top, left, top + box.height, left + box.width):
+            return number
+        self.wanted.add(wish)
+        coarse = range(number + 1, len(self.levels))
+        return next((n for n in coarse if isinstance(self.levels[n], np.ndarray)), number)
+
+    def _shown(self, view: Viewport, rect: Rect, display: Display, number: int) -> np.ndarray:
         """uint8 (h, w) or (h, w, 3)."""
-        number = self.nearest_level(view.level - 1)
         # The halvings of a large picture may still be under way.
         waiting = number < view.level - 1 and self.levels[number].size > 1 << 20
         exact = number == 0 and (view.scale >= 1 or waiting)

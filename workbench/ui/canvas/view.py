@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QWidget
 
@@ -17,7 +17,7 @@ from workbench.core.drawing import Rect
 from workbench.inference.tiff_regions import TiffPicture
 from workbench.session.lane import Lane
 from workbench.ui.canvas.guests import Curtain, WindowDrag
-from workbench.ui.canvas.layers import HeatLayer, MaskLayer, MaskStyle, PictureLayer
+from workbench.ui.canvas.layers import HeatLayer, MaskLayer, MaskStyle, PictureLayer, Wish
 from workbench.ui.canvas.minimap import Minimap
 from workbench.ui.canvas.proposal_layer import ProposalLayer
 from workbench.ui.canvas.pyramid import MaskPyramid, halvings, levels_by_region
@@ -50,6 +50,8 @@ class View(Surface):
         self._hidden: frozenset[int] = frozenset()
         self.previewing = False  # what is shown is a reduced picture whose labels are still on their way
         self._jobs = Lane(1, self)
+        self._reads = Lane(1, self)  # of what is in sight: it does not wait for an overview
+        self._reading: tuple[PictureLayer, set[Wish]] | None = None
         self.minimap, self.ruler = Minimap(self), Ruler(self)
         self._guests = (WindowDrag(self), self.minimap, self.ruler, Curtain(self))
 
@@ -191,6 +193,8 @@ class View(Surface):
         if self.picture is None:
             return []
         found: list[QImage | None] = [self.picture.image(view, part, self.display)]
+        if self.picture.wanted and self._reading is None:
+            QTimer.singleShot(0, self, self._read)  # when all parts of this frame have said what they want
         if not self.overlays_hidden:
             if self.heat is not None and self.heat_style.visible:
                 found.append(self.heat.image(view, part, self.heat_style.opacity))
@@ -199,6 +203,34 @@ class View(Surface):
                     found.append(layer.image(view, part))
             found.append(self.proposed.image(view, part))
         return [image for image in found if image is not None]
+
+    @property
+    def reading(self) -> bool:
+        """True while a part in sight is shown coarsely, because it is being read."""
+        return self._reading is not None or (self.picture is not None and bool(self.picture.wanted))
+
+    def _read(self) -> None:
+        """Parts of a very large picture are decoded in a thread; meanwhile its overview stands in for them."""
+        layer = self.picture
+        if self._reading is not None or layer is None or not layer.wanted:
+            return
+        wishes, layer.wanted = layer.wanted, set()
+        self._reading = layer, wishes
+
+        def work() -> None:
+            for wish in wishes:
+                if self.picture is layer:
+                    layer.read(wish)
+
+        self._reads.submit(work, self._has_read)
+
+    def _has_read(self, _: object, error: Exception | None) -> None:
+        if self._reading is None:
+            return
+        (layer, wishes), self._reading = self._reading, None
+        if layer is self.picture:
+            layer.has_read(wishes)
+            self.update()
 
     def took_size(self, ratio: float) -> None:
         self.proposed.took_size(ratio)
@@ -211,5 +243,6 @@ class View(Surface):
         return super().event(event)
 
     def end(self) -> None:
-        """Wait for the thread."""
+        """Wait for the threads."""
         self._jobs.finish()
+        self._reads.finish()
