@@ -1,0 +1,336 @@
+"""How good the models are that some minutes give, on withheld pictures of real sets, beside what others would use.
+
+    python tests/benchmarks/quality.py [--sets tiles,kinds,cracks,welds,steel,verdicts,few] [--minutes 15]
+        [--seeds 0,1,2] [--folds 0] [--of 4] [--rivals textbook,forest] [--labels 5,10,20,40,80]
+        [--out RESULTS.jsonl] [--keep FOLDER]
+
+Every model of ours is made by the commands that a person has: create, import, train, predict, evaluate. The pictures
+are those of ../shared/data or WORKBENCH_DATA; groups of pictures that show one part are withheld together, and nothing
+of them is in the project. The textbook's UNet (textbook.py) gets the same minutes, and the environment of ours, so that
+recipes are compared and not libraries; its threshold, and the forest's (forest.py), come from a part of what they
+learned from. Each row is printed as soon as it is there, and kept in --out; rows that are in it already are not done
+again. The tables at the end are means over seeds and folds.
+
+    tiles     magnetic-tile, defect or not        kinds     the same with its five kinds of defects
+    cracks    crackforest                         welds     gdxray-welds, films of 5,000 pixels
+    steel     neu-det, six kinds (ResNet)         verdicts  magnetic-tile's folders as verdicts (ResNet), unbalanced
+    few       tiles again, from 5 to 80 labelled pictures, --few-minutes each
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import psutil
+
+sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[2])]
+
+import real_sets as sets  # noqa: E402
+from real_sets import Shown  # noqa: E402
+
+from workbench.core.launch import worker_environment  # noqa: E402
+from workbench.core.metrics import SegmentationMeter  # noqa: E402
+
+HERE = Path(__file__).resolve().parent
+MINUTES = {"tiles": 15.0, "kinds": 15.0, "cracks": 10.0, "welds": 10.0, "steel": 10.0, "verdicts": 10.0}
+SOURCES: dict[str, tuple[str, Callable[[Path, Path], list[Shown]]]] = {
+    "tiles": ("magnetic-tile", sets.magnetic_tile), "kinds": ("magnetic-tile", sets.magnetic_tile),
+    "few": ("magnetic-tile", sets.magnetic_tile), "verdicts": ("magnetic-tile", sets.magnetic_tile),
+    "cracks": ("crackforest", sets.crackforest), "welds": ("gdxray-welds", sets.gdxray_welds),
+    "steel": ("neu-det", sets.neu_det),
+}  # fmt: skip
+NEAR = 2  # pixels by which a crack may lie beside its label
+
+
+class Failed(Exception):
+    """A contestant that came to nothing; the text says why."""
+
+
+# --- contestants ------------------------------------------------------------------------------------------
+
+
+def workbench(*arguments: object) -> dict[str, Any]:
+    """A command as a person gives it, with --json."""
+    command = [sys.executable, "-m", "workbench", *map(str, arguments), "--json"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(sets.ROOT), "PYTHONUTF8": "1"}
+    )
+    if done.returncode:
+        raise Failed(f"{arguments[0]}: {(done.stderr.strip().splitlines() or ['it ended without a word'])[-1]}")
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def most_memory(command: list[str]) -> tuple[str, float]:
+    """What a command prints, and the most megabytes that it and its children have held."""
+    child = subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(sets.ROOT), "PYTHONUTF8": "1"}
+    )
+    most, process = 0.0, psutil.Process(child.pid)
+    while child.poll() is None:
+        try:
+            family = [process, *process.children(recursive=True)]
+            most = max(most, sum(each.memory_info().rss for each in family) / 2**20)
+        except psutil.Error:
+            pass
+        time.sleep(0.05)
+    assert child.stdout is not None
+    return child.stdout.read(), most
+
+
+def ours(
+    place: Path, source: Path, test: Sequence[Shown], wishes: Wishes, *extra: str
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Masks of the withheld pictures by name, and what is to be said of the run. extra: options of import."""
+    project = place / "project"
+    workbench("create", project)
+    workbench("import", project, source, *extra)
+    told = workbench("train", project, "--model", "unet", "--minutes", wishes.minutes, "--set", f"seed={wishes.seed}")
+    look = sets.copy_pictures(test, place / "look")
+    command = [sys.executable, "-m", "workbench", "predict", str(told["path"]), str(look), "--out", str(place / "out"),
+               "--no-overlays", "--json"]  # fmt: skip
+    said, most = most_memory(command)
+    entries = json.loads(said.strip().splitlines()[-1])["pictures"]
+    ids = {info["id"]: info["name"] for info in json.loads((project / "project.json").read_text("utf-8"))["classes"]}
+    masks = {Path(entry["path"]).stem: sets.read_grey(Path(entry["mask"])) for entry in entries}
+    milliseconds = float(np.median([entry["milliseconds"] for entry in entries]))
+    return masks, {
+        "classes": ids, "seconds": told["seconds"], "steps": told["steps"], "predict_mb": most,
+        "milliseconds": milliseconds, "troubles": told["troubles"],
+    }  # fmt: skip
+
+
+def listed_for_rivals(place: Path, learn: Sequence[Shown], test: Sequence[Shown]) -> Path:
+    """The file that textbook.py and forest.py read; a fifth of the groups is for their thresholds."""
+    groups = sorted({each.group for each in learn}, key=lambda group: zlib.crc32(f"val {group}".encode()))
+    val = set(groups[: len(groups) // 5])
+    pairs = {each: [str(each.path), str(sets.mask_file(each, place))] for each in learn}
+    content = {
+        # Where nothing can be spared the threshold has to come from what was learned from.
+        "train": [pair for each, pair in pairs.items() if each.group not in val],
+        "val": [pair for each, pair in pairs.items() if each.group in val or not val],
+        "look": [str(each.path) for each in test],
+    }
+    listed = place / "pictures.json"
+    listed.write_text(json.dumps(content), "utf-8")
+    return listed
+
+
+def rival(
+    name: str, place: Path, learn: Sequence[Shown], test: Sequence[Shown], wishes: Wishes
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The same of a program beside this one."""
+    listed = listed_for_rivals(place, learn, test)
+    command = [sys.executable, str(HERE / f"{name}.py"), str(listed), str(place / "out"), "--seed", str(wishes.seed)]
+    if name == "textbook":
+        command += ["--minutes", str(wishes.minutes), "--rate", str(wishes.rate)]
+    environment = worker_environment("cpu") if name == "textbook" else dict(os.environ)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if done.returncode:
+        raise Failed(f"{name}: {(done.stderr.strip().splitlines() or ['killed, most likely for its memory'])[-1]}")
+    told = json.loads(done.stdout.strip().splitlines()[-1])
+    folder = place / "out" / str(told["look"])
+    return {each.name: sets.read_grey(folder / f"{each.name}.png") for each in test}, told
+
+
+# --- scores -----------------------------------------------------------------------------------------------
+
+
+def truth_of(each: Shown) -> np.ndarray:
+    return sets.read_grey(each.mask) > 0 if each.mask else np.zeros(sets.read_grey(each.path).shape, bool)
+
+
+def any_defect(masks: dict[str, np.ndarray], test: Sequence[Shown]) -> dict[str, float | None]:
+    """Pooled Dice over pictures with defects; defects found; false alarms a good picture; F1 with room for lines."""
+    bad, every = SegmentationMeter({1: "defect"}), SegmentationMeter({1: "defect"})
+    near_said = said_in_all = near_real = real_in_all = 0
+    disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * NEAR + 1, 2 * NEAR + 1))
+    for each in test:
+        real, said = truth_of(each), masks[each.name] > 0
+        every.add(real.astype(np.uint8), said.astype(np.uint8))
+        if real.any():
+            bad.add(real.astype(np.uint8), said.astype(np.uint8))
+            around_real, around_said = (cv2.dilate(part.astype(np.uint8), disc) > 0 for part in (real, said))
+            near_said, said_in_all = near_said + int((said & around_real).sum()), said_in_all + int(said.sum())
+            near_real, real_in_all = near_real + int((real & around_said).sum()), real_in_all + int(real.sum())
+    regions = every.report()["regions"]
+    precision, recall = near_said / max(1, said_in_all), near_real / max(1, real_in_all)
+    return {
+        "dice": bad.report()["any_defect"]["dice"] or 0.0, "recall": regions["recall"],
+        "alarms_good": regions["false_per_good_picture"],
+        "f1_near": 2 * precision * recall / max(1e-9, precision + recall),
+    }  # fmt: skip
+
+
+def six_classes(masks: dict[str, np.ndarray], test: Sequence[Shown], names: dict[int, str]) -> dict[str, float]:
+    """Mean IoU over the background and the kinds, pooled over all pictures; and that of each."""
+    ids = {name: id for id, name in names.items()}
+    hit, either = defaultdict(int), defaultdict(int)
+    for each in test:
+        real, said = truth_of(each).astype(np.uint8) * ids.get(each.kind, 0), masks[each.name]
+        for id in (0, *names):
+            hit[id] += int(((real == id) & (said == id)).sum())
+            either[id] += int(((real == id) | (said == id)).sum())
+    iou = {names.get(id, "background"): hit[id] / max(1, either[id]) for id in (0, *names)}
+    return {"miou": float(np.mean(list(iou.values()))), **{f"iou {name}": value for name, value in iou.items()}}
+
+
+# --- sets -------------------------------------------------------------------------------------------------
+
+
+class Wishes(argparse.Namespace):
+    """Of one row: minutes, seed, rate; and of all: sets, seeds, folds, of, rivals, labels, out, keep."""
+
+
+def segmentation(name: str, learn: list[Shown], test: list[Shown], place: Path, wishes: Wishes, who: str) -> dict:
+    if who != "ours":
+        masks, about = rival(who, place, learn, test, wishes)
+    elif name == "kinds":
+        source = sets.lay_out_by_kind(learn, place / "source", masks=True)
+        masks, about = ours(place, source, test, wishes, "--format", "png", "--threshold", "128")
+    else:
+        source = sets.lay_out(learn, place / "source")
+        options = ("--format", "png", "--threshold", "128", "--class", "defect")
+        masks, about = ours(place, source, test, wishes, *options)
+    scores = any_defect(masks, test)
+    if name == "kinds":
+        scores.update(six_classes(masks, test, about["classes"]))
+    return {**scores, **{key: value for key, value in about.items() if key not in ("classes", "look")}}
+
+
+def verdicts(name: str, learn: list[Shown], test: list[Shown], place: Path, wishes: Wishes, who: str) -> dict:
+    project, other = place / "project", place / "withheld"
+    for root, shown in ((project, learn), (other, test)):
+        workbench("create", root)
+        workbench("import", root, sets.lay_out_by_kind(shown, place / f"{root.name}-source"), "--format", "folders")
+    told = workbench("train", project, "--model", "resnet", "--minutes", wishes.minutes, "--set", f"seed={wishes.seed}")
+    found = workbench("evaluate", project, "--run", told["run"], "--against", other)
+    return {
+        "accuracy": found["accuracy"], "macro_f1": found["macro_f1"], "seconds": told["seconds"],
+        "steps": told["steps"], "troubles": told["troubles"],
+    }  # fmt: skip
+
+
+def rows_of(name: str, wishes: Wishes) -> list[dict[str, Any]]:
+    """What is to be measured of a set: one entry for each contestant, seed and fold."""
+    rivals = [] if name in ("kinds", "steel", "verdicts") else wishes.rivals
+    counts = wishes.labels if name == "few" else [None]
+    minutes = wishes.few_minutes if name == "few" else wishes.minutes or MINUTES[name]
+    return [
+        {"set": name, "labels": count, "who": who, "seed": seed, "fold": fold, "of": wishes.of,
+         "minutes": minutes if who != "forest" else None}
+        for fold in wishes.folds for seed in wishes.seeds for count in counts for who in ("ours", *rivals)
+    ]  # fmt: skip
+
+
+def measure(row: dict[str, Any], wishes: Wishes, place: Path) -> dict[str, Any]:
+    folder, reader = SOURCES[row["set"]]
+    source = wishes.data / folder
+    if not source.is_dir():
+        return {"why": f"{source} is not there"}
+    learn, test = sets.deal(reader(source, place), row["fold"], row["of"], crops=row["set"] == "steel")
+    if row["labels"]:
+        learn = sets.few(learn, row["labels"], row["seed"])
+    if wishes.pictures:
+        learn, test = learn[:: max(1, len(learn) // wishes.pictures)], test[:: max(1, len(test) // wishes.pictures)]
+    own = Wishes(**{**vars(wishes), "minutes": row["minutes"], "seed": row["seed"]})
+    work = verdicts if row["set"] in ("steel", "verdicts") else segmentation
+    try:
+        found = work(row["set"], learn, test, place, own, row["who"])
+    except Failed as error:
+        return {"why": str(error)}
+    return {"learned": len(learn), "withheld": len(test), **found}
+
+
+# --- tables -----------------------------------------------------------------------------------------------
+
+SHOWN = (
+    "dice",
+    "f1_near",
+    "recall",
+    "alarms_good",
+    "miou",
+    "accuracy",
+    "macro_f1",
+    "milliseconds",
+    "predict_mb",
+    "seconds",
+)
+
+
+def tables(rows: list[dict[str, Any]]) -> str:
+    """Markdown: mean (least to greatest) over seeds and folds."""
+    lines = []
+    for name in dict.fromkeys(row["set"] for row in rows):
+        of_set = [row for row in rows if row["set"] == name]
+        columns = [key for key in SHOWN if any(row.get(key) is not None for row in of_set)]
+        lines += [f"\n{name}, {SOURCES[name][0]}\n", "| who | labels | minutes | runs | " + " | ".join(columns) + " |"]
+        lines.append("|---|---:|---:|---:|" + "---:|" * len(columns))
+        kinds = dict.fromkeys((row["labels"], row["who"], row["minutes"]) for row in of_set)
+        for labels, who, minutes in kinds:
+            same = [row for row in of_set if (row["labels"], row["who"], row["minutes"]) == (labels, who, minutes)]
+            done = [row for row in same if "why" not in row]
+            cells = [_cell([row[key] for row in done if row.get(key) is not None]) for key in columns]
+            failed = next((f" ({row['why']})" for row in same if "why" in row), "")
+            head = f"| {who}{failed} | {labels or ''} | {'' if minutes is None else f'{minutes:g}'} | {len(done)} |"
+            lines.append(f"{head} {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _cell(values: list[float]) -> str:
+    if not values:
+        return "–"
+    form = ".0f" if max(values) >= 20 else ".3f"
+    mean = f"{np.mean(values):{form}}"
+    return mean if len(values) == 1 else f"{mean} ({min(values):{form}} to {max(values):{form}})"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words, numbers = (lambda text: text.split(",") if text else []), (lambda text: [int(n) for n in text.split(",")])
+    parser.add_argument("--sets", type=words, default=list(SOURCES))
+    parser.add_argument("--minutes", type=float, help=f"of each; if not said: {MINUTES}")
+    parser.add_argument("--few-minutes", type=float, default=3.0)
+    parser.add_argument("--seeds", type=numbers, default=[0, 1, 2])
+    parser.add_argument("--folds", type=numbers, default=[0])
+    parser.add_argument("--of", type=int, default=4, help="into how many folds the groups are dealt")
+    parser.add_argument("--rivals", type=words, default=["textbook", "forest"])
+    parser.add_argument("--rate", type=float, default=1e-3, help="the textbook's; 1e-4 is the other one in use")
+    parser.add_argument("--labels", type=numbers, default=[5, 10, 20, 40, 80])
+    parser.add_argument("--pictures", type=int, default=0, help="at most about so many of a set, to try this program")
+    parser.add_argument("--data", type=Path, default=sets.data_folder())
+    parser.add_argument("--out", type=Path, help="a file of rows; those in it are not measured again")
+    parser.add_argument("--keep", type=Path, help="a new folder for projects and masks, which are else thrown away")
+    wishes = parser.parse_args(namespace=Wishes())
+    known = wishes.out.read_text("utf-8").splitlines() if wishes.out and wishes.out.exists() else []
+    rows = [json.loads(line) for line in known]
+    for row in [row for name in wishes.sets for row in rows_of(name, wishes)]:
+        if any(row.items() <= {key: old.get(key) for key in row}.items() and "why" not in old for old in rows):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            name = "-".join(str(part) for part in row.values() if part is not None)
+            place = wishes.keep / name if wishes.keep else Path(folder)
+            place.mkdir(parents=True, exist_ok=not wishes.keep)
+            rows.append({**row, **measure(row, wishes, place)})
+        print(json.dumps(rows[-1]), flush=True)
+        if wishes.out:
+            with wishes.out.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(rows[-1]) + "\n")
+    print(tables(rows))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
