@@ -24,8 +24,8 @@ class Actions(QObject):
         self._style = style
         table = Rows(self)
         self.keys_wanted = table.keys_wanted
-        rows = (*table.all(parts), *ProposalRows(self).all(parts), *LiveRows(self).all(parts), *QueueRows(self).all(parts),
-                *ReviewRows(self).all(parts))  # fmt: skip
+        rows = (*table.all(parts), *ProposalRows(self).all(parts), *LiveRows(self).all(parts),
+                *QueueRows(self).all(parts), *ReviewRows(self).all(parts))  # fmt: skip
         self.rows = {row.id: row for row in rows}
         self._groups: dict[str, QActionGroup] = {}
         self._actions = {row.id: self._make(row) for row in self.rows.values()}

@@ -28,7 +28,8 @@ OUTLINES: Table = ("polygon", "lasso", "rectangle", "ellipse")
 SMART: Table = ("threshold", "wand", "crack", "smart_edge", "box_cut")
 AREAS: Table = ("fill", "holes", "region")
 PROPOSALS: Table = (
-    "proposals", "-", "accept_all", "reject_all", "bring_back", "-", "show_proposals", "toward_labels", "toward_proposals",
+    "proposals", "-", "accept_all", "reject_all", "bring_back", "-", "show_proposals", "toward_labels",
+    "toward_proposals",
 )  # fmt: skip
 
 MENUS: dict[str, Table] = {

@@ -145,7 +145,8 @@ class Window(QMainWindow):
             session.picture_failed, session.history_changed, session.note_changed, session.classes_changed,
             self.training.changed, self.pictures.sheet_wanted, self.canvas.tool_changed, rooms.predictions.predicted,
             self.canvas.ruler.switched, self.canvas.display_changed, rooms.comparison.changed,
-            rooms.comparison.switched, self.proposing.changed, rooms.guide.changed, rooms.errors.changed, self.reviewing.switched,
+            rooms.comparison.switched, self.proposing.changed,
+            rooms.guide.changed, rooms.errors.changed, self.reviewing.switched,
         ):  # fmt: skip
             signal.connect(table.refresh)
 

@@ -29,7 +29,8 @@ LISTED = 500  # steps: the list is laid out anew with every stroke
 WhenRole, StateRole, IconRole = (Qt.ItemDataRole.UserRole + i for i in range(3))
 _ICONS = {
     "paint": "brush", "erase": "eraser", "polygon": "polygon", "rectangle": "rectangle", "fill": "fill",
-    "copy labels": "copy", "accept proposal": "proposals", "reject proposal": "close", "bring back proposals": "refresh", "restore": "undo", "recover strokes": "refresh", "": "picture",
+    "copy labels": "copy", "accept proposal": "proposals", "reject proposal": "close",
+    "bring back proposals": "refresh", "restore": "undo", "recover strokes": "refresh", "": "picture",
     "label only what is painted": "layers", "unpainted is background": "layers",
 }  # fmt: skip
 
