@@ -65,7 +65,9 @@ class Guide(QObject):
         self.mode: Mode = ""
         self.suggestions: Suggestions | None = None
         self.doubts: Doubts | None = None
-        self._session, self._thread = session, None
+        self._session = session
+        self._thread: _Thread | None = None
+        self._stale = False
         self._reasons: dict[str, tuple[Why, ...]] = {}
         self._left: dict[str, tuple[Slip, ...]] = {}  # what is still to be answered, by picture
         self._listed: list[str] = []
@@ -160,7 +162,10 @@ class Guide(QObject):
             return
         thread.wait()
         thread.deleteLater()
-        if isinstance(found, Suggestions):
+        stale, self._stale = self._stale, False
+        if stale:
+            pass  # another model has come meanwhile
+        elif isinstance(found, Suggestions):
             self.suggestions = found
             self._reasons = {entry.key: entry.whys for entry in found.entries}
         elif isinstance(found, Doubts):
@@ -169,7 +174,7 @@ class Guide(QObject):
         else:
             self.failed.emit(found)
         self.state_changed.emit()
-        if self.mode and self.found is None and not isinstance(found, Problem):
+        if self.mode and self.found is None and (stale or not isinstance(found, Problem)):
             self.look()  # the other list was asked for meanwhile
         self._sift()
         self._list()
@@ -177,7 +182,10 @@ class Guide(QObject):
     def _model_changed(self, _: object) -> None:
         """A training has ended: what its model would say is another thing."""
         self.suggestions = self.doubts = None
-        if self.mode and not self.running:
+        if self.running:
+            self._stale = True
+            self.cancel()
+        elif self.mode:
             self.look()
 
     def _closed(self) -> None:

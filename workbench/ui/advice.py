@@ -56,11 +56,13 @@ class Advice(QObject):
         slip, canvas = self.errors.slip, self._canvas
         if slip is None or slip.kind == "verdict" or canvas.picture is None:
             self.mark.show(None)
+            self.bar.avoid(None)
             return
         rect, view = slip.rect, canvas.view
         scale = min(_CLOSEST, _SHARE * view.width / rect.width, _SHARE * view.height / rect.height)
         canvas.set_view(view.at_scale(scale).centred(rect.x + rect.width / 2, rect.y + rect.height / 2))
         self.mark.show(rect)
+        self.bar.avoid(self.mark.area)
 
     def _kept(self, key: str) -> None:
         self._messages.say(

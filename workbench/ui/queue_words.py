@@ -19,8 +19,8 @@ def why_words(why: Why) -> str:
 
 
 def reason_words(whys: Sequence[Why]) -> str:
-    """Two reasons at most, as one line."""
-    return " · ".join(why_words(why) for why in whys[:2])
+    """Two reasons at most, a line each."""
+    return "\n".join(why_words(why) for why in whys[:2])
 
 
 def patterns() -> dict[str, str]:

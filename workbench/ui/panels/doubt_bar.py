@@ -1,8 +1,8 @@
-"""What is in doubt on the open picture, said at the foot of the canvas, with the answers that a key gives too."""
+"""What is in doubt on the open picture, said over the canvas, with the answers that a key gives too."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QEvent, QRect, Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from workbench.core.label_errors import Slip
@@ -22,6 +22,7 @@ class DoubtBar(QFrame):
         self.setObjectName("message")
         self.setProperty("kind", "warning")
         self._session, self._errors = session, errors
+        self._avoided: QRect | None = None
         self.says = QLabel(objectName="says", wordWrap=True)
         self.how = QLabel(objectName="muted", wordWrap=True)
         for label in (self.says, self.how):
@@ -81,11 +82,19 @@ class DoubtBar(QFrame):
             self._lie()
         return super().eventFilter(watched, event)
 
+    def avoid(self, area: QRect | None) -> None:
+        """Lie where this part of the ground, if any, stays in sight."""
+        self._avoided = area
+        self._lie()
+
     def _lie(self) -> None:
         ground = self.parentWidget()
         if ground is None or not self.isVisible():
             return
         width = min(_WIDEST, ground.width() - 2 * _SIDE)
         height = self.heightForWidth(width) if self.hasHeightForWidth() else self.sizeHint().height()
-        self.setGeometry((ground.width() - width) // 2, ground.height() - height - _FOOT, width, height)
+        box = QRect((ground.width() - width) // 2, ground.height() - height - _FOOT, width, height)
+        if self._avoided is not None and self._avoided.intersects(box):
+            box.moveTop(_FOOT)
+        self.setGeometry(box)
         self.raise_()

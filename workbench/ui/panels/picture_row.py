@@ -122,13 +122,14 @@ class PictureRow(QStyledItemDelegate):
 
 
 def _two_lines(text: str, metrics: QFontMetrics, width: int) -> list[str]:
-    """The text broken where it is too wide, and shortened where two lines are too few."""
-    if metrics.horizontalAdvance(text) <= width:
-        return [text]
-    fits = next((n for n in range(len(text), 1, -1) if metrics.horizontalAdvance(text[:n]) <= width), 1)
-    cut = text.rfind(" ", 1, fits + 1)
+    """The first reason, broken where it is too wide; the second one where that leaves a line."""
+    first, _, second = text.partition("\n")
+    if metrics.horizontalAdvance(first) <= width:
+        return [first, metrics.elidedText(second, Qt.TextElideMode.ElideRight, width)]
+    fits = next((n for n in range(len(first), 1, -1) if metrics.horizontalAdvance(first[:n]) <= width), 1)
+    cut = first.rfind(" ", 1, fits + 1)
     cut = fits if cut < 0 else cut  # a script without spaces is broken anywhere
-    return [text[:cut].rstrip(), metrics.elidedText(text[cut:].strip(" ·"), Qt.TextElideMode.ElideRight, width)]
+    return [first[:cut], metrics.elidedText(first[cut:].strip(), Qt.TextElideMode.ElideRight, width)]
 
 
 def draw_status(painter: QPainter, center: QPointF, row: Row, theme: Theme) -> None:

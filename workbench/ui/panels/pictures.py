@@ -65,6 +65,7 @@ class PicturesPanel(QWidget):
         session.picture_opened.connect(self._follow)
         session.picture_failed.connect(self._follow)
         guide.changed.connect(self._guided)
+        guide.state_changed.connect(self._guided)
         style.changed.connect(self._restyle)
         self._wanted = session.key
         self._opened()
@@ -109,6 +110,11 @@ class PicturesPanel(QWidget):
         row.setSpacing(4)
         row.addWidget(self.sort, 1)
         row.addWidget(self.turn)
+        self.lead = QToolButton()
+        self.lead.setAccessibleName(self.tr("What to label next"))
+        self.lead.setToolTip(self.tr("What to label next: pictures from which the model would learn most"))
+        self.lead.clicked.connect(lambda: self._guide.lead("next"))
+        row.addWidget(self.lead)
         choice.addLayout(row)
         top.addWidget(self.choice)
         self.wrong = QLabel(objectName="wrong", wordWrap=True)
@@ -318,5 +324,6 @@ class PicturesPanel(QWidget):
     def _restyle(self) -> None:
         self._sign()
         self.wrong.setStyleSheet(f"color: {self._style.theme.colors['warning']}")
+        self.lead.setIcon(self._style.theme.icon("queue", "text"))
         self._search_sign.setIcon(self._style.theme.icon("search", "muted"))
         self._empty.sign.setPixmap(self._style.theme.pixmap("picture-add", 40, "muted", self.devicePixelRatioF()))
