@@ -56,7 +56,7 @@ MENUS: dict[str, Table] = {
         ("language", ("language_system", "language_en", "language_zh_CN")), "full_screen",
     ),
     "train": (
-        "train", "pause", "review", "predict", "predict_folder", "propose_all", "-",
+        "train", "pause", "recipe", "run_recipe", "-", "review", "predict", "predict_folder", "propose_all", "-",
         ("curves", ("whole_run", "compare_runs", "-", "save_curves_picture", "save_curves_table")), "-",
         "export", "export_choices",
     ),

@@ -19,6 +19,7 @@ from workbench.session.settings import Settings
 from workbench.session.story import Story
 from workbench.session.telemetry import TelemetryThread
 from workbench.session.training import Training
+from workbench.session.training_wishes import TrainingWishes
 
 
 @dataclass
@@ -40,6 +41,7 @@ class Rooms:
     guide: Guide
     errors: LabelErrors
     review: Review
+    wishes: TrainingWishes
 
     @classmethod
     def open(cls, settings: Settings) -> Rooms:
@@ -52,7 +54,7 @@ class Rooms:
                    AllPictures(session), telemetry,
                    displays, Comparison(session, displays), Story(session, training, telemetry),
                    RunShelf(session, training), guide, LabelErrors(session, guide),
-                   Review(session, training))  # fmt: skip
+                   Review(session, training), TrainingWishes(session))  # fmt: skip
 
     def close(self) -> None:
         """Save, end every thread and child."""
@@ -63,6 +65,7 @@ class Rooms:
         self.shelf.close()
         self.guide.close()
         self.review.close()
+        self.wishes.close()
         self.everywhere.close()
         self.predictions.close()
         self.comparison.close()

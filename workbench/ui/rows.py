@@ -26,6 +26,7 @@ from workbench.ui.panels.pictures import PicturesPanel
 from workbench.ui.panels.training import TrainingPanel
 from workbench.ui.panels.verdict import VerdictPanel
 from workbench.ui.proposing import Proposing
+from workbench.ui.recipes import Recipes
 from workbench.ui.review.opening import Opening
 
 
@@ -65,6 +66,7 @@ class Parts:
     proposing: Proposing
     advice: Advice
     review: Opening
+    recipes: Recipes
 
 
 class Rows(QObject):

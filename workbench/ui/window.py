@@ -29,6 +29,7 @@ from workbench.ui.panels.section import Section
 from workbench.ui.panels.training import TrainingPanel
 from workbench.ui.panels.verdict import VerdictPanel
 from workbench.ui.proposing import Proposing
+from workbench.ui.recipes import Recipes
 from workbench.ui.reports import Reports
 from workbench.ui.review.opening import Opening
 from workbench.ui.review.page import ReviewPage
@@ -76,12 +77,14 @@ class Window(QMainWindow):
         self.proposals = ProposalsPanel(session, self.proposing, style)
         self.review = ReviewPage(session, rooms.review, style)
         self.reviewing = Opening(session, rooms.review, self.review, self.overlay, self.canvas, self.training)
+        self.recipes = Recipes(session, rooms.wishes, self.training, style)
         self.commands = Commands(self, session, rooms.settings, self.messages)
         self.appearance = Appearance(self, rooms.settings, style)
         self.reports = Reports(rooms, self.messages, self.commands)
         parts = Parts(session, self.canvas, self.pictures, self.verdict, self.layers, self.training, self.commands,
                       self.appearance, self.overlay, self.walk, self.display, rooms.comparison,
-                      rooms.displays, self.history, self.proposing, self.advice, self.reviewing)  # fmt: skip
+                      rooms.displays, self.history, self.proposing, self.advice, self.reviewing,
+                      self.recipes)  # fmt: skip
         self.table = Actions(parts, style, self)
         self.header = Header(session, self.pictures, self.table)
         self.options = OptionBar(self.canvas, session)

@@ -28,12 +28,14 @@ class TrainControls(QWidget):
     pause_clicked = Signal()
     export_clicked = Signal()
     choices_clicked = Signal()
+    recipe_clicked = Signal()
     changed = Signal()
 
     def __init__(self, style: Style, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._style = style
         self._running = self._paused = False
+        self._wished = 0
         self._build()
         style.changed.connect(self._restyle)
         self._restyle()
@@ -77,8 +79,16 @@ class TrainControls(QWidget):
         self.device.setToolTip(self.tr("Where to train; the best device is the GPU where there is one"))
         self.device.setAccessibleName(self.tr("Device"))
         self.device.currentIndexChanged.connect(lambda _: self.changed.emit())
+        self.recipe = QPushButton()
+        self.recipe.setFixedWidth(44)
+        self.recipe.setAccessibleName(self.tr("Recipe"))
+        self.recipe.clicked.connect(self.recipe_clicked)
+        asked = QHBoxLayout()
+        asked.setSpacing(6)
+        asked.addWidget(self.device, 1)
+        asked.addWidget(self.recipe)
         grid.addWidget(self.minutes, 1, 0)
-        grid.addWidget(self.device, 1, 1)
+        grid.addLayout(asked, 1, 1)
         self.button = QPushButton()
         self.button.setMinimumHeight(38)
         self.button.clicked.connect(self.train_clicked)
@@ -112,6 +122,7 @@ class TrainControls(QWidget):
         grid.setColumnStretch(1, 1)
         self.show_state("idle", False)
         self.show_progress(None, "")
+        self.show_wished(0)
 
     @property
     def model(self) -> str:
@@ -153,6 +164,15 @@ class TrainControls(QWidget):
             widget.setEnabled(not self._running)
         self._restyle()
 
+    def show_wished(self, count: int) -> None:
+        """How many settings of the next training are chosen by hand."""
+        says = self.tr("Advanced: what is decided about the training, and why")
+        if count:
+            says = self.tr("Advanced: {n} settings are chosen by hand").format(n=count)
+        self.recipe.setToolTip(f"{says} (Ctrl+Alt+T)")
+        self._wished = count
+        self.recipe.setIcon(self._style.theme.icon("tune", "accent" if count else "text"))
+
     def show_progress(self, share: float | None, text: str) -> None:
         """A share of 0..1; None hides the bar."""
         self.bar.setVisible(share is not None)
@@ -184,3 +204,4 @@ class TrainControls(QWidget):
         self.button.setIcon(theme.icon(icon, role))
         self.pause.setIcon(theme.icon("train" if self._paused else "pause"))
         self.export.setIcon(theme.icon("export"))
+        self.show_wished(self._wished)

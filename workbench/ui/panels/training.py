@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
 
@@ -41,6 +44,7 @@ class TrainingPanel(QWidget):
         self.view = RunView(style, story, shelf)
         self.picker = RunPicker(shelf, self)
         self.picker.chosen.connect(shelf.compare)
+        self.wished: Callable[[str], dict[str, Any]] = lambda model: {}  # settings chosen by hand
         self._finishing: Progress | None = None  # what is done after the last step
         self._loud = False  # this run was seen at work: its ending is news, and not history
         self._build(style)
@@ -118,7 +122,7 @@ class TrainingPanel(QWidget):
         elif self._session.writable:
             model, minutes, device = self.controls.wishes()
             self.recovered.emit()
-            self._training.start(model, minutes=minutes, device=device)
+            self._training.start(model, minutes=minutes, device=device, **self.wished(model))
         self.refresh()
 
     def toggle_pause(self) -> None:

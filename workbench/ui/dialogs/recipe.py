@@ -1,0 +1,330 @@
+"""The recipe of a training: what is decided about it and why, and what a person wants otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QDialog,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QStackedWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from workbench.core.problems import BadRecipe, Problem
+from workbench.core.recipe import Recipe, request
+from workbench.core.run import Run
+from workbench.core.training_wishes import Choices
+from workbench.session.training_wishes import TrainingWishes
+from workbench.ui import recipe_words as said
+from workbench.ui import words
+from workbench.ui.dialogs.recipe_fields import Field, field_for
+from workbench.ui.theme import Style
+
+_SOON = 350  # ms after the last change until the rest is decided anew
+_NAMES, _FIELDS = 150, 230  # pixels
+
+
+class RecipePage(QScrollArea):
+    """A row a setting: name, value, way back to what is decided, reason. With `fields` values can be edited."""
+
+    edited = Signal(str)
+    reset = Signal(str)
+
+    def __init__(self, model: str, style: Style, fields: dict[str, Field] | None = None) -> None:
+        super().__init__(widgetResizable=True, frameShape=QFrame.Shape.NoFrame, objectName="side")
+        self._fields = fields
+        self.values: dict[str, QLabel] = {}
+        self.reasons: dict[str, QLabel] = {}
+        self.backs: dict[str, QToolButton] = {}
+        body = QWidget(objectName="sideBody")
+        grid = QGridLayout(body)
+        grid.setContentsMargins(22, 4, 18, 14)
+        grid.setHorizontalSpacing(14)
+        grid.setVerticalSpacing(6)
+        grid.setColumnMinimumWidth(0, _NAMES)
+        grid.setColumnMinimumWidth(1, _FIELDS)
+        grid.setColumnStretch(3, 1)
+        row = 0
+        asked = [] if fields is not None else [(self.tr("Asked for"), ["minutes", "device"])]
+        for title, keys in [*asked, *said.groups(model)]:
+            heading = QLabel(title, objectName="heading")
+            heading.setContentsMargins(0, 12 if row else 4, 0, 2)
+            grid.addWidget(heading, row, 0, 1, 4)
+            for row, key in enumerate(keys, start=row + 1):  # noqa: B020  rows go on where the group before ended
+                self._add(grid, row, key, style)
+            row += 1
+        grid.setRowStretch(row, 1)
+        self.setWidget(body)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+
+    def _add(self, grid: QGridLayout, row: int, key: str, style: Style) -> None:
+        top = Qt.AlignmentFlag.AlignTop
+        title = QLabel(said.name(key))
+        title.setToolTip(said.purpose(key))
+        title.setContentsMargins(0, 6, 0, 0)
+        grid.addWidget(title, row, 0, top)
+        reason = self.reasons[key] = QLabel(objectName="muted", wordWrap=True)
+        reason.setTextFormat(Qt.TextFormat.PlainText)
+        reason.setContentsMargins(0, 6, 0, 0)
+        grid.addWidget(reason, row, 3, top)
+        if self._fields is None:
+            value = self.values[key] = QLabel(wordWrap=True)
+            value.setTextFormat(Qt.TextFormat.PlainText)
+            value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            value.setContentsMargins(0, 6, 0, 0)
+            grid.addWidget(value, row, 1, top)
+            return
+        field = self._fields[key]
+        field.widget.setAccessibleName(said.name(key))
+        field.widget.setAccessibleDescription(said.purpose(key))
+        field.setToolTip(said.purpose(key))
+        field.edited.connect(lambda: self.edited.emit(key))
+        grid.addWidget(field, row, 1, top)
+        back = self.backs[key] = QToolButton()
+        back.setIcon(style.theme.icon("undo", "accent"))
+        back.setToolTip(self.tr("Back to automatic"))
+        back.setAccessibleName(self.tr("{setting}: back to automatic").format(setting=said.name(key)))
+        back.clicked.connect(lambda: self.reset.emit(key))
+        policy = back.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        back.setSizePolicy(policy)
+        grid.addWidget(back, row, 2, top)
+
+    def show_recipe(self, recipe: Recipe) -> None:
+        """Read only."""
+        for key, label in self.values.items():
+            label.setText(said.written(getattr(recipe, key)) or "–")
+            self.reasons[key].setText(said.reason(key, recipe))
+
+    def say(self, key: str, text: str, *, wrong: bool = False) -> None:
+        """The reason of a setting, or what is wrong with it."""
+        label = self.reasons[key]
+        label.setText(text)
+        name = "wrong" if wrong else "muted"
+        if label.objectName() != name:
+            label.setObjectName(name)
+            label.style().unpolish(label)
+            label.style().polish(label)
+
+
+class RecipeDialog(QDialog):
+    """The next training's recipe, to be edited, and the one of the run that is shown. `chosen` tells the wishes."""
+
+    chosen = Signal(object)  # Choices
+
+    def __init__(
+        self, wishes: TrainingWishes, model: str, asked: dict[str, Any], style: Style, *,
+        runs: list[tuple[str, str]] = (), shown: Run | None = None, parent: QWidget | None = None,
+    ) -> None:  # fmt: skip
+        """asked: minutes and device. runs: names and words of those that can be begun with. shown: a run, or None."""
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(self.tr("Recipe"))
+        self.resize(880, 660)
+        self._wishes, self._model, self._asked, self._style = wishes, model, asked, style
+        self.choices: Choices = wishes.of(model)
+        self._recipe: Recipe | None = None  # as it would be now
+        self.fields = {key: field_for(key, runs) for _, keys in said.groups(model) for key in keys}
+        self._soon = QTimer(self, singleShot=True, interval=_SOON, timeout=self._plan)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 16, 0, 14)
+        column.setSpacing(10)
+        column.addLayout(self._top(shown))
+        self.pages = QStackedWidget()
+        self.next = RecipePage(model, style, self.fields)
+        self.pages.addWidget(self.next)
+        if shown is not None:
+            self._add_run(shown)
+        column.addWidget(self.pages, 1)
+        column.addWidget(QFrame(objectName="line"))
+        column.addLayout(self._bottom())
+        self.next.edited.connect(self._edited)
+        self.next.reset.connect(self._reset)
+        wishes.planned.connect(self._planned)
+        wishes.unplanned.connect(self._unplanned)
+        self._show_values()
+        self._check()
+        self._wishes.plan(model, {**asked, **self.choices}, anew=True)
+
+    def show_page(self, run: bool) -> None:
+        """The recipe of the run that is shown, or of the next training."""
+        (self.of_run if run else self.of_next).setChecked(True)
+        self.pages.setCurrentIndex(1 if run and self.pages.count() > 1 else 0)
+        self._refresh()
+
+    def accept(self) -> None:
+        if self._wrong() is None:
+            super().accept()
+            self.chosen.emit(self.choices)
+
+    # --- making ----------------------------------------------------------------------------------
+
+    def _top(self, shown: Run | None) -> QVBoxLayout:
+        column = QVBoxLayout()
+        column.setContentsMargins(22, 0, 22, 0)
+        column.setSpacing(8)
+        row = QHBoxLayout()
+        row.setSpacing(0)
+        text = self.tr("The next {model} training").format(model=words.model_name(self._model))
+        self.of_next = QPushButton(text, objectName="left", checkable=True, checked=True)
+        text = self.tr("The run shown: {name}").format(name=words.run_name(shown) if shown is not None else "")
+        self.of_run = QPushButton(text, objectName="right", checkable=True)
+        self._which = QButtonGroup(self)
+        for button in (self.of_next, self.of_run):
+            self._which.addButton(button)
+            row.addWidget(button)
+        row.addStretch(1)
+        self.of_next.clicked.connect(lambda: self.show_page(False))
+        self.of_run.clicked.connect(lambda: self.show_page(True))
+        for button in (self.of_next, self.of_run):
+            button.setVisible(shown is not None)
+        column.addLayout(row)
+        self.says = QLabel(wordWrap=True)
+        self.says.setTextFormat(Qt.TextFormat.PlainText)
+        column.addWidget(self.says)
+        return column
+
+    def _add_run(self, run: Run) -> None:
+        try:
+            recipe = run.recipe()
+        except Problem as problem:
+            self.of_run.setEnabled(False)
+            self.of_run.setToolTip(words.problem_words(problem)[0])
+            return
+        page = RecipePage(recipe.model, self._style)
+        page.show_recipe(recipe)
+        self.pages.addWidget(page)
+
+    def _bottom(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setContentsMargins(22, 2, 22, 0)
+        row.setSpacing(8)
+        self.all_back = QPushButton(self.tr("Reset all"))
+        self.all_back.setToolTip(self.tr("Everything is decided automatically again"))
+        self.all_back.setAutoDefault(False)
+        self.all_back.clicked.connect(self._reset_all)
+        self.count = QLabel(objectName="muted")
+        self.cancel = QPushButton(self.tr("Cancel"))
+        self.cancel.setAutoDefault(False)
+        self.cancel.clicked.connect(self.reject)
+        self.keep = QPushButton(self.tr("Keep for this project"), objectName="primary")
+        self.keep.setDefault(True)
+        self.keep.clicked.connect(self.accept)
+        for widget in (self.all_back, self.count):
+            row.addWidget(widget)
+        row.addStretch(1)
+        row.addWidget(self.cancel)
+        row.addWidget(self.keep)
+        return row
+
+    # --- edits -----------------------------------------------------------------------------------
+
+    def _edited(self, key: str) -> None:
+        value = self.fields[key].value()
+        if value is None and Recipe.model_fields[key].default is not None:
+            self.choices.pop(key, None)  # an emptied field
+        else:
+            self.choices[key] = value
+        self._check()
+        self._soon.start()
+
+    def _reset(self, key: str) -> None:
+        self.choices.pop(key, None)
+        self._show_values(key)
+        self._check()
+        self._soon.start()
+
+    def _reset_all(self) -> None:
+        self.choices.clear()
+        self._show_values()
+        self._check()
+        self._soon.start()
+
+    def _wrong(self) -> BadRecipe | None:
+        try:
+            request(self._model, **{**self._asked, **self.choices})
+        except BadRecipe as problem:
+            return problem
+        return None
+
+    def _plan(self) -> None:
+        if self._wrong() is None:
+            self._wishes.plan(self._model, {**self._asked, **self.choices}, anew=False)
+
+    # --- facts -----------------------------------------------------------------------------------
+
+    def _planned(self, recipe: Recipe) -> None:
+        self._recipe = recipe
+        self._show_values()
+        self._check()
+
+    def _unplanned(self, problem: Problem) -> None:
+        if isinstance(problem, BadRecipe) and problem.fields["key"] in self.fields:
+            self._say_wrong(problem)
+        else:
+            self._recipe = None
+            self._refresh(problem)
+
+    # --- what is shown ---------------------------------------------------------------------------
+
+    def _show_values(self, *keys: str) -> None:
+        """A field that is being written in is left alone."""
+        for key in keys or self.fields:
+            field = self.fields[key]
+            if key in self.choices:
+                if not (field.widget.hasFocus() and field.value() == self.choices[key]):
+                    field.put(self.choices[key])
+            else:
+                default = Recipe.model_fields[key].default
+                field.put(getattr(self._recipe, key) if self._recipe is not None else default)
+
+    def _check(self) -> None:
+        wrong = self._wrong()
+        for key in self.fields:
+            mine = key in self.choices
+            self.next.backs[key].setVisible(mine)
+            self.next.say(key, self.tr("Chosen by hand.") if mine else said.reason(key, self._recipe))
+        self.keep.setEnabled(wrong is None)
+        self.all_back.setEnabled(bool(self.choices))
+        count = len(self.choices)
+        self.count.setText(self.tr("{n} chosen by hand").format(n=count) if count else self.tr("All automatic"))
+        self._refresh()
+        if wrong is not None:
+            self._say_wrong(wrong)
+
+    def _say_wrong(self, problem: BadRecipe) -> None:
+        key = problem.fields["key"]
+        if key in self.fields:
+            why = words.sentence(str(problem.fields["why"]))
+            self.next.say(key, why, wrong=True)
+            self.keep.setEnabled(False)
+            self.says.setText(self.tr("{setting} cannot be {value}: {why}").format(
+                setting=said.name(key), value=said.written(problem.fields["value"]) or "–", why=why))  # fmt: skip
+
+    def _refresh(self, problem: Problem | None = None) -> None:
+        of_next = self.pages.currentIndex() == 0
+        for widget in (self.all_back, self.count, self.keep):
+            widget.setVisible(of_next)
+        self.cancel.setText(self.tr("Cancel") if of_next else self.tr("Close"))
+        if not of_next:
+            self.says.setText(self.tr("How this run was made, and why."))
+        elif problem is not None:
+            says, advice = words.problem_words(problem)
+            says = " ".join(filter(None, (says, advice)))
+            self.says.setText(f"{says} {self.tr('The values below are the usual ones until then.')}")
+        elif self._recipe is None:
+            self.says.setText(self.tr("Looking at pictures and labels…"))
+        else:
+            self.says.setText(
+                self.tr("What would be done now, and why. What you change stays for this project until you reset it.")
+            )

@@ -1,0 +1,171 @@
+"""The settings of a recipe in plain words: what each is called, what it does, how a value is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
+
+from workbench.core.recipe import Recipe
+from workbench.ui import words
+
+# Setting -> name, what it does.
+_SETTINGS: dict[str, tuple[str, str]] = {
+    "quality": (QT_TRANSLATE_NOOP("recipe", "Quality"),
+                QT_TRANSLATE_NOOP("recipe", "How large the network may be: larger ones need more minutes.")),
+    "start_from": (QT_TRANSLATE_NOOP("recipe", "Begin with the run"),
+                   QT_TRANSLATE_NOOP("recipe", "The start is what that run has learned; new classes start fresh.")),
+    "prune": (QT_TRANSLATE_NOOP("recipe", "Prune"),
+              QT_TRANSLATE_NOOP("recipe", "The share of that run's channels that is taken out: a smaller network.")),
+    "encoder": (QT_TRANSLATE_NOOP("recipe", "Encoder"),
+                QT_TRANSLATE_NOOP("recipe", "The way down of the UNet: its own plain one, or a ResNet.")),
+    "weights": (QT_TRANSLATE_NOOP("recipe", "Weights"),
+                QT_TRANSLATE_NOOP("recipe", "Weights of a ResNet that others have trained are the start.")),
+    "channels": (QT_TRANSLATE_NOOP("recipe", "Channels"),
+                 QT_TRANSLATE_NOOP("recipe", "1: the network sees grey, 3: colour.")),
+    "full_scale": (QT_TRANSLATE_NOOP("recipe", "Full scale"),
+                   QT_TRANSLATE_NOOP("recipe", "The greatest value that a pixel can have.")),
+    "low": (QT_TRANSLATE_NOOP("recipe", "Darkest value"),
+            QT_TRANSLATE_NOOP("recipe", "The grey value that becomes 0.")),
+    "high": (QT_TRANSLATE_NOOP("recipe", "Brightest value"),
+             QT_TRANSLATE_NOOP("recipe", "The grey value that becomes 1.")),
+    "mean": (QT_TRANSLATE_NOOP("recipe", "Mean"),
+             QT_TRANSLATE_NOOP("recipe", "Taken off each channel, so that values lie around 0.")),
+    "std": (QT_TRANSLATE_NOOP("recipe", "Spread"),
+            QT_TRANSLATE_NOOP("recipe", "Each channel is divided by it, so that values are about 1.")),
+    "scale": (QT_TRANSLATE_NOOP("recipe", "Picture scale"),
+              QT_TRANSLATE_NOOP("recipe", "Pictures are resized by this before the network sees them.")),
+    "local_contrast": (QT_TRANSLATE_NOOP("recipe", "Local contrast"),
+                       QT_TRANSLATE_NOOP("recipe", "Also show the network each pixel against its surroundings.")),
+    "widths": (QT_TRANSLATE_NOOP("recipe", "Width and depth"),
+               QT_TRANSLATE_NOOP("recipe", "Channels of each level of the UNet; their number is its depth.")),
+    "stem": (QT_TRANSLATE_NOOP("recipe", "Stem"),
+             QT_TRANSLATE_NOOP("recipe", "2 or 4: the network works at a half or a quarter of the resolution.")),
+    "depth": (QT_TRANSLATE_NOOP("recipe", "Depth"), QT_TRANSLATE_NOOP("recipe", "Layers of the ResNet.")),
+    "width": (QT_TRANSLATE_NOOP("recipe", "Width"),
+              QT_TRANSLATE_NOOP("recipe", "Multiplies the channels of every layer of the ResNet.")),
+    "input_size": (QT_TRANSLATE_NOOP("recipe", "Picture size"),
+                   QT_TRANSLATE_NOOP("recipe", "Pictures become squares with sides of so many pixels.")),
+    "patch": (QT_TRANSLATE_NOOP("recipe", "Patch"),
+              QT_TRANSLATE_NOOP("recipe", "The network learns from squares with sides of so many pixels.")),
+    "overlap": (QT_TRANSLATE_NOOP("recipe", "Overlap"),
+                QT_TRANSLATE_NOOP("recipe", "Pixels that neighbouring tiles share when a picture is predicted.")),
+    "foreground_share": (QT_TRANSLATE_NOOP("recipe", "Share with defects"),
+                         QT_TRANSLATE_NOOP("recipe", "The share of patches that is centred on a defect.")),
+    "min_area": (QT_TRANSLATE_NOOP("recipe", "Least area"),
+                 QT_TRANSLATE_NOOP("recipe", "Smaller predicted regions are dropped; in pixels of the picture.")),
+    "dice_weight": (QT_TRANSLATE_NOOP("recipe", "Weight of Dice"),
+                    QT_TRANSLATE_NOOP("recipe", "How much the overlap with the labels counts in the loss.")),
+    "cross_entropy_weight": (QT_TRANSLATE_NOOP("recipe", "Weight of cross-entropy"),
+                             QT_TRANSLATE_NOOP("recipe", "How much each pixel counts in the loss.")),
+    "label_smoothing": (QT_TRANSLATE_NOOP("recipe", "Label smoothing"),
+                        QT_TRANSLATE_NOOP("recipe", "Keeps the network from being surer than the labels deserve.")),
+    "batch": (QT_TRANSLATE_NOOP("recipe", "Batch"),
+              QT_TRANSLATE_NOOP("recipe", "Patches or pictures in one step of learning.")),
+    "rate": (QT_TRANSLATE_NOOP("recipe", "Learning rate"),
+             QT_TRANSLATE_NOOP("recipe", "How large the steps of learning are at their largest.")),
+    "weight_decay": (QT_TRANSLATE_NOOP("recipe", "Weight decay"),
+                     QT_TRANSLATE_NOOP("recipe", "Keeps weights small, against learning by heart.")),
+    "warm_up": (QT_TRANSLATE_NOOP("recipe", "Warm-up"),
+                QT_TRANSLATE_NOOP("recipe", "The share of the run in which the rate grows; then it falls to 0.")),
+    "grad_clip": (QT_TRANSLATE_NOOP("recipe", "Gradient limit"),
+                  QT_TRANSLATE_NOOP("recipe", "Longer gradients are shortened to this.")),
+    "average": (QT_TRANSLATE_NOOP("recipe", "Averaging"),
+                QT_TRANSLATE_NOOP("recipe", "How long averaged weights remember; 0 switches the average off.")),
+    "validations": (QT_TRANSLATE_NOOP("recipe", "Validations"),
+                    QT_TRANSLATE_NOOP("recipe", "How often in a run the held-out pictures are looked at.")),
+    "epochs": (QT_TRANSLATE_NOOP("recipe", "Epochs"),
+               QT_TRANSLATE_NOOP("recipe", "So many looks at every picture end the run, instead of the minutes.")),
+    "seed": (QT_TRANSLATE_NOOP("recipe", "Seed"),
+             QT_TRANSLATE_NOOP("recipe", "The same seed draws the same patches and the same first weights.")),
+    "augment": (QT_TRANSLATE_NOOP("recipe", "Variation"),
+                QT_TRANSLATE_NOOP("recipe", "How patches are varied, to learn what does not matter.")),
+    "precision": (QT_TRANSLATE_NOOP("recipe", "Precision"),
+                  QT_TRANSLATE_NOOP("recipe", "16 bits are quicker on a card; a processor computes with 32.")),
+    "amp_level": (QT_TRANSLATE_NOOP("recipe", "Mixed precision"),
+                  QT_TRANSLATE_NOOP("recipe", "O1: only layers that gain by it use 16 bits; O2: nearly all.")),
+    "threads": (QT_TRANSLATE_NOOP("recipe", "Threads"),
+                QT_TRANSLATE_NOOP("recipe", "How many prepare patches while the network learns.")),
+    "workers": (QT_TRANSLATE_NOOP("recipe", "Workers"),
+                QT_TRANSLATE_NOOP("recipe", "Copies of the network that share a batch, each on a core of its own.")),
+    "profile": (QT_TRANSLATE_NOOP("recipe", "Profile"),
+                QT_TRANSLATE_NOOP("recipe", "Measure where the time of a step goes.")),
+    "minutes": (QT_TRANSLATE_NOOP("recipe", "Minutes"), QT_TRANSLATE_NOOP("recipe", "How long the run may take.")),
+    "device": (QT_TRANSLATE_NOOP("recipe", "Device"), QT_TRANSLATE_NOOP("recipe", "Where it learns.")),
+}  # fmt: skip
+
+# Title, its settings. Settings that the model does not use are left out, those that no group names come last.
+_GROUPS: list[tuple[str, tuple[str, ...]]] = [
+    (QT_TRANSLATE_NOOP("recipe", "Where it begins"), ("quality", "start_from", "prune", "encoder", "weights")),
+    (QT_TRANSLATE_NOOP("recipe", "The network"), ("widths", "stem", "depth", "width", "local_contrast")),
+    (QT_TRANSLATE_NOOP("recipe", "What it sees"),
+     ("scale", "input_size", "patch", "overlap", "foreground_share", "augment")),
+    (QT_TRANSLATE_NOOP("recipe", "How it learns"),
+     ("batch", "rate", "warm_up", "dice_weight", "cross_entropy_weight", "label_smoothing", "weight_decay", "grad_clip",
+      "average", "validations", "epochs", "min_area", "seed")),
+    (QT_TRANSLATE_NOOP("recipe", "On this machine"), ("precision", "amp_level", "threads", "workers", "profile")),
+    (QT_TRANSLATE_NOOP("recipe", "Grey values"), ("channels", "full_scale", "low", "high", "mean", "std")),
+]  # fmt: skip
+_OF_UNET = {
+    "prune", "encoder", "widths", "stem", "local_contrast", "scale", "patch", "overlap", "foreground_share",
+    "dice_weight", "cross_entropy_weight", "min_area",
+}  # fmt: skip
+_OF_RESNET = {"depth", "input_size", "label_smoothing"}
+_HIDDEN = {"format", "model", "reasons", "minutes", "device"}
+
+_VALUES: dict[str, str] = {
+    "fast": QT_TRANSLATE_NOOP("recipe", "Fast"), "balanced": QT_TRANSLATE_NOOP("recipe", "Balanced"),
+    "best": QT_TRANSLATE_NOOP("recipe", "Best"), "plain": QT_TRANSLATE_NOOP("recipe", "Plain"),
+    "resnet18": "ResNet-18", "resnet34": "ResNet-34", "auto": QT_TRANSLATE_NOOP("recipe", "By the device"),
+    "flip_horizontal": QT_TRANSLATE_NOOP("recipe", "Left and right"),
+    "flip_vertical": QT_TRANSLATE_NOOP("recipe", "Up and down"),
+    "rotate_90": QT_TRANSLATE_NOOP("recipe", "Quarter turns"), "rotate": QT_TRANSLATE_NOOP("recipe", "Any turn"),
+    "zoom": QT_TRANSLATE_NOOP("recipe", "Zoom"), "brightness": QT_TRANSLATE_NOOP("recipe", "Brightness"),
+    "contrast": QT_TRANSLATE_NOOP("recipe", "Contrast"), "noise": QT_TRANSLATE_NOOP("recipe", "Noise"),
+    "imagenet": QT_TRANSLATE_NOOP("recipe", "ImageNet (fetched once)"),
+}  # fmt: skip
+
+
+def groups(model: str) -> list[tuple[str, list[str]]]:
+    """Titles in the chosen language, and the settings of each that a model has."""
+    other = _OF_RESNET if model == "unet" else _OF_UNET
+    named = {key for _, keys in _GROUPS for key in keys}
+    rest = [key for key in Recipe.model_fields if key not in named | _HIDDEN]
+    found = [(QCoreApplication.translate("recipe", title), [key for key in keys if key not in other])
+             for title, keys in _GROUPS]  # fmt: skip
+    if rest:
+        found.append((QCoreApplication.translate("recipe", "More"), rest))
+    return [(title, keys) for title, keys in found if keys]
+
+
+def name(key: str) -> str:
+    return QCoreApplication.translate("recipe", _SETTINGS[key][0]) if key in _SETTINGS else key
+
+
+def purpose(key: str) -> str:
+    return QCoreApplication.translate("recipe", _SETTINGS[key][1]) if key in _SETTINGS else ""
+
+
+def reason(key: str, recipe: Recipe | None) -> str:
+    """Why it is what it is; where nothing was decided, what it does."""
+    told = (recipe.reasons if recipe is not None else {}).get(key, "")
+    return words.sentence(told) if told else purpose(key)
+
+
+def option(value: Any) -> str:
+    """One of a few values."""
+    text = _VALUES.get(str(value), str(value))
+    return QCoreApplication.translate("recipe", text)
+
+
+def written(value: Any) -> str:
+    """Any value, as it is shown and typed."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return QCoreApplication.translate("recipe", "yes") if value else QCoreApplication.translate("recipe", "no")
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(option(entry) if isinstance(entry, str) else written(entry) for entry in value)
+    return option(value)

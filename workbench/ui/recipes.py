@@ -1,0 +1,71 @@
+"""Brings recipes before a person: of the next training, and of a run. What is wished for goes into the training."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject
+
+from workbench.core.problems import Problem
+from workbench.core.run import Run, list_runs
+from workbench.session.session import Session
+from workbench.session.training_wishes import TrainingWishes
+from workbench.ui import words
+from workbench.ui.dialogs.recipe import RecipeDialog
+from workbench.ui.panels.training import TrainingPanel
+from workbench.ui.theme import Style
+
+_OFFERED = 30  # runs to begin with, the newest first
+
+
+class Recipes(QObject):
+    """Beside the minutes of the training panel, and in the menu."""
+
+    def __init__(self, session: Session, wishes: TrainingWishes, panel: TrainingPanel, style: Style) -> None:
+        super().__init__(panel)
+        self._session, self._wishes, self._panel, self._style = session, wishes, panel, style
+        panel.wished = wishes.of
+        panel.controls.recipe_clicked.connect(self.open)
+        panel.controls.changed.connect(self._tell)
+        wishes.changed.connect(self._tell)
+        self._tell()
+
+    def possible(self) -> bool:
+        return self._session.project is not None
+
+    def has_run(self) -> bool:
+        return self._panel.run is not None
+
+    def open(self) -> None:
+        """What would be decided about the next training, to be edited."""
+        self._show()
+
+    def open_run(self) -> None:
+        """How the run that is shown was made."""
+        self._show().show_page(True)
+
+    def _show(self) -> RecipeDialog:
+        model, minutes, device = self._panel.controls.wishes()
+        dialog = RecipeDialog(
+            self._wishes, model, {"minutes": minutes, "device": device}, self._style,
+            runs=self._runs(model), shown=self._panel.run, parent=self._panel.window(),
+        )  # fmt: skip
+        dialog.chosen.connect(lambda choices: self._wishes.keep(model, choices))
+        dialog.open()
+        return dialog
+
+    def _runs(self, model: str) -> list[tuple[str, str]]:
+        """Those that this kind of model can begin with."""
+        found = []
+        for run in list_runs(self._session.project.root)[: -_OFFERED - 1 : -1]:
+            if run.usable and _model(run) == model:
+                found.append((run.name, words.run_name(run)))
+        return found
+
+    def _tell(self) -> None:
+        self._panel.controls.show_wished(len(self._wishes.of(self._panel.controls.model)))
+
+
+def _model(run: Run) -> str:
+    try:
+        return run.recipe().model
+    except Problem:
+        return ""

@@ -1,0 +1,20 @@
+"""The commands of recipes."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject
+
+from workbench.ui.rows import Parts, Row
+
+
+class RecipeRows(QObject):
+    """Makes the rows for some parts."""
+
+    def all(self, parts: Parts) -> list[Row]:
+        recipes = parts.recipes
+        return [
+            Row("recipe", self.tr("&Recipe of the next training…"), recipes.open, "Ctrl+Alt+T", "tune",
+                recipes.possible, tip=self.tr("What is decided about it and why; every value can be chosen by hand")),
+            Row("run_recipe", self.tr("Recipe of the &shown run…"), recipes.open_run, when=recipes.has_run,
+                tip=self.tr("How this run was made, and why")),
+        ]  # fmt: skip
