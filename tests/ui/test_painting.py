@@ -241,15 +241,28 @@ def test_tab_hides_the_overlays_while_it_is_held(blank):
     assert not blank.canvas.overlays_hidden
 
 
-def test_a_live_stroke_repaints_little(blank, monkeypatch):
-    """Each move asks for a rectangle around the brush, never for the whole view."""
-    areas = []
-    update = blank.canvas.update
-    monkeypatch.setattr(blank.canvas, "update", lambda *a: (areas.append(a), update(*a))[1])
-    blank.canvas.set_diameter(5)
-    blank.drag((20, 20), (30, 25), (40, 30))
-    view = blank.canvas.width() * blank.canvas.height()
-    assert areas and all(a and a[0].width() * a[0].height() < view / 4 for a in areas)
+@pytest.mark.parametrize("diameter", [5, 4000])
+def test_a_live_stroke_repaints_little(blank, diameter):
+    """Each move has what is new of the stroke drawn anew, and a brush that only hovers nothing at all."""
+    canvas = blank.canvas
+    canvas.set_diameter(diameter)
+    QTest.mouseMove(canvas, blank.pixel(20, 20))
+    blank.qtbot.wait(10)
+    view, before = canvas.width() * canvas.height(), canvas._backing.repainted
+    for x in range(20, 60, 4):
+        QTest.mouseMove(canvas, blank.pixel(x, 30))
+        blank.qtbot.wait(1)
+    assert canvas._backing.repainted == before
+    QTest.mousePress(canvas, Qt.MouseButton.LeftButton, pos=blank.pixel(20, 20))
+    blank.qtbot.wait(10)
+    before = canvas._backing.repainted
+    for x in (22, 24, 26):
+        QTest.mouseMove(canvas, blank.pixel(x, 20))
+        blank.qtbot.wait(1)
+    repainted = canvas._backing.repainted - before
+    assert 0 < repainted < 3 * view / 8 if diameter == 5 else repainted == 0  # the press has covered everything
+    QTest.mouseRelease(canvas, Qt.MouseButton.LeftButton, pos=blank.pixel(26, 20))
+    assert blank.session.mask[20, 24] == 1
 
 
 def test_what_cannot_be_painted_on_says_why(hand):
