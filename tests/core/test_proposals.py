@@ -71,6 +71,17 @@ def test_a_ring_and_the_dot_in_it_are_two():
     assert dot.area == 9 and not like(ring.origin, dot.origin)
 
 
+@pytest.mark.parametrize("shape", [(1, 1), (1, 4), (4, 1), (4, 4), (1, 3)])
+def test_boxes_of_any_shape(shape):
+    mask = np.zeros((9, 9), np.uint8)
+    mask[2 : 2 + shape[0], 3 : 3 + shape[1]] = BRIGHT
+    regions = find_regions(mask, mask * 10, grey_settings())
+    (one,) = propose(mask, regions, SAME, "r").proposals
+    assert one.selection.inside.shape == shape and one.area == shape[0] * shape[1]
+    assert open_ones([one], mask, []) == [] and open_ones([one], mask * 0, []) == [one]
+    assert in_box([one], Rect(0, 0, 9, 9)) == [one]
+
+
 def test_classes_are_known_by_id_at_home_and_by_name_elsewhere():
     _, regions = predicted(np.random.default_rng(1))
     classes = [ClassInfo(id=3, name="亮点", color="#112233"), ClassInfo(id=9, name="other", color="#112233")]

@@ -176,7 +176,9 @@ def _pixels_of(mask: np.ndarray, region: Region) -> np.ndarray | None:
     box = mask[region.y : region.y + region.height, region.x : region.x + region.width]
     if box.shape != (region.height, region.width):
         return None
-    of_class = cv2.compare(np.ascontiguousarray(box), region.class_id, cv2.CMP_EQ)
+    table = np.zeros(256, np.uint8)  # compared with a number, a box of 4 x 1 would be taken for a colour
+    table[region.class_id] = 1
+    of_class = cv2.LUT(np.ascontiguousarray(box), table)
     if cv2.countNonZero(of_class) == region.area:
         return of_class > 0
     _, labels, stats, _ = cv2.connectedComponentsWithStats(of_class, connectivity=8, ltype=cv2.CV_32S)
