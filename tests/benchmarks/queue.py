@@ -1,0 +1,219 @@
+"""Whether the queue of what to label next beats random order, by simulation: an oracle labels what is asked for.
+
+    python tests/benchmarks/queue.py [--repeats 3] [--start 8] [--rounds 3] [--each 8] [--seconds 45] [--device auto]
+                                     [--pool 240] [--held 120] [--out FILE.json] [--set KEY=VALUE ...]
+
+Of the magnetic tiles in WORKBENCH_DATA a third of the parts is held out, another third in each repeat. Both arms begin
+with the same few labelled pictures and the same model; then in each round the queue, or chance, names as many pictures,
+they are labelled from the published masks, and a new model learns from all that is labelled for as many seconds. All
+kinds of defects are one class. Trained by the real trainer, asked by the code of the window.
+
+Per arm and count of labels: Dice of all held-out pixels together with the model's own threshold; the same with the
+threshold that is best afterwards, which a handful of pictures for validation does not disturb; defects found; false
+alarms a picture; and how many of the labelled pictures have a defect. Mean and standard deviation over the repeats,
+and the difference of the arms repeat by repeat.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests.benchmarks.real_sets import Shown, data_folder, deal, magnetic_tile, read_grey  # noqa: E402
+from workbench.core import annotation  # noqa: E402
+from workbench.core.advice import suggest  # noqa: E402
+from workbench.core.index import Index  # noqa: E402
+from workbench.core.metrics import SegmentationMeter  # noqa: E402
+from workbench.core.project import Project  # noqa: E402
+from workbench.core.run import Run  # noqa: E402
+from workbench.inference.predictor import Predictor  # noqa: E402
+
+ARMS = ("random", "queue")
+FOLDS = 3
+NUMBERS = ("dice", "best_dice", "recall", "false", "defective")
+TITLES = ("Dice", "Dice at the best threshold", "defects found", "false alarms a picture", "labelled with a defect")
+
+
+def main() -> int:
+    wishes = _wishes()
+    folder = data_folder() / "magnetic-tile"
+    if not folder.is_dir():
+        print(f"Skipped: {folder} is not there; set WORKBENCH_DATA to the folder of real pictures.")
+        return 0
+    began, rows = time.monotonic(), []
+    with tempfile.TemporaryDirectory() as scratch:
+        shown = magnetic_tile(folder, Path(scratch))
+        for repeat in range(wishes.repeats):
+            rows += one_repeat(Path(scratch) / f"repeat {repeat}", shown, repeat, wishes)
+            if wishes.out is not None:
+                wishes.out.write_text(json.dumps(rows, indent=1))
+    print(table(rows))
+    print(f"{wishes.repeats} repeats, {wishes.seconds:g} s a training, {(time.monotonic() - began) / 60:.1f} minutes")
+    return 0
+
+
+def _wishes() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--start", type=int, default=8, help="labelled pictures in the beginning")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--each", type=int, default=8, help="pictures that are labelled in a round")
+    parser.add_argument("--seconds", type=float, default=45, help="of one training")
+    parser.add_argument("--pool", type=int, default=240, help="pictures to choose from")
+    parser.add_argument("--held", type=int, default=120, help="held-out pictures that are looked at")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--out", type=Path, help="write the numbers of every training there")
+    parser.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=VALUE")
+    return parser.parse_args()
+
+
+def one_repeat(root: Path, shown: Sequence[Shown], repeat: int, wishes: argparse.Namespace) -> list[dict[str, Any]]:
+    """Both arms with one fold and one seed. A row for each training, the first one of both being the same."""
+    learn, held = deal(shown, repeat % FOLDS, FOLDS)
+    dice = random.Random(repeat)
+    pool = {f"{each.name}.jpg": each for each in dice.sample(learn, min(wishes.pool, len(learn)))}
+    held = dice.sample(held, min(wishes.held, len(held)))
+    start = _start(dice, pool, wishes.start)
+    with Project.create(root / "start", classes=["defect"]) as project:
+        for key, each in pool.items():
+            project.picture_path(key).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(each.path, project.picture_path(key))
+        label(project, pool, start)
+    first = train(root / "start", wishes)
+    rows, chance = [], random.Random(1000 + repeat)
+    for arm in ARMS:
+        shutil.copytree(root / "start", root / arm)
+        labelled, run = list(start), Run(root / arm / "runs" / first)
+        for number in range(wishes.rounds + 1):
+            row = {"repeat": repeat, "arm": arm, "labels": len(labelled), **measure(run, held)}
+            row["defective"] = sum(pool[key].mask is not None for key in labelled)
+            rows.append(row)
+            print(json.dumps({**row, "run": run.name}), file=sys.stderr, flush=True)
+            if number == wishes.rounds:
+                break
+            wanted = ask(root / arm, run, wishes.each) if arm == "queue" else _by_chance(chance, pool, labelled, wishes)
+            with Project.open(root / arm) as project:
+                label(project, pool, wanted)
+            labelled += wanted
+            run = Run(root / arm / "runs" / train(root / arm, wishes))
+    shutil.rmtree(root)
+    return rows
+
+
+def _start(dice: random.Random, pool: dict[str, Shown], count: int) -> list[str]:
+    """By chance, but so that something can be learned: at least two of them have a defect, at least one has none."""
+    for _ in range(10_000):
+        keys = dice.sample(sorted(pool), count)
+        defective = sum(pool[key].mask is not None for key in keys)
+        if 2 <= defective < count:
+            return keys
+    sys.exit("the pool has too few pictures with defects")
+
+
+def _by_chance(
+    chance: random.Random, pool: dict[str, Shown], labelled: Sequence[str], wishes: argparse.Namespace
+) -> list[str]:
+    left = sorted(pool.keys() - set(labelled))
+    return chance.sample(left, min(wishes.each, len(left)))
+
+
+def ask(root: Path, run: Run, count: int) -> list[str]:
+    """The first of the queue, all open pictures being looked at."""
+    project = Project.open(root, write=False)
+    index = Index(project)
+    try:
+        for _ in index.refresh(project.pictures()):
+            pass
+        found = suggest(project, index.rows(), run, count=count, most=100_000)
+    finally:
+        index.close()
+    for entry in found.entries:
+        print(f"  {entry.key}: {'; '.join(map(str, entry.whys))}", file=sys.stderr)
+    return [entry.key for entry in found.entries]
+
+
+def label(project: Project, pool: dict[str, Shown], keys: Sequence[str]) -> None:
+    for key in keys:
+        annotation.save_mask(project, key, truth(pool[key]))
+        annotation.save_note(project, key, annotation.Note(status="done"))
+
+
+def truth(each: Shown) -> np.ndarray:
+    """uint8 (H, W): 1 where there is a defect."""
+    if each.mask is None:
+        return np.zeros_like(read_grey(each.path))
+    return (read_grey(each.mask) >= 128).astype(np.uint8)
+
+
+def train(root: Path, wishes: argparse.Namespace) -> str:
+    """The name of a new run on all that is labelled."""
+    command = [sys.executable, "-m", "workbench", "train", str(root), "--model", "unet", "--json"]
+    command += ["--minutes", str(wishes.seconds / 60), "--device", wishes.device]
+    command += [part for setting in wishes.settings for part in ("--set", setting)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"the training failed: {done.stdout or done.stderr}")
+    return json.loads(done.stdout)["run"]
+
+
+def measure(run: Run, held: Sequence[Shown]) -> dict[str, float | None]:
+    """What the run's model can do on pictures that no arm has ever seen."""
+    predictor = Predictor.open(run.best)
+    meter = SegmentationMeter({1: "defect"})
+    tally = np.zeros((2, 256), np.int64)  # of good and of defective pixels: how often each score
+    for each in held:
+        found, real = predictor.predict(read_grey(each.path)), truth(each)
+        meter.add(real, found.mask)
+        for kind in (0, 1):
+            tally[kind] += np.bincount(found.scores[real == kind], minlength=256)
+    report = meter.report()
+    false, hit = (np.cumsum(tally[kind][::-1]) for kind in (0, 1))
+    best = float((2 * hit / np.maximum(1, hit + false + tally[1].sum())).max())
+    regions = report["regions"]
+    return {"dice": report["any_defect"]["dice"], "best_dice": best, "recall": regions["recall"],
+            "false": regions["false_per_picture"]}  # fmt: skip
+
+
+def table(rows: Sequence[dict[str, Any]]) -> str:
+    """Mean ± standard deviation over the repeats, and the queue's advantage, paired by repeat."""
+    lines = ["| labels | order | " + " | ".join(TITLES) + " |", "|---:|---|" + "---:|" * len(TITLES)]
+    for labels in sorted({row["labels"] for row in rows}):
+        by_arm = {
+            arm: sorted((r for r in rows if r["arm"] == arm and r["labels"] == labels), key=lambda r: r["repeat"])
+            for arm in ARMS
+        }
+        for arm in ARMS:
+            lines.append(f"| {labels} | {arm} | " + " | ".join(_spread(by_arm[arm], n) for n in NUMBERS) + " |")
+        pairs = [
+            {n: b[n] - a[n] if None not in (a[n], b[n]) else None for n in NUMBERS}
+            for a, b in zip(by_arm["random"], by_arm["queue"])
+        ]
+        lines.append(f"| {labels} | queue - random | " + " | ".join(_spread(pairs, n, "+") for n in NUMBERS) + " |")
+    return "\n".join(lines)
+
+
+def _spread(rows: Sequence[dict[str, Any]], name: str, sign: str = "") -> str:
+    values = np.array([row[name] for row in rows if row[name] is not None], float)
+    if not values.size:
+        return "-"
+    digits = 1 if name == "defective" else 2 if name == "false" else 3
+    spread = f" ± {values.std(ddof=1):.{digits}f}" if values.size > 1 else ""
+    return f"{values.mean():{sign}.{digits}f}{spread}"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
