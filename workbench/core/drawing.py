@@ -182,7 +182,8 @@ def segment_runs(start: Point, end: Point, radius: float, shape: tuple[int, ...]
     rows = np.arange(rect.y, rect.y + rect.height)
     discs, low, high = _capsule_spans(rows + 0.5, start, end, radius)
     first, stop = _columns(low, high, rect)
-    under = [p for p in ((end,) if drawn else (start, end)) if 0 <= p[0] < shape[1] and 0 <= p[1] < shape[0]]
+    ends = () if radius > 0.75 else (end,) if drawn else (start, end)  # a wider brush reaches the centre anyway
+    under = [p for p in ends if 0 <= p[0] < shape[1] and 0 <= p[1] < shape[0]]
     spots = np.array([(math.floor(y), math.floor(x)) for x, y in under], np.int64).reshape(-1, 2)
     if drawn:
         known, after = _columns(*discs, rect)
