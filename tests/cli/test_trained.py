@@ -15,13 +15,14 @@ import numpy as np
 import pytest
 
 from workbench import cli
-from workbench.core import annotation
+from workbench.core import annotation, operating_point
 from workbench.core.events import Started, Step
 from workbench.core.launch import paddle_installed
 from workbench.core.project import Project
 from workbench.core.run import Run, find_run
 from workbench.core.sample import make_sample
 from workbench.inference.reading import write_png
+from workbench.inference.settings import save_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 TINY = ("--set", "widths=[4,8]", "--set", "patch=64", "--set", "validations=1", "--set", "batch=4")
@@ -100,6 +101,10 @@ def test_evaluate_measures_held_out_pictures_and_says_how_few(trained, capsys):
     assert {"recall", "false_per_picture"} <= set(found["regions"])
     data = Run(root / "runs" / said["run"]).dataset()
     assert found["pictures"] == len(data.of("val")) and any("rough" in note for note in found["notes"])
+    assert found["regions"]["false_interval"] is None or len(found["regions"]["false_interval"]) == 2
+    assert found["regions"]["enough"] is (found["regions"]["defects"] >= 20)
+    assert sum(size["defects"] for size in found["by_size"]) in (0, found["regions"]["defects"])
+    assert found["leaks"] == [] and any("chose its thresholds" in note for note in found["notes"])
     # The same road as the trainer's own last look at these pictures.
     assert found["dice"] == pytest.approx(said["metrics"]["dice"], abs=1e-3)
     status, everything, _ = inside(capsys, "evaluate", root, "--split", "all")
@@ -109,6 +114,44 @@ def test_evaluate_measures_held_out_pictures_and_says_how_few(trained, capsys):
     assert cli.main(["evaluate", str(root)]) == 0
     text = capsys.readouterr().out
     assert "val" in text and all(name in text for name in ("scratch", "pit", "stain", "dent"))
+
+
+def test_evaluate_tells_of_pictures_that_are_not_held_out(copy, capsys):
+    """The same picture on both sides of the split."""
+    data = find_run(copy, "best").dataset()
+    with Project.open(copy) as project:
+        held, learned = data.of("val")[0].key, data.of("train")[0].key
+        project.picture_path(held).write_bytes(project.picture_path(learned).read_bytes())
+    status, found, _ = inside(capsys, "evaluate", copy)
+    assert status == 0 and {"path": held, "learned": learned, "why": "same"} in found["leaks"]
+    assert any("too good" in note and held in note for note in found["notes"])
+
+
+def test_another_operating_point_is_carried_by_evaluation_and_prediction(copy, capsys, tmp_path):
+    run = find_run(copy, "best")
+    before = inside(capsys, "evaluate", copy)[1]
+    trained = operating_point.Point.of(operating_point.settings_of(run))
+    assert operating_point.read(run) == operating_point.Chosen(trained)
+    point = operating_point.Point((0.05,) * 4, (0,) * 4)
+    operating_point.store(run, point, chosen_on="val")
+    assert operating_point.read(run) == operating_point.Chosen(trained, "val")
+    after = inside(capsys, "evaluate", copy)[1]
+    assert after["regions"]["found"] >= before["regions"]["found"] and after["dice"] != before["dice"]
+    assert any("operating point in use was chosen on these" in note for note in after["notes"])
+    said = inside(capsys, "predict", run.root, copy / "pictures", "--out", tmp_path / "o")[1]
+    assert max(len(picture["regions"]) for picture in said["pictures"]) > 0
+    operating_point.restore(run)
+    assert not (run.root / operating_point.FILE).exists()
+    assert inside(capsys, "evaluate", copy)[1]["regions"] == before["regions"]
+
+
+def test_a_training_that_went_on_makes_a_chosen_point_a_thing_of_the_past(copy):
+    run = find_run(copy, "best")
+    trained = operating_point.settings_of(run)
+    operating_point.store(run, operating_point.Point((0.3,) * 4, (9,) * 4), chosen_on="test")
+    newer = operating_point.Point((0.6,) * 4, (4,) * 4)
+    save_settings(newer.on(trained), run.best / "model.json")
+    assert operating_point.read(run) == operating_point.Chosen(newer)
 
 
 def test_evaluate_uses_the_labels_of_today(copy, capsys):

@@ -12,13 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from workbench.cli.running import Talk, percent
-from workbench.cli.train import summary
-from workbench.core import annotation, problems
+from workbench.cli.evaluation_words import say
+from workbench.cli.running import Talk
+from workbench.core import annotation, operating_point, problems
 from workbench.core.dataset import Dataset, Item, collect
+from workbench.core.defects import PictureFacts, picture_facts
+from workbench.core.intervals import tells_a_digit
 from workbench.core.metrics import SegmentationMeter, VerdictMeter
 from workbench.core.pictures import read
 from workbench.core.project import MAX_CLASS_ID, Project, read_project_file
+from workbench.core.review.figures import figures
+from workbench.core.review.leaks import leaks
 from workbench.core.run import Run, find_run
 from workbench.inference.predictor import Predictor
 from workbench.inference.settings import UNSURE
@@ -74,11 +78,30 @@ def evaluate(run: Run, talk: Talk, *, split: str | None = None) -> dict[str, Any
     notes = []
     if split == "all":
         notes.append("This includes pictures that it learned from: it is no estimate for new ones.")
-    elif len(items) < ROUGH:
-        notes.append(f"Only {len(items)} pictures are held out: the numbers are rough.")
+    else:
+        if len(items) < ROUGH:
+            notes.append(f"Only {len(items)} pictures are held out: the numbers are rough.")
+        notes += _say_in_it(run, data, split)
     if look.changed:
         notes.append(f"{look.changed} labels were changed since the training; the present ones were used.")
-    return {"run": run.name, "model": data.model, "split": split, **result, "notes": notes, **look.report()}
+    leaking = [] if split == "all" else leaks(project, data, split)
+    if leaking:
+        first = f"{leaking[0].held} and {leaking[0].learned}"
+        what = f"{len(leaking)} of these pictures show what it learned from, such as {first}"
+        notes.append(f"{what}: the numbers are too good.")
+    told = [{"path": leak.held, "learned": leak.learned, "why": leak.why} for leak in leaking]
+    return {
+        "run": run.name, "model": data.model, "split": split, **result, "leaks": told, "notes": notes, **look.report()
+    }  # fmt: skip
+
+
+def _say_in_it(run: Run, data: Dataset, split: str) -> list[str]:
+    """What must be said of pictures on which something was chosen that is now measured on them."""
+    if data.model == "unet" and operating_point.read(run).chosen_on == split:
+        return ["The operating point in use was chosen on these pictures: the numbers are somewhat too good."]
+    if split == "val":
+        return ["The training chose its thresholds on these pictures: the numbers are somewhat too good."]
+    return []
 
 
 def evaluate_against(run: Run, other: Path, talk: Talk) -> dict[str, Any]:
@@ -116,6 +139,7 @@ class _Look:
 
     def masks(self, predictor: Predictor, items: list[Item], talk: Talk) -> dict[str, Any]:
         meter = SegmentationMeter({info.id: info.name for info in self.data.classes})
+        facts, groups, marked, pixels = [], [], 0, 0
         for item, picture in self._pictures(items, talk):
             truth = self._truth(item, (picture.shape[1], picture.shape[0]))
             if truth is None:
@@ -124,8 +148,12 @@ class _Look:
             assert found.mask is not None
             self.milliseconds.append(found.milliseconds)
             meter.add(truth, found.mask)
+            facts.append(picture_facts(item.key, truth, found.mask, list(meter.classes)))
+            groups.append(item.group)
+            marked += int(np.count_nonzero(found.mask))
+            pixels += found.mask.size
         self._need_some(meter.pictures)
-        return meter.report()
+        return _with_intervals(meter, facts, groups, marked / pixels, predictor.settings.um_per_pixel)
 
     def verdicts(self, predictor: Predictor, items: list[Item], talk: Talk) -> dict[str, Any]:
         meter = VerdictMeter(tuple(self.data.verdicts))
@@ -189,6 +217,32 @@ class _Look:
             raise NothingReadable(why=why[0][0] if why else "there are none")
 
 
+def _with_intervals(
+    meter: SegmentationMeter, facts: list[PictureFacts], groups: list[str], marked: float, um: float | None
+) -> dict[str, Any]:
+    """The meter's report, with how sure the numbers are and with recall by size of defect."""
+    report = meter.report()
+    told = figures(facts, groups, list(meter.classes), marked=marked)
+    for scores in report["per_class"].values():
+        scores["enough"] = tells_a_digit(scores["defects"])
+    report["dice_interval"] = told.dice_interval
+    report["regions"] |= {
+        "false_interval": told.false.interval, "false_per_good_interval": told.false_on_good.interval,
+        "enough": told.found.digit,
+    }  # fmt: skip
+    report["by_size"] = [
+        {
+            "from_area": size.least, "below_area": size.below,
+            "from_um2": None if um is None else size.least * um**2,
+            "below_um2": None if um is None or size.below is None else size.below * um**2,
+            "found": size.found.hits, "defects": size.found.total, "recall": size.found.value,
+            "recall_interval": size.found.interval, "enough": size.found.digit,
+        }
+        for size in told.sizes
+    ]  # fmt: skip
+    return {**report, "parts": told.groups, "alerts": list(told.alerts)}
+
+
 def _ids_by_name(project: Project, data: Dataset) -> np.ndarray:
     """uint8 (256,): the model's id of each class of another project; unknown classes get an id that is free there."""
     table = np.arange(256, dtype=np.uint8)
@@ -211,39 +265,3 @@ def _learned(run: Run, data: Dataset, project: Project, items: list[Item]) -> in
 
     learned = {digest(home.picture_path(item.key)) for item in data.of("train")} - {""}
     return sum(digest(project.picture_path(item.key)) in learned for item in items)
-
-
-def say(result: dict[str, Any], talk: Talk) -> None:
-    where = {"all": "all pictures (includes pictures it learned from)"}.get(result["split"], result["split"])
-    talk.line(f"Run {result['run']} ({result['model']}), {where}:")
-    talk.line(f"  {summary(result)}")
-    (_say_verdicts if result["model"] == "resnet" else _say_classes)(result, talk)
-    for note in result["notes"]:
-        talk.line(note)
-    for entry in result["skipped"]:
-        talk.line(f"Skipped {entry['path']}: {entry['why']}")
-
-
-def _say_classes(result: dict[str, Any], talk: Talk) -> None:
-    for name, scores in result["per_class"].items():
-        dice = "-" if scores["dice"] is None else f"{scores['dice']:.3f}"
-        found = percent(scores["recall_defects"])
-        talk.line(f"  {name}: dice {dice}, {found} of {scores['defects']} defects found")
-    regions = result["regions"]
-    if regions["false_per_good_picture"] is not None:
-        rate = f"{regions['false_per_good_picture']:.2f} a picture on the {result['good_pictures']} good pictures"
-        talk.line(f"  false alarms: {regions['false']} in all, {rate}")
-    if result["only_background"]:
-        talk.line("  The model marks nothing at all, although there are defects.")
-
-
-def _say_verdicts(result: dict[str, Any], talk: Talk) -> None:
-    confusion, band = result["confusion"], result.get("unsure")
-    if band:
-        rest = f"of the others {band['errors_left']} are wrong"
-        talk.line(f"  {band['pictures']} pictures are unsure (below {band['below']:.0%}); {rest}")
-    width = max(len(name) for name in confusion["names"])
-    talk.line(f"  labelled {'':{width}}  said: " + "  ".join(confusion["names"]))
-    for name, row in zip(confusion["names"], confusion["rows"]):
-        cells = "  ".join(f"{count:>{len(said)}}" for count, said in zip(row, confusion["names"]))
-        talk.line(f"           {name:{width}}        {cells}")
