@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ from workbench.core.proposals import (
 )
 from workbench.core.run import Run
 from workbench.core.storage import file_stamp
+from workbench.session.deciding import ACCEPT, BRING_BACK, REJECT, Decisions
 from workbench.session.lane import Lane
 from workbench.session.predictions import Predictions
 from workbench.session.session import Session
@@ -35,18 +36,7 @@ from workbench.session.session import Session
 if TYPE_CHECKING:
     from workbench.inference.predictor import Result
 
-ACCEPT, REJECT, BRING_BACK = "accept proposal", "reject proposal", "bring back proposals"
 _SETTLED = 120  # ms after the last change of the labels
-
-
-@dataclass
-class _Step:
-    """One decision and its step in the history. on: it holds; False while it is undone."""
-
-    patch: Patch
-    added: list[Decided] = field(default_factory=list)
-    removed: list[Decided] = field(default_factory=list)
-    on: bool = True
 
 
 @dataclass(frozen=True)
@@ -73,7 +63,8 @@ class Proposals(QObject):
         self._live, self._live_model = Found(), ""
         self._kept: _Kept | None = None
         self._edits: dict[int, tuple[Decided, Proposal]] = {}  # by the identity of the origin, which is kept alive
-        self._steps: list[_Step] = []
+        self._decisions = Decisions(session, self)
+        self._decisions.turned.connect(self._sift)
         self._round = 0
         self._lane = Lane(parent=self)
         self._soon = QTimer(self, singleShot=True, interval=_SETTLED, timeout=self._sift)
@@ -82,7 +73,6 @@ class Proposals(QObject):
         session.project_closed.connect(self._close)
         session.mask_changed.connect(lambda _: self._soon.start())
         session.classes_changed.connect(self._soon.start)
-        session.history_changed.connect(self._follow_history)
         predictions.predicted.connect(self._predicted)
         predictions.model_changed.connect(self._model_changed)
         app = QCoreApplication.instance()
@@ -114,7 +104,7 @@ class Proposals(QObject):
         if patch is None or patch is last:
             self.refused.emit("locked" if session.locked_classes else "kept")
             return False
-        self._decide(patch, "accepted", wanted, ACCEPT)
+        self._decide(patch, "accepted", wanted)
         return True
 
     def accept_all(self) -> bool:
@@ -123,21 +113,19 @@ class Proposals(QObject):
     def reject(self, proposals: Sequence[Proposal]) -> bool:
         """Do not propose these again, by this model, in this picture: one step, which changes no pixel."""
         wanted = self._still_shown(proposals)
-        patch = self._mark(REJECT) if wanted else None
+        patch = self._decisions.mark(REJECT) if wanted else None
         if patch is not None:
-            self._decide(patch, "rejected", wanted, REJECT)
+            self._decide(patch, "rejected", wanted)
         return patch is not None
 
     def bring_back(self) -> bool:
         """Propose again what was rejected in this picture: one step."""
         note = self._session.note
         back = [one for one in note.decided if one.what == "rejected"] if note is not None else []
-        patch = self._mark(BRING_BACK) if back else None
-        if patch is None or note is None:
+        patch = self._decisions.mark(BRING_BACK) if back else None
+        if patch is None:
             return False
-        self._steps.append(_Step(patch, removed=back))
-        note.decided = [one for one in note.decided if one.what != "rejected"]
-        self._tell_note(BRING_BACK, "")
+        self._decisions.keep(patch, f"{len(back)} regions", removed=back)
         self._sift()
         return True
 
@@ -154,70 +142,13 @@ class Proposals(QObject):
         if key == self._session.key:
             self._load(key)
 
-    # --- decisions -------------------------------------------------------------------------------
-
-    def _mark(self, what: str) -> Patch | None:
-        """A step without pixels: it stands in the history, and is undone, like any other."""
-        session, editor = self._session, self._session._editor
-        session.commit()
-        problem = editor.refusal()
-        if problem is not None:
-            session.problem_met.emit(problem)
-        if problem is not None or session.key is None or session.note is None:
-            return None
-        patch = Patch(session.key, what, b"", b"", b"")
-        editor.history.add(patch)
-        return patch
-
-    def _decide(self, patch: Patch, what: str, proposals: list[Proposal], act: str) -> None:
-        note = self._session.note
-        assert note is not None
-        added = [one.origin.model_copy(update={"what": what}) for one in proposals]
-        self._steps.append(_Step(patch, added))
-        note.decided = [*note.decided, *added]
+    def _decide(self, patch: Patch, what: str, proposals: list[Proposal]) -> None:
         gone = set(map(id, proposals))
         self.shown = [one for one in self.shown if id(one) not in gone]
-        self._tell_note(act, _origin(proposals, self._names()))
+        added = [one.origin.model_copy(update={"what": what}) for one in proposals]
+        self._decisions.keep(patch, _origin(proposals, self._names()), added=added)
         self.changed.emit()
-        self._soon.start()  # what the others' neighbours say now
-
-    def _tell_note(self, act: str, detail: str) -> None:
-        """Who, when and from where, in the picture's history; written soon, at once where no stroke is written too."""
-        session = self._session
-        note, label = session.note, session._label
-        assert note is not None and label is not None
-        last = note.history[-1] if note.history else None
-        if last is not None and last.what == act and not last.detail:
-            last.detail = detail  # the editor has told the act already
-        else:
-            note.add(act, detail)
-        label.note_edits += 1
-        session._saver.changed(label, now=act != ACCEPT)
-        session.note_changed.emit(label.key)
-        session.history_changed.emit()
-
-    def _follow_history(self) -> None:
-        """A decision that is undone is open again; one that is redone holds again."""
-        note, history, key = self._session.note, self._session._editor.history, self._session.key
-        mine = [step for step in self._steps if step.patch.key == key]
-        if note is None or not mine:
-            return
-        turned = False
-        for step in mine:
-            undone = history.is_undone(step.patch)
-            if undone == (not step.on):
-                continue
-            if not undone and not history.is_done(step.patch):
-                self._steps.remove(step)  # another stroke was made instead
-                continue
-            step.on, turned = not undone, True
-            out, into = (step.added, step.removed) if undone else (step.removed, step.added)
-            note.decided = [one for one in note.decided if one not in out] + into
-        label = self._session._label
-        if turned and label is not None:
-            label.note_edits += 1
-            self._session._saver.changed(label)
-            self._sift()
+        self._soon.start()
 
     def _still_shown(self, proposals: Sequence[Proposal]) -> list[Proposal]:
         shown = set(map(id, self.shown))
@@ -335,7 +266,7 @@ class Proposals(QObject):
 
     def _close(self) -> None:
         self._forget()
-        self._steps.clear()
+        self._decisions.clear()
         self._lane.abandon()
 
     def finish(self) -> None:

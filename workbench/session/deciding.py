@@ -1,0 +1,97 @@
+"""What a person decided on proposals: kept in the picture's note, undone and redone with the steps of its history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from PySide6.QtCore import QObject, Signal
+
+from workbench.core.annotation import Decided
+from workbench.core.history import Patch
+from workbench.session.session import Session
+
+ACCEPT, REJECT, BRING_BACK = "accept proposal", "reject proposal", "bring back proposals"
+
+
+@dataclass
+class _Step:
+    """One decision and its step in the history. on: it holds; False while it is undone."""
+
+    patch: Patch
+    added: list[Decided] = field(default_factory=list)
+    removed: list[Decided] = field(default_factory=list)
+    on: bool = True
+
+
+class Decisions(QObject):
+    """Of the open picture."""
+
+    turned = Signal()  # some of them were undone or redone
+
+    def __init__(self, session: Session, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._steps: list[_Step] = []
+        session.history_changed.connect(self._follow)
+
+    def mark(self, what: str) -> Patch | None:
+        """A step without pixels: it stands in the history, and is undone, like any other. None if it may not be."""
+        session, editor = self._session, self._session._editor
+        session.commit()
+        problem = editor.refusal()
+        if problem is not None:
+            session.problem_met.emit(problem)
+        if problem is not None or session.key is None or session.note is None:
+            return None
+        patch = Patch(session.key, what, b"", b"", b"")
+        editor.history.add(patch)
+        return patch
+
+    def keep(
+        self, patch: Patch, detail: str, *, added: Sequence[Decided] = (), removed: Sequence[Decided] = ()
+    ) -> None:
+        """From now on `added` are decided and `removed` are not; `patch` is the step that this goes with.
+
+        detail: who, when and from where is told in the picture's history. It is written soon, at once where no stroke
+        is written too.
+        """
+        session = self._session
+        note, label = session.note, session._label
+        if note is None or label is None:
+            return
+        self._steps.append(_Step(patch, list(added), list(removed)))
+        note.decided = [one for one in note.decided if one not in removed] + list(added)
+        last = note.history[-1] if note.history else None
+        if last is not None and last.what == patch.what and not last.detail:
+            last.detail = detail  # the editor has told the act already
+        else:
+            note.add(patch.what, detail)
+        label.note_edits += 1
+        session._saver.changed(label, now=patch.what != ACCEPT)
+        session.note_changed.emit(label.key)
+        session.history_changed.emit()
+
+    def clear(self) -> None:
+        self._steps.clear()
+
+    def _follow(self) -> None:
+        """A decision that is undone is open again; one that is redone holds again."""
+        note, history, label = self._session.note, self._session._editor.history, self._session._label
+        if note is None or label is None:
+            return
+        turned = False
+        for step in [step for step in self._steps if step.patch.key == label.key]:
+            undone = history.is_undone(step.patch)
+            if undone != step.on:
+                continue
+            if not undone and not history.is_done(step.patch):
+                self._steps.remove(step)  # another stroke was made instead
+                continue
+            step.on, turned = not undone, True
+            out, into = (step.added, step.removed) if undone else (step.removed, step.added)
+            note.decided = [one for one in note.decided if one not in out] + into
+        if turned:
+            label.note_edits += 1
+            self._session._saver.changed(label)
+            self.turned.emit()
