@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import Counter
 from collections.abc import Callable
@@ -21,7 +22,7 @@ from workbench.core.review.evidence import Evidence, Judgement, judge
 from workbench.core.review.figures import Figures, figures
 from workbench.core.review.leaks import Leak, leaks
 from workbench.core.review.look import Look, Looked
-from workbench.core.review.sweep import Sweep, tally
+from workbench.core.review.sweep import Sweep
 from workbench.core.run import Run
 from workbench.inference.settings import ModelSettings
 from workbench.session.lane import Lane
@@ -30,6 +31,8 @@ from workbench.session.training import Training
 
 if TYPE_CHECKING:
     from workbench.core.project import Project
+
+_THREADS = min(4, os.cpu_count() or 1)  # OpenCV and NumPy let go of the interpreter for most of the time
 
 # none: no run is open. nothing: the run holds no picture out. broken: the look failed. leak: the scores wait until
 # a person has seen that they are too good.
@@ -83,6 +86,7 @@ class Review(QObject):
         self.point: Point | None = None
         self.looked = Looked()
         self.leaks: list[Leak] = []
+        self._look_over: Look | None = None
         self.reviewed: Reviewed | None = None
         self.sweep: Sweep | None = None
         self.classes: dict[int, tuple[str, str]] = {}  # id to name and colour
@@ -161,8 +165,10 @@ class Review(QObject):
         assert self.settings is not None
         settings = self.settings
 
+        self._look_over = look = Look(project, run, settings)
+
         def work() -> tuple[Looked | None, list[Leak]]:
-            looked = Look(project, run, settings).over(
+            looked = look.over(
                 data.of(split), progress=lambda done, total: self._seen.emit(turn, done, total), cancelled=stop.is_set
             )
             return looked, leaks(project, data, split) if looked is not None else []
@@ -228,16 +234,15 @@ class Review(QObject):
 
     def _sweep(self) -> None:
         turn, evidence = self._turn, self.looked.evidence
-        assert self.settings is not None
+        look = self._look_over
+        assert self.settings is not None and look is not None
         ids, stop = [entry.id for entry in self.settings.classes], self._stop
 
         def work() -> Sweep | None:
-            tallies = []
-            for each in evidence:
-                if stop.is_set():
-                    return None
-                tallies.append(tally(each, len(ids)))
-            return Sweep(evidence, tallies, ids)
+            with ThreadPoolExecutor(_THREADS) as pool:
+                found = list(pool.map(lambda each: None if stop.is_set() else look.tallies(each), evidence))
+            tallies = [each for each in found if each is not None]
+            return Sweep(evidence, tallies, ids) if len(tallies) == len(evidence) else None
 
         def then(found: Sweep | None, error: Exception | None) -> None:
             if error is not None:
@@ -322,7 +327,7 @@ def _review(
     evidence: list[Evidence], settings: ModelSettings, point: Point, stale: Callable[[], bool]
 ) -> Reviewed | None:
     at = point.on(settings)
-    with ThreadPoolExecutor(4) as pool:
+    with ThreadPoolExecutor(_THREADS) as pool:
         judged = list(pool.map(lambda each: None if stale() else judge(each, at), evidence))
     judgements = [each for each in judged if each is not None]
     if len(judgements) < len(evidence):

@@ -135,7 +135,7 @@ class Evidence:
     """One labelled picture and what the network said of it.
 
     real: class id, or ANY, to labelled pixels. truths: of each patch its part of the label, uint8 (h, w). numbers: of
-    each patch int32 (h, w), which of `defects` a pixel is of, counted from 1, or 0.
+    each patch int32 (h, w), which of `defects` a pixel is of, counted from 1, or 0. label: hash of the label's file.
     """
 
     key: str
@@ -147,6 +147,7 @@ class Evidence:
     patches: tuple[Patch, ...]
     truths: tuple[np.ndarray, ...]
     numbers: tuple[np.ndarray, ...]
+    label: str = ""
 
     @property
     def needed(self) -> np.ndarray:
@@ -155,7 +156,7 @@ class Evidence:
 
 
 def gather(
-    key: str, truth: np.ndarray, patches: Sequence[Patch], classes: Sequence[int], group: str = ""
+    key: str, truth: np.ndarray, patches: Sequence[Patch], classes: Sequence[int], group: str = "", label: str = ""
 ) -> Evidence:  # fmt: skip
     """truth: the label, uint8 (H, W). classes: the ids of the model."""
     height, width = truth.shape
@@ -181,7 +182,7 @@ def gather(
         Labelled(id, area, box, float(peak) / 255) for (id, area, box), peak in zip(found, peaks[1:].tolist())
     )
     truths = tuple(np.ascontiguousarray(truth[patch.slices]) for patch in patches)
-    return Evidence(key, group, width, height, defects, real, tuple(patches), truths, tuple(numbers))
+    return Evidence(key, group, width, height, defects, real, tuple(patches), truths, tuple(numbers), label)
 
 
 def judge(evidence: Evidence, settings: ModelSettings) -> Judgement:

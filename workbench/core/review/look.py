@@ -13,6 +13,7 @@ from workbench.core.problems import MaskBroken, Problem
 from workbench.core.project import Project
 from workbench.core.review.evidence import Evidence, Patch, cut, gather
 from workbench.core.review.shelf import Shelf
+from workbench.core.review.sweep import Tally, tally
 from workbench.core.run import Run
 from workbench.inference.predictor import Cancelled, Predictor
 from workbench.inference.settings import ModelSettings
@@ -50,14 +51,24 @@ class Look:
                 path = self._project.mask_path(item.key)
                 if truth is None:
                     raise MaskBroken(path=str(path), why="it is gone")
-                looked.evidence.append(gather(item.key, truth, patches, classes, item.group))
-                looked.changed += hashlib.sha256(path.read_bytes()).hexdigest()[:16] != item.mask_hash
+                label = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+                looked.evidence.append(gather(item.key, truth, patches, classes, item.group, label))
+                looked.changed += label != item.mask_hash
             except Cancelled:
                 return None
             except Problem as problem:
                 looked.skipped[item.key] = problem
             progress(number, len(items))
         return looked
+
+    def tallies(self, evidence: Evidence) -> tuple[Tally, ...]:
+        """What other operating points would give on it; kept as well, for as long as its label stays as it is."""
+        classes = len(self._settings.classes)
+        kept = self._shelf.read_tallies(evidence, classes)
+        if kept is None:
+            kept = tally(evidence, classes)
+            self._shelf.write_tallies(evidence, kept)
+        return kept
 
     def _patches(self, key: str, cancelled: Callable[[], bool]) -> tuple[tuple[int, int], list[Patch]]:
         path = self._project.picture_path(key)

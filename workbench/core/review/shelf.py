@@ -12,13 +12,15 @@ import hashlib
 import json
 import shutil
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from workbench.core.problems import Problem
 from workbench.core.project import Project
-from workbench.core.review.evidence import LEAST, Patch
+from workbench.core.review.evidence import LEAST, Evidence, Patch
+from workbench.core.review.sweep import AREAS, THRESHOLDS, Tally
 from workbench.core.run import Run
 from workbench.core.storage import file_stamp, write_bytes
 from workbench.inference.settings import ModelSettings, settings_text
@@ -67,11 +69,40 @@ class Shelf:
             self._folder.mkdir(parents=True, exist_ok=True)
             write_bytes(self._path(key), json.dumps(said).encode() + b"\n" + body)
 
+    def read_tallies(self, evidence: Evidence, classes: int) -> tuple[Tally, ...] | None:
+        """Of each class; None where they have to be counted."""
+        shape = (len(THRESHOLDS), len(AREAS))
+        defects = len(evidence.defects)
+        try:
+            head, _, body = self._path(evidence.key, ".tallies").read_bytes().partition(b"\n")
+            if json.loads(head) != self._tallied(evidence, classes):
+                return None
+            flat = np.frombuffer(zlib.decompress(body), np.int32).reshape(classes, *shape, defects + 2)
+            return tuple(Tally(each[..., 2:], each[..., 0], each[..., 1]) for each in flat)
+        except (OSError, ValueError, zlib.error):
+            return None
+
+    def write_tallies(self, evidence: Evidence, tallies: Sequence[Tally]) -> None:
+        if not self._project.writable:
+            return
+        flat = [np.concatenate([t.regions[..., None], t.false[..., None], t.covered], axis=2) for t in tallies]
+        head = json.dumps(self._tallied(evidence, len(tallies))).encode()
+        with contextlib.suppress(OSError, Problem):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            body = zlib.compress(np.stack(flat).astype(np.int32).tobytes(), 1)
+            write_bytes(self._path(evidence.key, ".tallies"), head + b"\n" + body)
+
+    def _tallied(self, evidence: Evidence, classes: int) -> dict[str, object]:
+        """All that the counts hang on; a label without a hash is nobody's."""
+        grid = zlib.crc32(repr((THRESHOLDS, AREAS)).encode())
+        said = {"format": _FORMAT, "picture": self._picture(evidence.key), "label": evidence.label}
+        return {**said, "classes": classes, "grid": grid}
+
     def _picture(self, key: str) -> str:
         return file_stamp(self._project.picture_path(key))
 
-    def _path(self, key: str) -> Path:
-        return self._folder / (hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32] + ".scores")
+    def _path(self, key: str, suffix: str = ".scores") -> Path:
+        return self._folder / (hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32] + suffix)
 
 
 def _stamp(run: Run, settings: ModelSettings, least: float) -> str:

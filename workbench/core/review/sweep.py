@@ -54,29 +54,42 @@ def _count(plane: np.ndarray, truth: np.ndarray, numbers: np.ndarray, into: Tall
     part = (slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1))
     plane, truth, numbers = plane[part], truth[part], numbers[part]
     highest = int(plane.max())
-    on = np.flatnonzero(plane)
+    on, counts = np.flatnonzero(plane), None
     for step, threshold in enumerate(THRESHOLDS):
         level = int(np.ceil(255 * threshold - 1e-9))
         if level > highest:
             break
-        on = on[plane.reshape(-1)[on] >= level]
-        count, labels, stats, _ = cv2.connectedComponentsWithStats((plane >= level).view(np.uint8), connectivity=8)
-        region, real = labels.reshape(-1)[on], truth.reshape(-1)[on]
-        counted = real <= MAX_CLASS_ID
-        area = stats[:, cv2.CC_STAT_AREA]
-        kept = area[None, 1:] >= np.array(AREAS)[:, None]
-        touching = np.bincount(region[counted & (real > 0)], minlength=count)
-        false = (touching == 0) & (np.bincount(region[counted], minlength=count) * 2 >= area)
-        into.regions[step] += kept.sum(axis=1).astype(np.int32)
-        into.false[step] += (kept & false[None, 1:]).sum(axis=1).astype(np.int32)
-        defect = numbers.reshape(-1)[on]
-        if defect.any():
-            many = int(defect.max()) + 1
-            both, pixels = np.unique((region.astype(np.int64) * many + defect)[defect > 0], return_counts=True)
-            own, defect = np.divmod(both, many)
-            for at, least in enumerate(AREAS):
-                enough = area[own] >= least
-                np.add.at(into.covered[step, at], defect[enough] - 1, pixels[enough].astype(np.int32))
+        kept_on = on[plane.reshape(-1)[on] >= level]
+        if counts is None or len(kept_on) < len(on):
+            on = kept_on
+            counts = _at(plane, level, on, truth, numbers, into.covered.shape[2])
+        into.regions[step] += counts[0]
+        into.false[step] += counts[1]
+        into.covered[step] += counts[2]
+
+
+def _at(
+    plane: np.ndarray, level: int, on: np.ndarray, truth: np.ndarray, numbers: np.ndarray, defects: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Regions, false ones, covered pixels at every least area, from one level on. on: the pixels that reach it."""
+    covered = np.zeros((len(AREAS), defects), np.int32)
+    count, labels, stats, _ = cv2.connectedComponentsWithStats((plane >= level).view(np.uint8), connectivity=8)
+    region, real = labels.reshape(-1)[on], truth.reshape(-1)[on]
+    counted = real <= MAX_CLASS_ID
+    area = stats[:, cv2.CC_STAT_AREA]
+    kept = area[None, 1:] >= np.array(AREAS)[:, None]
+    touching = np.bincount(region[counted & (real > 0)], minlength=count)
+    false = (touching == 0) & (np.bincount(region[counted], minlength=count) * 2 >= area)
+    defect = numbers.reshape(-1)[on]
+    if defect.any():
+        many = int(defect.max()) + 1
+        both, pixels = np.unique((region.astype(np.int64) * many + defect)[defect > 0], return_counts=True)
+        own, defect = np.divmod(both, many)
+        for at, least in enumerate(AREAS):
+            enough = area[own] >= least
+            np.add.at(covered[at], defect[enough] - 1, pixels[enough].astype(np.int32))
+    regions, vain = kept.sum(axis=1), (kept & false[None, 1:]).sum(axis=1)
+    return regions.astype(np.int32), vain.astype(np.int32), covered
 
 
 @dataclass(frozen=True)
