@@ -102,7 +102,7 @@ class Guide(QObject):
             row, project = self._session.rows.get(key, Row(key)), self._session.project
             names = {info.id: info.name for info in project.classes} if project is not None else {}
             return tuple(slip_why(slip, names, good=not row.counts) for slip in self.slips(key))
-        return self._reasons.get(key, ())
+        return self._reasons.get(key, ()) if self.mode == "next" else ()
 
     def slips(self, key: str | None) -> tuple[Slip, ...]:
         """What is doubted in the label of a picture and not answered yet, worst first."""
