@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from workbench.core.events import Evaluated, Event, Finished, Profiled, Progress
 from workbench.core.launch import paddle_installed
 from workbench.core.project import Project, read_project_file
 from workbench.core.recipe import Recipe, parse_settings, request
-from workbench.core.run import Run, create_run, find_run
+from workbench.core.run import Run, create_run, draw_up, find_run
 
 
 def fill(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +28,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", metavar="auto|cpu|gpu|gpu:0,1", help="where to train (auto); cpu:2: in two")
     parser.add_argument("--from", dest="start", metavar="RUN", help="begin with the weights of an earlier run")
     parser.add_argument("--profile", action="store_true", help="measure where the time of a step goes")
+    parser.add_argument("--plan", action="store_true", help="say what would be decided, and why; do not train")
     parser.add_argument("--resume", metavar="RUN", help="go on with a run that was stopped")
     parser.add_argument(
         "--set", dest="settings", action="append", default=[], metavar="KEY=VALUE", help="any setting of the recipe"
@@ -34,6 +36,8 @@ def fill(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
+    if options.plan:
+        return plan(options, talk)
     if options.resume is not None:
         root = options.project.absolute()
         read_project_file(root)
@@ -47,6 +51,21 @@ def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
         result = follow(new_run(options.project, _recipe(options)), talk)
     say(result, talk)
     return result
+
+
+def plan(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
+    """The recipe that a training would have now, with its reasons; nothing is written."""
+    if options.resume is not None or options.model is None:
+        raise WrongUse("--plan needs --model unet or --model resnet, and no --resume")
+    with Project.open(options.project.absolute(), write=False) as project:
+        dataset, recipe = draw_up(project, _recipe(options))
+    values = recipe.model_dump(mode="json", exclude={"format", "reasons"})
+    pictures = {split: len(dataset.of(split)) for split in ("train", "val", "test")}
+    wide = max(len(name) for name in values)
+    for name, value in values.items():
+        why = recipe.reasons.get(name, "")
+        talk.line(f"{name:{wide}}  {json.dumps(value, ensure_ascii=False)}{f'  ({why})' if why else ''}")
+    return {"model": recipe.model, "recipe": values, "reasons": recipe.reasons, "pictures": pictures}
 
 
 def _recipe(options: argparse.Namespace) -> Recipe:

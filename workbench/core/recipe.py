@@ -85,8 +85,25 @@ def request(model: str, **choices: Any) -> Recipe:
     except ValidationError as error:
         first = error.errors()[0]
         key = str(first["loc"][0]) if first["loc"] else "recipe"
-        why = "there is no such setting" if first["type"] == "extra_forbidden" else first["msg"]
-        raise problems.BadRecipe(key=key, value=choices.get(key, model), why=why) from error
+        raise problems.BadRecipe(key=key, value=choices.get(key, model), why=_why(first)) from error
+
+
+_WHY = {
+    "extra_forbidden": "there is no such setting", "literal_error": "it is one of {expected}",
+    "int_parsing": "it is a whole number", "int_type": "it is a whole number", "int_from_float": "it is a whole number",
+    "float_parsing": "it is a number", "float_type": "it is a number", "finite_number": "it is a finite number",
+    "greater_than": "it must be above {gt}", "greater_than_equal": "it must be at least {ge}",
+    "less_than": "it must be below {lt}", "less_than_equal": "it must be at most {le}",
+    "bool_parsing": "it is true or false", "bool_type": "it is true or false", "list_type": "it is a list",
+    "string_type": "it is text",
+}  # fmt: skip
+
+
+def _why(error: Any) -> str:
+    """pydantic's error in our words."""
+    told = error.get("ctx", {}).items()
+    context = {name: f"{value:g}" if isinstance(value, float) else value for name, value in told}
+    return _WHY.get(error["type"], error["msg"]).format(**context)
 
 
 def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:

@@ -116,12 +116,13 @@ _HIDDEN = {"format", "model", "reasons", "minutes", "device"}
 _VALUES: dict[str, str] = {
     "fast": QT_TRANSLATE_NOOP("recipe", "Fast"), "balanced": QT_TRANSLATE_NOOP("recipe", "Balanced"),
     "best": QT_TRANSLATE_NOOP("recipe", "Best"), "plain": QT_TRANSLATE_NOOP("recipe", "Plain"),
-    "resnet18": "ResNet-18", "resnet34": "ResNet-34", "auto": QT_TRANSLATE_NOOP("recipe", "By the device"),
+    "resnet18": "ResNet-18", "resnet34": "ResNet-34", "auto": QT_TRANSLATE_NOOP("recipe", "Automatic"),
     "flip_horizontal": QT_TRANSLATE_NOOP("recipe", "Left and right"),
     "flip_vertical": QT_TRANSLATE_NOOP("recipe", "Up and down"),
     "rotate_90": QT_TRANSLATE_NOOP("recipe", "Quarter turns"), "rotate": QT_TRANSLATE_NOOP("recipe", "Any turn"),
     "zoom": QT_TRANSLATE_NOOP("recipe", "Zoom"), "brightness": QT_TRANSLATE_NOOP("recipe", "Brightness"),
     "contrast": QT_TRANSLATE_NOOP("recipe", "Contrast"), "noise": QT_TRANSLATE_NOOP("recipe", "Noise"),
+    "cpu": QT_TRANSLATE_NOOP("recipe", "Processor"), "gpu": QT_TRANSLATE_NOOP("recipe", "GPU"),
     "imagenet": QT_TRANSLATE_NOOP("recipe", "ImageNet (fetched once)"),
 }  # fmt: skip
 

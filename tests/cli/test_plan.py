@@ -1,0 +1,44 @@
+"""workbench train --plan: what would be decided, and why, without a training."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from workbench.cli import main
+from workbench.core.recipe import request
+from workbench.core.run import create_run
+
+
+def test_the_plan_is_the_recipe_of_a_run_and_leaves_nothing_behind(labelled, capsys):
+    root = str(labelled.root)
+    before = sorted(path.name for path in labelled.root.rglob("*"))
+    assert main(["train", root, "--model", "unet", "--minutes", "3", "--set", "batch=6", "--plan", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert sorted(path.name for path in labelled.root.rglob("*")) == before
+    recipe = create_run(labelled, request("unet", minutes=3, batch=6)).recipe()
+    assert told["recipe"] == recipe.model_dump(mode="json", exclude={"format", "reasons"})
+    assert told["reasons"] == recipe.reasons and told["pictures"]["train"] > 0
+    assert main(["train", root, "--model", "resnet", "--plan"]) == 0
+    assert "input_size" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("wish", "why"),
+    [
+        ("batch=x", "a whole number"), ("batch=0", "at least 1"), ("batch=2000", "at most 1024"),
+        ("rate=fast", "it is a number"), ("scale=0", "above 0"), ("average=1", "below 1"),
+        ("stem=3", "one of 1, 2 or 4"),
+        ("augment=none", "it is a list"), ("local_contrast=maybe", "true or false"), ("size=3", "no such setting"),
+        ("widths=[1,\"a\"]", "a whole number"), ("profile=3", "true or false"), ("weights=7", "it is text"),
+    ],
+)  # fmt: skip
+def test_wishes_that_cannot_be_are_told_in_plain_words(labelled, capsys, wish, why):
+    assert main(["train", str(labelled.root), "--model", "unet", "--plan", "--set", wish]) == 1
+    said = capsys.readouterr().err
+    assert why in said and wish.partition("=")[0] in said
+
+
+def test_a_plan_needs_a_kind_of_model(labelled):
+    assert main(["train", str(labelled.root), "--plan"]) == 2
