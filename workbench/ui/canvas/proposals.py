@@ -92,7 +92,8 @@ class ProposalHand(QObject):
                     self._canvas.update_scene(self._canvas.view.screen_rect(one.selection.rect, margin=2))
         if self.aimed is not None and id(self.aimed) in gone:
             self.let_go()
-        self.hover(self._point)
+        if self._point is not None or (self.current is not None and id(self.current) in gone):
+            self.hover(self._point)
 
     def switch(self, visible: bool) -> None:
         if visible != self.layer.visible:
