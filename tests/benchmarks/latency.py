@@ -40,11 +40,12 @@ TIMES_DYGRAPH = 6.0
 
 
 def build(folder: Path, recipe: Recipe, engines: list[str]) -> tuple[ModelSettings, Any]:
-    """An export without golden pictures, and the network itself. folder/raw.onnx is what the converter wrote."""
+    """An export without golden pictures, and the network itself. folder/raw.onnx is what a general converter writes."""
     import paddle
     import paddle2onnx
 
-    from workbench.training import onnx
+    from workbench.training.onnx_graph import OPSET, write_onnx
+    from workbench.training.program import save_program
     from workbench.training.quantise import quantise
     from workbench.training.unet import UNet, multiple_of
 
@@ -61,10 +62,10 @@ def build(folder: Path, recipe: Recipe, engines: list[str]) -> tuple[ModelSettin
         classes=(ClassSettings(1, "scratch", "#ff0000"), ClassSettings(2, "pit", "#00ff00")),
     )  # fmt: skip
     stem = folder / "paddle" / "network"
-    onnx.save_program(net, recipe, stem)
-    onnx.convert(stem, folder / "network.onnx")
+    save_program(net, recipe, stem)
+    write_onnx(net, recipe, folder / "network.onnx")
     paddle2onnx.export(
-        f"{stem}.json", f"{stem}.pdiparams", str(folder / "raw.onnx"), opset_version=onnx.OPSET, optimize_tool="none"
+        f"{stem}.json", f"{stem}.pdiparams", str(folder / "raw.onnx"), opset_version=OPSET, optimize_tool="none"
     )
     if "int8" in engines:
         rng = np.random.default_rng(0)

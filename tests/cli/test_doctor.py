@@ -49,7 +49,7 @@ def test_whether_the_window_loads_is_tried_in_another_process(capsys):
         ({"onnxruntime": "1.24.0"}, "onnxruntime", "!=1.24.0"),
         ({"paddlepaddle": "3.3.1", "paddlepaddle-gpu": "3.3.1"}, "paddle", "uninstall -y paddlepaddle "),
         ({"paddlepaddle": "2.6.2"}, "paddle", ">=3.3"),
-        ({"paddlepaddle": "3.3.1"}, "paddle2onnx", "paddle2onnx>=2.1"),
+        ({"paddlepaddle": "3.3.1"}, "onnx", "onnx>=1.16"),
         ({}, "window", "PySide6-Essentials"),
     ],
 )
@@ -69,7 +69,7 @@ def test_the_version_of_qt_that_crashes_old_pythons_is_known(monkeypatch):
 
 
 def test_a_card_with_the_processor_build_is_told_how_to_change(monkeypatch):
-    monkeypatch.setattr(doctor, "_version", {"paddlepaddle": "3.3.1", "paddle2onnx": "2.1.0"}.get)
+    monkeypatch.setattr(doctor, "_version", {"paddlepaddle": "3.3.1", "onnx": "1.17.0"}.get)
     found = {check.name: check for check in doctor._paddle(["NVIDIA RTX 4090"], quick=True)}
     check = found["paddle for the card"]
     assert not check.ok and "paddlepaddle-gpu" in check.fix and "--extra-index-url" in check.fix

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 import onnx
@@ -24,7 +23,6 @@ from workbench.inference.settings import load_settings
 from workbench.inference.tuning import Tuning
 from workbench.training import held_out, latency
 from workbench.training.parity import Parity, compare, judge_cost
-from workbench.training.quicken import quicken
 from workbench.training.wishes import Wishes
 
 # Nothing of ours: what somebody else would write who has read model.json.
@@ -225,22 +223,3 @@ def test_points_and_targets_reach_the_export(trained, child, tmp_path):
     if find_spec("paddlelite") is None:
         assert any("lite cannot be made here" in getattr(event, "what", "") for event in one.events)
         assert one.last.result["formats"] == ["onnx"]
-
-
-# --- the quicker order of the same arithmetic -----------------------------------------------------
-
-
-def test_a_softmax_over_channels_gives_the_same_from_its_parts(tmp_path: Path):
-    from onnx import TensorProto, helper
-    from onnxruntime import InferenceSession
-
-    shape = ["n", 5, "h", "w"]
-    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in ("x", "y")]
-    graph = helper.make_graph([helper.make_node("Softmax", ["x"], ["y"], axis=1)], "g", values[:1], values[1:])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    x = np.random.default_rng(0).normal(0, 200, (2, 5, 7, 9)).astype(np.float32)  # beyond what exp can take
-    expected = InferenceSession(model.SerializeToString()).run(None, {"x": x})[0]
-    quicken(model)
-    onnx.checker.check_model(model, full_check=True)
-    assert "Softmax" not in {node.op_type for node in model.graph.node}
-    np.testing.assert_allclose(InferenceSession(model.SerializeToString()).run(None, {"x": x})[0], expected, atol=1e-6)

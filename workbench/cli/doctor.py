@@ -248,11 +248,11 @@ def _training(command: str) -> Check:
 
 
 def _onnx_export() -> Check:
-    number = _version("paddle2onnx")
+    number = _version("onnx")
     if number is None:
-        detail = "paddle2onnx is missing: trained models cannot be used in the window"
-        return Check("paddle2onnx", False, detail, pip_command("paddle2onnx>=2.1"))
-    return Check("paddle2onnx", True, number)
+        detail = "onnx is missing: trained models cannot be used in the window"
+        return Check("onnx", False, detail, pip_command("onnx>=1.16"))
+    return Check("onnx", True, number)
 
 
 def _formats() -> Check:

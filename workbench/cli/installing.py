@@ -9,7 +9,7 @@ from importlib import metadata
 DISTRIBUTION = "defect-workbench"
 # Where Paddle's builds for NVIDIA cards are; PyPI has none of this version.
 GPU_INDEX = "https://www.paddlepaddle.org.cn/packages/stable/cu126/"
-_FALLBACK = ("paddlepaddle>=3.3,<3.4", "paddle2onnx>=2.1", "setuptools>=65")
+_FALLBACK = ("paddlepaddle>=3.3,<3.4", "onnx>=1.16", "setuptools>=65")
 # Versions that matter, for a checkout that was not installed and so has no metadata to ask.
 _KNOWN = {"onnxruntime": "onnxruntime>=1.18,!=1.24.0", "numpy": "numpy>=2"}
 

@@ -28,11 +28,6 @@ def main(argv: list[str] | None = None) -> int:
     options = _parse(sys.argv[1:] if argv is None else argv)
     pipe = claim_stdout()
     _quieten(options)
-    if options.verb == "convert":
-        from workbench.training.onnx import convert
-
-        convert(options.stem, options.target)
-        return 0
     if options.verb == "legacy":
         from workbench.training.formats import save_legacy
 
@@ -224,9 +219,6 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     for verb in (train, export):
         verb.add_argument("--keep-running", action="store_true", default=keep, help="a closed stdin is no order")
     verbs.add_parser("doctor", help="say what training can use here, as one JSON object")
-    convert = verbs.add_parser("convert", help="a saved Paddle program to ONNX (used by the others)")
-    convert.add_argument("stem", type=Path)
-    convert.add_argument("target", type=Path)
     legacy = verbs.add_parser("legacy", help="a run's weights as Paddle's older kind of program (used by export)")
     legacy.add_argument("run", type=Path)
     legacy.add_argument("stem", type=Path)

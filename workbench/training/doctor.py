@@ -27,7 +27,7 @@ def examine() -> dict[str, Any]:
 
     found.update(
         paddle=paddle.__version__, import_seconds=round(time.perf_counter() - began, 2),
-        cuda_compiled=paddle.device.is_compiled_with_cuda(), paddle2onnx=_version("paddle2onnx"),
+        cuda_compiled=paddle.device.is_compiled_with_cuda(), onnx=_version("onnx"),
         processor=processor_name(), checks=[], devices=["cpu"],
     )  # fmt: skip
     _try(found, "cpu", lambda: _learn(paddle, "cpu"))

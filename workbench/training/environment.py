@@ -9,7 +9,7 @@ from workbench.training.device import processor_name
 
 _PACKAGES = (
     *("numpy", "opencv-python-headless", "onnxruntime", "openvino"),
-    *("paddlepaddle", "paddlepaddle-gpu", "paddle2onnx"),
+    *("paddlepaddle", "paddlepaddle-gpu", "onnx"),
 )
 
 

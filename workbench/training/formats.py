@@ -16,7 +16,8 @@ import paddle
 
 from workbench.core.run import Run
 from workbench.inference.engines.kinds import KINDS, cannot_make
-from workbench.training import onnx
+from workbench.training import onnx_graph
+from workbench.training.program import save_program
 
 _SECONDS = 600  # that a child may take
 _LEGACY = "paddle-legacy/network"
@@ -42,7 +43,7 @@ class Maker:
 
     def make(self, names: Sequence[str], begin: Callable[[str], None]) -> dict[str, str]:
         """Make these formats; returns why, for those that could not be made. begin: called before each."""
-        onnx.save_program(self._net, self._run.recipe(), self._stem)
+        save_program(self._net, self._run.recipe(), self._stem)
         failed: dict[str, str] = {}
         makers: dict[str, Callable[[], None]] = {
             "network.onnx": self._onnx, "network.int8.onnx": self._int8, "paddle-legacy/network.pdmodel": self._legacy,
@@ -66,23 +67,12 @@ class Maker:
 
     def _tidy(self, names: Sequence[str]) -> None:
         """Nothing stays that was only a step on the way."""
-        self._stem.with_name("converter.txt").unlink(missing_ok=True)
         wanted = {KINDS[name].file for name in names}
         for file in {kind.file for kind in KINDS.values()} - wanted:
             remove(self._folder, file)
 
     def _onnx(self) -> None:
-        conversion = onnx.Conversion(self._stem, self._folder / KINDS["onnx"].file)
-        try:
-            while not conversion.done():
-                self._tick()
-                time.sleep(0.05)
-            conversion.finish()
-        except onnx.ConversionError as error:
-            raise NotMade(f"it could not be converted: {error}") from error
-        finally:
-            if not conversion.done():
-                conversion.cancel()
+        onnx_graph.write_onnx(self._net, self._run.recipe(), self._folder / KINDS["onnx"].file)
 
     def _int8(self) -> None:
         source = self._folder / KINDS["onnx"].file
@@ -158,7 +148,7 @@ def remove(folder: Path, file: str) -> None:
 
 def save_legacy(run: Run, stem: Path) -> None:
     """The child's work: the run's best weights as stem.pdmodel and stem.pdiparams."""
-    onnx.save_program(_net_of(run), run.recipe(), stem)
+    save_program(_net_of(run), run.recipe(), stem)
 
 
 def _net_of(run: Run) -> Any:

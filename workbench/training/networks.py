@@ -29,18 +29,6 @@ class Answer(nn.Layer):
         return nn.functional.softmax(self.net(x), axis=1)
 
 
-class AnswerWithMaps(nn.Layer):
-    """A ResNet that also tells where it looked: probabilities, and float32 (N,V,h,w), what each place adds to each."""
-
-    def __init__(self, net: ResNet) -> None:
-        super().__init__()
-        self.net = net
-
-    def forward(self, x: paddle.Tensor) -> tuple[paddle.Tensor, paddle.Tensor]:
-        logits, maps = self.net.with_maps(x)
-        return nn.functional.softmax(logits, axis=1), maps
-
-
 def build(recipe: Recipe, dataset: Dataset) -> UNet | ResNet:
     """The untrained network of a run. A UNet has one output for the background and one a class."""
     if recipe.model == "unet":

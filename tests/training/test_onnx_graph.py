@@ -1,0 +1,113 @@
+"""The ONNX model answers as the network does, and as a general converter's does."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import onnxruntime
+import paddle
+import pytest
+
+from workbench.training import onnx_graph
+from workbench.training.resnet import ResNet
+from workbench.training.unet import UNet
+
+NETWORKS = {
+    "slim": (lambda: UNet(1, 4, [8, 16, 24], stem=4), 1, None),
+    "two stems": (lambda: UNet(3, 2, [8, 16], stem=2), 3, None),
+    "plain": (lambda: UNet(3, 3, [8, 16, 16], stem=1, contrast=False), 3, None),
+    "resnet inside": (lambda: UNet(1, 2, [], encoder=18, width=0.125), 1, None),
+    "small verdicts": (lambda: ResNet(1, 3, depth=18, width=0.125, input_size=64), 1, 64),
+    "verdicts": (lambda: ResNet(3, 5, depth=50, width=0.125, input_size=128), 3, 128),
+}
+
+
+@pytest.fixture(params=NETWORKS)
+def made(request):
+    """A network with statistics and shifts that matter, its channels, and the side of its pictures (None: any)."""
+    make, channels, side = NETWORKS[request.param]
+    paddle.seed(5)
+    generator = np.random.default_rng(5)
+    net = make()
+    for parameter in net.parameters():
+        if len(parameter.shape) == 1:  # of normalisations and biases: nothing may stay at 0 or 1
+            parameter.set_value((generator.random(parameter.shape) + 0.5).astype(np.float32))
+    net.train()
+    for _ in range(3):
+        net(paddle.to_tensor(pictures(generator, 4, channels, side or 64, side or 64)))
+    net.eval()
+    return net, channels, side
+
+
+def pictures(generator: np.random.Generator, *shape: int) -> np.ndarray:
+    return (generator.standard_normal(shape) * 2 + 0.3).astype(np.float32)
+
+
+@paddle.no_grad()
+def said_by(net: paddle.nn.Layer, batch: np.ndarray) -> np.ndarray:
+    return paddle.nn.functional.softmax(net(paddle.to_tensor(batch)), axis=1).numpy()
+
+
+def said_by_onnx(model: bytes, batch: np.ndarray) -> np.ndarray:
+    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    return session.run(None, {session.get_inputs()[0].name: batch})[0]
+
+
+def test_answers_as_the_network(made):
+    net, channels, side = made
+    model = onnx_graph.to_onnx(net, channels, side).SerializeToString()
+    generator = np.random.default_rng(6)
+    for count, height, width in [(1, 64, 64), (3, 96, 160), (2, 256, 64)]:
+        if side is not None:
+            height = width = side
+        batch = pictures(generator, count, channels, height, width)
+        assert np.abs(said_by_onnx(model, batch) - said_by(net, batch)).max() < 2e-5
+
+
+def test_an_even_picture_is_no_trouble(made):
+    net, channels, side = made
+    model = onnx_graph.to_onnx(net, channels, side).SerializeToString()
+    batch = np.full((1, channels, side or 64, side or 64), 1.7, np.float32)
+    assert np.abs(said_by_onnx(model, batch) - said_by(net, batch)).max() < 2e-5
+
+
+def test_answers_as_a_general_converter_does(made, tmp_path):
+    paddle2onnx = pytest.importorskip("paddle2onnx", reason="paddle2onnx is not made for this Python")
+    net, channels, side = made
+    spec = paddle.static.InputSpec([None, channels, side, side], "float32", name="x")
+    stem = tmp_path / "program"
+    paddle.jit.save(net, str(stem), input_spec=[spec])
+    net.eval()
+    paddle2onnx.export(
+        str(stem.with_suffix(".json")), str(stem.with_suffix(".pdiparams")), str(tmp_path / "other.onnx"),
+        opset_version=onnx_graph.OPSET, optimize_tool="none",
+    )  # fmt: skip
+    batch = pictures(np.random.default_rng(7), 2, channels, side or 128, side or 96)
+    logits = said_by_onnx((tmp_path / "other.onnx").read_bytes(), batch)
+    other = np.exp(logits - logits.max(axis=1, keepdims=True))
+    other /= other.sum(axis=1, keepdims=True)
+    ours = said_by_onnx(onnx_graph.to_onnx(net, channels, side).SerializeToString(), batch)
+    assert np.abs(ours - other).max() < 2e-5
+
+
+def test_is_a_checked_model_of_a_known_opset_and_of_free_sizes(made):
+    net, channels, side = made
+    model = onnx_graph.to_onnx(net, channels, side)
+    onnx.checker.check_model(model, full_check=True)
+    assert [opset.version for opset in model.opset_import] == [17]
+    batch, depth, *sides = (d.dim_param or d.dim_value for d in model.graph.input[0].type.tensor_type.shape.dim)
+    assert (batch, depth, sides) == ("N", channels, ["H", "W"] if side is None else [side, side])
+    assert {node.domain for node in model.graph.node} == {""}, "only operators that every engine has"
+
+
+def test_the_maps_of_a_verdict_are_those_of_the_network():
+    paddle.seed(5)
+    net = ResNet(1, 3, depth=18, width=0.125, input_size=64)
+    net.eval()
+    batch = pictures(np.random.default_rng(8), 2, 1, 64, 64)
+    model = onnx_graph.to_onnx(net, 1, 64, maps=True).SerializeToString()
+    shares, maps = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"]).run(None, {"picture": batch})
+    with paddle.no_grad():
+        logits, wanted = net.with_maps(paddle.to_tensor(batch))
+    assert np.abs(maps - wanted.numpy()).max() < 2e-5
+    assert np.abs(shares - paddle.nn.functional.softmax(logits, axis=1).numpy()).max() < 2e-5

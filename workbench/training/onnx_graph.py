@@ -1,0 +1,235 @@
+"""A trained network written as an ONNX model, layer by layer: what it computes when it predicts, and nothing more.
+
+Our networks are a handful of layers, so they are written down here directly. A general converter traces Paddle's
+program in a process of its own for seconds, and there is none for every Python that the workbench runs on; a test
+compares its answers with these where there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from paddle import nn
+
+from workbench.core.recipe import Recipe
+from workbench.inference.writing import write_atomic
+from workbench.training.learner import to_array
+from workbench.training.resnet import Block, Body, ConvolutionNorm, ResNet
+from workbench.training.unet import DoubleConvolution, LocalContrast, UNet
+
+OPSET, IR_VERSION = 17, 8  # both of 2022: what runs the model in a factory may be some years old
+INPUT, OUTPUT, MAPS = "picture", "probabilities", "maps"
+
+
+def to_onnx(net: UNet | ResNet, channels: int, side: int | None, *, maps: bool = False) -> onnx.ModelProto:
+    """The network with its softmax, for batches of any size.
+
+    channels: of its pictures, float32 (N, channels, H, W). side: their height and width; None for any. The answer is
+    float32 (N, K, H, W) of a UNet and (N, V) of a ResNet. maps: a ResNet also tells what each place of its last
+    features adds to each verdict, float32 (N, V, h, w).
+    """
+    graph = Graph()
+    answers: dict[str, list[int | str]] = {}
+    if isinstance(net, UNet):
+        _answer_of_pixels(graph, net, _unet(graph, net, INPUT))
+        answers[OUTPUT] = ["N", net.outputs, "H", "W"]
+    else:
+        _answer_of_pictures(graph, net, _stages(graph, net, INPUT)[-1], maps)
+        answers[OUTPUT] = ["N", net.head.weight.shape[1]]
+        if maps:
+            answers[MAPS] = [*answers[OUTPUT], "h", "w"]
+    sides = ["H", "W"] if side is None else [side, side]
+    return graph.model(["N", channels, *sides], answers)
+
+
+def write_onnx(net: UNet | ResNet, recipe: Recipe, path: Path, *, maps: bool = False) -> None:
+    """The network of this recipe as a file, which stands there whole or not at all. Raises OSError."""
+    model = to_onnx(net, recipe.channels, None if recipe.model == "unet" else recipe.input_size, maps=maps)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, model.SerializeToString())
+
+
+class Graph:
+    """Nodes and constants in the order of the computation. A value is known by its name."""
+
+    def __init__(self) -> None:
+        self._nodes: list[onnx.NodeProto] = []
+        self._constants: list[onnx.TensorProto] = []
+
+    def add(self, operator: str, inputs: Sequence[str], name: str = "", **attributes: object) -> str:
+        """One node; returns the name of its output."""
+        name = name or f"{operator.lower()}.{len(self._nodes)}"
+        self._nodes.append(helper.make_node(operator, list(inputs), [name], name=name, **attributes))
+        return name
+
+    def constant(self, array: np.ndarray) -> str:
+        name = f"constant.{len(self._constants)}"
+        self._constants.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
+        return name
+
+    def number(self, value: float) -> str:
+        return self.constant(np.float32(value))
+
+    def convolve(self, x: str, layer: nn.Conv2D, norm: nn.BatchNorm2D | None = None) -> str:
+        """A convolution, and the normalisation after it as part of its weights."""
+        kernel = to_array(layer.weight).astype(np.float64)
+        bias = np.zeros(len(kernel)) if layer.bias is None else to_array(layer.bias).astype(np.float64)
+        if norm is not None:
+            mean, variance, weight, shift = (
+                to_array(tensor).astype(np.float64) for tensor in (norm._mean, norm._variance, norm.weight, norm.bias)
+            )
+            gain = weight / np.sqrt(variance + norm._epsilon)
+            kernel, bias = kernel * gain[:, None, None, None], (bias - mean) * gain + shift
+        stride, margin = layer._stride, layer._padding
+        weights = [self.constant(array.astype(np.float32)) for array in (kernel, bias)]
+        return self.add(
+            "Conv", [x, *weights], kernel_shape=list(kernel.shape[2:]), strides=_pair(stride), pads=_pair(margin) * 2
+        )
+
+    def relu(self, x: str) -> str:
+        return self.add("Relu", [x])
+
+    def join(self, *parts: str) -> str:
+        return self.add("Concat", parts, axis=1)
+
+    def split(self, x: str, count: int) -> list[str]:
+        """Equal parts of the channels."""
+        names = [f"split.{len(self._nodes)}.{number}" for number in range(count)]
+        self._nodes.append(helper.make_node("Split", [x], names, axis=1))
+        return names
+
+    def model(self, seen: Sequence[int | str], answers: Mapping[str, Sequence[int | str]]) -> onnx.ModelProto:
+        """The whole, checked. seen: the shape of the input. answers: those of the outputs, by name."""
+        picture = helper.make_tensor_value_info(INPUT, TensorProto.FLOAT, list(seen))
+        outputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, list(shape)) for n, shape in answers.items()]
+        graph = helper.make_graph(self._nodes, "network", [picture], outputs, self._constants)
+        opset = helper.make_opsetid("", OPSET)
+        model = helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION, producer_name="defect-workbench")
+        onnx.checker.check_model(model, full_check=True)
+        return model
+
+
+def _pair(value: int | Sequence[int]) -> list[int]:
+    return [value, value] if isinstance(value, int) else list(value)
+
+
+# --- the networks: each function is the `forward` of its layer ----------------------------------------
+
+
+def _unet(graph: Graph, net: UNet, x: str) -> str:
+    if net.contrast is not None:
+        x = _local_contrast(graph, net.contrast, x)
+    if net.stem is not None:
+        x = graph.relu(graph.convolve(x, net.stem.convolve, net.stem.norm))
+    if isinstance(net.down, Body):
+        seen = _stages(graph, net.down, x)
+    else:
+        seen = []
+        for level in net.down:
+            if seen:
+                x = graph.add("MaxPool", [x], kernel_shape=[2, 2], strides=[2, 2])
+            x = _double_convolution(graph, level, x)
+            seen.append(x)
+    x = seen[-1]
+    for rise, skip in zip(net.up, seen[-2::-1]):
+        kernel = graph.constant(to_array(rise.grow.weight))
+        grown = graph.add("ConvTranspose", [x, kernel], kernel_shape=[2, 2], strides=[2, 2])
+        x = _double_convolution(graph, rise.convolve, graph.join(skip, grown))
+    return graph.convolve(x, net.head)
+
+
+def _answer_of_pixels(graph: Graph, net: UNet, x: str) -> None:
+    """Softmax over the outputs, each output a plane of its own, and then the shuffle of the pixels.
+
+    ONNX Runtime is made for a softmax over the last axis; over another one it strides through the whole picture, which
+    took more than half of the time of a small UNet. Each output's sub-pixels lie together, so they may wait.
+    """
+    logits = graph.split(x, net.outputs)
+    most = graph.add("Max", logits)  # is taken off first, so that no exponential overflows
+    parts = [graph.add("Exp", [graph.add("Sub", [logit, most])]) for logit in logits]
+    whole = graph.add("Sum", parts)
+    shares = [graph.add("Div", [part, whole]) for part in parts]
+    if net.stem_size == 1:
+        graph.add("Concat", shares, OUTPUT, axis=1)
+    else:
+        graph.add("DepthToSpace", [graph.join(*shares)], OUTPUT, blocksize=net.stem_size, mode="CRD")
+
+
+def _double_convolution(graph: Graph, layer: DoubleConvolution, x: str) -> str:
+    x = graph.relu(graph.convolve(x, layer.first, layer.first_norm))
+    return graph.relu(graph.convolve(x, layer.second, layer.second_norm))
+
+
+def _local_contrast(graph: Graph, layer: LocalContrast, x: str) -> str:
+    channels = (layer.planes - 1) // 2
+
+    def around(plane: str) -> str:
+        cells = graph.add("AveragePool", [plane], kernel_shape=[layer.cell] * 2, strides=[layer.cell] * 2)
+        return graph.add(
+            "AveragePool", [cells], kernel_shape=[layer.reach] * 2, strides=[1, 1], pads=[layer.reach // 2] * 4,
+            count_include_pad=0,
+        )  # fmt: skip
+
+    mean, square = around(x), around(graph.add("Mul", [x, x]))
+    spread = graph.relu(graph.add("Sub", [square, graph.add("Mul", [mean, mean])]))
+    root = graph.add("Sqrt", [graph.add("Add", [spread, graph.number(0.02)])])
+    gain = graph.add("Reciprocal", [root])
+    offset = graph.add("Mul", [mean, gain])
+    gain, offset = graph.split(_grown(graph, graph.join(gain, offset), layer.cell, 2 * channels), 2)
+    return graph.join(x, graph.add("Sub", [graph.add("Mul", [x, gain]), offset]))
+
+
+def _grown(graph: Graph, cells: str, size: int, planes: int) -> str:
+    """Cells grown to size x size pixels by linear interpolation, those at the border repeated beyond it.
+
+    Each pixel is a mean of its cell and of the eight around it: a convolution and a shuffle. It is what the layer does
+    by a transposed convolution of overlapping ramps, for which ONNX Runtime has no quick way. `Resize` takes nearly
+    twice as long as this.
+    """
+    padded = graph.add("Pad", [cells, graph.constant(np.array([0, 0, 1, 1, 0, 0, 1, 1], np.int64))], mode="edge")
+    at = (np.arange(size) + 0.5) / size - 0.5  # in cells, from the middle of its own
+    shares = np.maximum(0, 1 - np.abs(at[:, None] - np.array([-1, 0, 1])))
+    kernel = np.einsum("ya,xb->yxab", shares, shares).reshape(size * size, 1, 3, 3).astype(np.float32)
+    mixed = graph.add(
+        "Conv", [padded, graph.constant(np.tile(kernel, (planes, 1, 1, 1)))], group=planes, kernel_shape=[3, 3]
+    )
+    return graph.add("DepthToSpace", [mixed], blocksize=size, mode="CRD")
+
+
+def _stages(graph: Graph, body: Body, x: str) -> list[str]:
+    x = graph.relu(_convolution_norm(graph, body.stem, x))
+    seen = [x]
+    if not body.small:
+        x = graph.add("MaxPool", [x], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
+    for index, block in enumerate(body.blocks):
+        x = _block(graph, block, x)
+        if index in body._ends:
+            seen.append(x)
+    return seen
+
+
+def _convolution_norm(graph: Graph, layer: ConvolutionNorm, x: str) -> str:
+    return graph.convolve(x, layer.convolve, layer.norm)
+
+
+def _block(graph: Graph, block: Block, x: str) -> str:
+    y = x
+    for index, part in enumerate(block.body):
+        y = _convolution_norm(graph, part, graph.relu(y) if index else y)
+    straight = x if block.shortcut is None else _convolution_norm(graph, block.shortcut, x)
+    return graph.relu(graph.add("Add", [y, straight]))
+
+
+def _answer_of_pictures(graph: Graph, net: ResNet, features: str, maps: bool) -> None:
+    weight, bias = to_array(net.head.weight), graph.constant(to_array(net.head.bias))
+    if maps:
+        kernel = graph.constant(weight.T[:, :, None, None])
+        features = graph.add("Conv", [features, kernel], MAPS, kernel_shape=[1, 1])
+    mean = graph.add("Flatten", [graph.add("GlobalAveragePool", [features])], axis=1)
+    # The mean of a map and its bias are the answer to its verdict, since the last layer is linear (Zhou et al. 2016).
+    logits = graph.add("Add", [mean, bias]) if maps else graph.add("Gemm", [mean, graph.constant(weight), bias])
+    graph.add("Softmax", [logits], OUTPUT, axis=1)

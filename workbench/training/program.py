@@ -1,0 +1,27 @@
+"""A network as Paddle's own program, for the formats that Paddle reads.
+
+Saving a program beside a thread that trains crashes Paddle: it is done by exports, which are processes of their own.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import paddle
+from paddle.static import InputSpec
+
+from workbench.core.recipe import Recipe
+from workbench.training.networks import Answer
+
+
+def save_program(net: paddle.nn.Layer, recipe: Recipe, stem: Path) -> None:
+    """Write stem.json and stem.pdiparams: the network with its softmax, for batches of any size.
+
+    A UNet also takes pictures of any size.
+    """
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    sides = [None, None] if recipe.model == "unet" else [recipe.input_size] * 2
+    answer = Answer(net)
+    answer.eval()
+    spec = [InputSpec([None, recipe.channels, *sides], "float32", name="picture")]
+    paddle.jit.save(answer, str(stem), input_spec=spec)
