@@ -25,8 +25,10 @@ class Columns:
 
     def __init__(self, names: Sequence[str], kind: type = np.float32) -> None:
         self.names = list(names)
+        self._known = set(names)
         self.present: set[str] = set()  # names that have ever had a value
         self.count = 0
+        self._last = -math.inf
         self._times = np.empty(256)
         self._values = np.full((len(self.names), 256), np.nan, kind)
         # Where the least and the greatest value of each full block stand.
@@ -44,27 +46,31 @@ class Columns:
 
     def add(self, time: float, values: Mapping[str, float | None]) -> None:
         """Values at a time that is not before the last one; a name that is new begins here."""
-        for name in values:
-            if name not in self.names:
-                self._add_name(name)
+        for name in values.keys() - self._known:
+            self._add_name(name)
         if self.count == len(self._times):
             self._times = np.concatenate((self._times, np.empty_like(self._times)))
             self._values = np.concatenate((self._values, np.full_like(self._values, np.nan)), axis=1)
             self._peaks = np.concatenate((self._peaks, np.empty_like(self._peaks)), axis=1)
         at = self.count
-        self._times[at] = max(time, self._times[at - 1]) if at else time
-        for row, name in enumerate(self.names):
-            value = values.get(name)
-            self._values[row, at] = math.nan if value is None else value
-            if value is not None and name not in self.present and math.isfinite(value):
-                self.present.add(name)
+        self._last = self._times[at] = max(time, self._last)
+        row = [values.get(name) for name in self.names]
+        self._values[:, at] = [math.nan if value is None else value for value in row]
+        if len(self.present) < len(self.names):
+            found = zip(self.names, row)
+            self.present.update(name for name, value in found if value is not None and math.isfinite(value))
         self.count += 1
         if self.count % _BLOCK == 0:
             self._peaks[:, at // _BLOCK] = _peaks(self._values[:, at + 1 - _BLOCK : at + 1], at + 1 - _BLOCK)
 
+    def newest(self) -> np.ndarray:
+        """The last values of all names; zeros before the first."""
+        return self._values[:, self.count - 1] if self.count else np.zeros(len(self.names))
+
     def cut(self, time: float) -> None:
         """Forget what is later: a run was resumed from an earlier moment."""
         self.count = int(np.searchsorted(self.times, time, side="right"))
+        self._last = float(self._times[self.count - 1]) if self.count else -math.inf
 
     def at(self, name: str, time: float) -> float:
         """The newest value that was there at a time; NaN if there was none."""
@@ -91,6 +97,7 @@ class Columns:
 
     def _add_name(self, name: str) -> None:
         self.names.append(name)
+        self._known.add(name)
         more = np.full((1, self._values.shape[1]), np.nan, self._values.dtype)
         self._values = np.concatenate((self._values, more))
         starts = np.arange(self._peaks.shape[1])[None, :, None] * _BLOCK
@@ -131,7 +138,8 @@ class Track:
         self.no_cards = ""  # why there are none
         self.last = 0.0  # seconds
         self._skipped = 0
-        self._sums = Columns(("sum", "count"), np.float64)
+        self._sums = Columns(("sum", "count"), np.float64)  # of the losses up to each step
+        self._sum, self._finite = 0.0, 0
 
     # --- facts -----------------------------------------------------------------------------------
 
@@ -140,12 +148,10 @@ class Track:
             self._begin(event)
         elif isinstance(event, Step):
             self.steps.add(event.time, {name: getattr(event, name) for name in STEP_VALUES})
-            before, known = self._sums, self._sums.count
-            finite = math.isfinite(event.loss)
-            self._sums.add(event.time, {
-                "sum": (before["sum"][-1] if known else 0.0) + (event.loss if finite else 0.0),
-                "count": (before["count"][-1] if known else 0) + finite,
-            })  # fmt: skip
+            if math.isfinite(event.loss):
+                self._sum += event.loss
+                self._finite += 1
+            self._sums.add(event.time, {"sum": self._sum, "count": self._finite})
             if event.skipped > self._skipped:
                 self.skips.append(event.time)
             self._skipped = event.skipped
@@ -182,6 +188,7 @@ class Track:
         if event.resumed:
             for columns in (self.steps, self.scores, self.machine, self._sums):
                 columns.cut(event.time)
+            self._sum, self._finite = (float(v) for v in self._sums.newest())
             self.skips = [time for time in self.skips if time <= event.time]
             self.last = min(self.last, event.time)
 

@@ -84,11 +84,11 @@ _DIFFERENCES: dict[str, str] = {
     "held_out": QT_TRANSLATE_NOOP(
         "findings", "Checked on other pictures ({same} the same), so the scores are not put side by side."
     ),
-    "train": QT_TRANSLATE_NOOP(
-        "findings", "The data differ: the shown run learned from {more} other pictures, lacks {fewer}, "
-        "and {changed} had other labels."
-    ),
+    "train": QT_TRANSLATE_NOOP("findings", "The data differ: the shown run learned from {parts}."),
     "recipe": QT_TRANSLATE_NOOP("findings", "Other settings: {settings}."),
+    "more": QT_TRANSLATE_NOOP("findings", "{n} pictures that the other had not"),
+    "fewer": QT_TRANSLATE_NOOP("findings", "without {n} that it had"),
+    "changed": QT_TRANSLATE_NOOP("findings", "{n} with other labels"),
 }  # fmt: skip
 
 
@@ -155,7 +155,14 @@ def difference_words(difference: Difference) -> str:
     if "settings" in fields:
         pairs = fields["settings"].items()
         fields["settings"] = words.listed(f"{name} {_setting(mine)} ↔ {_setting(its)}" for name, (mine, its) in pairs)
-    return QCoreApplication.translate("findings", _DIFFERENCES[difference.kind]).format(**fields)
+    if difference.kind == "train":
+        parts = [_translated(_DIFFERENCES[name], n=count) for name, count in fields.items() if count]
+        return _translated(_DIFFERENCES["train"], parts=words.listed(parts))
+    return _translated(_DIFFERENCES[difference.kind], **fields)
+
+
+def _translated(pattern: str, **fields: Any) -> str:
+    return QCoreApplication.translate("findings", pattern).format(**fields)
 
 
 def _setting(value: Any) -> str:

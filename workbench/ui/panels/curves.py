@@ -13,7 +13,8 @@ from workbench.ui.panels.plot_table import PLOTS
 from workbench.ui.theme import Theme
 
 REDRAW = 200  # ms from one drawing of a plot to its next: five times a second is as quick as eyes follow a curve
-WIDE, HIGH = 230, 92  # pixels that a plot needs at least; where there are more plots than fit, they are scrolled
+WIDE, HIGH = 230, 76  # pixels that a plot needs at least; where there are more plots than fit, they are scrolled
+SHAPE = 3.2  # width for a height of 1 in which a curve over time is read best
 SHORTEST = 2.0  # seconds that can be zoomed to
 
 Span = tuple[float, float]
@@ -89,12 +90,8 @@ class Curves(QScrollArea):
         return plot
 
     def _arrange(self) -> None:
-        count = len(self.plots)
-        room = self.viewport().size()
-        most = max(1, room.width() // WIDE)
-        high = max(1, room.height() // HIGH)
-        # As few columns as their number allows without scrolling: wide curves are easier to read.
-        columns = min(most, max(1, -(-count // high)))
+        count, room = len(self.plots), self.viewport().size()
+        columns = columns_for(count, room.width(), room.height())
         rows = -(-count // columns) if count else 0
         for number, plot in enumerate(self.plots.values()):
             row, column = divmod(number, columns)
@@ -102,6 +99,7 @@ class Curves(QScrollArea):
             plot.setMinimumHeight(HIGH)
             plot.show_times(number + columns >= count)
             plot.show()
+        self._body.setMinimumHeight(rows * (HIGH + self._grid.spacing()))
         for row in range(self._grid.rowCount()):
             self._grid.setRowStretch(row, 1 if row < rows else 0)
         for column in range(self._grid.columnCount()):
@@ -171,3 +169,13 @@ class Curves(QScrollArea):
         for plot in self.plots.values():
             plot.point_at(time)
         self.hovered.emit(time)
+
+
+def columns_for(count: int, width: int, height: int) -> int:
+    """In how many columns plots stand best: without scrolling where possible, in a shape that is easy to read."""
+
+    def unfit(columns: int) -> tuple[bool, float]:
+        rows = max(1, -(-count // columns))
+        return rows * HIGH > height, abs(math.log(max(width, 1) / columns / max(height / rows, HIGH) / SHAPE))
+
+    return min(range(1, max(1, min(count, width // WIDE)) + 1), key=unfit)

@@ -86,8 +86,8 @@ class Legend(QWidget):
         self.view.setItemDelegate(_Swatches(self.view))
         header = self.view.header()
         header.setStretchLastSection(False)
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        header.setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
         column.addWidget(self.view, 1)
         remembered = QSettings().value(_MEMORY)
         first = remembered.split() if isinstance(remembered, str) else [row.id for row in PLOTS if row.shown]

@@ -9,7 +9,7 @@ import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtGui import QColor
 
-from workbench.core.track import Track
+from workbench.core.track import MOST, Track
 from workbench.ui.panels.beside import COLOURS
 from workbench.ui.panels.plot_table import GPU_ROLES, PlotRow, names, number, title
 from workbench.ui.theme import Theme
@@ -30,10 +30,11 @@ class _ValueAxis(pg.AxisItem):
     log = False
 
     def tickValues(self, low, high, size):
-        found = super().tickValues(low, high, size)[:1]  # a low plot has no room for the finer ones
-        if self.log and found and found[0][0] < 1:
-            found = [(1, list(range(math.ceil(low), math.floor(high) + 1)) or found[0][1])]
-        return found
+        if not self.log:
+            return super().tickValues(low, high, size)[:1]  # a low plot has no room for the finer ones
+        few = (0.0,) if high - low > 1.5 else (0.0, math.log10(2), math.log10(5))
+        powers = range(math.floor(low), math.ceil(high) + 1)
+        return [(1.0, [power + part for power in powers for part in few if low <= power + part <= high])]
 
     def tickStrings(self, values, scale, spacing) -> list[str]:
         if self.log:
@@ -120,13 +121,14 @@ class Plot(pg.PlotWidget):
             self._span = span
             self._item.setXRange(*span, padding=0)
         self._say_title(track)
-        wanted = {name: track.points(name, *span) for name in names(self.row, track)}
+        most = min(MOST, max(200, round(2 * self.width() * self.devicePixelRatioF())))  # two a pixel show every peak
+        wanted = {name: track.points(name, *span, most) for name in names(self.row, track)}
         if self.row.id == "loss":
-            wanted["smoothed"] = track.smoothed(*span)
+            wanted["smoothed"] = track.smoothed(*span, most // 2)
         if self.row.compared:
             for number_, other in enumerate(others):
                 name = self.row.values[0]
-                points = other.smoothed(*span) if name == "loss" else other.points(name, *span)
+                points = other.smoothed(*span, most) if name == "loss" else other.points(name, *span, most)
                 wanted[f"other {number_}"] = points
         for name in self._lines.keys() - wanted.keys():
             self.removeItem(self._lines.pop(name))
@@ -173,8 +175,8 @@ class Plot(pg.PlotWidget):
                 theme.color(row.role, 255 if name == "smoothed" else 90), width=2 if name == "smoothed" else 1
             )
         if row.per_card:
-            role = GPU_ROLES[int(index) % len(GPU_ROLES)]
-            return pg.mkPen(theme.color(row.role if index == "0" else role, 255 if word == row.values[0] else 110))
+            roles = (row.role, *(role for role in GPU_ROLES if role != row.role))
+            return pg.mkPen(theme.color(roles[int(index) % len(roles)], 255 if word == row.values[0] else 110))
         return pg.mkPen(theme.color(row.role, 255 if name == row.values[0] else 110), width=1)
 
     def _on_axis(self, values: np.ndarray) -> np.ndarray:

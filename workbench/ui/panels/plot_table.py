@@ -82,7 +82,7 @@ def shown_value(row: PlotRow, track: Track, time: float) -> str:
         values = [track.at(f"{row.values[0]} {card}", time) for card in range(len(track.cards))]
     else:
         values = [track.at(row.told or row.values[0], time)]
-    digits = 0 if row.high == 100 else None
+    digits = {"%": 0, "GB": 1, "°C": 0, "W": 0, "MHz": 0}.get(row.unit)
     known = [number(value * row.factor, digits) for value in values if value == value]
     return f"{' · '.join(known)} {row.unit}".strip() if known else "–"
 

@@ -28,7 +28,8 @@ class RunPicker(QFrame):
         self.hint = QLabel(wordWrap=True, objectName="muted")
         column.addWidget(self.hint)
         self.view = QListWidget()
-        self.view.setMinimumSize(330, 150)
+        self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.view.setUniformItemSizes(True)
         self.view.setAccessibleName(self.tr("Runs to compare"))
         self.view.itemChanged.connect(self._ticked)
         column.addWidget(self.view)
@@ -57,6 +58,8 @@ class RunPicker(QFrame):
         if not self.view.count():
             told = [self.tr("There is no other run yet.")]
         self.hint.setText(" ".join(told))
+        high = max(1, min(12, self.view.count())) * max(22, self.view.sizeHintForRow(0)) + 6
+        self.view.setFixedSize(430, high)
         self.adjustSize()
         corner = button.mapToGlobal(QPoint(button.width(), 0))
         self.move(corner.x() - self.width(), corner.y() - self.height() - 4)

@@ -36,7 +36,7 @@ class RunView(QWidget):
         self.result.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.hint = QLabel(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, objectName="muted")
         self.legend, self.beside = Legend(style), Beside(style, shelf)
-        self.legend.setFixedWidth(204)
+        self.legend.setFixedWidth(226)
         self.files = CurveFiles(self, story, shelf)
         self._row = QHBoxLayout()
         self._row.setSpacing(8)

@@ -83,12 +83,13 @@ class TrainControls(QWidget):
         self.recipe.setFixedWidth(44)
         self.recipe.setAccessibleName(self.tr("Recipe"))
         self.recipe.clicked.connect(self.recipe_clicked)
+        self.minutes.setFixedWidth(98)
         asked = QHBoxLayout()
         asked.setSpacing(6)
+        asked.addWidget(self.minutes)
         asked.addWidget(self.device, 1)
         asked.addWidget(self.recipe)
-        grid.addWidget(self.minutes, 1, 0)
-        grid.addLayout(asked, 1, 1)
+        grid.addLayout(asked, 1, 0, 1, 2)
         self.button = QPushButton()
         self.button.setMinimumHeight(38)
         self.button.clicked.connect(self.train_clicked)
@@ -117,12 +118,16 @@ class TrainControls(QWidget):
         exporting.addWidget(self.export, 1)
         exporting.addWidget(self.choices)
         grid.addLayout(exporting, 5, 0, 1, 2)
-        grid.setRowStretch(6, 1)
+        grid.setRowStretch(7, 1)
         grid.setColumnStretch(0, 1)
         grid.setColumnStretch(1, 1)
         self.show_state("idle", False)
         self.show_progress(None, "")
         self.show_wished(0)
+
+    def add_line(self, line: QWidget) -> None:
+        """One more below the others, of another room."""
+        self.layout().addWidget(line, 6, 0, 1, 2)
 
     @property
     def model(self) -> str:

@@ -82,6 +82,7 @@ class TrainingPanel(QWidget):
         self.runs.setAccessibleName(self.tr("Runs"))
         self.runs.setToolTip(self.tr("Which run is shown; older runs can be looked at again and exported"))
         self.runs.setMinimumWidth(200)
+        self.runs.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.runs.activated.connect(self._run_chosen)
         self.beside = QToolButton()
         self.beside.setToolTip(self.tr("Put the curves of other runs beside this one (Ctrl+Shift+U)"))
@@ -256,6 +257,9 @@ class TrainingPanel(QWidget):
         """How long the whole run takes yet, all that follows the last step included, beside what it was given."""
         training = self._training
         eta, planned, doing = training.eta_seconds, training.planned_seconds, self._finishing
+        if training.kept_open is not None:
+            waits = training.kept_open.waiting
+            return self.tr("Its time is up: it waits for labels") if waits else self.tr("Its time is up: it learns on")
         if doing is not None and training.progress >= 1:
             what = words.sentence(doing.what)
             return self.tr("{what}: {done} of {total}").format(what=what, done=doing.done, total=doing.total)
