@@ -124,11 +124,15 @@ def test_the_newest_preview_is_at_hand_after_a_replay(training, opened, qtbot):
     training.follow(run)
     qtbot.waitUntil(lambda: bool(training.endings))
     training._previews._lane.finish()
-    qtbot.waitUntil(lambda: training.preview("a.png")[2] == 8)
-    mask, scores, step = training.preview("a.png")
-    assert step == 8 and (mask == 2).all() and (scores == 108).all()
+    qtbot.waitUntil(lambda: training.previews.get("a.png").step == 8)
+    seen = training.previews.get("a.png")
+    assert (seen.mask == 2).all() and (seen.scores == 108).all() and not seen.adjustable
     assert set(arrived) == {"a.png"} and 1 <= len(arrived) < 9
-    assert training.preview("b.png") is None and training.preview("c.png") is None
+    assert training.previews.get("b.png") is None and training.previews.get("c.png") is None
+    assert training.previews.steps("a.png") == list(range(9)) and training.previews.steps("c.png") == []
+    with qtbot.waitSignal(training.previews.recalled) as recalled:
+        training.previews.recall("a.png", 4)
+    assert recalled.args == ["a.png", 4] and (training.previews.get("a.png", 4).mask == 1).all()
     assert not training.running and training.run is run
 
 

@@ -173,7 +173,7 @@ def test_layers_are_shown_hidden_and_faded(hand):
     hand.key(Qt.Key.Key_H, Qt.KeyboardModifier.ShiftModifier)
     assert not canvas.prediction_style.visible
     hand.key(Qt.Key.Key_C, Qt.KeyboardModifier.ShiftModifier)
-    assert canvas.prediction_style.filled and layers.filled.isChecked()
+    assert canvas.prediction_style.filled and layers.look.modes["filled"].isChecked()
     layers.labels.slider.setValue(20)
     assert canvas.label_style.opacity == 0.2
 

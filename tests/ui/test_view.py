@@ -237,7 +237,7 @@ def test_predictions_are_outlines_until_they_are_filled(view, qtbot):
         return pixel[1] - pixel[0] > 30
 
     assert green(30, 50) and green(50, 69) and not green(50, 50)
-    view.prediction_style.filled = True
+    view.prediction_style.mode = "filled"
     view.restyle()
     qtbot.wait(10)
     assert green(50, 50)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -33,7 +34,7 @@ class RunLine:
 
 @dataclass
 class Past:
-    """All that a run has reported. notable: its events except steps and progress, of previews the newest of each."""
+    """All that a run has reported. notable: its events except steps and progress, of previews those to be shown."""
 
     track: Track = field(default_factory=Track)
     vitals: Vitals = field(default_factory=Vitals)
@@ -50,10 +51,13 @@ class Past:
         if not isinstance(event, (Step, Progress)):
             self.notable.append(event)
 
-    def tidy(self) -> None:
-        """Forget previews that newer ones of the same picture have replaced."""
-        newest = {event.picture: event for event in self.notable if isinstance(event, Preview)}
-        self.notable = [e for e in self.notable if not isinstance(e, Preview) or newest[e.picture] is e]
+    def tidy(self, kept: Container[str] = ()) -> None:
+        """Forget previews but the newest of each picture and of each file in `kept`, names in `previews/`."""
+        previews = [event for event in self.notable if isinstance(event, Preview)]
+        newest = {event.picture: event for event in previews}
+        of_file = {event.mask: event for event in previews if Path(event.mask).name in kept}
+        here = {id(event) for event in (*newest.values(), *of_file.values())}
+        self.notable = [e for e in self.notable if not isinstance(e, Preview) or id(e) in here]
 
 
 def machine_path(run: Run) -> Path:
@@ -70,7 +74,8 @@ def read_past(run: Run, events: Iterable[Event] | None = None, stopped: Callable
         past.hear(event)
         if number % _BREATH == 0:
             time.sleep(0.0002)
-    past.tidy()
+    with contextlib.suppress(OSError):
+        past.tidy({path.name for path in run.previews.iterdir()} if run.previews.is_dir() else ())
     for at, sample in read_samples(machine_path(run)):
         past.track.see(at, sample)
         if past.track.steps.count and at <= past.track.steps.times[-1]:

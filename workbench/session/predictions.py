@@ -1,23 +1,36 @@
-"""What a trained model sees in the pictures of the project: predicted in a worker thread, kept, told by key."""
+"""What a trained model sees in the pictures of the project: predicted in a worker thread, kept, told by key.
+
+Pictures that will be opened next are predicted ahead, whenever nobody waits for another one.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
+import threading
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 from PySide6.QtCore import QCoreApplication, QObject, QTimer, Signal
 
 from workbench.core import pictures
 from workbench.core.problems import Problem, RunUnusable
 from workbench.core.run import Run
+from workbench.core.seen import MOST_BYTES, Seen
 from workbench.session.lane import Lane
 from workbench.session.session import Session
 
 if TYPE_CHECKING:
     from workbench.inference.predictor import Predictor, Result
+    from workbench.inference.settings import ModelSettings
 
 LIMIT = 256 << 20  # bytes of results kept
+AHEAD_PIXELS = 6_000_000  # of a picture that is predicted without being asked for
+_GENTLE = 5  # niceness of the thread, below the window's
 
 
 class Predictions(QObject):
@@ -36,6 +49,9 @@ class Predictions(QObject):
         self._predictor: Predictor | None = None  # used by the worker thread only
         self._kept: OrderedDict[tuple[str, str], Result] = OrderedDict()
         self._wanted: str | None = None
+        self._expected: list[str] = []
+        self._looking_ahead = False
+        self._settings: ModelSettings | None = None  # of the model that has predicted last
         self._lane = Lane(parent=self)
         session.project_closed.connect(self.close)
         app = QCoreApplication.instance()
@@ -58,7 +74,7 @@ class Predictions(QObject):
             return
         self._lane.abandon()
         self.source, self._folder, self._stamp, self._predictor = source, folder, stamp, None
-        self._wanted = None
+        self._forget_wishes()
         self.model_changed.emit()
 
     def predict(self, key: str) -> None:
@@ -77,10 +93,7 @@ class Predictions(QObject):
         def work() -> Result | None:
             if self._wanted != key:
                 return None
-            if self._predictor is None:
-                self._predictor = _open(folder)
-            picture = at_hand if at_hand is not None else pictures.read(path)
-            return self._predictor.predict(picture, keep_heat=True)
+            return self._look(folder, at_hand if at_hand is not None else pictures.read(path))
 
         def then(result: Result | None, error: Exception | None) -> None:
             if error is not None:
@@ -88,8 +101,63 @@ class Predictions(QObject):
             elif result is not None:
                 self._keep((stamp, key), result)
                 self._tell(key, result)
+            self._look_ahead()
+
+        self._lane.submit(work, then, urgent=True)
+
+    def expect(self, keys: Sequence[str]) -> None:
+        """These pictures will be opened next, in this order: predict them when there is nothing else to do."""
+        self._expected = list(keys)
+        self._look_ahead()
+
+    def _look_ahead(self) -> None:
+        project, folder, stamp = self._session.project, self._folder, self._stamp
+        if self._looking_ahead or project is None or folder is None:
+            return
+        key = next((key for key in self._expected if self._may_look_ahead(key)), None)
+        if key is None:
+            return
+        self._expected.remove(key)
+        self._looking_ahead = True
+        wanted, path = self._wanted, project.picture_path(key)
+
+        def hurry() -> bool:
+            """Somebody waits for another picture."""
+            return self._wanted != wanted
+
+        def work() -> Result | None:
+            return None if hurry() else self._look(folder, pictures.read(path), hurry)
+
+        def then(result: Result | None, error: Exception | None) -> None:
+            self._looking_ahead = False
+            if result is not None and stamp == self._stamp:
+                self._keep((stamp, key), result)
+                self._tell(key, result)
+            self._look_ahead()  # what cannot be read is told when it is opened
 
         self._lane.submit(work, then)
+
+    def _may_look_ahead(self, key: str) -> bool:
+        row = self._session.rows.get(key)
+        pixels = row.width * row.height if row is not None else 0
+        return 0 < pixels <= AHEAD_PIXELS and (self._stamp, key) not in self._kept
+
+    def _look(self, folder: Path, picture: np.ndarray, cancelled: Callable[[], bool] | None = None) -> Result:
+        """In the worker thread."""
+        if self._predictor is None:
+            _be_gentle()  # the network's own threads, which begin now, are so, too
+            self._predictor = _open(folder)
+            self._settings = self._predictor.settings
+        classes = len(self._predictor.settings.classes)
+        by_class = classes > 1 and classes * picture.shape[0] * picture.shape[1] <= MOST_BYTES
+        return self._predictor.predict(picture, keep_probabilities=by_class, keep_heat=True, cancelled=cancelled)
+
+    def seen(self, key: str) -> Seen | None:
+        """What the loaded model has marked in a picture."""
+        result = self.result(key)
+        if result is None or result.mask is None or result.scores is None:
+            return None
+        return Seen(result.mask, result.scores, result.class_scores, self._settings)
 
     def result(self, key: str) -> Result | None:
         """What the loaded model has already predicted for a picture."""
@@ -101,9 +169,15 @@ class Predictions(QObject):
     def close(self) -> None:
         self._wanted = None
         self._lane.abandon()
+        self._forget_wishes()
         self.source = self._folder = self._predictor = None
         self._stamp = ""
         self._kept.clear()
+
+    def _forget_wishes(self) -> None:
+        self._wanted = None
+        self._expected = []
+        self._looking_ahead = False
 
     def _tell(self, key: str, result: Result) -> None:
         if self._folder is not None:
@@ -115,6 +189,12 @@ class Predictions(QObject):
         self._kept[at] = result
         while len(self._kept) > 1 and sum(map(_nbytes, self._kept.values())) > LIMIT:
             self._kept.popitem(last=False)
+
+
+def _be_gentle() -> None:
+    if sys.platform == "linux":  # where threads have a niceness each
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _GENTLE)
 
 
 def _open(folder: Path) -> Predictor:

@@ -1,8 +1,9 @@
-"""The newest preview pictures of a run, read in a worker thread as they arrive."""
+"""The previews of a run, read in a worker thread: the newest of each picture as they arrive, others on demand."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from functools import partial
 
 import numpy as np
 from PySide6.QtCore import QObject, Signal
@@ -10,25 +11,30 @@ from PySide6.QtCore import QObject, Signal
 from workbench.core.annotation import read_mask
 from workbench.core.events import Preview
 from workbench.core.problems import Problem
+from workbench.core.project import NOT_LABELLED
 from workbench.core.run import Run
+from workbench.core.seen import MOST_BYTES, Seen
 from workbench.core.storage import inside
+from workbench.inference.settings import ClassSettings, ModelSettings, SettingsError
 from workbench.session.lane import Lane
 
-Shown = tuple[np.ndarray, np.ndarray, int]  # mask and scores, uint8 (H, W), and the step
 LIMIT = 256 << 20  # bytes kept
+MOST_PIXELS = 64_000_000  # of a picture whose previews are shown
 
 
 class Previews(QObject):
-    """One preview a picture: the newest whose files could be read."""
+    """`events` of a picture, oldest first; each is one step of the run whose files were there when it was told."""
 
     arrived = Signal(str)
+    recalled = Signal(str, int)  # picture, step: an earlier preview that was asked for
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._run: Run | None = None
-        self._newest: dict[str, Preview] = {}
-        self._shown: OrderedDict[str, Shown] = OrderedDict()
+        self._events: dict[str, dict[int, Preview]] = {}
+        self._shown: OrderedDict[tuple[str, int], Seen] = OrderedDict()
         self._reading: set[str] = set()
+        self._wanted: tuple[str, int] | None = None
         self._lane = Lane(parent=self)
 
     def open(self, run: Run) -> None:
@@ -38,53 +44,120 @@ class Previews(QObject):
     def close(self) -> None:
         self._lane.abandon()
         self._run = None
-        self._newest.clear()
+        self._events.clear()
         self._shown.clear()
         self._reading.clear()
+        self._wanted = None
 
     def add(self, event: Preview) -> None:
         """A preview was written; `arrived` follows when it has been read. A replay reads the last of a picture only."""
-        self._newest[event.picture] = event
+        of_picture = self._events.setdefault(event.picture, {})
+        if event.mask:
+            # A picture that was written over, as former versions did, is of its newest step only.
+            for step in [step for step, other in of_picture.items() if other.mask == event.mask]:
+                del of_picture[step]
+        of_picture[event.step] = event
         if event.mask:
             self._read(event.picture)
         else:  # of a verdict there is nothing to read
             self.arrived.emit(event.picture)
 
-    def get(self, key: str) -> Shown | None:
-        """The preview of a picture; one that was put aside for memory is read again."""
-        event, run = self._newest.get(key), self._run
-        if key not in self._shown and event is not None and event.mask and run is not None:
+    def steps(self, key: str) -> list[int]:
+        """The steps of which there are previews of a picture, ascending."""
+        run, events = self._run, self._events.get(key, {})
+        return sorted(s for s, event in events.items() if event.mask and run and (run.root / event.mask).exists())
+
+    def get(self, key: str, step: int | None = None) -> Seen | None:
+        """The newest preview of a picture, or that of a step; one that was put aside for memory is read again."""
+        event, run = self._event(key, step), self._run
+        if event is None or run is None or not event.mask:
+            return None
+        if (key, event.step) not in self._shown:
             try:
-                self._keep(key, read_preview(run, event))
+                self._keep((key, event.step), read_preview(run, event))
             except (Problem, OSError):
                 return None
-        return self._shown.get(key)
+        return self._shown.get((key, event.step))
+
+    def recall(self, key: str, step: int) -> None:
+        """Read the preview of an earlier step; `recalled` follows, of the last one asked for."""
+        event, run = self._event(key, step), self._run
+        self._wanted = (key, step)
+        if event is None or run is None:
+            return
+        if (key, step) in self._shown:
+            self.recalled.emit(key, step)
+            return
+
+        def work() -> Seen | None:
+            return read_preview(run, event) if self._wanted == (key, step) else None
+
+        def then(seen: Seen | None, _: Exception | None) -> None:
+            if seen is not None:
+                self._keep((key, step), seen)
+                self.recalled.emit(key, step)
+
+        self._lane.submit(work, then, urgent=True)
+
+    def _event(self, key: str, step: int | None) -> Preview | None:
+        events = self._events.get(key)
+        return None if not events else events.get(max(events) if step is None else step)
 
     def _read(self, key: str) -> None:
-        run, event = self._run, self._newest[key]
-        if run is None or key in self._reading:
+        run, event = self._run, self._event(key, None)
+        if run is None or event is None or key in self._reading:
             return
         self._reading.add(key)
 
-        def then(shown: Shown | None, _: Exception | None) -> None:
+        def then(seen: Seen | None, _: Exception | None) -> None:
             self._reading.discard(key)
-            if shown is not None:  # a file that is already gone was followed by a newer one
-                self._keep(key, shown)
+            if seen is not None:  # a file that is already gone was followed by a newer one
+                self._keep((key, event.step), seen)
                 self.arrived.emit(key)
-            if self._newest.get(key) is not event:
+            if self._event(key, None) is not event:
                 self._read(key)
 
-        self._lane.submit(lambda: read_preview(run, event), then)
+        self._lane.submit(partial(read_preview, run, event), then)
 
-    def _keep(self, key: str, shown: Shown) -> None:
-        self._shown[key] = shown
-        self._shown.move_to_end(key)
-        while len(self._shown) > 1 and sum(a.nbytes + b.nbytes for a, b, _ in self._shown.values()) > LIMIT:
+    def _keep(self, at: tuple[str, int], seen: Seen) -> None:
+        self._shown[at] = seen
+        self._shown.move_to_end(at)
+        while len(self._shown) > 1 and sum(seen.nbytes for seen in self._shown.values()) > LIMIT:
             self._shown.popitem(last=False)
 
 
-def read_preview(run: Run, event: Preview) -> Shown:
+def read_preview(run: Run, event: Preview) -> Seen:
     """Raises a Problem or OSError if a file is missing, broken, or outside of the run."""
     mask = read_mask(inside(run.root, event.mask))
-    scores = read_mask(inside(run.root, event.scores)) if event.scores else np.zeros_like(mask)
-    return mask, scores, event.step
+    stacked = read_mask(inside(run.root, event.scores)) if event.scores else np.zeros_like(mask)
+    fits = stacked.shape[1] == mask.shape[1] and stacked.shape[0] % mask.shape[0] == 0
+    planes = (stacked if fits else np.zeros_like(mask)).reshape(-1, *mask.shape)
+    if event.size is not None and event.size[0] * event.size[1] <= MOST_PIXELS:
+        mask = _placed(mask, event, NOT_LABELLED)
+        if len(planes) * mask.size > MOST_BYTES:
+            planes = planes.max(axis=0, keepdims=True)
+        planes = np.stack([_placed(plane, event, 0) for plane in planes])
+    scores = planes[0] if len(planes) == 1 else planes.max(axis=0)
+    return Seen(mask, scores, planes if len(planes) > 1 else None, _settings(run, event), event.step)
+
+
+def _placed(part: np.ndarray, event: Preview, fill: int) -> np.ndarray:
+    """A part of a picture at its place in the whole."""
+    assert event.size is not None
+    whole = np.full((event.size[1], event.size[0]), fill, np.uint8)
+    left, top = event.corner
+    inner = whole[max(0, top) : top + part.shape[0], max(0, left) : left + part.shape[1]]
+    inner[:] = part[: inner.shape[0], : inner.shape[1]]
+    return whole
+
+
+def _settings(run: Run, event: Preview) -> ModelSettings | None:
+    """How its mask was made; None if an older version did not say."""
+    try:
+        classes = tuple(ClassSettings(id=c.id, name=c.name, color=c.color) for c in run.dataset().classes)
+        return ModelSettings(
+            task="segmentation", name=run.name, classes=classes, thresholds=tuple(event.thresholds),
+            min_area=tuple(event.min_area),
+        )  # fmt: skip
+    except (Problem, SettingsError):
+        return None

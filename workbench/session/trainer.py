@@ -70,6 +70,9 @@ class TrainerThread(QThread):
     def labels_changed(self, key: str) -> None:
         self._order(encode_order("labels_changed", key))
 
+    def order(self, order: str, picture: str | None = None) -> None:
+        self._order(encode_order(order, picture))
+
     def detach(self) -> None:
         """Let go of the run without an ending: a child of ours saves and ends, another's process goes on."""
         self._detached = True

@@ -6,11 +6,10 @@ import shutil
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 from PySide6.QtCore import QCoreApplication, QObject, Signal, Slot
 
 from workbench.core import endings
-from workbench.core.events import Event, Failed, Finished, Preview, Started, Step
+from workbench.core.events import Event, Failed, Finished, Kept, Preview, Started, Step
 from workbench.core.problems import Problem
 from workbench.core.recipe import Recipe, request
 from workbench.core.run import Run, create_run, list_runs
@@ -72,6 +71,7 @@ class Training(QObject):
         self.stopping = False
         self.paused = False  # it was ordered to stand still
         self.progress = 0.0  # 0..1
+        self.kept_open: Kept | None = None  # once its time is up and it goes on all the same
         self._session = session
         self._command = command
         self._thread: TrainerThread | None = None
@@ -127,9 +127,10 @@ class Training(QObject):
         """Of the whole run, what follows the last step included, 0..1."""
         return min(1.0, self._time / self._planned) if self._planned else self.progress
 
-    def preview(self, key: str) -> tuple[np.ndarray, np.ndarray, int] | None:
-        """The newest preview of a picture in this run: mask and scores, uint8 (H, W), and the step."""
-        return self._previews.get(key)
+    @property
+    def previews(self) -> Previews:
+        """What this run has shown of pictures as it learned."""
+        return self._previews
 
     # --- orders -----------------------------------------------------------------------------------
 
@@ -187,6 +188,11 @@ class Training(QObject):
         if self._thread is not None:
             self._thread.watch(key)
 
+    def order(self, order: str, picture: str | None = None) -> None:
+        """Tell the trainer one of `core.events.ORDERS`; nothing where none is at work."""
+        if self._thread is not None:
+            self._thread.order(order, picture)
+
     def follow(self, run: Run) -> None:
         """Tell the events of a run again, and go on with them if it still lives. Not while one is running."""
         if not self.busy:
@@ -225,6 +231,7 @@ class Training(QObject):
         self._let_go()
         self.run, self._thread = run, thread
         self.stopping, self.paused, self.progress, self._planned, self._time = False, False, 0.0, None, 0.0
+        self.kept_open = None
         self._previews.open(run)
         self._ear = _Ear(thread, self)
         thread.start()
@@ -250,6 +257,8 @@ class Training(QObject):
             self.progress = min(1.0, max(0.0, event.progress))
         elif isinstance(event, Preview):
             self._previews.add(event)
+        elif isinstance(event, Kept):
+            self.kept_open = event
         self.reported.emit(event)
 
     def _remember(self, past: Past) -> None:

@@ -27,6 +27,8 @@ BRUSHES: Table = ("brush", "eraser", "dont_care", "background")
 OUTLINES: Table = ("polygon", "lasso", "rectangle", "ellipse")
 SMART: Table = ("threshold", "wand", "crack", "smart_edge", "box_cut")
 AREAS: Table = ("fill", "holes", "region")
+LOOK: Table = ("look_outline", "look_filled", "look_heat", "look_doubt", "-", "next_look", "look_back", "look_forward",
+               "own_thresholds")  # fmt: skip
 PROPOSALS: Table = (
     "proposals", "-", "accept_all", "reject_all", "bring_back", "-", "show_proposals", "toward_labels",
     "toward_proposals",
@@ -50,13 +52,14 @@ MENUS: dict[str, Table] = {
     "view": (
         "fit", "actual", "zoom_in", "zoom_out", "next_region", "previous_region", "-", "ruler", "scale", "minimap",
         ("display", ("stretch", "invert", "difference", "good_sample", "-", "reset_display")), "-",
-        "labels", "predictions", "filled", "-", "sheet", "panel_pictures",
+        "labels", "predictions", ("look", LOOK), "-", "sheet", "panel_pictures",
         "panel_side", "panel_training", "next_panel", "previous_panel", "-",
         ("theme", ("theme_system", "theme_dark", "theme_light")),
         ("language", ("language_system", "language_en", "language_zh_CN")), "full_screen",
     ),
     "train": (
-        "train", "pause", "recipe", "run_recipe", "-", "review", "predict", "predict_folder", "propose_all", "-",
+        "train", "pause", "keep_learning", "learn_on", "-",
+        "recipe", "run_recipe", "-", "review", "predict", "predict_folder", "propose_all", "-",
         ("curves", ("whole_run", "compare_runs", "-", "save_curves_picture", "save_curves_table")), "-",
         "export", "export_choices",
     ),
@@ -92,6 +95,7 @@ def titles() -> dict[str, str]:
         "display": QCoreApplication.translate("menus", "&Display"),
         "verdicts": QCoreApplication.translate("menus", "&Verdict"),
         "verdicts_next": QCoreApplication.translate("menus", "Verdict, then &on"),
+        "look": QCoreApplication.translate("menus", "&How predictions are shown"),
         "theme": QCoreApplication.translate("menus", "T&heme"),
         "language": QCoreApplication.translate("menus", "Lan&guage"),
     }

@@ -1,4 +1,7 @@
-"""Which prediction lies over the open picture: live previews while training, else what the shown or newest run sees."""
+"""Which prediction lies over the open picture: previews while a run learns, else what the shown or newest run sees.
+
+And how it is shown: as of an earlier step, with other thresholds. Nothing of that asks the network again.
+"""
 
 from __future__ import annotations
 
@@ -7,33 +10,48 @@ from PySide6.QtCore import QObject, Signal
 
 from workbench.core.events import Event, Preview
 from workbench.core.run import Run, list_runs
+from workbench.core.seen import Seen
 from workbench.inference.predictor import Result
-from workbench.session.predictions import Predictions
+from workbench.inference.settings import UNSURE
+from workbench.session.predictions import AHEAD_PIXELS, Predictions
 from workbench.session.session import Session
+from workbench.session.thresholds import Thresholds
 from workbench.session.training import Training
 from workbench.ui import words
 from workbench.ui.canvas.canvas import Canvas
+from workbench.ui.panels.picture_list import PictureList
 
-AUTOMATIC = 6_000_000  # pixels up to which a picture is predicted without being asked
+_AHEAD = 3  # pictures after the open one
 
 
 class Overlay(QObject):
     """Feeds the canvas' prediction layer. `told` says in words what the model sees in the open picture."""
 
     told = Signal(str)
+    changed = Signal()  # what is seen, of which steps there are previews, or the thresholds
 
-    def __init__(self, session: Session, training: Training, predictions: Predictions, canvas: Canvas) -> None:
+    def __init__(
+        self, session: Session, training: Training, predictions: Predictions, thresholds: Thresholds, canvas: Canvas,
+        listed: PictureList,
+    ) -> None:  # fmt: skip
         super().__init__(canvas)
         self._session, self._training, self._predictions, self._canvas = session, training, predictions, canvas
+        self._thresholds, self._listed = thresholds, listed
         self._newest: Run | None = None
+        self.seen: Seen | None = None  # what lies over the picture
+        self.step: int | None = None  # an earlier one that a person looks back at; None: now
         session.project_opened.connect(self._look)
         session.project_closed.connect(self._forget)
         session.picture_opened.connect(self._opened)
         session.picture_failed.connect(self._forget)
+        training.started.connect(lambda _: self._tell_ahead())
         training.reported.connect(self._reported)
         training.preview_arrived.connect(self._previewed)
+        training.previews.recalled.connect(self._recalled)
         training.ended.connect(self._ended)
         predictions.predicted.connect(self._predicted)
+        thresholds.changed.connect(self._draw)
+        thresholds.applied.connect(self._applied)
         self._look()
 
     @property
@@ -49,9 +67,59 @@ class Overlay(QObject):
         """Ask the model about the open picture."""
         run, key = self.run, self._session.key
         if run is not None and key is not None and self._session.picture is not None:
+            self.step = None
             self._predictions.load(run)
             self._predictions.predict(key)
             self.told.emit(self.tr("Model: looking…"))
+
+    # --- before and after ------------------------------------------------------------------------
+
+    @property
+    def steps(self) -> list[int]:
+        """Of the shown run, the steps of which the open picture can be looked at; what it sees now comes after them."""
+        key = self._session.key
+        found = self._training.previews.steps(key) if key is not None else []
+        return found[:-1] if self._training.running else found
+
+    def look_back(self, step: int | None) -> None:
+        """Show the open picture as the run saw it after a step; None: as it is now."""
+        key = self._session.key
+        if key is None or step == self.step:
+            return
+        self.step = step
+        if step is not None:
+            self._training.previews.recall(key, step)
+        elif self._training.running:
+            self._previewed(key)
+        else:
+            self.predict()
+
+    # --- thresholds ------------------------------------------------------------------------------
+
+    @property
+    def thresholds(self) -> tuple[float, ...]:
+        """One for each class of the model; none where they cannot be moved."""
+        adjustable = self.seen is not None and self.seen.adjustable
+        return self._thresholds.of(self._owner, self.seen) if adjustable else ()
+
+    @property
+    def own_thresholds(self) -> bool:
+        """Whether a person has moved them."""
+        return self._thresholds.differ(self._owner)
+
+    def move_threshold(self, number: int | None, value: float) -> None:
+        """For the eye only. number: of the class, from 0; None: all of them."""
+        if self.thresholds:
+            ids = [entry.id for entry in self.seen.settings.classes]
+            self._thresholds.choose(self._owner, ids if number is None else [ids[number]], value)
+
+    def reset_thresholds(self) -> None:
+        self._thresholds.reset(self._owner)
+
+    @property
+    def _owner(self) -> str:
+        run = self._training.run if self._training.running or self.step is not None else self.run
+        return run.name if run is not None else ""
 
     # --- facts -----------------------------------------------------------------------------------
 
@@ -61,28 +129,50 @@ class Overlay(QObject):
         self._newest = usable[0] if usable else None
 
     def _forget(self, *_: object) -> None:
+        self.step = None
         self._show(None, "")
 
     def _opened(self, key: str) -> None:
         self._forget()
+        self._tell_ahead()
         if self._training.running:
             self._previewed(key)
         elif self.possible():
             height, width = self._session.picture.shape[:2]
-            if height * width <= AUTOMATIC:
+            if height * width <= AHEAD_PIXELS:
                 self.predict()
             else:
                 self.told.emit(self.tr("Ctrl+R: predict"))
 
+    def _tell_ahead(self) -> None:
+        """The trainer is told at once which pictures come next; the window's own model when it has nothing to do."""
+        for key in self._following() if self._training.busy else ():
+            self._training.order("expect", key)
+
+    def _following(self) -> list[str]:
+        place = self._listed.place(self._session.key)
+        first, count = place.row() + 1, self._listed.rowCount()
+        lines = range(first, min(first + _AHEAD, count)) if place.isValid() else ()
+        return [self._listed.key_at(line) for line in lines]
+
     def _reported(self, event: Event) -> None:
         if isinstance(event, Preview) and event.picture == self._session.key and event.verdict is not None:
-            self.told.emit(self._verdict(event.verdict, event.probabilities))
+            self.told.emit(self._verdict(event))
 
     def _previewed(self, key: str) -> None:
-        preview = self._training.preview(key) if key == self._session.key and self._training.running else None
-        if preview is not None:
-            mask, _, step = preview
-            self._show(mask, self.tr("Model after step {step}").format(step=step))
+        if key != self._session.key:
+            return
+        self.changed.emit()  # another step to look back at
+        if self._training.running and self.step is None:
+            self._show_step(self._training.previews.get(key))
+
+    def _recalled(self, key: str, step: int) -> None:
+        if key == self._session.key and step == self.step:
+            self._show_step(self._training.previews.get(key, step))
+
+    def _show_step(self, seen: Seen | None) -> None:
+        if seen is not None:
+            self._show(seen, self.tr("Model after step {step}").format(step=seen.step))
 
     def _ended(self, _: object) -> None:
         self._look()
@@ -90,25 +180,51 @@ class Overlay(QObject):
             self._opened(self._session.key)
 
     def _predicted(self, key: str, result: Result) -> None:
-        if key != self._session.key or self._training.running:
+        if key != self._session.key or self._training.running or self.step is not None:
             return
         if result.mask is None:
-            self._show(None, self._verdict(result.verdict or "", result.probabilities))
+            where = None if result.heat is None else Seen(np.zeros_like(result.heat), result.heat)
+            self._show(where, self._verdict(result))
         else:
             count = len(result.regions)
             text = {0: self.tr("Model: no defect"), 1: self.tr("Model: 1 defect")}.get(
                 count, self.tr("Model: {n} defects")
             )
-            self._show(result.mask, text.format(n=count))
+            self._show(self._predictions.seen(key) or Seen(result.mask, result.scores), text.format(n=count))
+        self._predictions.expect(self._following())
 
-    def _verdict(self, verdict: str, probabilities: dict[str, float] | None) -> str:
-        share = (probabilities or {}).get(verdict)
+    def _verdict(self, said: Result | Preview) -> str:
+        probabilities = said.probabilities or {}
+        if said.verdict == UNSURE and UNSURE not in probabilities and probabilities:
+            best = max(probabilities, key=probabilities.__getitem__)
+            text = self.tr("Model is unsure: perhaps {verdict} {sure}")
+            return text.format(verdict=best, sure=words.percent(probabilities[best]))
+        share = probabilities.get(said.verdict or "")
         sure = f" {words.percent(share)}" if share is not None else ""
-        return self.tr("Model says: {verdict}{sure}").format(verdict=verdict, sure=sure)
+        return self.tr("Model says: {verdict}{sure}").format(verdict=said.verdict or "", sure=sure)
 
-    def _show(self, mask: np.ndarray | None, text: str) -> None:
+    # --- on the canvas ---------------------------------------------------------------------------
+
+    def _show(self, seen: Seen | None, text: str) -> None:
         picture = self._session.picture
-        if mask is not None and (picture is None or mask.shape != picture.shape[:2]):
-            mask = None  # the picture was exchanged since
-        self._canvas.show_predictions(mask)
+        if seen is not None and (picture is None or seen.mask.shape != picture.shape[:2]):
+            seen = None  # the picture was exchanged since
+        self.seen = seen
+        self._draw()
         self.told.emit(text)
+
+    def _draw(self) -> None:
+        if self.seen is not None and self.thresholds and self.own_thresholds:
+            self._thresholds.apply(self._owner, self.seen)
+        else:
+            self._canvas.show_predictions(None if self.seen is None else self.seen.mask, self._map)
+        self.changed.emit()
+
+    def _applied(self, seen: Seen, mask: np.ndarray) -> None:
+        if seen is self.seen and self.own_thresholds:
+            self._canvas.show_predictions(mask, self._map)
+
+    def _map(self, mode: str) -> np.ndarray | None:
+        if self.seen is None:
+            return None
+        return self.seen.scores if mode == "heat" else self.seen.doubt()

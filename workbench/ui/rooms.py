@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from workbench.session.comparing import Comparison
 from workbench.session.displays import DisplayShelf
 from workbench.session.exporter import Exporter
+from workbench.session.keeping_open import KeepingOpen
 from workbench.session.label_errors import LabelErrors
 from workbench.session.predictions import Predictions
 from workbench.session.proposals import Proposals
@@ -18,6 +19,7 @@ from workbench.session.session import Session
 from workbench.session.settings import Settings
 from workbench.session.story import Story
 from workbench.session.telemetry import TelemetryThread
+from workbench.session.thresholds import Thresholds
 from workbench.session.training import Training
 from workbench.session.training_wishes import TrainingWishes
 
@@ -42,6 +44,8 @@ class Rooms:
     errors: LabelErrors
     review: Review
     wishes: TrainingWishes
+    thresholds: Thresholds
+    kept: KeepingOpen
 
     @classmethod
     def open(cls, settings: Settings) -> Rooms:
@@ -54,7 +58,8 @@ class Rooms:
                    AllPictures(session), telemetry,
                    displays, Comparison(session, displays), Story(session, training, telemetry),
                    RunShelf(session, training), guide, LabelErrors(session, guide),
-                   Review(session, training), TrainingWishes(session))  # fmt: skip
+                   Review(session, training), TrainingWishes(session), Thresholds(session),
+                   KeepingOpen(training))  # fmt: skip
 
     def close(self) -> None:
         """Save, end every thread and child."""
@@ -68,5 +73,6 @@ class Rooms:
         self.wishes.close()
         self.everywhere.close()
         self.predictions.close()
+        self.thresholds.close()
         self.comparison.close()
         self.session.close_project()

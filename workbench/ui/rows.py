@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, Signal
 from workbench.core.project import ClassInfo
 from workbench.session.comparing import Comparison
 from workbench.session.displays import DisplayShelf
+from workbench.session.keeping_open import KeepingOpen
 from workbench.session.session import Session
 from workbench.ui.advice import Advice
 from workbench.ui.appearance import Appearance
@@ -67,6 +68,7 @@ class Parts:
     advice: Advice
     review: Opening
     recipes: Recipes
+    kept: KeepingOpen
 
 
 class Rows(QObject):
@@ -228,8 +230,6 @@ class Rows(QObject):
                 tip=self.tr("Show labels; hold Tab to hide everything for a moment")),
             Row("predictions", self.tr("Show &predictions"), layers.toggle_predictions, "Shift+H", "predict",
                 on=lambda: canvas.prediction_style.visible),
-            Row("filled", self.tr("F&illed predictions"), layers.toggle_filled, "Shift+C", "filled",
-                on=lambda: canvas.prediction_style.filled),
             Row("panel_pictures", self.tr("Pi&ctures panel"), partial(looks.toggle_panel, "pictures"), "F2",
                 "panel-left", on=partial(looks.panel_shown, "pictures")),
             Row("panel_side", self.tr("Cl&asses and layers panel"), partial(looks.toggle_panel, "side"), "F3",

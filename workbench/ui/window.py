@@ -22,6 +22,7 @@ from workbench.ui.panels.centre import Centre
 from workbench.ui.panels.classes import ClassesPanel
 from workbench.ui.panels.display import DisplayPanel
 from workbench.ui.panels.history import HistoryPanel
+from workbench.ui.panels.keep_learning import KeepLearning
 from workbench.ui.panels.layers import LayersPanel
 from workbench.ui.panels.pictures import PicturesPanel
 from workbench.ui.panels.proposals import ProposalsPanel
@@ -68,10 +69,12 @@ class Window(QMainWindow):
         self.classes = ClassesPanel(session, style)
         self.verdict = VerdictPanel(session, style)
         self.history = HistoryPanel(session, style)
-        self.layers = LayersPanel(self.canvas, rooms.comparison)
+        self.overlay = Overlay(session, rooms.training, rooms.predictions, rooms.thresholds, self.canvas,
+                               self.pictures.model)  # fmt: skip
+        self.layers = LayersPanel(self.canvas, rooms.comparison, self.overlay)
         self.display = DisplayPanel(self.canvas, rooms.displays)
         self.training = TrainingPanel(session, rooms.training, rooms.exporter, rooms.story, rooms.shelf, style)
-        self.overlay = Overlay(session, rooms.training, rooms.predictions, self.canvas)
+        self.training.controls.add_line(KeepLearning(rooms.kept, rooms.training))
         self.proposing = Proposing(session, rooms.proposals, rooms.everywhere, self.canvas, self.layers, self.messages,
                                    lambda: self.overlay.run)  # fmt: skip
         self.proposals = ProposalsPanel(session, self.proposing, style)
@@ -84,7 +87,7 @@ class Window(QMainWindow):
         parts = Parts(session, self.canvas, self.pictures, self.verdict, self.layers, self.training, self.commands,
                       self.appearance, self.overlay, self.walk, self.display, rooms.comparison,
                       rooms.displays, self.history, self.proposing, self.advice, self.reviewing,
-                      self.recipes)  # fmt: skip
+                      self.recipes, rooms.kept)  # fmt: skip
         self.table = Actions(parts, style, self)
         self.header = Header(session, self.pictures, self.table)
         self.options = OptionBar(self.canvas, session)
@@ -149,7 +152,8 @@ class Window(QMainWindow):
             self.training.changed, self.pictures.sheet_wanted, self.canvas.tool_changed, rooms.predictions.predicted,
             self.canvas.ruler.switched, self.canvas.display_changed, rooms.comparison.changed,
             rooms.comparison.switched, self.proposing.changed,
-            rooms.guide.changed, rooms.errors.changed, self.reviewing.switched,
+            rooms.guide.changed, rooms.errors.changed, self.overlay.changed, rooms.kept.changed,
+            self.layers.look.mode_changed, self.reviewing.switched,
         ):  # fmt: skip
             signal.connect(table.refresh)
 

@@ -243,10 +243,13 @@ class HeatLayer:
         values = _take(self.levels[number], rows, columns)
         if not cv2.countNonZero(np.ascontiguousarray(values)):
             return None
-        table = np.array([premultiplied(self.color, opacity * i / 255) for i in range(256)], np.int32)
-        pixels = cv2.LUT(np.ascontiguousarray(values), table)
+        pixels = cv2.LUT(np.ascontiguousarray(values), self.table(opacity))
         kind = QImage.Format.Format_ARGB32_Premultiplied
         return QImage(pixels.data, rect.width, rect.height, pixels.strides[0], kind)
+
+    def table(self, opacity: float) -> np.ndarray:
+        """int32 (256,): the colour of each value."""
+        return np.array([premultiplied(self.color, opacity * i / 255) for i in range(256)], np.int32)
 
 
 def premultiplied(color: str, opacity: float) -> int:

@@ -19,6 +19,7 @@ from workbench.session.lane import Lane
 from workbench.ui.canvas.guests import Curtain, WindowDrag
 from workbench.ui.canvas.layers import HeatLayer, MaskLayer, MaskStyle, PictureLayer, Wish
 from workbench.ui.canvas.minimap import Minimap
+from workbench.ui.canvas.prediction_layer import Maps, PredictionLayer, PredictionStyle
 from workbench.ui.canvas.proposal_layer import ProposalLayer
 from workbench.ui.canvas.pyramid import MaskPyramid, halvings, levels_by_region
 from workbench.ui.canvas.ruler import Ruler
@@ -39,12 +40,12 @@ class View(Surface):
         self.display = Display()
         self.picture: PictureLayer | None = None
         self.labels: MaskLayer | None = None
-        self.predictions: MaskLayer | None = None
+        self.predictions: PredictionLayer | None = None
         self.heat: HeatLayer | None = None
         self.proposed = ProposalLayer()
         self.overlays_hidden = False  # for as long as a key is held
         self.label_style = MaskStyle()
-        self.prediction_style = MaskStyle(filled=False, opacity=0.9, thickness=2)
+        self.prediction_style = PredictionStyle()
         self.heat_style = MaskStyle(visible=False, opacity=0.8)
         self._colors: dict[int, str] = {}
         self._hidden: frozenset[int] = frozenset()
@@ -129,8 +130,11 @@ class View(Surface):
         self.minimap.refresh()
         self.update()
 
-    def show_predictions(self, mask: np.ndarray | None) -> None:
-        self.predictions = None if mask is None else self._layer(mask, self.prediction_style)
+    def show_predictions(self, mask: np.ndarray | None, maps: Maps | None = None) -> None:
+        """maps: gives the scores or the doubts, uint8 (H, W), when they are to be seen."""
+        self.predictions = None if mask is None else PredictionLayer(mask, self.prediction_style, maps)
+        if self.predictions is not None:
+            self.predictions.color(self._colors, self._hidden)
         self.minimap.refresh()
         self.update()
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QButtonGroup, QCheckBox, QGridLayout, QHBoxLayout, QLabel, QPushButton, QSlider, QWidget
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QHBoxLayout, QLabel, QPushButton, QSlider, QWidget
 
 from workbench.session.comparing import Comparison
 from workbench.ui.canvas.layers import MaskStyle
+from workbench.ui.canvas.prediction_layer import PredictionStyle
 from workbench.ui.canvas.view import View
+from workbench.ui.overlay import Overlay
+from workbench.ui.panels.prediction_look import PredictionLook
 
 
 class LayersPanel(QWidget):
     """Show, opacity and style of labels and predictions; the difference to the good sample."""
 
-    def __init__(self, view: View, comparison: Comparison, parent: QWidget | None = None) -> None:
+    def __init__(self, view: View, comparison: Comparison, overlay: Overlay, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._view, self._comparison = view, comparison
         grid = QGridLayout(self)
@@ -33,27 +36,11 @@ class LayersPanel(QWidget):
         for i, row in enumerate((self.labels, self.predictions)):
             grid.addWidget(row.check, i, 0)
             grid.addWidget(row.slider, i, 1)
-        self.outline = QPushButton(self.tr("Outline"), objectName="left")
-        self.filled = QPushButton(self.tr("Filled"), objectName="right")
-        group = QButtonGroup(self)
-        for button, tip in (
-            (self.outline, self.tr("Predictions as outlines (Shift+C)")),
-            (self.filled, self.tr("Predictions as filled areas (Shift+C)")),
-        ):
-            button.setCheckable(True)
-            button.setToolTip(tip)
-            button.setAccessibleName(tip)
-            group.addButton(button)
-        row = QHBoxLayout()
-        row.setSpacing(0)
-        row.addWidget(self.outline)
-        row.addWidget(self.filled)
-        grid.addLayout(row, 2, 1)
+        self.look = PredictionLook(view.prediction_style, overlay, self._apply)
+        self.look.mode_changed.connect(self._follow_mode)
+        grid.addWidget(self.look, 2, 0, 1, 2)
         grid.setColumnStretch(1, 1)
         self._add_difference(grid)
-        self.filled.setChecked(view.prediction_style.filled)
-        self.outline.setChecked(not view.prediction_style.filled)
-        group.buttonToggled.connect(lambda *_: self.set_filled(self.filled.isChecked()))
 
     def _add_difference(self, grid: QGridLayout) -> None:
         comparison = self._comparison
@@ -97,17 +84,12 @@ class LayersPanel(QWidget):
     def toggle_predictions(self) -> None:
         self.predictions.check.toggle()
 
-    def toggle_filled(self) -> None:
-        self.set_filled(not self._view.prediction_style.filled)
-
-    def set_filled(self, filled: bool) -> None:
-        self._view.prediction_style.filled = filled
-        self.filled.setChecked(filled)
-        self.outline.setChecked(not filled)
-        self._apply()
-
     def set_opacity(self, labels: float) -> None:
         self.labels.slider.setValue(round(100 * labels))
+
+    def _follow_mode(self) -> None:
+        """Each way of drawing has an opacity of its own."""
+        self.predictions.slider.setValue(round(100 * self._view.prediction_style.opacity))
 
     def _apply(self) -> None:
         self._view.restyle()
@@ -116,7 +98,9 @@ class LayersPanel(QWidget):
 class _LayerRow:
     """One layer: a box that shows it and a slider for its opacity."""
 
-    def __init__(self, name: str, tip: str, fade_tip: str, style: MaskStyle, apply: Callable[[], None]) -> None:
+    def __init__(
+        self, name: str, tip: str, fade_tip: str, style: MaskStyle | PredictionStyle, apply: Callable[[], None]
+    ) -> None:
         self.check = QCheckBox(name, checked=style.visible)
         self.check.setToolTip(tip)
         self.slider = _slider(1, 100)

@@ -1,0 +1,63 @@
+"""A run that learns on: what is labelled while it goes on enters it, and it does not end when its time is up."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from PySide6.QtCore import QObject, Signal
+
+from workbench.core.events import Event, Joined, Kept, Started
+from workbench.core.run import Run
+from workbench.session.training import Training
+
+
+class KeepingOpen(QObject):
+    """`on` is what a person wants of the run under way, or of the next one. joined: how many labels came in, by how."""
+
+    changed = Signal()
+
+    def __init__(self, training: Training, parent: QObject | None = None) -> None:
+        super().__init__(parent or training)
+        self.on = False
+        self.state: Kept | None = None  # once the time of the run is up
+        self.joined: Counter[str] = Counter()
+        self.newest: Joined | None = None
+        self._training = training
+        training.started.connect(self._begun)
+        training.reported.connect(self._reported)
+        training.ended.connect(lambda _: self.changed.emit())
+
+    def switch(self, on: bool) -> None:
+        """Keep the run open, or let it end properly as soon as its time, or its round, is over."""
+        self.on = on
+        self._training.order("keep_open" if on else "let_end")
+        self.changed.emit()
+
+    def can_go_on(self) -> bool:
+        """The run that is shown has ended, and could learn on from the labels that were made since."""
+        run = self._training.run
+        return run is not None and not self._training.busy and run.resumable
+
+    def go_on(self) -> None:
+        """Open the run that is shown again."""
+        if self.can_go_on():
+            self.on = True
+            self._training.resume(self._training.run)
+            self.changed.emit()
+
+    def _begun(self, _: Run) -> None:
+        self.state, self.newest = None, None
+        self.joined.clear()
+        self.changed.emit()
+
+    def _reported(self, event: Event) -> None:
+        if isinstance(event, Started) and self._training.running and self.on:
+            self._training.order("keep_open")
+        elif isinstance(event, Kept):
+            self.state = event
+        elif isinstance(event, Joined):
+            self.newest = event
+            self.joined[event.how] += 1
+        else:
+            return
+        self.changed.emit()

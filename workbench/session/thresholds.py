@@ -1,0 +1,79 @@
+"""Thresholds of a person's own for a run's predictions, for the eye only: the kept scores are read anew, no network is.
+
+The run, its model and its exports keep theirs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QObject, Signal
+
+from workbench.core.seen import Seen
+from workbench.session.lane import Lane
+from workbench.session.session import Session
+
+
+class Thresholds(QObject):
+    """For each run of the open project, until it is closed."""
+
+    changed = Signal()
+    applied = Signal(object, object)  # Seen, and its mask with the thresholds of now
+
+    def __init__(self, session: Session, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._chosen: dict[str, dict[int, float]] = {}  # run to class id to threshold
+        self._wanted: tuple[str, Seen] | None = None
+        self._busy = False
+        self._lane = Lane(parent=self)
+        session.project_closed.connect(self.close)
+
+    def of(self, run: str, seen: Seen) -> tuple[float, ...]:
+        """One for each class: as chosen, or else as the run has it."""
+        assert seen.settings is not None
+        chosen = self._chosen.get(run, {})
+        return tuple(
+            chosen.get(entry.id, own)
+            for entry, own in zip(seen.settings.classes, seen.settings.thresholds, strict=True)
+        )  # fmt: skip
+
+    def differ(self, run: str) -> bool:
+        """Whether a person has chosen any for this run."""
+        return bool(self._chosen.get(run))
+
+    def choose(self, run: str, ids: list[int], value: float) -> None:
+        """value: above 0, at most 1, for these classes."""
+        self._chosen.setdefault(run, {}).update(dict.fromkeys(ids, min(1.0, max(1 / 255, value))))
+        self.changed.emit()
+
+    def reset(self, run: str) -> None:
+        """Back to the run's own."""
+        if self._chosen.pop(run, None):
+            self.changed.emit()
+
+    def apply(self, run: str, seen: Seen) -> None:
+        """`applied` follows; while one is under way only the last wish counts."""
+        self._wanted = (run, seen)
+        if not self._busy:
+            self._begin()
+
+    def close(self) -> None:
+        self._wanted = None
+        self._lane.abandon()
+        self._busy = False
+        self._chosen.clear()
+
+    def _begin(self) -> None:
+        wanted, self._wanted = self._wanted, None
+        self._busy = wanted is not None
+        if wanted is None:
+            return
+        run, seen = wanted
+        thresholds = self.of(run, seen)
+
+        def then(mask: np.ndarray | None, error: Exception | None) -> None:
+            self._busy = False
+            if mask is not None:
+                self.applied.emit(seen, mask)
+            self._begin()
+
+        self._lane.submit(lambda: seen.with_thresholds(thresholds), then)

@@ -1,0 +1,83 @@
+"""What a model sees, on the canvas: its mask as outlines or filled areas, or how sure it is of every pixel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from PySide6.QtGui import QImage
+
+from workbench.core.drawing import Rect
+from workbench.inference.cv import cv2
+from workbench.ui.canvas.layers import HeatLayer, MaskLayer, premultiplied
+from workbench.ui.canvas.pyramid import MaskPyramid
+from workbench.ui.canvas.viewport import Viewport
+
+Mode = Literal["outline", "filled", "heat", "doubt"]
+MODES: tuple[Mode, ...] = ("outline", "filled", "heat", "doubt")
+Maps = Callable[[str], "np.ndarray | None"]  # "heat" or "doubt" to uint8 (H, W)
+
+_DOUBT = "#38d6ff"
+
+
+class PredictionStyle:
+    """How predictions are shown; every mode has an opacity of its own. `thickness`: of outlines, device pixels."""
+
+    def __init__(self) -> None:
+        self.visible, self.thickness = True, 2
+        self.mode: Mode = "outline"
+        self._opacities: dict[str, float] = {"outline": 0.9, "filled": 0.45, "heat": 0.8, "doubt": 0.8}
+
+    @property
+    def opacity(self) -> float:
+        return self._opacities[self.mode]
+
+    @opacity.setter
+    def opacity(self, value: float) -> None:
+        self._opacities[self.mode] = value
+
+    @property
+    def filled(self) -> bool:
+        return self.mode == "filled"
+
+
+class PredictionLayer(MaskLayer):
+    """A predicted mask. maps: asked for the scores or the doubts when they are to be seen, and only then."""
+
+    def __init__(self, mask: np.ndarray, style: PredictionStyle, maps: Maps | None = None) -> None:
+        super().__init__(MaskPyramid(mask))
+        self.style: PredictionStyle = style  # type: ignore[assignment]
+        self._maps = maps
+        self._heats: dict[str, _Map | None] = {}
+
+    def image(self, view: Viewport, rect: Rect) -> QImage | None:
+        mode = self.style.mode
+        if mode in ("outline", "filled") or self._maps is None:
+            return super().image(view, rect)
+        if mode not in self._heats:
+            values = self._maps(mode)
+            self._heats[mode] = None if values is None else _Map(values, mode)
+        layer = self._heats[mode]
+        return None if layer is None else layer.image(view, rect, self.style.opacity)
+
+
+class _Map(HeatLayer):
+    """Scores from dark red over orange to pale yellow; doubts in one bright colour that no score has."""
+
+    def __init__(self, values: np.ndarray, mode: str) -> None:
+        super().__init__(values)
+        self._mode = mode
+
+    def table(self, opacity: float) -> np.ndarray:
+        if self._mode == "doubt":
+            return np.array([premultiplied(_DOUBT, opacity * i / 255) for i in range(256)], np.int32)
+        return np.array([premultiplied(c, opacity * (i / 255) ** 0.6) for i, c in enumerate(_ramp())], np.int32)
+
+
+@lru_cache(1)
+def _ramp() -> list[str]:
+    """ "#rrggbb" of each score: the upper part of Inferno, whose dark end would look like shadow."""
+    steps = np.linspace(90, 250, 256).round().astype(np.uint8)
+    return ["#{2:02x}{1:02x}{0:02x}".format(*color) for color in cv2.applyColorMap(steps, cv2.COLORMAP_INFERNO)[:, 0]]

@@ -1,0 +1,55 @@
+"""The switch that keeps a run open, and what has come of it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QWidget
+
+from workbench.session.keeping_open import KeepingOpen
+from workbench.session.training import Training
+
+
+class KeepLearning(QWidget):
+    """One line at the left end of the training panel."""
+
+    def __init__(self, kept: KeepingOpen, training: Training, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._kept, self._training = kept, training
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(8)
+        self.check = QCheckBox(self.tr("Keep learning"))
+        tip = self.tr(
+            "When its time is up the run goes on with what is labelled, until it is stopped; "
+            "its best model can be exported all the while (Ctrl+Shift+K)"
+        )
+        self.check.setToolTip(tip)
+        self.check.clicked.connect(kept.switch)
+        self.said = QLabel(objectName="muted", textFormat=Qt.TextFormat.PlainText)
+        row.addWidget(self.check)
+        row.addWidget(self.said, 1)
+        kept.changed.connect(self._follow)
+        self._follow()
+
+    def _follow(self) -> None:
+        kept = self._kept
+        self.check.setChecked(kept.on)
+        came = kept.joined["new"] + kept.joined["corrected"] + kept.joined["gone"]
+        if kept.state is not None and kept.state.waiting and self._training.running:
+            text = self.tr("waits for labels")
+        elif came:
+            text = self.tr("1 label came in") if came == 1 else self.tr("{n} labels came in").format(n=came)
+        else:
+            text = ""
+        self.said.setText(text)
+        newest = kept.newest
+        tip = "" if newest is None else f"{newest.picture}\n{self._how(newest.how)}"
+        self.said.setToolTip(tip)
+
+    def _how(self, how: str) -> str:
+        return {
+            "new": self.tr("A new picture: it is learned from since then"),
+            "corrected": self.tr("A corrected label: it is learned from since then"),
+            "gone": self.tr("Its label was taken away: it is learned from no more"),
+            "left out": self.tr("It is held out, or shows what is held out: it is not learned from"),
+        }.get(how, how)
