@@ -1,12 +1,15 @@
 """Whether the queue of what to label next beats random order, by simulation: an oracle labels what is asked for.
 
     python tests/benchmarks/queue.py [--repeats 3] [--start 8] [--rounds 3] [--each 8] [--seconds 45] [--device auto]
-                                     [--pool 240] [--held 120] [--out FILE.json] [--set KEY=VALUE ...]
+                                     [--pool 240] [--defective 0.15] [--held 120] [--fresh] [--out FILE.json]
+                                     [--set KEY=VALUE ...]
 
 Of the magnetic tiles in WORKBENCH_DATA a third of the parts is held out, another third in each repeat. Both arms begin
 with the same few labelled pictures and the same model; then in each round the queue, or chance, names as many pictures,
-they are labelled from the published masks, and a new model learns from all that is labelled for as many seconds. All
-kinds of defects are one class. Trained by the real trainer, asked by the code of the window.
+they are labelled from the published masks, and a model learns from all that is labelled for as many seconds; it begins
+with the weights of the one before, with --fresh with none. All kinds of defects are one class, and the pool has as few
+pictures with defects as is said, since on a line most surfaces are good (--defective 1: as many as the set has).
+Trained by the real trainer, asked by the code of the window.
 
 Per arm and count of labels: Dice of all held-out pixels together with the model's own threshold; the same with the
 threshold that is best afterwards, which a handful of pictures for validation does not disturb; defects found; false
@@ -74,6 +77,8 @@ def _wishes() -> argparse.Namespace:
     parser.add_argument("--each", type=int, default=8, help="pictures that are labelled in a round")
     parser.add_argument("--seconds", type=float, default=45, help="of one training")
     parser.add_argument("--pool", type=int, default=240, help="pictures to choose from")
+    parser.add_argument("--defective", type=float, default=0.15, help="share of the pool, at most, that shows a defect")
+    parser.add_argument("--fresh", action="store_true", help="every training begins with nothing")
     parser.add_argument("--held", type=int, default=120, help="held-out pictures that are looked at")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--out", type=Path, help="write the numbers of every training there")
@@ -85,7 +90,7 @@ def one_repeat(root: Path, shown: Sequence[Shown], repeat: int, wishes: argparse
     """Both arms with one fold and one seed. A row for each training, the first one of both being the same."""
     learn, held = deal(shown, repeat % FOLDS, FOLDS)
     dice = random.Random(repeat)
-    pool = {f"{each.name}.jpg": each for each in dice.sample(learn, min(wishes.pool, len(learn)))}
+    pool = _pool(dice, learn, wishes)
     held = dice.sample(held, min(wishes.held, len(held)))
     start = _start(dice, pool, wishes.start)
     with Project.create(root / "start", classes=["defect"]) as project:
@@ -109,9 +114,18 @@ def one_repeat(root: Path, shown: Sequence[Shown], repeat: int, wishes: argparse
             with Project.open(root / arm) as project:
                 label(project, pool, wanted)
             labelled += wanted
-            run = Run(root / arm / "runs" / train(root / arm, wishes))
+            run = Run(root / arm / "runs" / train(root / arm, wishes, None if wishes.fresh else run))
     shutil.rmtree(root)
     return rows
+
+
+def _pool(dice: random.Random, learn: Sequence[Shown], wishes: argparse.Namespace) -> dict[str, Shown]:
+    """By key, what may be asked for."""
+    order = dice.sample(learn, len(learn))
+    most = round(wishes.defective * wishes.pool)
+    defective = [each for each in order if each.mask is not None][:most]
+    chosen = set(map(id, defective + [each for each in order if each.mask is None][: wishes.pool - len(defective)]))
+    return {f"{each.name}.jpg": each for each in order if id(each) in chosen}
 
 
 def _start(dice: random.Random, pool: dict[str, Shown], count: int) -> list[str]:
@@ -159,10 +173,11 @@ def truth(each: Shown) -> np.ndarray:
     return (read_grey(each.mask) >= 128).astype(np.uint8)
 
 
-def train(root: Path, wishes: argparse.Namespace) -> str:
-    """The name of a new run on all that is labelled."""
+def train(root: Path, wishes: argparse.Namespace, begin: Run | None = None) -> str:
+    """The name of a new run on all that is labelled, which begins with the weights of another one."""
     command = [sys.executable, "-m", "workbench", "train", str(root), "--model", "unet", "--json"]
     command += ["--minutes", str(wishes.seconds / 60), "--device", wishes.device]
+    command += ["--from", begin.name] if begin is not None else []
     command += [part for setting in wishes.settings for part in ("--set", setting)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
