@@ -47,6 +47,14 @@ class Reviewed:
     judgements: list[Judgement]
     figures: Figures
 
+    @property
+    def place(self) -> tuple[float, float]:
+        """Recall of defects and precision of regions; NaN where there is nothing to count."""
+        regions = sum(each.facts.regions for each in self.judgements)
+        precision = 1 - self.figures.false.count / regions if regions else float("nan")
+        recall = self.figures.found.value
+        return float("nan") if recall is None else recall, precision
+
 
 class Review(QObject):
     """One UNet run at a time. Orders never raise a Problem: they tell it by `failed`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QByteArray, QSettings, QSize, Qt
+from PySide6.QtCore import QByteArray, QEvent, QSettings, QSize, Qt
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QScrollArea, QSplitter, QToolBar, QVBoxLayout, QWidget
 
 from workbench.ui.actions import Actions
@@ -27,6 +27,8 @@ class Workspace(QSplitter):
         column.addLayout(row, 1)
         self._around = (pictures, header, options, side, self._tools)  # what a review needs not
         self._hidden: list[QWidget] = []
+        self._training = training
+        self._unfolded: list[int] = []  # heights while the training panel is folded
         self._across = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
         for widget in (pictures, centre, side):
             self._across.addWidget(widget)
@@ -46,6 +48,23 @@ class Workspace(QSplitter):
             self._hidden = [widget for widget in self._around if not widget.isHidden()]
         for widget in self._hidden:
             widget.setVisible(not on)
+
+    def event(self, event: QEvent) -> bool:
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._follow_fold()
+        return done
+
+    def _follow_fold(self) -> None:
+        """A splitter alone keeps the height of a panel that has been folded, as a gap."""
+        most, sizes = self._training.maximumHeight(), self.sizes()
+        if sizes[1] > most:
+            self._unfolded = sizes
+            self.setSizes([sum(sizes) - most, most])
+        elif self._unfolded and most > sum(sizes):
+            lower = self._unfolded[1]
+            self._unfolded = []
+            self.setSizes([sum(sizes) - lower, lower])
 
     def restore(self, memory: QSettings) -> None:
         for name, splitter in (("across", self._across), ("down", self)):

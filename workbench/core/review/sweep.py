@@ -139,17 +139,11 @@ class Sweep:
             precision = np.where(regions > 0, (regions - false) / regions, np.nan)
         return Curve(np.array(THRESHOLDS), recall, precision, false / max(1, self.pictures))
 
-    def where(self, point: Point, number: int | None = None) -> tuple[float, float]:
-        """Recall and precision of `point`, as `curve` counts them; NaN where there is nothing to count."""
-        which = range(len(self._classes)) if number is None else [number]
-        at = {k: (_nearest(THRESHOLDS, point.thresholds[k]), _nearest(AREAS, point.min_area[k])) for k in which}
-        real = slice(None) if number is None else self._ids == self._classes[number]
-        covered = sum(self._covered[k][at[k]][real] for k in which)
-        needed = self._needed[real]
-        regions = sum(int(self._regions[k][at[k]]) for k in which)
-        false = sum(int(self._false[k][at[k]]) for k in which)
-        recall = float((covered >= needed).sum() / len(needed)) if len(needed) else float("nan")
-        return recall, (regions - false) / regions if regions else float("nan")
+    def where(self, point: Point, number: int) -> tuple[float, float]:
+        """Recall and precision of one class near `point`, as `curve` counts them; NaN where nothing is to count."""
+        curve = self.curve(point, number)
+        step = _nearest(THRESHOLDS, point.thresholds[number])
+        return float(curve.recall[step]), float(curve.precision[step])
 
     def cheapest(self, start: Point, escape: float, overkill: float = 1.0) -> Point:
         """The point of the grid at which missed defects at `escape` and false alarms at `overkill` cost least.

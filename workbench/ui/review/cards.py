@@ -16,7 +16,7 @@ from workbench.core.review.evidence import Evidence
 from workbench.session.review import Review, Reviewed
 from workbench.ui.theme import Style
 
-PICTURE = QSize(176, 128)  # of a crop, logical pixels
+PICTURE = QSize(160, 116)  # of a crop, logical pixels
 CELL = QSize(PICTURE.width() + 24, PICTURE.height() + 66)
 TRUTH, SAID = QColor("#2f9bff"), QColor("#ff8c1a")  # blue and orange differ for every eye
 _CardRole = Qt.ItemDataRole.UserRole + 1
@@ -143,7 +143,7 @@ class Gallery(QListView):
             ratio = self.devicePixelRatioF()
             frame = Frame(
                 card.box, round(PICTURE.width() * ratio), round(PICTURE.height() * ratio), TRUTH.getRgb()[:3],
-                SAID.getRgb()[:3], max(1, round(1.5 * ratio)),
+                SAID.getRgb()[:3], max(1, round(1.2 * ratio)),
             )  # fmt: skip
             self._room.crop(card.evidence, frame, lambda found: self._take(at, found))
         return self._pixmaps.get(at)

@@ -81,8 +81,8 @@ class MaskReview(QWidget):
     def _left(self) -> QWidget:
         inside = QWidget(objectName="panel")
         column = QVBoxLayout(inside)
-        column.setContentsMargins(16, 14, 16, 14)
-        column.setSpacing(14)
+        column.setContentsMargins(16, 12, 16, 12)
+        column.setSpacing(11)
         column.addWidget(self.scope)
         column.addWidget(self.summary)
         column.addWidget(QFrame(objectName="line"))
@@ -263,7 +263,8 @@ class MaskReview(QWidget):
         numbers = self._numbers()
         number = numbers[0] if self.class_id is not None else None
         curve = room.sweep.curve(room.point, number)
-        self.curve.show_curve(curve, room.sweep.where(room.point, number))
+        now = room.sweep.where(room.point, number) if number is not None else room.reviewed.place
+        self.curve.show_curve(curve, now)
 
     def end(self) -> None:
         """The window closes."""

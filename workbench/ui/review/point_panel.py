@@ -35,7 +35,7 @@ class PointPanel(QWidget):
     def _build(self) -> None:
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
+        column.setSpacing(6)
         self.heading = QLabel(self.tr("A defect begins at"), objectName="heading")
         column.addWidget(self.heading)
         grid = QGridLayout()
@@ -59,7 +59,7 @@ class PointPanel(QWidget):
             grid.addWidget(says, row, 2)
         grid.setColumnStretch(1, 1)
         column.addLayout(grid)
-        column.addSpacing(6)
+        column.addSpacing(4)
         column.addWidget(QLabel(self.tr("What mistakes cost"), objectName="heading"))
         self.cost_says = QLabel(objectName="muted", wordWrap=True)
         self.cost = _slider(0, len(RATIOS) - 1)
@@ -71,7 +71,7 @@ class PointPanel(QWidget):
         self.cheapest.setToolTip(self.cost.toolTip())
         for widget in (self.cost_says, self.cost, self.total, self.cheapest):
             column.addWidget(widget)
-        column.addSpacing(8)
+        column.addSpacing(4)
         self.store = QPushButton(self.tr("Use this operating point"), objectName="primary")
         self.store.setToolTip(self.tr("The overlay, predictions and every export of this run carry it from now on"))
         self.restore = QPushButton(self.tr("As trained"))

@@ -38,7 +38,7 @@ class Summary(QWidget):
         super().__init__()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(12)
+        column.setSpacing(9)
         self.found = Figure(self.tr("Defects found"))
         self.false = Figure(self.tr("False alarms a picture"))
         self.pixels = Figure(self.tr("Dice of the pixels"))
