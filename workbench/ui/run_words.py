@@ -84,11 +84,11 @@ _DIFFERENCES: dict[str, str] = {
     "held_out": QT_TRANSLATE_NOOP(
         "findings", "Checked on other pictures ({same} the same), so the scores are not put side by side."
     ),
-    "train": QT_TRANSLATE_NOOP("findings", "The data differ: the shown run learned from {parts}."),
+    "train": QT_TRANSLATE_NOOP("findings", "The data differ: {parts}."),
     "recipe": QT_TRANSLATE_NOOP("findings", "Other settings: {settings}."),
-    "more": QT_TRANSLATE_NOOP("findings", "{n} pictures that the other had not"),
-    "fewer": QT_TRANSLATE_NOOP("findings", "without {n} that it had"),
-    "changed": QT_TRANSLATE_NOOP("findings", "{n} with other labels"),
+    "more": QT_TRANSLATE_NOOP("findings", "{n} more pictures to learn from"),
+    "fewer": QT_TRANSLATE_NOOP("findings", "{n} fewer pictures to learn from"),
+    "changed": QT_TRANSLATE_NOOP("findings", "{n} pictures with other labels"),
 }  # fmt: skip
 
 

@@ -32,13 +32,13 @@ class _ValueAxis(pg.AxisItem):
     def tickValues(self, low, high, size):
         if not self.log:
             return super().tickValues(low, high, size)[:1]  # a low plot has no room for the finer ones
-        few = (0.0,) if high - low > 1.5 else (0.0, math.log10(2), math.log10(5))
+        few = (1,) if high - low > 3 else (1, 3) if high - low > 1.5 else (1, 2, 5)
         powers = range(math.floor(low), math.ceil(high) + 1)
-        return [(1.0, [power + part for power in powers for part in few if low <= power + part <= high])]
+        return [(1.0, [at for p in powers for part in few if low <= (at := p + math.log10(part)) <= high])]
 
     def tickStrings(self, values, scale, spacing) -> list[str]:
         if self.log:
-            return [number(10**v) for v in values]
+            return [f"{10**v:.3g}" if v < 4 else number(10**v) for v in values]
         digits = max(0, -math.floor(math.log10(spacing) + 1e-9)) if spacing > 0 else 0
         return [number(v, digits if digits <= 3 else None) if v else "0" for v in values]
 
@@ -160,7 +160,7 @@ class Plot(pg.PlotWidget):
         line = self._lines.get(name)
         if line is None:
             line = self._lines[name] = pg.PlotCurveItem(pen=self._pen(name))
-            line.setZValue(2 if name == "smoothed" else 1)
+            line.setZValue({"smoothed": 3, "loss": 1}.get(name, 0 if name.startswith("other") else 2))
             self.addItem(line)
         return line
 
