@@ -128,7 +128,8 @@ def test_the_model_is_right(guide, errors, opened, qtbot):
     assert errors.take_model() and errors.slip is None
     opened.flush()
     assert saved_mask(opened, missing).sum() > 20
-    assert opened.note.history[-1].what == "accept proposal"
+    act = opened.note.history[-1]
+    assert act.what == "accept proposal" and act.detail.startswith("run 20260101-000000-unet: missing scratch 1.00")
     assert guide.keys.count(missing) == 1  # it is open
     opened.undo()
     assert errors.slip is not None and not opened.mask.any()

@@ -16,7 +16,7 @@ from workbench.inference.cv import cv2
 from workbench.session.label import Label
 
 # Steps that a note's history tells by their own name; every other step is told as "paint".
-TOLD = frozenset({"accept proposal", "copy labels"})
+TOLD = frozenset({"accept proposal", "copy labels", "mend label"})
 EXPLICIT_ON, EXPLICIT_OFF = "label only what is painted", "unpainted is background"
 RESTORE = "restore"
 

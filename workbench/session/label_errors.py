@@ -78,7 +78,22 @@ class LabelErrors(QObject):
         session.commit()
         if unchanged and inside.any():
             self.refused.emit("locked" if session.locked_classes else "kept")
+        elif not unchanged:
+            self._tell_origin(slip)
         return not unchanged
+
+    def _tell_origin(self, slip: Slip) -> None:
+        """The note says whose word was taken."""
+        session, doubts = self._session, self._guide.doubts
+        note, project = session.note, session.project
+        if note is None or project is None or not note.history:
+            return
+        names = {info.id: info.name for info in project.classes}
+        model = doubts.model if doubts is not None else ""
+        detail = f"run {model}: {slip.kind} {names.get(slip.class_id, slip.class_id)} {slip.certainty:.2f}"
+        note.history[-1] = note.history[-1].model_copy(update={"detail": detail})
+        session._label.note_edits += 1
+        session._saver.changed(session._label)
 
     def keep_label(self) -> bool:
         """The label is right: this is not asked again, of whatever model."""

@@ -29,7 +29,7 @@ LISTED = 500  # steps: the list is laid out anew with every stroke
 WhenRole, StateRole, IconRole = (Qt.ItemDataRole.UserRole + i for i in range(3))
 _ICONS = {
     "paint": "brush", "erase": "eraser", "polygon": "polygon", "rectangle": "rectangle", "fill": "fill",
-    "copy labels": "copy", "accept proposal": "proposals", "reject proposal": "close",
+    "copy labels": "copy", "accept proposal": "proposals", "mend label": "doubt", "reject proposal": "close",
     "bring back proposals": "refresh", "restore": "undo", "recover strokes": "refresh", "": "picture",
     "label only what is painted": "layers", "unpainted is background": "layers",
 }  # fmt: skip
@@ -52,6 +52,7 @@ def step_words(what: str) -> str:
         "crack": QCoreApplication.translate("history", "Crack"),
         "box cut": QCoreApplication.translate("history", "Box cut"),
         "copy labels": QCoreApplication.translate("history", "Labels copied"),
+        "mend label": QCoreApplication.translate("history", "Label corrected"),
         "accept proposal": QCoreApplication.translate("history", "Proposal accepted"),
         "reject proposal": QCoreApplication.translate("history", "Proposal rejected"),
         "bring back proposals": QCoreApplication.translate("history", "Proposals brought back"),
