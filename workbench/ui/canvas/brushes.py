@@ -19,7 +19,7 @@ class Brush(Tool):
 
     name = "brush"
     cursor = Qt.CursorShape.BlankCursor
-    options = ("size", "encircle")
+    options = ("size", "encircle", "pressure")
     what = "paint"
 
     def __init__(self, desk: Desk) -> None:
@@ -48,17 +48,21 @@ class Brush(Tool):
     def radius(self) -> float:
         return self.desk.diameter / 2
 
+    def pressed(self, touch: Touch) -> float:
+        """The radius under a pen that is pressed more or less: the ring shows the most."""
+        return max(self.radius * touch.pressure, 0.5)
+
     def press(self, touch: Touch) -> None:
         self._id, self._length = self.id_for(touch), 0.0
         self._points = [touch.point]
         self.desk.begin("erase" if self._id == self.desk.ground else self.what)
-        self.desk.segment(touch.point, touch.point, self.radius, self._id)
+        self.desk.segment(touch.point, touch.point, self.pressed(touch), self._id)
 
     def move(self, touch: Touch) -> None:
         if not self._points:
             return
         closing = self._closing
-        self.desk.segment(self._points[-1], touch.point, self.radius, self._id)
+        self.desk.segment(self._points[-1], touch.point, self.pressed(touch), self._id)
         self._length += self.desk.apart(self._points[-1], touch.point)
         self._points.append(touch.point)
         if closing or self._closing:
@@ -153,7 +157,7 @@ class BackgroundBrush(Brush):
     """Good surface, said outright: counts where only what is painted is learned from."""
 
     name = "background"
-    options = ("explicit", "size", "encircle")
+    options = ("explicit", "size", "encircle", "pressure")
     needs_class = False
 
     @property

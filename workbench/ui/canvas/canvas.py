@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 from PySide6.QtCore import QEvent, QPointF, Qt, Signal
-from PySide6.QtGui import QPainter
+from PySide6.QtGui import QPainter, QPointingDevice
 from PySide6.QtWidgets import QAbstractSpinBox, QLineEdit, QWidget
 
 from workbench.core.project import BACKGROUND, MAX_CLASS_ID
 from workbench.session.session import Session
 from workbench.ui.canvas.desk import Desk
+from workbench.ui.canvas.grips import Grips
 from workbench.ui.canvas.kit import TOOLS
 from workbench.ui.canvas.options import ToolOptions
 from workbench.ui.canvas.proposal_menu import ProposalMenu
 from workbench.ui.canvas.proposals import ProposalHand
 from workbench.ui.canvas.region_menu import ask
-from workbench.ui.canvas.tools import MAX_DIAMETER, Tool, Touch, next_diameter
+from workbench.ui.canvas.tools import Tool, Touch, next_diameter
 from workbench.ui.canvas.view import View
 from workbench.ui.canvas.work import Work
 
@@ -52,7 +53,9 @@ class Canvas(View):
         self._tools = {tool.name: tool(self._desk) for tool in TOOLS}
         self._tool: Tool = self._tools["brush"]
         self._space = False
-        self._grip: tuple[str, QPointF, int] | None = None  # "pan" or "size", where it was last, the diameter
+        self._grips = Grips(self)
+        self._pen = 1.0  # how hard a pen is pressed, 0..1; 1 for a mouse
+        self._rubber = False  # the pen is turned around
         self._painting = False
         session.picture_opened.connect(self._show)
         session.picture_failed.connect(self._show)
@@ -148,18 +151,18 @@ class Canvas(View):
             self.mousePressEvent(event)
 
     def _press(self, event, *, double: bool) -> None:
-        erase = bool(event.modifiers() & _WITH.ControlModifier)
-        why = self._refusal(erase)
+        touch = self._touch(event, double=double)
+        why = self._refusal(touch.erase)
         if why:
             self.refused.emit(why)
             return
         self._painting = True
-        self._tool.press(self._touch(event, double=double))
+        self._tool.press(touch)
 
     def _touch(self, event, *, double: bool = False) -> Touch:
         keys = event.modifiers()
-        erase, shift = bool(keys & _WITH.ControlModifier), bool(keys & _WITH.ShiftModifier)
-        return Touch(self.picture_point(event.position()), erase, double, shift)
+        erase, shift = self._rubber or bool(keys & _WITH.ControlModifier), bool(keys & _WITH.ShiftModifier)
+        return Touch(self.picture_point(event.position()), erase, double, shift, self._pen)
 
     def _refusal(self, erase: bool) -> str:
         if self._session.mask is None:
@@ -179,8 +182,8 @@ class Canvas(View):
             ask(region, self._desk, self, event, lambda: self._tool is region or region.cancel())
 
     def mouseMoveEvent(self, event) -> None:
-        if self._grip is not None:
-            self._drag(event.position())
+        if self._grips.held:
+            self._grips.drag(event.position())
             return
         if self._painting:
             self._tool.move(self._touch(event))
@@ -188,8 +191,8 @@ class Canvas(View):
         self._hover(self.pointer)
 
     def mouseReleaseEvent(self, event) -> None:
-        if self._grip is not None:
-            self._grip = None
+        if self._grips.held:
+            self._grips.let_go()
             self._choose_cursor()
             self.pointer = event.position()
             self._hover(self.pointer)
@@ -198,17 +201,20 @@ class Canvas(View):
             self._tool.release(self._touch(event))
 
     def wheelEvent(self, event) -> None:
-        turns = event.angleDelta().y() / 120 or event.angleDelta().x() / 120  # Alt turns the wheel sideways
-        keys = event.modifiers()
-        if not turns or self.picture is None:
+        if self.picture is None:
             return
-        if keys & _WITH.ControlModifier and keys & _WITH.ShiftModifier:
-            self.change_diameter(1 if turns > 0 else -1)
-        else:
-            self._hover(None)
-            self.set_view(self.view.zoomed(1.25**turns, *self.screen_point(event.position())))
-            self._hover(event.position())
+        self._hover(None)
+        self._grips.wheel(event)
+        self._hover(event.position())
         event.accept()
+
+    def tabletEvent(self, event) -> None:
+        """What a pen does arrives as a mouse's doing as well; here it says how hard it is pressed."""
+        self._rubber = event.pointerType() == QPointingDevice.PointerType.Eraser
+        lifted = event.type() == QEvent.Type.TabletRelease
+        self._pen = 1.0 if lifted or not self.options.on("pressure") else event.pressure()
+        self.options.meet_pen()
+        event.ignore()
 
     def enterEvent(self, event) -> None:
         # Keys that are held, such as Space, should work where the pointer is; but nobody's typing is interrupted.
@@ -221,28 +227,12 @@ class Canvas(View):
 
     def _hold(self, what: str, position: QPointF) -> None:
         self._hover(None)
-        self._grip = what, position, self.diameter
+        self._grips.take(what, position)
         if what == "pan":
             self.setCursor(Qt.CursorShape.ClosedHandCursor)
 
-    def _drag(self, position: QPointF) -> None:
-        assert self._grip is not None
-        what, last, diameter = self._grip
-        if what == "size":
-            away = self.to_length_of_screen(position.x() - last.x())
-            self.set_diameter(min(max(1, round(diameter + 2 * away)), MAX_DIAMETER))
-            return
-        ratio = self.devicePixelRatioF()
-        dx, dy = round((position.x() - last.x()) * ratio), round((position.y() - last.y()) * ratio)
-        self._grip = what, QPointF(last.x() + dx / ratio, last.y() + dy / ratio), diameter
-        self.set_view(self.view.moved(dx, dy))
-
-    def to_length_of_screen(self, length: float) -> float:
-        """Picture pixels of a length in logical pixels."""
-        return length * self.devicePixelRatioF() / self.view.scale
-
     def _hover(self, position: QPointF | None) -> None:
-        busy_elsewhere = self._grip is not None and self._grip[0] == "pan" or self._space
+        busy_elsewhere = self._grips.held == "pan" or self._space
         point = None if position is None or self.picture is None else self.picture_point(position)
         self._tool.hover(None if busy_elsewhere else point)
         if self.proposals.aimed is None:
@@ -267,6 +257,9 @@ class Canvas(View):
             if self._painting or (plain and self._tool.wants(event.key())):
                 event.accept()
                 return True
+        elif event.type() == QEvent.Type.NativeGesture and self.picture is not None:
+            self._hover(None)
+            return self._grips.gesture(event) or super().event(event)
         return super().event(event)
 
     def keyPressEvent(self, event) -> None:

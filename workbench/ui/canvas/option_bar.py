@@ -68,6 +68,9 @@ class OptionBar(QWidget):
         self._number("size", self.tr("Size"), (1, MAX_DIAMETER), self.tr(" px"), self._resize)
         self._check("explicit", self.tr("Learn from the painted parts only"), self._set_explicit)
         self._toggle("encircle", self.tr("Encircle fills"), self.tr("A stroke that comes back to its start is filled"))
+        self._toggle(
+            "pressure", self.tr("Pen pressure"), self.tr("The harder the pen is pressed, the wider the stroke")
+        )
         auto = self.tr("Find it at the click, from how far the touched tone reaches")
         self._value("tolerance", self.tr("Tolerance"), "", "tolerance_auto", auto)
         self._value("band", self.tr("Band"), "", "band_auto", auto)
@@ -161,7 +164,7 @@ class OptionBar(QWidget):
         options, tool = self._canvas.options, self._canvas.current
         for name, widgets in self._fields.items():
             for widget in widgets:
-                widget.setVisible(name in tool.options)
+                widget.setVisible(name in tool.options and (name != "pressure" or options.pen))
         for name in RANGES:
             self._show_value(name, options[name])
         self._show_value("size", self._canvas.diameter)

@@ -14,7 +14,7 @@ RANGES: dict[str, tuple[float, float, float]] = {
     "widest": (9.0, 3.0, 60.0),
     "step": (1.0, 1.0, 50.0),
 }
-SWITCHES = {"tolerance_auto": True, "band_auto": True, "fill_inside": True, "encircle": False}
+SWITCHES = {"tolerance_auto": True, "band_auto": True, "fill_inside": True, "encircle": False, "pressure": True}
 
 
 class ToolOptions(QObject):
@@ -27,6 +27,7 @@ class ToolOptions(QObject):
         self._values: dict[str, float] = {name: first for name, (first, _, _) in RANGES.items()}
         self._switches: dict[str, bool] = dict(SWITCHES)
         self.line = "auto"  # which lines the crack tracer follows: LINES
+        self.pen = False  # one was seen: before that nobody is asked about its pressure
 
     def __getitem__(self, name: str) -> float:
         return self._values[name]
@@ -50,6 +51,11 @@ class ToolOptions(QObject):
         if line in LINES and line != self.line:
             self.line = line
             self.changed.emit("line")
+
+    def meet_pen(self) -> None:
+        if not self.pen:
+            self.pen = True
+            self.changed.emit("pressure")
 
     # --- from one day to the next ----------------------------------------------------------------
 

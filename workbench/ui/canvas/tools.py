@@ -27,12 +27,16 @@ ENDING = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 @dataclass(frozen=True)
 class Touch:
-    """One event of the pointer: where, and whether it takes away, ends a shape, or is held to it by Shift."""
+    """One event of the pointer: where, and whether it takes away, ends a shape, or is held to it by Shift.
+
+    pressure: of a pen, 0..1; 1 for a mouse, and where the brush is not to heed it.
+    """
 
     point: Point
     erase: bool = False
     double: bool = False
     shift: bool = False
+    pressure: float = 1.0
 
 
 class Tool:
