@@ -80,3 +80,10 @@ class Seen:
     @property
     def nbytes(self) -> int:
         return sum(array.nbytes for array in (self.mask, self.scores, self.planes) if array is not None)
+
+
+class Heat(Seen):
+    """Where a model looked before it gave a verdict, told as scores; it marks nothing, and of doubt it says nothing."""
+
+    def doubt(self) -> np.ndarray:
+        return np.zeros_like(self.scores)

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal
 
 from workbench.core.events import Event, Preview
 from workbench.core.run import Run, list_runs
-from workbench.core.seen import Seen
+from workbench.core.seen import Heat, Seen
 from workbench.inference.predictor import Result
 from workbench.inference.settings import UNSURE
 from workbench.session.predictions import AHEAD_PIXELS, Predictions
@@ -183,7 +183,7 @@ class Overlay(QObject):
         if key != self._session.key or self._training.running or self.step is not None:
             return
         if result.mask is None:
-            where = None if result.heat is None else Seen(np.zeros_like(result.heat), result.heat)
+            where = None if result.heat is None else Heat(np.zeros_like(result.heat), result.heat)
             self._show(where, self._verdict(result))
         else:
             count = len(result.regions)
