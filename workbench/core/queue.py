@@ -41,6 +41,7 @@ SAYS = {
     "found": "Probably {name}",
     "unlike": "Unlike anything labelled",
     "stands": "Stands for about {n} pictures like it",
+    "variety": "Different from those above it",
     "quiet": "The model sees nothing here",
     "other": "Like what is labelled already",
 }
@@ -118,10 +119,12 @@ def rank(candidates: Sequence[Candidate], labelled: Labelled, count: int) -> lis
         gains = np.maximum(like - covered, 0).sum(axis=1)
         most_gain = max(most_gain, float(gains[left].max()))
         fresh = np.clip((1 - likeness) / (1 - NEAR), 0.02, 1)
-        value = (worth + stands_weight * gains / most_gain) * fresh * share
+        variety = stands_weight * gains / most_gain
+        value = (worth + variety) * fresh * share
         best = int(np.argmax(np.where(left, value, -1)))
         stands = int(round(float((like[best] > np.maximum(covered, NEAR)).mean()) * len(candidates)))
-        whys = _whys(candidates[best], labelled, unlike=bool(known[best] < far), stands=stands, asked=asked)
+        varied = bool(queue) and bool(variety[best] > worth[best])
+        whys = _whys(candidates[best], labelled, unlike=bool(known[best] < far), stands=stands, varied=varied)
         queue.append(Entry(candidates[best].key, round(float(value[best]), 6), whys))
         left[best] = False
         covered = np.maximum(covered, like[best])
@@ -165,13 +168,16 @@ def _far(known: np.ndarray) -> float:
     return float(min(0.85, np.quantile(known, 0.1)))
 
 
-def _whys(candidate: Candidate, labelled: Labelled, *, unlike: bool, stands: int, asked: bool) -> tuple[Why, ...]:
+def _whys(candidate: Candidate, labelled: Labelled, *, unlike: bool, stands: int, varied: bool) -> tuple[Why, ...]:
+    """varied: it is here for what it looks like rather than for what the model says of it."""
     whys = [_contradiction(slip, candidate, labelled) for slip in worst_first(candidate.slips)[:1]]
-    whys += _model_whys(candidate, labelled)
-    if unlike:
-        whys.append(Why("unlike"))
-    if stands >= 2 and (not asked or len(whys) < 2):
-        whys.append(Why("stands", {"n": stands}))
+    looks = [Why("unlike")] if unlike else []
+    if stands >= 2:
+        looks.append(Why("stands", {"n": stands}))
+    elif varied and not unlike:
+        looks.append(Why("variety"))
+    told = _model_whys(candidate, labelled)
+    whys += looks + told if varied else told + looks
     if not whys:
         whys = [Why("quiet" if candidate.seen == () else "other")]
     return tuple(whys)

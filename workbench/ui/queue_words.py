@@ -38,6 +38,7 @@ def patterns() -> dict[str, str]:
         "found": QCoreApplication.translate("queue", "Probably {name}"),
         "unlike": QCoreApplication.translate("queue", "Unlike anything labelled"),
         "stands": QCoreApplication.translate("queue", "Stands for about {n} pictures like it"),
+        "variety": QCoreApplication.translate("queue", "Different from those above it"),
         "quiet": QCoreApplication.translate("queue", "The model sees nothing here"),
         "other": QCoreApplication.translate("queue", "Like what is labelled already"),
     }

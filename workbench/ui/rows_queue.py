@@ -16,7 +16,7 @@ class QueueRows(QObject):
         advice = parts.advice
         guide, errors = advice.guide, advice.errors
         return [
-            Row("label_next", self.tr("What to &label next"), partial(advice.toggle, "next"), "Ctrl+L", "queue",
+            Row("label_next", self.tr("&What to label next"), partial(advice.toggle, "next"), "Ctrl+L", "queue",
                 partial(guide.possible, "next"), on=lambda: guide.mode == "next",
                 tip=self.tr("Pictures from which the model would learn most, each with the reason")),
             Row("label_errors", self.tr("Possible label &errors"), partial(advice.toggle, "errors"), "Ctrl+Shift+L",
