@@ -83,10 +83,3 @@ class Best:
         self._written = time.perf_counter()
         self.writing_seconds = self._written - began
         self.report(Checkpoint(step=self.step, which="best"))
-
-    # Until the loop no longer asks for them.
-    conversion_seconds = property(lambda self: self.writing_seconds)
-
-    def poll(self) -> None: ...
-
-    def close(self) -> None: ...

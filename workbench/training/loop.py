@@ -52,8 +52,6 @@ def train(run: Run, report: Reporter, orders: Orders, clock: Clock, *, resume: b
         return finish(stage, images_per_second=session.images_per_second)
     finally:
         stage.loader.close()
-        if stage.ranks.leads:
-            stage.best.close()
 
 
 class Session:
@@ -94,7 +92,6 @@ class Session:
                 continue
             self.report_step(outcome)
             self.name_broken()
-            stage.best.poll()
             due = int(stage.progress * stage.validations)
             if due > stage.course.validated and not stage.orders.stop:
                 stage.course.validated = due

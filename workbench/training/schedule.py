@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 _START, _END = 1 / 25, 1 / 2000  # of the greatest rate
 
-# Before anything was measured: the conversion to ONNX, in a process of its own, at the end.
-CONVERSION_SECONDS = 6.0
+# Kept back for the end before anything was measured.
+_RESERVE_SECONDS = 3.0
 
 
 def one_cycle(progress: float, *, peak: float, warm_up: float) -> float:
@@ -30,12 +30,12 @@ def _between(first: float, last: float, share: float) -> float:
 class Budget:
     """What a run may cost: a number of steps, or seconds that include all it does from start to end.
 
-    reserve: seconds kept back for what follows the last step. reserve_known: measured, not guessed.
+    reserve: seconds kept back for what follows the last step.
     """
 
     steps: int | None
     seconds: float | None
-    reserve: float = CONVERSION_SECONDS
+    reserve: float = _RESERVE_SECONDS
 
     def progress(self, step: int, elapsed: float) -> float:
         """Share of the learning that is done, 0..1."""

@@ -45,7 +45,7 @@ def _plan_end(stage: Stage, found: Evaluation) -> None:
     looked = [item for item in pictures if item.key in set(found.keys)]
     seconds = found.seconds * _cost(pictures, segments) / max(1.0, _cost(looked, segments))
     most = stage.budget.final_evaluation_seconds() or 0.0
-    stage.course.reserve = stage.budget.reserve = stage.best.conversion_seconds + min(most, seconds)
+    stage.course.reserve = stage.budget.reserve = stage.best.writing_seconds + min(most, seconds)
 
 
 def _warn(stage: Stage, found: Evaluation) -> None:
