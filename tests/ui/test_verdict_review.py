@@ -113,3 +113,29 @@ def test_a_project_without_a_held_out_picture_says_so(review, run, session, qtbo
     assert not review.matrix.isVisible() and review.gallery.keys == []
     session.close_project()
     assert not review.band.isVisible()
+
+
+def test_in_the_window_a_picture_shows_where_the_model_looked_and_when_it_is_unsure(application, run, qtbot):
+    window, engine = application.window, application.rooms.session
+    said = []
+    window.overlay.told.connect(said.append)
+    assert engine.open_project(run.project_root)
+    qtbot.waitUntil(lambda: any("Model says: OK" in text for text in said), timeout=15_000)
+    window.canvas.prediction_style.mode = "heat"
+    layer = window.canvas.predictions
+    assert layer is not None and window.overlay.seen.scores.max() == 255 and not window.overlay.seen.mask.any()
+    heat = window.overlay.seen.scores
+    assert heat[5:11, 30:38].mean() > 1.2 * heat[20:, :20].mean()  # the bright spot spoke for OK
+    assert not window.overlay.seen.doubt().any()
+    qtbot.waitUntil(lambda: window.table["review"].isEnabled(), timeout=5000)
+    window.table["review"].trigger()
+    page = window.review.verdicts
+    qtbot.waitUntil(lambda: page.matrix.isVisible(), timeout=15_000)
+    page.band.set_least(0.999)
+    said.clear()
+    page.band.store.click()
+    qtbot.waitUntil(lambda: any("Model is unsure: perhaps OK" in text for text in said), timeout=15_000)
+    page.split.setCurrentIndex(2)
+    key = page.gallery.keys[-1]
+    page.gallery.wanted.emit(key)
+    qtbot.waitUntil(lambda: engine.key == key and not page.isVisible(), timeout=10_000)

@@ -34,6 +34,7 @@ class Opening(QObject):
         page.chosen.connect(self.go)
         session.picture_opened.connect(self._opened)
         room.stored.connect(self._stored)
+        page.verdicts.stored.connect(self._stored)
 
     def set_centre(self, centre: Centre) -> None:
         self._centre = centre

@@ -160,6 +160,7 @@ class ReviewPage(QWidget):
 
     def end(self) -> None:
         self.masks.end()
+        self.verdicts.end()
 
 
 def _model(run: Run) -> str:

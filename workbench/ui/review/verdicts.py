@@ -53,10 +53,9 @@ class VerdictReview(QWidget):
         self._show(None)
 
     def _make(self, style: Style) -> None:
-        self.heading = QLabel(objectName="heading")
-        self.numbers = QLabel(wordWrap=True)
+        self.numbers = QLabel(objectName="heading", wordWrap=True)
         self.note = QLabel(objectName="muted", wordWrap=True)
-        for label in (self.heading, self.numbers, self.note):
+        for label in (self.numbers, self.note):
             label.setTextFormat(Qt.TextFormat.PlainText)
             label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.split = QComboBox()
@@ -84,7 +83,6 @@ class VerdictReview(QWidget):
         column.setSpacing(8)
         top = QHBoxLayout()
         top.setSpacing(12)
-        top.addWidget(self.heading)
         top.addWidget(self.numbers, 1)
         top.addWidget(self.split)
         column.addLayout(top)
@@ -143,7 +141,6 @@ class VerdictReview(QWidget):
         if self._judge.run is None or self._judge.run.root != run.root:
             self._show(None)
         self.thumbnails.set_project(self._session.project)
-        self.heading.setText(words.run_name(run))
         self.note.setText(self.tr("The model looks at the held-out pictures…"))
         self._judge.look(run)
 
