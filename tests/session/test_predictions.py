@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ from workbench.core.run import Run
 from workbench.inference.predictor import Predictor
 from workbench.inference.settings import save_settings
 from workbench.session.predictions import Predictions
+from workbench.session.thresholds import Thresholds
 
 
 @pytest.fixture
@@ -96,3 +99,39 @@ def test_closing_the_project_forgets_the_model(predictions, opened, run, qtbot):
         pass
     show(opened, qtbot, opened.keys[0])
     assert predictions.result(opened.key) is None
+
+
+def test_pictures_to_come_are_predicted_ahead_and_give_way(predictions, opened, run, qtbot):
+    predictions.load(run)
+    told = []
+    predictions.predicted.connect(lambda key, result: told.append(key))
+    predictions.predict(opened.key)
+    predictions.expect(opened.keys[1:3])
+    qtbot.waitUntil(lambda: told == [opened.key, *opened.keys[1:3]], timeout=20_000)
+    assert predictions.result(opened.keys[2]) is not None and predictions.result(opened.keys[3]) is None
+    predictions.expect(opened.keys[3:7])
+    predictions.predict(opened.keys[7])  # the one that somebody waits for comes before those
+    qtbot.waitUntil(lambda: set(told) >= set(opened.keys[4:8]), timeout=20_000)
+    assert told.index(opened.keys[7]) <= 4
+    opened.project.picture_path(opened.keys[0]).write_bytes(b"?")  # nothing is said of one that nobody opens
+
+
+def test_the_scores_of_every_class_are_kept_for_other_thresholds(predictions, opened, run, qtbot):
+    predictions.load(run)
+    with qtbot.waitSignal(predictions.predicted, timeout=20_000):
+        predictions.predict(opened.key)
+    seen = predictions.seen(opened.key)
+    assert seen.adjustable and seen.planes.shape == (2, 80, 96)
+    moved = replace(grey_settings(), thresholds=(0.05, 0.9))
+    expected = Predictor(moved, Predictor.open(run.best).engine).predict(read(opened.project.picture_path(opened.key)))
+    thresholds, shown = Thresholds(opened), []
+    thresholds.applied.connect(lambda seen, mask: shown.append(mask))
+    thresholds.choose("r", [grey_settings().classes[0].id], 0.05)
+    thresholds.choose("r", [grey_settings().classes[1].id], 0.9)
+    for _ in range(50):  # a slider that is dragged
+        thresholds.apply("r", seen)
+    qtbot.waitUntil(lambda: len(shown) >= 2)
+    assert np.array_equal(shown[-1], expected.mask) and len(shown) < 10
+    thresholds.reset("r")
+    assert thresholds.of("r", seen) == seen.settings.thresholds and not thresholds.differ("r")
+    thresholds.close()

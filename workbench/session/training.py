@@ -125,6 +125,8 @@ class Training(QObject):
     @property
     def share(self) -> float:
         """Of the whole run, what follows the last step included, 0..1."""
+        if self.kept_open is not None:
+            return 1.0
         return min(1.0, self._time / self._planned) if self._planned else self.progress
 
     @property

@@ -21,7 +21,7 @@ class Showing:
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
         self._shelf = Shelf(stage.run.previews)
-        self._began = self._last = time.perf_counter()
+        self._last = self._ahead = time.perf_counter()
         self._spent = self._cost = 0.0
         self._shown: dict[str, tuple[int, int]] = {}  # picture to the number of its last look, and that look's step
         self._looks = 0
@@ -29,15 +29,17 @@ class Showing:
     def poll(self) -> None:
         """Look at a picture if it is time."""
         now = time.perf_counter()
-        watched = self.stage.orders.watched
+        watched, expected = self.stage.orders.watched, self.stage.orders.expected
         turned = watched is not None and watched not in self._shown
         in_credit = self._spent + self._cost < _CREDIT
-        period = _EARLY if in_credit else max(_PERIOD, self._cost / _SHARE)
+        period = _EARLY if in_credit else max(_PERIOD, (2 if expected else 1) * self._cost / _SHARE)
         if now - self._last > (_AT_ONCE if turned else period):
-            self.show(self._next())
+            self.show()
+        elif expected and not turned and now - self._ahead > period:
+            self.show(min(expected, key=lambda key: self._shown.get(key, (0, 0))[0]))
 
     def show(self, key: str = "") -> None:
-        """Predict this picture now, or else the one that is looked at."""
+        """Predict this picture now: one that will be opened, or else the open one."""
         stage = self.stage
         key = key or stage.orders.watched or _first_picture(stage)
         stage.ranks.rest()
@@ -46,8 +48,12 @@ class Showing:
             stage.run, stage.project, DygraphEngine(stage.learner.mean), stage.best.settings, key, stage.course.step,
             cancelled=lambda: stage.orders.stop,
         )  # fmt: skip
-        self._last = time.perf_counter()
-        self._cost = self._last - began
+        now = time.perf_counter()
+        if key in stage.orders.expected:
+            self._ahead = now
+        else:
+            self._last = now
+        self._cost = now - began
         self._spent += self._cost
         self._looks += 1
         if key not in stage.orders.expected:  # another one was opened
@@ -65,14 +71,6 @@ class Showing:
             if key and self._shown.get(key, (0, -1))[1] != step:
                 self.show(key)
                 return
-
-    def _next(self) -> str:
-        """Every other time the watched one; between, of the expected ones, the one not seen for longest."""
-        watched, expected = self.stage.orders.watched, self.stage.orders.expected
-        newest = self._shown.get(watched or "", (0, 0))[0] == self._looks
-        if not watched or not expected or watched not in self._shown or not newest:
-            return watched or ""
-        return min(expected, key=lambda key: self._shown.get(key, (0, 0))[0])
 
 
 def _first_picture(stage: Stage) -> str:

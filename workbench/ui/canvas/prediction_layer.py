@@ -79,5 +79,6 @@ class _Map(HeatLayer):
 @lru_cache(1)
 def _ramp() -> list[str]:
     """ "#rrggbb" of each score: the upper part of Inferno, whose dark end would look like shadow."""
-    steps = np.linspace(90, 250, 256).round().astype(np.uint8)
-    return ["#{2:02x}{1:02x}{0:02x}".format(*color) for color in cv2.applyColorMap(steps, cv2.COLORMAP_INFERNO)[:, 0]]
+    steps = np.linspace(90, 250, 256).round().astype(np.uint8).reshape(1, -1)
+    colors = cv2.applyColorMap(steps, cv2.COLORMAP_INFERNO).reshape(-1, 3)
+    return [f"#{red:02x}{green:02x}{blue:02x}" for blue, green, red in colors.tolist()]
