@@ -29,11 +29,11 @@ _RARE = 5  # labelled pictures of a class up to which it is rare
 
 # Why a picture is in the queue, as English patterns, which are the message ids of the window.
 SAYS = {
-    "missing": "The model finds {name} where the label has nothing",
-    "missing_good": "The model finds {name}, but the label says good",
-    "extra": "The model sees nothing where {name} is labelled",
-    "class": "The model says {said}, the label says {labelled}",
-    "verdict": "The model says {said}, the verdict is {labelled}",
+    "missing": "Model finds {name}, nothing is labelled",
+    "missing_good": "Model finds {name}, label says good",
+    "extra": "{name} is labelled, model sees nothing",
+    "class": "Model says {said}, label says {labelled}",
+    "verdict": "Model says {said}, verdict is {labelled}",
     "unsure_one": "Unsure about 1 region",
     "unsure": "Unsure about {n} regions",
     "between": "Unsure whether {said} or {other}",
@@ -42,7 +42,7 @@ SAYS = {
     "unlike": "Unlike anything labelled",
     "stands": "Stands for about {n} pictures like it",
     "variety": "Different from those above it",
-    "quiet": "The model sees nothing here",
+    "quiet": "Model sees nothing here",
     "other": "Like what is labelled already",
 }
 

@@ -68,9 +68,11 @@ class Guide(QObject):
         self._session = session
         self._thread: _Thread | None = None
         self._stale = False
+        self._newest: Run | None = None  # the run that is asked
         self._reasons: dict[str, tuple[Why, ...]] = {}
         self._left: dict[str, tuple[Slip, ...]] = {}  # what is still to be answered, by picture
         self._listed: list[str] = []
+        session.pictures_listed.connect(self._find_run)
         session.project_closed.connect(self._closed)
         session.picture_opened.connect(self._sift)
         session.history_changed.connect(self._sift)
@@ -101,7 +103,8 @@ class Guide(QObject):
         if self.mode == "errors":
             row, project = self._session.rows.get(key, Row(key)), self._session.project
             names = {info.id: info.name for info in project.classes} if project is not None else {}
-            return tuple(slip_why(slip, names, good=not row.counts) for slip in self.slips(key))
+            found = (slip_why(slip, names, good=not row.counts) for slip in self.slips(key))
+            return tuple({str(why): why for why in found}.values())
         return self._reasons.get(key, ()) if self.mode == "next" else ()
 
     def slips(self, key: str | None) -> tuple[Slip, ...]:
@@ -109,7 +112,7 @@ class Guide(QObject):
         return self._left.get(key, ()) if key is not None else ()
 
     def possible(self, mode: Mode) -> bool:
-        return bool(self._session.keys) and (mode != "errors" or self._run() is not None)
+        return bool(self._session.keys) and (mode != "errors" or self._newest is not None)
 
     # --- orders -----------------------------------------------------------------------------------
 
@@ -129,8 +132,9 @@ class Guide(QObject):
         if project is None or not self.mode or self.running:
             return
         self._session.flush()
+        self._find_run()
         rows = {key: self._session.rows.get(key) or Row(key) for key in self._session.keys}
-        self._thread = _Thread(project, rows, self._run(), self.mode, 5 * AT_ONCE if more else AT_ONCE, self)
+        self._thread = _Thread(project, rows, self._newest, self.mode, 5 * AT_ONCE if more else AT_ONCE, self)
         self._thread.progressed.connect(self.progressed)
         self._thread.ended.connect(self._end)
         self._thread.start(QThread.Priority.LowPriority)
@@ -151,9 +155,9 @@ class Guide(QObject):
 
     # --- facts ------------------------------------------------------------------------------------
 
-    def _run(self) -> Run | None:
+    def _find_run(self, *_: object) -> None:
         project = self._session.project
-        return newest_usable(project.root) if project is not None else None
+        self._newest = newest_usable(project.root) if project is not None else None
 
     @Slot(object)
     def _end(self, found: Suggestions | Doubts | Problem) -> None:
@@ -182,6 +186,7 @@ class Guide(QObject):
     def _model_changed(self, _: object) -> None:
         """A training has ended: what its model would say is another thing."""
         self.suggestions = self.doubts = None
+        self._find_run()
         if self.running:
             self._stale = True
             self.cancel()
@@ -190,7 +195,7 @@ class Guide(QObject):
 
     def _closed(self) -> None:
         self.close()
-        self.mode, self.suggestions, self.doubts = "", None, None
+        self.mode, self.suggestions, self.doubts, self._newest = "", None, None, None
         self._reasons, self._left, self._listed = {}, {}, []
         self.state_changed.emit()
         self.changed.emit()

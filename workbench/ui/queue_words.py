@@ -26,11 +26,11 @@ def reason_words(whys: Sequence[Why]) -> str:
 def patterns() -> dict[str, str]:
     """By kind of reason."""
     return {
-        "missing": QCoreApplication.translate("queue", "The model finds {name} where the label has nothing"),
-        "missing_good": QCoreApplication.translate("queue", "The model finds {name}, but the label says good"),
-        "extra": QCoreApplication.translate("queue", "The model sees nothing where {name} is labelled"),
-        "class": QCoreApplication.translate("queue", "The model says {said}, the label says {labelled}"),
-        "verdict": QCoreApplication.translate("queue", "The model says {said}, the verdict is {labelled}"),
+        "missing": QCoreApplication.translate("queue", "Model finds {name}, nothing is labelled"),
+        "missing_good": QCoreApplication.translate("queue", "Model finds {name}, label says good"),
+        "extra": QCoreApplication.translate("queue", "{name} is labelled, model sees nothing"),
+        "class": QCoreApplication.translate("queue", "Model says {said}, label says {labelled}"),
+        "verdict": QCoreApplication.translate("queue", "Model says {said}, verdict is {labelled}"),
         "unsure_one": QCoreApplication.translate("queue", "Unsure about 1 region"),
         "unsure": QCoreApplication.translate("queue", "Unsure about {n} regions"),
         "between": QCoreApplication.translate("queue", "Unsure whether {said} or {other}"),
@@ -39,7 +39,7 @@ def patterns() -> dict[str, str]:
         "unlike": QCoreApplication.translate("queue", "Unlike anything labelled"),
         "stands": QCoreApplication.translate("queue", "Stands for about {n} pictures like it"),
         "variety": QCoreApplication.translate("queue", "Different from those above it"),
-        "quiet": QCoreApplication.translate("queue", "The model sees nothing here"),
+        "quiet": QCoreApplication.translate("queue", "Model sees nothing here"),
         "other": QCoreApplication.translate("queue", "Like what is labelled already"),
     }
 
