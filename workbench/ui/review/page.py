@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QButtonGroup,
     QComboBox,
@@ -23,6 +24,8 @@ from workbench.ui import words
 from workbench.ui.review.mask_review import MaskReview
 from workbench.ui.review.verdicts import VerdictReview
 from workbench.ui.theme import Style
+
+_HIDDEN_WORK = ("Ctrl+Z", "Ctrl+Shift+Z", "Ctrl+Y", "Ctrl+P", "Ctrl+Shift+A", *(f"Alt+{n}" for n in range(1, 10)))
 
 
 class ReviewPage(QWidget):
@@ -153,6 +156,10 @@ class ReviewPage(QWidget):
         self.again.setIcon(self._style.theme.icon("refresh", "muted"))
 
     def event(self, event: QEvent) -> bool:
+        # Keys that paint, judge or undo would act on a picture that is out of sight.
+        if event.type() == QEvent.Type.ShortcutOverride and _acts_on_the_picture(event):
+            event.accept()
+            return True
         if event.type() == QEvent.Type.KeyPress and event.key() == Qt.Key.Key_Escape:
             self.left.emit()
             return True
@@ -161,6 +168,13 @@ class ReviewPage(QWidget):
     def end(self) -> None:
         self.masks.end()
         self.verdicts.end()
+
+
+def _acts_on_the_picture(event: QKeyEvent) -> bool:
+    pressed = event.keyCombination().toCombined() & ~Qt.KeyboardModifier.KeypadModifier.value
+    if event.modifiers() & (Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier):
+        return any(QKeySequence(keys)[0].toCombined() == pressed for keys in _HIDDEN_WORK)
+    return not Qt.Key.Key_F1 <= event.key() <= Qt.Key.Key_F35
 
 
 def _model(run: Run) -> str:
