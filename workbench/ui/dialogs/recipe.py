@@ -321,7 +321,8 @@ class RecipeDialog(QDialog):
         elif problem is not None:
             says, advice = words.problem_words(problem)
             says = " ".join(filter(None, (says, advice)))
-            self.says.setText(f"{says} {self.tr('The values below are the usual ones until then.')}")
+            usual = self.tr("The values below are the usual ones until then.")
+            self.says.setText(f"{says} {usual}")
         elif self._recipe is None:
             self.says.setText(self.tr("Looking at pictures and labels…"))
         else:

@@ -89,7 +89,7 @@ class _Cell(QStyledItemDelegate):
         painter.drawText(lines, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, share)
         painter.setPen(theme.color("muted"))
         name = one.key.rpartition("/")[2]
-        text = name if right else self._gallery.tr("label: {name}").format(name=one.truth)
+        text = name if right else self.tr("label: {name}").format(name=one.truth)
         text = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, lines.width())
         painter.drawText(lines.translated(0, metrics.height() + 1), Qt.AlignmentFlag.AlignVCenter, text)
         painter.restore()
