@@ -74,7 +74,7 @@ class Window(QMainWindow):
         self.layers = LayersPanel(self.canvas, rooms.comparison, self.overlay)
         self.display = DisplayPanel(self.canvas, rooms.displays)
         self.training = TrainingPanel(session, rooms.training, rooms.exporter, rooms.story, rooms.shelf, style)
-        self.training.controls.add_line(KeepLearning(rooms.kept, rooms.training))
+        self.training.controls.add_line(KeepLearning(rooms.kept))
         self.proposing = Proposing(session, rooms.proposals, rooms.everywhere, self.canvas, self.layers, self.messages,
                                    lambda: self.overlay.run)  # fmt: skip
         self.proposals = ProposalsPanel(session, self.proposing, style)
@@ -135,6 +135,7 @@ class Window(QMainWindow):
         self.training.recovered.connect(self.reports.training_recovered)
         self.training.wants_export.connect(rooms.exporter.start)
         self.overlay.told.connect(self.header.say_model)
+        rooms.kept.changed.connect(self.training.refresh)  # its best model can be exported now
         self.canvas.tool_changed.connect(lambda: self.canvas.ruler.switch(False))
         session.picture_previewed.connect(lambda _, small, size: self.canvas.show_preview(small, size))
         self.walk.stepped.connect(self.status.say_step)

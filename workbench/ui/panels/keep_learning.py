@@ -6,15 +6,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QWidget
 
 from workbench.session.keeping_open import KeepingOpen
-from workbench.session.training import Training
 
 
 class KeepLearning(QWidget):
     """One line at the left end of the training panel."""
 
-    def __init__(self, kept: KeepingOpen, training: Training, parent: QWidget | None = None) -> None:
+    def __init__(self, kept: KeepingOpen, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._kept, self._training = kept, training
+        self._kept = kept
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
@@ -35,13 +34,8 @@ class KeepLearning(QWidget):
         kept = self._kept
         self.check.setChecked(kept.on)
         came = kept.joined["new"] + kept.joined["corrected"] + kept.joined["gone"]
-        if kept.state is not None and kept.state.waiting and self._training.running:
-            text = self.tr("waits for labels")
-        elif came:
-            text = self.tr("1 label came in") if came == 1 else self.tr("{n} labels came in").format(n=came)
-        else:
-            text = ""
-        self.said.setText(text)
+        text = self.tr("1 label came in") if came == 1 else self.tr("{n} labels came in").format(n=came)
+        self.said.setText(text if came else "")
         newest = kept.newest
         tip = "" if newest is None else f"{newest.picture}\n{self._how(newest.how)}"
         self.said.setToolTip(tip)

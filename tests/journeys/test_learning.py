@@ -1,0 +1,92 @@
+"""Teach it while it learns: the real window, a real trainer behind it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from tests.conftest import fill_project
+from tests.journeys.conftest import Hand
+from workbench.core import annotation
+from workbench.core.annotation import Note
+from workbench.core.events import Finished, Joined, Kept, Preview, Step
+from workbench.core.project import Project
+from workbench.inference.reading import write_png
+
+
+@pytest.fixture
+def hand(application, qtbot):
+    return Hand(application, qtbot)
+
+
+@pytest.fixture
+def root(tmp_path):
+    """Twelve labelled pictures, and one that nobody has labelled yet."""
+    root = tmp_path / "产线 [2]"
+    with Project.create(root, classes=["scratch"]) as project:
+        fill_project(project, 12)
+        write_png(project.picture_path("lot9/x900.png"), np.full((80, 96), 150, np.uint8))
+        annotation.save_note(project, "lot9/x900.png", Note())
+    return root
+
+
+def stroke(hand, x: float, y: float) -> None:
+    for event in (QTest.mousePress, QTest.mouseRelease):
+        event(hand.canvas, Qt.MouseButton.LeftButton, pos=hand.at(x, y))
+
+
+def test_a_run_takes_in_what_is_labelled_while_it_learns(hand, qtbot, root):
+    session, training, window = hand.session, hand.rooms.training, hand.window
+    with qtbot.waitSignal(session.picture_opened, timeout=15_000):
+        session.open_project(root)
+    qtbot.waitUntil(lambda: len(session.rows) == 13, timeout=15_000)
+    events = []
+    training.reported.connect(events.append)
+
+    def came(kind, **facts) -> bool:
+        return any(isinstance(e, kind) and all(getattr(e, k) == v for k, v in facts.items()) for e in events)
+
+    # Two epochs, kept open; the open picture is seen by the network long before the end.
+    line = window.training.controls.layout().itemAtPosition(6, 0).widget()
+    QTest.mouseClick(line.check, Qt.MouseButton.LeftButton)
+    training.start("unet", epochs=2, device="cpu", widths=[4, 8], patch=32, batch=4)
+    qtbot.waitUntil(lambda: came(Preview, picture=session.key), timeout=60_000)
+    qtbot.waitUntil(lambda: window.overlay.seen is not None, timeout=10_000)
+    assert window.overlay.seen.adjustable and "after step" in window.header.model.text()
+    following = session.keys[session.keys.index(session.key) + 1]
+    qtbot.waitUntil(lambda: came(Kept, waiting=True), timeout=60_000)
+    qtbot.waitUntil(lambda: came(Preview, picture=following), timeout=30_000)  # predicted ahead
+    assert training.running and window.training.can_export() and window.training.controls.export.isEnabled()
+
+    # A label is corrected, a new picture is labelled: both enter, and it learns on.
+    dataset = training.run.dataset()
+    corrected = dataset.of("train")[0].key
+    hand.open(corrected)
+    hand.canvas.set_diameter(9)
+    stroke(hand, 8, 8)
+    hand.open("lot9/x900.png")
+    stroke(hand, 50, 40)
+    hand.key(Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: came(Joined, picture=corrected, how="corrected"), timeout=30_000)
+    qtbot.waitUntil(lambda: came(Joined, picture="lot9/x900.png", how="new"), timeout=30_000)
+    qtbot.waitUntil(lambda: came(Step, round=1), timeout=30_000)
+    assert line.said.text() == "2 labels came in"
+    qtbot.waitUntil(lambda: events[-1].kind == "kept" and events[-1].waiting or came(Kept, round=1, waiting=True),
+                    timeout=60_000)  # fmt: skip
+    hand.open(corrected)
+    qtbot.waitUntil(lambda: len(window.overlay.steps) >= 1, timeout=30_000)
+
+    # Let go, it ends properly; what it learned from is on record.
+    with qtbot.waitSignal(training.ended, timeout=60_000) as ended:
+        QTest.mouseClick(line.check, Qt.MouseButton.LeftButton)
+    assert isinstance(ended.args[0], Finished) and ended.args[0].why == "done"
+    after = training.run.dataset()
+    assert after.items == dataset.items and {entry.item.key for entry in after.joined} == {corrected, "lot9/x900.png"}
+    assert [item.key for item in after.of("val")] == [item.key for item in dataset.of("val")]
+    # The model that came of it looks at the open picture, and its steps can be gone back to.
+    qtbot.waitUntil(lambda: window.overlay.seen is not None and window.overlay.seen.step is None, timeout=20_000)
+    first = window.overlay.steps[0]
+    window.layers.look.step.setValue(0)
+    qtbot.waitUntil(lambda: window.overlay.seen.step == first, timeout=10_000)
