@@ -54,7 +54,9 @@ def test_what_was_chosen_reaches_the_child(run, qtbot):
     exporter = Exporter(command=lambda run, out, formats: [sys.executable, "-c", code, *formats])
     with qtbot.waitSignal(exporter.finished) as finished:
         exporter.start(run, choices=Choices(("onnx", "int8"), "more", 12.5))
-    assert finished.args[0]["arguments"] == ["onnx", "int8", "--point", "more", "--target", "12.5"]
+    assert finished.args[0]["arguments"] == [
+        *("onnx", "int8", "--point", "more", "--target", "12.5", "--language", "en"),
+    ]  # fmt: skip
 
 
 def test_the_time_left_is_told_once_it_can_be(run, qtbot):

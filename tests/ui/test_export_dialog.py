@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from PySide6.QtCore import QLocale
 from PySide6.QtWidgets import QLabel
 
 from workbench.inference.engines.kinds import KINDS, cannot_make
@@ -45,10 +46,26 @@ def test_choices_come_back_as_they_were_asked_for(qtbot):
     with qtbot.waitSignal(dialog.chosen) as chosen:
         dialog.export.click()
     assert chosen.args == [Choices(("onnx", "legacy"), "0.35", 20.0)]
-    assert chosen.args[0].options() == ["--point", "0.35", "--target", "20"]
+    assert chosen.args[0].options() == ["--point", "0.35", "--target", "20", "--language", "en"]
 
 
-@pytest.mark.parametrize("choices", [Choices(("onnx",), "0.35", 20.0), Choices(("onnx", "paddle"), "fewer")])
+def test_the_card_is_in_the_language_of_the_window_if_nobody_says_another(qtbot):
+    before = QLocale()
+    QLocale.setDefault(QLocale("zh_CN"))
+    try:
+        dialog = ExportChoices("unet", ONE_CLICK)
+        qtbot.addWidget(dialog)
+        assert dialog.language.currentText() == "简体中文" and dialog.choices() == ONE_CLICK
+        assert dialog.choices().options()[-2:] == ["--language", "zh_CN"]
+        dialog.language.setCurrentIndex(dialog.language.findData("en"))
+        assert dialog.choices().options()[-2:] == ["--language", "en"]
+    finally:
+        QLocale.setDefault(before)
+
+
+@pytest.mark.parametrize(
+    "choices", [Choices(("onnx",), "0.35", 20.0), Choices(("onnx", "paddle"), "fewer", None, "zh_CN")]
+)
 def test_the_dialog_remembers_what_was_chosen_before(qtbot, choices):
     dialog = ExportChoices("unet", choices)
     qtbot.addWidget(dialog)

@@ -15,6 +15,7 @@ from workbench.core.run import Run, find_run
 from workbench.inference.engines import NAMES
 
 FORMATS = ("onnx", "paddle")  # where none is named
+_LANGUAGES = ("en", "zh_CN")
 
 
 def fill(parser: argparse.ArgumentParser) -> None:
@@ -35,6 +36,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seconds", type=float, default=None, metavar="S", help="to measure the speed of each engine (8); 0: not"
     )
+    parser.add_argument("--language", choices=_LANGUAGES, help="of the model card and README.md (en)")
 
 
 def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
@@ -46,7 +48,10 @@ def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
     root = options.project.absolute()
     read_project_file(root)
     chosen = find_run(root, options.name, options.model)
-    wishes = {"--point": options.point, "--target": options.target, "--seconds": options.seconds}
+    wishes = {
+        "--point": options.point, "--target": options.target, "--seconds": options.seconds,
+        "--language": options.language,
+    }  # fmt: skip
     result = export(chosen, talk, out=options.out, formats=options.formats, wishes=wishes)
     say(result, talk)
     return result

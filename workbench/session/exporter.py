@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QObject, QThread, Signal
+from PySide6.QtCore import QCoreApplication, QLocale, QObject, QThread, Signal
 
 from workbench.core import endings
 from workbench.core.events import Event, Failed, Finished, Progress
@@ -24,20 +24,28 @@ class Choices:
     """What a person may choose about an export.
 
     formats: names of engines, see inference.engines.kinds. point: where a defect begins: "balanced" as validated,
-    "more", "fewer", or a probability as text. target_ms: for the usual picture; None for none.
+    "more", "fewer", or a probability as text. target_ms: for the usual picture; None for none. language: of the
+    model card, "en" or "zh_CN"; "" for that of the window.
     """
 
     formats: tuple[str, ...] = ("onnx",)
     point: str = "balanced"
     target_ms: float | None = None
+    language: str = ""
 
     def options(self) -> list[str]:
         """What the child is told beside the formats."""
         target = [] if self.target_ms is None else ["--target", f"{self.target_ms:g}"]
-        return ([] if self.point == "balanced" else ["--point", self.point]) + target
+        point = [] if self.point == "balanced" else ["--point", self.point]
+        return [*point, *target, "--language", self.language or language_of_window()]
 
 
 ONE_CLICK = Choices()
+
+
+def language_of_window() -> str:
+    """Of those in which there is a model card."""
+    return "zh_CN" if QLocale().language() == QLocale.Language.Chinese else "en"
 
 
 class _ExportThread(QThread):

@@ -115,7 +115,7 @@ def _export(run: Run, report: Reporter, orders: Orders, options: argparse.Namesp
     from workbench.training.wishes import Wishes
 
     formats = [name.strip() for name in options.formats.split(",") if name.strip()]
-    wishes = Wishes(formats, options.point, options.target, options.seconds)
+    wishes = Wishes(formats, options.point, options.target, options.seconds, options.language)
     return export(run, options.out, wishes, report, cancelled=lambda: orders.stop)
 
 
@@ -216,6 +216,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     export.add_argument("--point", default="balanced", help="the operating point: balanced, more, fewer, or 0.35")
     export.add_argument("--target", type=float, metavar="MS", help="milliseconds for the usual picture")
     export.add_argument("--seconds", type=float, default=8.0, help="to measure the speed of each engine; 0 not to")
+    export.add_argument("--language", default="en", help="of the model card: en or zh_CN")
     for verb in (train, export):
         verb.add_argument("--keep-running", action="store_true", default=keep, help="a closed stdin is no order")
     verbs.add_parser("doctor", help="say what training can use here, as one JSON object")

@@ -270,7 +270,10 @@ class _Builder:
         self.stages.begin("Writing the model card")
         summaries = {name: found.summary() for name, found in self.parity.items()}
         try:
-            write_card(self.folder, self.run, self.project, summaries, environment(), tick=self.stages.share)
+            write_card(
+                self.folder, self.run, self.project, summaries, environment(), language=self.wishes.language,
+                tick=self.stages.share,
+            )  # fmt: skip
             write_checks(self.folder)
         except (SettingsError, EngineError) as error:
             raise WorkerFailed(what="export", why=str(error), log=str(self.folder)) from error

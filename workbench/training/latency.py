@@ -138,50 +138,10 @@ def order(found: dict[str, dict[str, Any]], target_ms: float | None) -> tuple[li
             rest = [name for name in ranked if name != quick[0]]
             return [quick[0], *rest], f"Only {quick[0]}, with fewer bits, reaches the {target_ms:g} ms asked for."
         return [*whole, *fewer], f"Nothing reaches the {target_ms:g} ms asked for; {first} is the quickest."
-    others = " of those with 32 bits" if fewer else ""
-    return [*whole, *fewer], f"{first} was the quickest{others} for the usual picture."
+    if fewer:
+        return [*whole, *fewer], f"{first} was the quickest of those with 32 bits for the usual picture."
+    return whole, f"{first} was the quickest for the usual picture."
 
 
 def _reaches(milliseconds: float | None, target_ms: float) -> bool:
     return milliseconds is not None and milliseconds <= target_ms
-
-
-def latency_table(path: Path) -> str:
-    """latency.json as a Markdown table with a line above and below it; "" if there is none. path: the file."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return ""
-    lines = [
-        "| engine | picture | threads | median ms | 95 of 100 within ms | network alone ms | loads in ms | memory MB |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    for name, entry in content["engines"].items():
-        if "error" in entry:
-            lines.append(f"| {name} | | | {entry['error']} | | | | |")
-            continue
-        for number, row in enumerate(entry["rows"]):
-            threads = "all" if row["threads"] == 0 else row["threads"]
-            once = f"{entry['load_ms']:.0f} | {_or_dash(entry['memory_mb'])}" if number == 0 else " | "
-            cells = (
-                f"{row['p50_ms']:.1f} | {row['p95_ms']:.1f} | {row['network_ms']:.1f}"
-                if "p50_ms" in row
-                else "not measured | | "
-            )
-            lines.append(f"| {name} | {row['width']} x {row['height']} | {threads} | {cells} | {once} |")
-    dygraph = content.get("dygraph") or {}
-    beside = []
-    if dygraph:
-        beside.append(f"plain Paddle, as it was trained: {dygraph['p50_ms']:.1f} ms")
-    default = (content["engines"].get("onnx") or {}).get("tried") or []
-    if default:
-        beside.append(f"ONNX Runtime with settings of its own: {default[0]['p50_ms']:.1f} ms")
-    height, width = content["usual"]
-    says = f"From picture to regions, on this machine: {content['machine'].get('processor', 'unknown processor')}. "
-    says += content["note"]
-    tail = f"\n\nThe usual picture, {width} x {height}, beside that: {'; '.join(beside)}." if beside else ""
-    return says + "\n\n" + "\n".join(lines) + tail + "\n"
-
-
-def _or_dash(value: float | None) -> str:
-    return "–" if value is None else f"{value:.0f}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from workbench.core.problems import BadRecipe
 from workbench.inference.engines.kinds import KINDS
+from workbench.training.card.language import ENGLISH, LANGUAGES
 from workbench.training.latency import SECONDS
 
 
@@ -15,13 +16,14 @@ class Wishes:
     """formats: names of engines.
 
     point: the operating point, see `held_out.move_thresholds`. target_ms: for the usual picture; None for none.
-    seconds: how long to measure each engine; 0 not to.
+    seconds: how long to measure each engine; 0 not to. language: of the card and of README.md.
     """
 
     formats: Sequence[str] = ("onnx",)
     point: str = "balanced"
     target_ms: float | None = None
     seconds: float = SECONDS
+    language: str = ENGLISH
 
     def check(self) -> None:
         """Raises BadRecipe."""
@@ -32,3 +34,5 @@ class Wishes:
             raise BadRecipe(key="formats", value="nothing", why=f"an export needs at least one of {', '.join(KINDS)}")
         if self.target_ms is not None and not self.target_ms > 0:
             raise BadRecipe(key="target", value=self.target_ms, why="it is a time in milliseconds above 0")
+        if self.language not in LANGUAGES:
+            raise BadRecipe(key="language", value=self.language, why=f"a card can be in {' or '.join(LANGUAGES)}")

@@ -1,33 +1,5 @@
-"""Where icons, themes, style and translations lie: in a frozen app, in an installed wheel, or in a checkout."""
+"""Icons, themes, style and translations, under the name by which the window speaks of them."""
 
-from __future__ import annotations
+from workbench.core.resources import folder, path, text
 
-import sys
-from functools import cache
-from pathlib import Path
-
-import workbench
-
-
-@cache
-def folder() -> Path:
-    """The folder `resources`. Raises FileNotFoundError naming the places that were tried."""
-    package = Path(workbench.__file__).resolve().parent
-    places = [package / "resources", package.parent / "resources"]
-    frozen = getattr(sys, "_MEIPASS", None)
-    if frozen:
-        places.insert(0, Path(frozen) / "resources")
-    for place in places:
-        if (place / "style.qss").is_file():
-            return place
-    raise FileNotFoundError("resources: looked in " + ", ".join(map(str, places)))
-
-
-def path(relative: str) -> Path:
-    """A file below `resources`, for example "icons/brush.svg"."""
-    return folder() / relative
-
-
-def text(relative: str) -> str:
-    """The content of a text file below `resources`."""
-    return path(relative).read_text("utf-8")
+__all__ = ["folder", "path", "text"]

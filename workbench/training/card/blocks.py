@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from workbench.core.metrics import wilson
+from workbench.core.intervals import wilson
+from workbench.training.card.language import Say, plain
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,15 @@ class Text:
 
 @dataclass(frozen=True)
 class Code:
+    """What somebody may type. Comments are said in the reader's language, line by line."""
+
     text: str
+
+    def said(self, say: Say) -> str:
+        return "\n".join(f"{code}{mark}{say(comment)}" for code, mark, comment in self._lines())
+
+    def _lines(self) -> list[tuple[str, str, str]]:
+        return [line.partition("# ") for line in self.text.splitlines()]
 
 
 @dataclass(frozen=True)
@@ -122,28 +131,30 @@ class Card:
     sections: Sequence[Section] = field(default_factory=list)
 
 
-def to_markdown(card: Card) -> str:
-    parts = [f"# {_line(card.title)}", card.lead]
+def to_markdown(card: Card, *, say: Say = plain) -> str:
+    parts = [f"# {_line(say(card.title))}", say(card.lead)]
     if card.headlines:
-        parts.append("\n".join(f"* {each.name}: **{each.value}** {each.detail}".rstrip() for each in card.headlines))
+        told = [f"* {say(each.name)}: **{say(each.value)}** {say(each.detail)}".rstrip() for each in card.headlines]
+        parts.append("\n".join(told))
     for section in card.sections:
-        parts.append(f"## {section.title}")
-        parts += [_block(block) for block in section.blocks]
+        parts.append(f"## {say(section.title)}")
+        parts += [_block(block, say) for block in section.blocks]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _block(block: Block) -> str:
+def _block(block: Block, say: Say) -> str:
     if isinstance(block, Text):
-        return f"**Beware:** {block.text}" if block.warns else block.text
+        return f"**{say('Beware:')}** {say(block.text)}" if block.warns else say(block.text)
     if isinstance(block, Code):
-        return f"```\n{block.text}\n```"
+        return f"```\n{block.said(say)}\n```"
     if isinstance(block, Points):
-        return "\n".join(f"* {item}" for item in block.items)
+        return "\n".join(f"* {say(item)}" for item in block.items)
     if isinstance(block, Table):
-        rows = [block.head, ["---"] * len(block.head), *block.rows]
-        return "\n".join("| " + " | ".join(_cell(str(cell)) for cell in row) + " |" for row in rows)
-    shown = "\n".join(f"* `{_line(picture.name)}`: {picture.caption}" for picture in block.pictures)
-    return f"As pictures in `card.html`.\n\n{shown}"
+        head = [say(cell) for cell in block.head]
+        rows = [head, ["---"] * len(head), *([say(str(cell)) for cell in row] for row in block.rows)]
+        return "\n".join("| " + " | ".join(_cell(cell) for cell in row) + " |" for row in rows)
+    shown = "\n".join(f"* `{_line(picture.name)}`: {say(picture.caption)}" for picture in block.pictures)
+    return f"{say('As pictures in `card.html`.')}\n\n{shown}"
 
 
 def _cell(text: str) -> str:

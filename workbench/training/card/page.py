@@ -9,50 +9,54 @@ from html import escape
 from importlib import resources
 
 from workbench.training.card.blocks import Block, Card, Code, Gallery, Headline, Number, Points, Share, Table, Text
+from workbench.training.card.language import ENGLISH, Say, plain
 
 
-def to_html(card: Card) -> str:
+def to_html(card: Card, *, say: Say = plain, language: str = ENGLISH) -> str:
     template = resources.files(__package__).joinpath("card.html").read_text(encoding="utf-8")
-    parts = [f"<header><h1>{escape(card.title)}</h1><p>{_prose(card.lead)}</p></header>", _headlines(card.headlines)]
+    title = escape(say(card.title))
+    parts = [f"<header><h1>{title}</h1><p>{_prose(say(card.lead))}</p></header>", _headlines(card.headlines, say)]
     for section in card.sections:
-        content = "\n".join(_block(block) for block in section.blocks)
-        parts.append(f"<section><h2>{escape(section.title)}</h2>\n{content}</section>")
+        content = "\n".join(_block(block, say) for block in section.blocks)
+        parts.append(f"<section><h2>{escape(say(section.title))}</h2>\n{content}</section>")
     body = "\n".join(parts)
+    template = template.replace("<html lang=en>", f"<html lang={language.replace('_', '-')}>")
     # The content last: what a person has named must not be taken for a place in the template.
-    return template.replace("<!-- title -->", escape(card.title)).replace("<!-- content -->", body)
+    return template.replace("<!-- title -->", title).replace("<!-- content -->", body)
 
 
-def _headlines(headlines: Sequence[Headline]) -> str:
+def _headlines(headlines: Sequence[Headline], say: Say) -> str:
     cells = "".join(
-        f"<div><dt>{escape(each.name)}</dt><dd><b>{escape(each.value)}</b><span>{escape(each.detail)}</span></dd></div>"
+        f"<div><dt>{escape(say(each.name))}</dt>"
+        f"<dd><b>{escape(say(each.value))}</b><span>{escape(say(each.detail))}</span></dd></div>"
         for each in headlines
     )
     return f"<dl>{cells}</dl>" if cells else ""
 
 
-def _block(block: Block) -> str:
+def _block(block: Block, say: Say) -> str:
     if isinstance(block, Text):
-        return f"<p{' class=beware' if block.warns else ''}>{_prose(block.text)}</p>"
+        return f"<p{' class=beware' if block.warns else ''}>{_prose(say(block.text))}</p>"
     if isinstance(block, Code):
-        return f"<pre>{escape(block.text)}</pre>"
+        return f"<pre>{escape(block.said(say))}</pre>"
     if isinstance(block, Points):
-        return "<ul>" + "".join(f"<li>{_prose(item)}</li>" for item in block.items) + "</ul>"
+        return "<ul>" + "".join(f"<li>{_prose(say(item))}</li>" for item in block.items) + "</ul>"
     if isinstance(block, Table):
-        return _table(block)
-    return _gallery(block)
+        return _table(block, say)
+    return _gallery(block, say)
 
 
-def _table(table: Table) -> str:
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in table.head)
-    rows = "".join("<tr>" + "".join(_cell(cell) for cell in row) + "</tr>" for row in table.rows)
+def _table(table: Table, say: Say) -> str:
+    head = "".join(f"<th>{escape(say(cell))}</th>" for cell in table.head)
+    rows = "".join("<tr>" + "".join(_cell(cell, say) for cell in row) + "</tr>" for row in table.rows)
     return f"<div class=table><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
 
 
-def _cell(cell: str | Share | Number) -> str:
+def _cell(cell: str | Share | Number, say: Say) -> str:
     if isinstance(cell, str):
         number = re.fullmatch(r"[–\d.,  %e+-]*", cell) is not None
-        return f"<td{' class=number' if number else ''}>{_prose(cell)}</td>"
-    return f"<td>{_bar(cell)}<span class=said>{escape(str(cell))}</span></td>"
+        return f"<td{' class=number' if number else ''}>{_prose(say(cell))}</td>"
+    return f"<td>{_bar(cell)}<span class=said>{escape(say(str(cell)))}</span></td>"
 
 
 def _bar(cell: Share | Number) -> str:
@@ -67,16 +71,16 @@ def _bar(cell: Share | Number) -> str:
     return f"<svg viewBox='-1 0 102 10' class='{kind}' aria-hidden=true>{line}{band}{mark}</svg>"
 
 
-def _gallery(gallery: Gallery) -> str:
+def _gallery(gallery: Gallery, say: Say) -> str:
     figures = "".join(
         f"<figure><img alt='{escape(each.name, quote=True)}' width={each.width} height={each.height} "
         f"src='data:image/jpeg;base64,{base64.b64encode(each.jpeg).decode()}'>"
-        f"<figcaption><code>{escape(each.name)}</code>{escape(each.caption)}</figcaption></figure>"
+        f"<figcaption><code>{escape(each.name)}</code>{escape(say(each.caption))}</figcaption></figure>"
         for each in gallery.pictures
     )
     legend = (
-        "<p class=legend><i class=label></i>label<i class=prediction></i>prediction"
-        f"<span>{escape(gallery.legend)}</span></p>"
+        f"<p class=legend><i class=label></i>{say('label')}<i class=prediction></i>{say('prediction')}"
+        f"<span>{escape(say(gallery.legend))}</span></p>"
     )
     return f"{legend}<div class=gallery>{figures}</div>"
 

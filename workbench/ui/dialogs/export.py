@@ -18,8 +18,8 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.inference.engines.kinds import KINDS, cannot_make
-from workbench.session.exporter import Choices
-from workbench.ui import export_words, words
+from workbench.session.exporter import Choices, language_of_window
+from workbench.ui import export_words, translation, words
 
 
 class ExportChoices(QDialog):
@@ -60,7 +60,10 @@ class ExportChoices(QDialog):
         if point == "own":
             point = f"{self.probability.value():g}"
         target = self.target.value()
-        return Choices(names, point, target if target > 0 else None)
+        language = self.language.currentData()
+        return Choices(
+            names, point, target if target > 0 else None, "" if language == language_of_window() else language
+        )
 
     def accept(self) -> None:
         super().accept()
@@ -105,6 +108,10 @@ class ExportChoices(QDialog):
         self.target.setSpecialValueText(self.tr("No target"))
         self.target.setSuffix(self.tr(" ms"))
         self.target.setValue(choices.target_ms or 0)
+        self.language = QComboBox()
+        for name, text in translation.LANGUAGES.items():
+            self.language.addItem(text, name)
+        self.language.setCurrentIndex(self.language.findData(choices.language or language_of_window()))
         for field in (self.probability, self.target):
             field.lineEdit().setTextMargins(5, 0, 0, 0)
         grid = QGridLayout()
@@ -128,6 +135,8 @@ class ExportChoices(QDialog):
         grid.addWidget(self.target, 1, 1)
         usual = self.tr("Measured on this computer with a picture of the usual size")
         grid.addWidget(QLabel(usual, objectName="muted"), 2, 1, 1, 2)
+        grid.addWidget(_label(self.tr("&Model card in"), self.language), 3, 0)
+        grid.addWidget(self.language, 3, 1)
         return grid
 
     def _buttons(self) -> QHBoxLayout:
