@@ -28,6 +28,7 @@ class DoubtBar(QFrame):
         for label in (self.says, self.how):
             label.setTextFormat(Qt.TextFormat.PlainText)  # names of classes are a person's
         self.take = QPushButton(objectName="primary")
+        self.take.setToolTip(self.tr("Correct the doubted label as the model says"))
         self.right = QPushButton(self.tr("Label is right (K)"))
         self.right.setToolTip(self.tr("Keep the label; this place is not doubted again"))
         self.step = QPushButton(self.tr("Next place (J)"))
