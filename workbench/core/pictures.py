@@ -10,10 +10,10 @@ from PIL import Image, UnidentifiedImageError
 from workbench.core.problems import PictureBroken, Problem
 from workbench.inference.cv import cv2
 from workbench.inference.drawing import to_display
-from workbench.inference.reading import PICTURE_SUFFIXES, ReadError, read_picture, read_reduced
+from workbench.inference.reading import PICTURE_SUFFIXES, ReadError, read_page, read_picture, read_reduced
 from workbench.inference.tiff_regions import NotByRegion, TiffPicture, tiff_pages, tiff_size
 
-__all__ = ["PICTURE_SUFFIXES", "look", "page_count", "picture_size", "preview", "read", "thumbnail"]
+__all__ = ["PICTURE_SUFFIXES", "look", "look_page", "page_count", "picture_size", "preview", "read", "thumbnail"]
 
 PREVIEWED = 12_000_000  # pixels from which on a JPEG is shown reduced first
 BY_REGION = 150_000_000  # pixels from which on a TIFF is read by region
@@ -38,6 +38,15 @@ def look(path: Path) -> np.ndarray | TiffPicture:
     return read(path) if found is None else found
 
 
+def look_page(path: Path, number: int) -> np.ndarray | TiffPicture:
+    """For a viewer: another page than the first, which is 0, of a file of several. Raises PictureBroken."""
+    try:
+        found = _by_region(path, number)
+        return read_page(path, number) if found is None else found
+    except ReadError as error:
+        raise PictureBroken(path=str(path), why=error.why) from error
+
+
 def preview(path: Path) -> tuple[np.ndarray, tuple[int, int]] | None:
     """A large JPEG reduced, (h, w) or (h, w, 3) uint8, and its true (width, height); None for other pictures."""
     try:
@@ -56,12 +65,12 @@ def page_count(path: Path) -> int:
     return tiff_pages(path) if path.suffix.lower() in (".tif", ".tiff") else 1
 
 
-def _by_region(path: Path) -> TiffPicture | None:
+def _by_region(path: Path, page: int = 0) -> TiffPicture | None:
     if path.suffix.lower() not in (".tif", ".tiff"):
         return None
     try:
-        size = tiff_size(path)
-        return TiffPicture(path) if size is not None and size[0] * size[1] >= BY_REGION else None
+        size = tiff_size(path, page)
+        return TiffPicture(path, page) if size is not None and size[0] * size[1] >= BY_REGION else None
     except NotByRegion:
         return None
     except OSError as error:

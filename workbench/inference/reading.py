@@ -58,6 +58,24 @@ def read_picture(path: Path | str) -> np.ndarray:
     return _decode(data, path)
 
 
+def read_page(path: Path | str, number: int) -> np.ndarray:
+    """Another page of a TIFF than the first, which is 0: as `read_picture`. Raises ReadError."""
+    try:
+        data = np.fromfile(path, np.uint8)
+        try:
+            return _plain(_decode_with_tifffile(data, path, number), path)
+        except ReadError:
+            done, found = cv2.imdecodemulti(data, _FLAGS, range=(number, number + 1))
+            if not done or not found:
+                raise
+    except MemoryError:
+        raise ReadError(path, "there is not enough memory for it") from None
+    except (OSError, ValueError, cv2.error) as error:
+        raise ReadError(path, f"page {number + 1} cannot be read ({error})") from None
+    page = found[0] if found[0].ndim == 2 else found[0][:, :, 2::-1]
+    return np.ascontiguousarray(_plain(page, path))
+
+
 def read_reduced(path: Path | str, *, grey: bool) -> np.ndarray | None:
     """A JPEG file at an eighth of its size, to be seen while the whole is decoded; None if that cannot be done.
 
@@ -152,8 +170,8 @@ def _decode_with_opencv(data: np.ndarray) -> np.ndarray | None:
     return picture[:, :, 2::-1]
 
 
-def _decode_with_tifffile(data: np.ndarray, name: Path | str) -> np.ndarray:
-    """The first page of a TIFF that OpenCV cannot decode, such as half floats and uncompressed tiles."""
+def _decode_with_tifffile(data: np.ndarray, name: Path | str, number: int = 0) -> np.ndarray:
+    """A page of a TIFF that OpenCV cannot decode, such as half floats and uncompressed tiles."""
     try:
         import tifffile
     except ImportError:
@@ -161,7 +179,7 @@ def _decode_with_tifffile(data: np.ndarray, name: Path | str) -> np.ndarray:
         raise ReadError(name, why) from None
     try:
         with tifffile.TiffFile(io.BytesIO(data)) as file:
-            page = file.pages[0]
+            page = file.pages[number]
             if page.compression == 1 and page.size * page.bitspersample > 8 * data.size:
                 raise ValueError("it claims to hold more than the file does")
             picture = page.asarray()

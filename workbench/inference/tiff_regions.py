@@ -28,13 +28,13 @@ class NotByRegion(Exception):
     """This file has to be read whole; the text says why."""
 
 
-def tiff_size(path: Path | str) -> tuple[int, int] | None:
-    """(width, height) of a TIFF's first page as it is shown, from its header; None if that cannot be told."""
+def tiff_size(path: Path | str, number: int = 0) -> tuple[int, int] | None:
+    """(width, height) of a TIFF's page as it is shown, from its header; None if that cannot be told."""
     try:
         import tifffile
 
         with tifffile.TiffFile(path) as file:
-            page = file.pages[0]
+            page = file.pages[number]
             turned = page.tags.get(_ORIENTATION) is not None and page.tags[_ORIENTATION].value in (5, 6, 7, 8)
             size = int(page.imagewidth), int(page.imagelength)
     except Exception:  # a damaged or foreign file can make the parser fail in any way

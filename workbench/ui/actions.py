@@ -10,6 +10,7 @@ from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from workbench.ui.rows import Parts, Row, Rows
 from workbench.ui.rows_kept import KeptRows
 from workbench.ui.rows_live import LiveRows
+from workbench.ui.rows_pages import PageRows
 from workbench.ui.rows_proposals import ProposalRows
 from workbench.ui.rows_queue import QueueRows
 from workbench.ui.rows_recipe import RecipeRows
@@ -28,7 +29,7 @@ class Actions(QObject):
         self.keys_wanted = table.keys_wanted
         rows = (*table.all(parts), *ProposalRows(self).all(parts), *LiveRows(self).all(parts),
                 *QueueRows(self).all(parts), *ReviewRows(self).all(parts), *RecipeRows(self).all(parts),
-                *KeptRows(self).all(parts))  # fmt: skip
+                *KeptRows(self).all(parts), *PageRows(self).all(parts))  # fmt: skip
         self.rows = {row.id: row for row in rows}
         self._groups: dict[str, QActionGroup] = {}
         self._actions = {row.id: self._make(row) for row in self.rows.values()}

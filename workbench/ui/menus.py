@@ -46,7 +46,8 @@ MENUS: dict[str, Table] = {
     ),
     "picture": (
         "done_next", "not_done", "-", "next", "previous", "next_unlabelled", "previous_unlabelled",
-        "next_open", "next_broken", "-", "label_next", "label_errors", "take_model", "keep_label", "next_doubt", "-",
+        "next_open", "next_broken", "next_page", "previous_page",
+        "-", "label_next", "label_errors", "take_model", "keep_label", "next_doubt", "-",
         ("verdicts", VERDICTS), ("verdicts_next", VERDICTS_NEXT),
     ),
     "view": (

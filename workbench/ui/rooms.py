@@ -9,6 +9,7 @@ from workbench.session.displays import DisplayShelf
 from workbench.session.exporter import Exporter
 from workbench.session.keeping_open import KeepingOpen
 from workbench.session.label_errors import LabelErrors
+from workbench.session.pages import Pages
 from workbench.session.predictions import Predictions
 from workbench.session.proposals import Proposals
 from workbench.session.proposing import AllPictures
@@ -46,6 +47,7 @@ class Rooms:
     wishes: TrainingWishes
     thresholds: Thresholds
     kept: KeepingOpen
+    pages: Pages
 
     @classmethod
     def open(cls, settings: Settings) -> Rooms:
@@ -59,7 +61,7 @@ class Rooms:
                    displays, Comparison(session, displays), Story(session, training, telemetry),
                    RunShelf(session, training), guide, LabelErrors(session, guide),
                    Review(session, training), TrainingWishes(session), Thresholds(session),
-                   KeepingOpen(training))  # fmt: skip
+                   KeepingOpen(training), Pages(session))  # fmt: skip
 
     def close(self) -> None:
         """Save, end every thread and child."""
@@ -75,4 +77,5 @@ class Rooms:
         self.predictions.close()
         self.thresholds.close()
         self.comparison.close()
+        self.pages.close()
         self.session.close_project()

@@ -12,6 +12,7 @@ from workbench.core.project import ClassInfo
 from workbench.session.comparing import Comparison
 from workbench.session.displays import DisplayShelf
 from workbench.session.keeping_open import KeepingOpen
+from workbench.session.pages import Pages
 from workbench.session.session import Session
 from workbench.ui.advice import Advice
 from workbench.ui.appearance import Appearance
@@ -69,6 +70,7 @@ class Parts:
     review: Opening
     recipes: Recipes
     kept: KeepingOpen
+    pages: Pages
 
 
 class Rows(QObject):

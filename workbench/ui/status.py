@@ -101,7 +101,7 @@ class Status(QStatusBar):
             return
         self._due = False
         self._read.start()
-        picture, spot = self._session.picture, self._spot
+        picture, spot = self._canvas.seen, self._spot
         if spot is None or picture is None:
             self.spot.setText("")
             return
@@ -120,12 +120,8 @@ class Status(QStatusBar):
         self.spot.setText("   ".join(filter(None, told)))
 
     def _picture_changed(self) -> None:
-        pages = self._session.pages if self._session.picture is not None else 1
-        told = [self.tr("Page 1 of {n}").format(n=pages)] if pages > 1 else []
-        if self._canvas.damaged:
-            told.append(self.tr("⚠ {n} parts of the file are damaged").format(n=self._canvas.damaged))
-        self.step.setText("   ".join(told))
-        self.step.setToolTip(self.tr("The file has several pages; the first one is the picture") if pages > 1 else "")
+        damaged = self._canvas.damaged
+        self.step.setText(self.tr("⚠ {n} parts of the file are damaged").format(n=damaged) if damaged else "")
 
     def say_step(self, number: int, count: int) -> None:
         """Which region of how many was gone to."""

@@ -10,6 +10,7 @@ from workbench.ui.advice import Advice
 from workbench.ui.appearance import Appearance
 from workbench.ui.canvas.canvas import Canvas
 from workbench.ui.canvas.option_bar import OptionBar
+from workbench.ui.canvas.page_plate import PagePlate
 from workbench.ui.canvas.regions import RegionWalk
 from workbench.ui.commands import Commands
 from workbench.ui.dialogs.keys import Keys
@@ -64,6 +65,8 @@ class Window(QMainWindow):
         self.messages = Messages(style)
         self.canvas = Canvas(session)
         self.walk = RegionWalk(self.canvas)
+        self.canvas.add_guest(PagePlate(self.canvas, rooms.pages))
+        rooms.pages.turned.connect(self.canvas.show_page)
         self.pictures = PicturesPanel(session, style, rooms.guide)
         self.advice = Advice(session, rooms.guide, rooms.errors, self.pictures, self.canvas, self.messages)
         self.classes = ClassesPanel(session, style)
@@ -87,7 +90,7 @@ class Window(QMainWindow):
         parts = Parts(session, self.canvas, self.pictures, self.verdict, self.layers, self.training, self.commands,
                       self.appearance, self.overlay, self.walk, self.display, rooms.comparison,
                       rooms.displays, self.history, self.proposing, self.advice, self.reviewing,
-                      self.recipes, rooms.kept)  # fmt: skip
+                      self.recipes, rooms.kept, rooms.pages)  # fmt: skip
         self.table = Actions(parts, style, self)
         self.header = Header(session, self.pictures, self.table)
         self.options = OptionBar(self.canvas, session)
@@ -151,7 +154,7 @@ class Window(QMainWindow):
             session.project_opened, session.project_closed, session.pictures_listed, session.picture_opened,
             session.picture_failed, session.history_changed, session.note_changed, session.classes_changed,
             self.training.changed, self.pictures.sheet_wanted, self.canvas.tool_changed, rooms.predictions.predicted,
-            self.canvas.ruler.switched, self.canvas.display_changed, rooms.comparison.changed,
+            self.canvas.ruler.switched, self.canvas.display_changed, rooms.pages.changed, rooms.comparison.changed,
             rooms.comparison.switched, self.proposing.changed,
             rooms.guide.changed, rooms.errors.changed, self.overlay.changed, rooms.kept.changed,
             self.layers.look.mode_changed, self.reviewing.switched,

@@ -49,6 +49,7 @@ class Canvas(View):
         self.proposals = ProposalHand(self, self)
         self._desk = Desk(self, session, self.work, self.options)
         self.proposals.sit_at(self._desk)
+        self.page_fits = True
         self.proposals.held.connect(self._show_hold)
         self._tools = {tool.name: tool(self._desk) for tool in TOOLS}
         self._tool: Tool = self._tools["brush"]
@@ -114,6 +115,7 @@ class Canvas(View):
         self.work.drop()
         self._desk.forget()
         self._painting = False
+        self.page_fits = True
         self._hover(None)
         self.show_picture(self._session.picture, keep_display=True)
         self.show_labels(self._session.mask)
@@ -243,6 +245,28 @@ class Canvas(View):
         moving = self._space and self.proposals.aimed is None
         shape = Qt.CursorShape.OpenHandCursor if moving else self._tool.cursor
         self.setCursor(shape if self.picture is not None else Qt.CursorShape.ArrowCursor)
+
+    def show_page(self, page: np.ndarray | None) -> None:
+        """Another page of the picture's file in its place, None: the picture again. The labels stay where they fit."""
+        picture = self._session.picture
+        if picture is None:
+            return
+        self._tool.cancel()
+        kept = self.labels, self.predictions, self.heat
+        shown = picture if page is None else page
+        self.page_fits = shown.shape[:2] == picture.shape[:2]
+        self.show_picture(shown, keep_display=True)
+        self.previewing = not self.page_fits  # and nothing can be painted on it
+        if self.page_fits:
+            _, self.predictions, self.heat = kept
+            self.show_labels(self._session.mask)
+
+    @property
+    def seen(self) -> np.ndarray | None:
+        """The pixels that lie on the canvas, of the page that is looked at; of the picture where they do not fit it."""
+        layer, picture = self.picture, self._session.picture
+        top = layer.levels[0] if layer is not None else None
+        return top if top is not None and self.page_fits and not self.previewing else picture
 
     def show_picture(self, picture, *, keep_display: bool = False) -> None:
         super().show_picture(picture, keep_display=keep_display)

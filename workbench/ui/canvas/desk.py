@@ -30,6 +30,8 @@ class Desktop(Protocol):
     diameter: int
     view: Viewport
 
+    @property
+    def seen(self) -> np.ndarray | None: ...
     def devicePixelRatioF(self) -> float: ...
     def update_over(self, rect: Rect) -> None: ...
     def refuse(self, why: str) -> None: ...
@@ -57,7 +59,7 @@ class Desk:
 
     @property
     def picture(self) -> np.ndarray | None:
-        return self._session.picture
+        return self._canvas.seen
 
     @property
     def mask(self) -> np.ndarray | None:
@@ -65,8 +67,8 @@ class Desk:
 
     @property
     def levels(self) -> Levels:
-        """Black and white of the open picture, found once."""
-        picture = self._session.picture
+        """Black and white of what is seen, found once."""
+        picture = self.picture
         assert picture is not None
         if self._levels is None or self._levels[0] is not picture:
             self._levels = picture, levels_of(picture)

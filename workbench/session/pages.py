@@ -1,0 +1,73 @@
+"""The pages of the open picture's file: the first is the picture, the others can be looked at in its place."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QObject, Signal
+
+from workbench.core import pictures
+from workbench.core.problems import PictureBroken, Problem
+from workbench.session.lane import Lane
+from workbench.session.session import Session
+
+
+class Pages(QObject):
+    """Labels, training and predictions belong to the first page, whichever is looked at."""
+
+    turned = Signal(object)  # the page's picture; None: the first page again
+    changed = Signal()  # `number` or `count`
+
+    def __init__(self, session: Session, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.number = 0  # of the page that is looked at, from 0
+        self._session = session
+        self._wanted = 0
+        self._lane = Lane(parent=self)
+        for signal in (session.picture_opened, session.picture_failed, session.project_closed):
+            signal.connect(self._another)
+
+    @property
+    def count(self) -> int:
+        return self._session.pages if self._session.picture is not None else 1
+
+    def possible(self) -> bool:
+        return self.count > 1
+
+    def go(self, step: int) -> None:
+        """So many pages on or back; the first follows the last."""
+        project, key = self._session.project, self._session.key
+        if not self.possible() or project is None or key is None:
+            return
+        number = self._wanted = (self._wanted + step) % self.count
+        if number == 0:
+            self._show(0, None)
+            return
+        path = project.picture_path(key)
+
+        def work() -> np.ndarray | None:
+            return pictures.look_page(path, number) if number == self._wanted else None
+
+        def then(found: np.ndarray | None, error: Exception | None) -> None:
+            if key != self._session.key or number != self._wanted:
+                return
+            if error is not None:
+                self._wanted = self.number
+                problem = error if isinstance(error, Problem) else PictureBroken(path=str(path), why=str(error))
+                self._session.problem_met.emit(problem)
+            elif found is not None:
+                self._show(number, found)
+
+        self._lane.submit(work, then, urgent=True)
+
+    def close(self) -> None:
+        self._lane.abandon()
+
+    def _show(self, number: int, picture: np.ndarray | None) -> None:
+        if number != self.number:
+            self.number = number
+            self.turned.emit(picture)
+            self.changed.emit()
+
+    def _another(self, *_: object) -> None:
+        self.number = self._wanted = 0
+        self.changed.emit()

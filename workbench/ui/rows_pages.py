@@ -1,0 +1,22 @@
+"""The commands for files of several pages."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import QObject
+
+from workbench.ui.rows import Parts, Row
+
+
+class PageRows(QObject):
+    """Makes the rows for some parts."""
+
+    def all(self, parts: Parts) -> list[Row]:
+        pages = parts.pages
+        return [
+            Row("next_page", self.tr("Next page of the &file"), partial(pages.go, 1), "Alt+PgDown",
+                when=pages.possible, tip=self.tr("Labels belong to the first page; the others can be looked at")),
+            Row("previous_page", self.tr("Previous pa&ge of the file"), partial(pages.go, -1), "Alt+PgUp",
+                when=pages.possible),
+        ]  # fmt: skip
