@@ -18,8 +18,9 @@ def sentence(english: str, depth: int = 0) -> str:
     """In the chosen language what matches a known pattern; anything else stays English."""
     if not english or depth > _DEEPEST:
         return english
-    for pattern, context, texts in _known():
-        matched = pattern.fullmatch(english)
+    for line, context, texts in _known():
+        # Nearly all are told apart by their first words; compiling all of them would hold the window for a moment.
+        matched = _compiled(line).fullmatch(english) if english.startswith(line.partition("{")[0]) else None
         if matched:
             fields = {name: sentence(text, depth + 1) for name, text in matched.groupdict().items()}
             return " ".join(_filled(QCoreApplication.translate(context, text), fields) for text in texts)
@@ -33,17 +34,18 @@ def kinds() -> list[type[problems.Problem]]:
 
 
 @cache
-def _known() -> list[tuple[re.Pattern[str], str, tuple[str, ...]]]:
-    """(what to match, context, patterns to translate), the most literal first."""
+def _known() -> list[tuple[str, str, tuple[str, ...]]]:
+    """(pattern to match, context, patterns to translate), the most literal first."""
     lines = [line for line in resources.text("i18n/sentences.txt").splitlines() if line and not line.startswith("#")]
-    found = [(_regex(line), "sentences", (line,)) for line in lines]
+    found = [(line, "sentences", (line,)) for line in lines]
     for kind in kinds():
         texts = tuple(filter(None, (kind.says, kind.advice)))
-        found.append((_regex(" ".join(texts)), "problems", texts))
+        found.append((" ".join(texts), "problems", texts))
     return sorted(found, key=lambda entry: -len(_FIELD.sub("", " ".join(entry[2]))))
 
 
-def _regex(pattern: str) -> re.Pattern[str]:
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
     seen: set[str] = set()
 
     def group(matched: re.Match[str]) -> str:
