@@ -52,5 +52,8 @@ def test_export_and_evaluation_carry_the_band(trained_resnet, child, tmp_path, c
     assert UNSURE in (tmp_path / "out" / "card.html").read_text("utf-8")
     assert main(["evaluate", str(root), "--run", run.name, "--split", "all", "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
+    again = child("export", trained_resnet.root, "--out", tmp_path / "own", "--point", "0.8", "--seconds", 0)
+    assert again.end() == 0, again.stderr[-3000:]
+    assert load_settings(tmp_path / "own" / MODEL_FILE).unsure == 0.8
     assert said["unsure"]["below"] == 0.999 and said["unsure"]["pictures"] > 0
     assert said["accuracy"] > 0.5  # of what is likeliest

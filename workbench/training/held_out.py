@@ -77,13 +77,18 @@ def move_thresholds(
 ) -> ModelSettings:  # fmt: skip
     """Settings at an operating point: one of POINTS, or a probability for every class ("0.35"). Raises BadRecipe.
 
+    Of verdicts a probability is what they need to be given at all.
+
     "more" and "fewer" are the thresholds of the best F with a missed pixel counting twice, or half, as much; never on
     the wrong side of the validated ones.
     """
     if point == "balanced":
         return settings
     if settings.task == "classification":
-        raise BadRecipe(key="point", value=point, why="a verdict has no threshold")
+        if point in _BETA:
+            why = "of verdicts it is a probability: a less probable verdict is not given"
+            raise BadRecipe(key="point", value=point, why=why)
+        return dataclasses.replace(settings, unsure=min(_probability(point), 0.999))
     if point not in _BETA:
         return dataclasses.replace(settings, thresholds=(_probability(point),) * len(settings.classes))
     sweep = ThresholdSweep(tuple(entry.id for entry in settings.classes))

@@ -155,8 +155,8 @@ def reason(key: str, recipe: Recipe | None) -> str:
 
 def option(value: Any) -> str:
     """One of a few values."""
-    text = _VALUES.get(str(value), str(value))
-    return QCoreApplication.translate("recipe", text)
+    text = _VALUES.get(str(value))
+    return QCoreApplication.translate("recipe", text) if text is not None else str(value)
 
 
 def written(value: Any) -> str:
