@@ -44,7 +44,8 @@ def shown(opened, old_run, qtbot):
     with qtbot.waitSignal(opened.rooms.training.ended, timeout=10_000):
         pass
     panel = opened.window.training
-    qtbot.waitUntil(lambda: panel.curves.isVisible() and panel.curves.plots["loss"].drawn("loss") == 40, timeout=5000)
+    qtbot.waitUntil(lambda: panel.curves.isVisible() and len(panel.curves.plots) == 6, timeout=5000)
+    qtbot.waitUntil(lambda: panel.curves.plots["loss"].drawn("loss") == 40, timeout=5000)
     return panel
 
 
@@ -70,7 +71,8 @@ def middle(plot) -> QPoint:
 
 def test_what_is_shown_is_chosen_in_the_legend_and_remembered(shown, opened, qtbot):
     legend, curves = shown.view.legend, shown.curves
-    assert {"loss", "score", "gpu_load", "gpu_memory", "cpu", "ram"} == set(curves.plots)
+    first = {"loss", "score", "gpu_load", "gpu_memory", "cpu", "ram"}
+    qtbot.waitUntil(lambda: set(curves.plots) == first, timeout=3000)
     item = legend._items["rate"]
     spot = legend.view.visualItemRect(item).center()
     QTest.mouseClick(legend.view.viewport(), Qt.MouseButton.LeftButton, pos=spot)
@@ -147,8 +149,8 @@ def test_the_curves_are_saved_as_picture_and_table(shown, opened, old_run, tmp_p
 def test_runs_stand_beside_one_another(shown, opened, old_run, qtbot):
     shelf, project = opened.rooms.shelf, opened.rooms.session.project
     other = another(project, score=0.9, patch=64)
-    with qtbot.waitSignal(shelf.listed, timeout=5000):
-        shelf.look()
+    shelf.look()
+    qtbot.waitUntil(lambda: len(shelf.lines) == 2, timeout=5000)
     assert [line.score for line in shelf.lines] == [0.9, 0.81] and "0.81" in shown.runs.currentText()
     opened.window.table["compare_runs"].trigger()
     assert shown.picker.isVisible() and shown.picker.view.count() == 1
@@ -175,8 +177,8 @@ def test_a_score_on_other_held_out_pictures_is_refused_with_the_reason(shown, op
     for item in dataset.items:
         item.split = "val" if item.split == "train" else "train"
     other.dataset_path.write_text(dataset.model_dump_json(), "utf-8")
-    with qtbot.waitSignal(shelf.listed, timeout=5000):
-        shelf.look()
+    shelf.look()
+    qtbot.waitUntil(lambda: len(shelf.lines) == 2, timeout=5000)
     shown.compare()
     assert "0.90" not in shown.picker.view.item(0).text() and "other pictures" in shown.picker.view.item(0).text()
     shown.picker.hide()

@@ -119,7 +119,8 @@ def test_the_machine_is_drawn_on_the_run_s_time_axis(opened, qtbot):
     mine = machine["load 0"] == 88.0  # beside those of this machine, which is looked at meanwhile
     assert mine.sum() == 3 and set(machine["used 0"][mine]) == {6.0} and set(machine["cpu"][mine]) == {33.0}
     assert all(2.8 <= t <= 4 for t in machine.times)
-    assert not legend["gpu_load"].isDisabled() and {"gpu_load", "gpu_memory", "cpu"} <= set(panel.curves.plots)
+    assert not legend["gpu_load"].isDisabled()
+    qtbot.waitUntil(lambda: {"gpu_load", "gpu_memory", "cpu"} <= set(panel.curves.plots), timeout=3000)
     at_rest(opened)
 
 
@@ -136,7 +137,8 @@ def test_what_a_run_has_not_is_hidden_with_the_reason(opened, qtbot):
     legend = panel.view.legend._items
     assert legend["loss_scale"].isDisabled() and reason in legend["loss_scale"].toolTip(0)
     assert legend["gpu_load"].isDisabled() and legend["gpu_load"].toolTip(0) == "No NVIDIA driver found"
-    assert "gpu_load" not in panel.curves.plots and {"cpu", "ram"} <= set(panel.curves.plots)
+    qtbot.waitUntil(lambda: {"cpu", "ram"} <= set(panel.curves.plots), timeout=3000)
+    assert "gpu_load" not in panel.curves.plots
     assert legend["score"].text(0) == "Macro F1" and legend["cpu"].text(1) == "33 %"
     at_rest(opened)
 

@@ -15,6 +15,7 @@ from workbench.ui.theme import Theme
 REDRAW = 200  # ms from one drawing of a plot to its next: five times a second is as quick as eyes follow a curve
 WIDE, HIGH = 230, 76  # pixels that a plot needs at least; where there are more plots than fit, they are scrolled
 SHAPE = 3.2  # width for a height of 1 in which a curve over time is read best
+MAKE = 40  # ms between two plots that are made: each takes about 10, and the window has other things to do
 SHORTEST = 2.0  # seconds that can be zoomed to
 
 Span = tuple[float, float]
@@ -40,7 +41,10 @@ class Curves(QScrollArea):
         self._grid.setSpacing(2)
         self.setWidget(self._body)
         self._theme = theme
-        self.plots: dict[str, Plot] = {}
+        self.plots: dict[str, Plot] = {}  # what is shown
+        self._made: dict[str, Plot] = {}  # all that were ever shown: making one takes as long as drawing many
+        self._wanted: list[str] = []
+        self._make_next = QTimer(self, interval=MAKE, timeout=self._fill)
         self._rows = {row.id: row for row in PLOTS}
         self._track, self._others = Track(), ()
         self.live = False  # the run goes on: its time axis ends where it is expected to
@@ -53,7 +57,7 @@ class Curves(QScrollArea):
     def set_theme(self, theme: Theme) -> None:
         self._theme = theme
         self.setStyleSheet(f"QScrollArea, QWidget#plots {{ background: {theme.color('panel').name()}; }}")
-        for plot in self.plots.values():
+        for plot in self._made.values():
             plot.set_theme(theme)
         self.refresh()
 
@@ -68,20 +72,27 @@ class Curves(QScrollArea):
         self.refresh()
 
     def choose(self, ids: list[str]) -> None:
-        """Which plots are shown, in the order of the table."""
+        """Which plots are shown, in the order of the table. Those that have to be made come one after another."""
         wanted = [id for id in self._rows if id in ids]
-        if wanted == list(self.plots):
-            return
-        for id in [id for id in self.plots if id not in wanted]:
-            plot = self.plots.pop(id)
-            self._grid.removeWidget(plot)
-            plot.hide()
-            plot.deleteLater()
-        kept, self.plots = self.plots, {}
-        for id in wanted:
-            self.plots[id] = kept.get(id) or self._make(id)
+        if wanted != self._wanted:
+            self._wanted = wanted
+            self._fill()
+
+    def _fill(self) -> None:
+        """Make the next plot that is wanted, and show what there is."""
+        missing = [id for id in self._wanted if id not in self._made]
+        if missing:
+            self._made[missing[0]] = self._make(missing[0])
+        for id in self.plots.keys() - set(self._wanted):
+            self._grid.removeWidget(self.plots[id])
+            self.plots[id].hide()
+        self.plots = {id: self._made[id] for id in self._wanted if id in self._made}
         self._arrange()
         self.refresh()
+        if len(missing) > 1:
+            self._make_next.start()
+        else:
+            self._make_next.stop()
 
     def _make(self, id: str) -> Plot:
         plot = Plot(self._rows[id], self._theme)
@@ -90,10 +101,11 @@ class Curves(QScrollArea):
         return plot
 
     def _arrange(self) -> None:
-        count, room = len(self.plots), self.viewport().size()
+        count, room = len(self._wanted), self.viewport().size()
         columns = columns_for(count, room.width(), room.height())
         rows = -(-count // columns) if count else 0
-        for number, plot in enumerate(self.plots.values()):
+        for id, plot in self.plots.items():
+            number = self._wanted.index(id)
             row, column = divmod(number, columns)
             self._grid.addWidget(plot, row, column)
             plot.setMinimumHeight(HIGH)
