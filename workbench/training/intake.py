@@ -5,6 +5,7 @@ Pictures that are held out never enter, nor does a new picture of a part that is
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import time
 from typing import Literal
@@ -36,6 +37,7 @@ class Intake:
         self.stage = stage
         self.fresh = 0
         self._due: dict[str, float] = {}
+        self._looked = 0.0  # when it was last looked for changes that nobody had told
 
     def poll(self) -> None:
         """Take in what was changed, once it has rested."""
@@ -48,6 +50,18 @@ class Intake:
             else:
                 del self._due[key]
                 self.take(key)
+
+    def look_around(self) -> None:
+        """Find what was changed without a word: before this sitting began, or by another program."""
+        folder, suffix = ("masks", ".png") if self.stage.recipe.model == "unet" else ("notes", ".json")
+        root = self.stage.project.root / folder
+        now, made = time.time(), self.stage.run.recipe_path.stat().st_mtime
+        for path in sorted(root.rglob(f"*{suffix}")):
+            with contextlib.suppress(OSError):
+                if path.stat().st_mtime > max(self._looked, made):
+                    key = path.relative_to(root).as_posix().removesuffix(suffix)
+                    self._due.setdefault(key, time.monotonic())
+        self._looked = now
 
     def take(self, key: str) -> None:
         """Let the label of this picture enter as it is now, if it may."""

@@ -28,6 +28,8 @@ class Rounds:
         stage = self.stage
         if stage.orders.kept and not stage.orders.stop:
             self._make_best_usable()
+            self.intake.look_around()
+            self.intake.poll()
             if not self.intake.fresh:
                 self._wait()
         if stage.orders.stop or not stage.orders.kept:

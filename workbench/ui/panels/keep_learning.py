@@ -5,7 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QWidget
 
+from workbench.core.events import Joined
 from workbench.session.keeping_open import KeepingOpen
+from workbench.ui import words
 
 
 class KeepLearning(QWidget):
@@ -35,15 +37,16 @@ class KeepLearning(QWidget):
         self.check.setChecked(kept.on)
         came = kept.joined["new"] + kept.joined["corrected"] + kept.joined["gone"]
         text = self.tr("1 label came in") if came == 1 else self.tr("{n} labels came in").format(n=came)
-        self.said.setText(text if came else "")
+        left = kept.joined["left out"]
+        parts = [text if came else "", self.tr("{n} left out").format(n=left) if left else ""]
+        self.said.setText(" · ".join(filter(None, parts)))
         newest = kept.newest
-        tip = "" if newest is None else f"{newest.picture}\n{self._how(newest.how)}"
+        tip = "" if newest is None else f"{newest.picture}\n{self._how(newest)}"
         self.said.setToolTip(tip)
 
-    def _how(self, how: str) -> str:
+    def _how(self, newest: Joined) -> str:
         return {
             "new": self.tr("A new picture: it is learned from since then"),
             "corrected": self.tr("A corrected label: it is learned from since then"),
             "gone": self.tr("Its label was taken away: it is learned from no more"),
-            "left out": self.tr("It is held out, or shows what is held out: it is not learned from"),
-        }.get(how, how)
+        }.get(newest.how) or words.sentence(newest.why)
