@@ -56,8 +56,10 @@ class Cropper:
             interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC,
         )  # fmt: skip
         canvas = cv2.cvtColor(shown, cv2.COLOR_GRAY2RGB) if shown.ndim == 2 else shown
-        _outline(canvas, truth[window.slices], frame.truth, frame.line)
-        _outline(canvas, said, frame.said, frame.line)
+        box = frame.box
+        own = Rect(box.x - window.x, box.y - window.y, box.width, box.height)
+        _outline(canvas, truth[window.slices], frame.truth, frame.line, own)
+        _outline(canvas, said, frame.said, frame.line, own)
         return canvas
 
     def _pixels(self, evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
@@ -98,7 +100,8 @@ def _paste(said: np.ndarray, window: Rect, mask: np.ndarray | None, left: int, t
         np.maximum(into, part, out=into)
 
 
-def _outline(canvas: np.ndarray, mask: np.ndarray, colour: Colour, line: int) -> None:
+def _outline(canvas: np.ndarray, mask: np.ndarray, colour: Colour, line: int, own: Rect) -> None:
+    """own: the region that is told of, in pixels of the mask: its outline is twice as wide."""
     size = (canvas.shape[1], canvas.shape[0])
     for id in np.unique(mask[mask > 0]).tolist():
         plane = np.pad((mask == id).astype(np.float32), 1)
@@ -108,6 +111,12 @@ def _outline(canvas: np.ndarray, mask: np.ndarray, colour: Colour, line: int) ->
         large = cv2.resize(plane, (wide, high), interpolation=cv2.INTER_LINEAR)
         inside = (large > 0.5) if (large > 0.5).any() else (large > 0)
         outlines, _ = cv2.findContours(inside.astype(np.uint8), cv2.RETR_LIST, cv2.CHAIN_APPROX_NONE)
-        cv2.drawContours(
-            canvas, outlines, -1, colour, line, cv2.LINE_AA, offset=(-round(scale_x), -round(scale_y))
-        )  # fmt: skip
+        for outline in outlines:
+            x, y, width, height = cv2.boundingRect(outline)
+            middle_x, middle_y = (x + width / 2) / scale_x - 1, (y + height / 2) / scale_y - 1
+            inside = own.x <= middle_x <= own.x + own.width and own.y <= middle_y <= own.y + own.height
+            fits = width <= (own.width + 3) * scale_x and height <= (own.height + 3) * scale_y
+            wide = 2 * line if inside and fits else line
+            cv2.drawContours(
+                canvas, [outline], -1, colour, wide, cv2.LINE_AA, offset=(-round(scale_x), -round(scale_y))
+            )  # fmt: skip
