@@ -62,7 +62,12 @@ class Judge(Hand):
         assert len(self.room.shown) == count
 
     def over(self, y: float, x: float) -> None:
-        QTest.mouseMove(self.canvas, self.pixel(x, y))
+        """The pointer rests there, and the spot there, if it is proposed, is lit up."""
+        for step in (2, 0):  # where the pointer is already it cannot be moved to
+            QTest.mouseMove(self.canvas, self.pixel(x, y) + QPoint(step, 0))
+        hand = self.canvas.proposals
+        proposed = any(abs(one.origin.y + 7 - y) < 7 and abs(one.origin.x + 7 - x) < 7 for one in hand.proposals)
+        self.qtbot.waitUntil(lambda: (hand.current is not None) == proposed)
 
     def expected(self, *spots: tuple[int, int]) -> np.ndarray:
         """What the network marks around some middles, and nothing else."""
@@ -346,3 +351,31 @@ def test_a_stroke_over_a_proposal_is_only_a_stroke(judge):
     points = judge.drag((60, 70), (80, 70))
     assert points and len(judge.room.shown) == 5
     assert set(np.unique(judge.saved())) == {0, 1} and np.count_nonzero(judge.saved()) < 100
+
+
+def test_moved_thresholds_move_the_proposals(judge):
+    """The dark spots are certain to 0.99; over that nothing is marked, and nothing is proposed."""
+    overlay = judge.window.overlay
+    overlay.move_threshold(0, 1.0)
+    judge.wait(2)
+    assert {one.class_id for one in judge.room.shown} == {2}
+    overlay.reset_thresholds()
+    judge.wait(5)
+    judge.over(12, 12)
+    judge.key(Qt.Key.Key_Plus)
+    overlay.move_threshold(0, 0.6)
+    judge.qtbot.waitUntil(lambda: len(judge.room._edits) == 2)  # it was carried over to what is marked now
+    judge.wait(5)
+    (one,) = [one for one in judge.room.shown if one.edited]  # what a person has changed stays
+    assert (one.origin.y, one.origin.x) == (5, 5)
+
+
+def test_the_pointer_that_rests_finds_what_the_next_picture_proposes(judge):
+    judge.over(12, 70)
+    judge.open(CALM)
+    judge.wait(0)
+    assert judge.canvas.proposals.current is None
+    judge.open(KEY)
+    judge.wait(5)
+    judge.key(Qt.Key.Key_Space)
+    assert np.array_equal(judge.saved(), judge.expected((12, 70)))

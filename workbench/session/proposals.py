@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 from PySide6.QtCore import QCoreApplication, QObject, QTimer, Signal
 
 from workbench.core.annotation import Decided
@@ -18,6 +19,7 @@ from workbench.core.proposals import (
     Proposal,
     Stored,
     class_table,
+    like,
     load_stored,
     merged,
     open_ones,
@@ -27,7 +29,9 @@ from workbench.core.proposals import (
     write_stored,
 )
 from workbench.core.run import Run
+from workbench.core.seen import Seen
 from workbench.core.storage import file_stamp
+from workbench.inference.regions import Region, find_regions
 from workbench.session.deciding import ACCEPT, BRING_BACK, REJECT, Decisions
 from workbench.session.lane import Lane
 from workbench.session.predictions import Predictions
@@ -61,6 +65,7 @@ class Proposals(QObject):
         self.left_out = 0  # regions that the model marks and that are not proposed, being too many or too large
         self._session, self._predictions = session, predictions
         self._live, self._live_model = Found(), ""
+        self._seen: np.ndarray | None = None  # the mask that the live ones are regions of
         self._kept: _Kept | None = None
         self._edits: dict[int, tuple[Decided, Proposal]] = {}  # by the identity of the origin, which is kept alive
         self._decisions = Decisions(session, self)
@@ -131,10 +136,12 @@ class Proposals(QObject):
 
     def change(self, proposal: Proposal, changed: Proposal) -> None:
         """Another class or shape before it is decided on; nothing is written."""
-        if proposal not in self.shown or not changed.area:
+        mine = proposal if proposal in self.shown else self._like(proposal)
+        if mine is None or not changed.area:
             return
-        self._edits[id(changed.origin)] = changed.origin, changed
-        self.shown[self.shown.index(proposal)] = changed
+        changed = replace(changed, origin=mine.origin)
+        self._edits[id(mine.origin)] = mine.origin, changed
+        self.shown = [changed if one is mine else one for one in self.shown]
         self.changed.emit()
 
     def look_again(self, key: str) -> None:
@@ -143,16 +150,20 @@ class Proposals(QObject):
             self._load(key)
 
     def _decide(self, patch: Patch, what: str, proposals: list[Proposal]) -> None:
-        gone = set(map(id, proposals))
-        self.shown = [one for one in self.shown if id(one) not in gone]
         added = [one.origin.model_copy(update={"what": what}) for one in proposals]
+        self.shown = open_ones(self.shown, None, added)
         self._decisions.keep(patch, _origin(proposals, self._names()), added=added)
         self.changed.emit()
         self._soon.start()
 
     def _still_shown(self, proposals: Sequence[Proposal]) -> list[Proposal]:
+        """Those that are open, as a person has seen them: a model that looks again makes others that are like them."""
         shown = set(map(id, self.shown))
-        return [one for one in proposals if id(one) in shown]
+        return [one for one in proposals if id(one) in shown or self._like(one) is not None]
+
+    def _like(self, one: Proposal) -> Proposal | None:
+        alike = (other for other in self.shown if other.model == one.model and like(other.origin, one.origin))
+        return next(alike, None)
 
     def _names(self) -> dict[int, str]:
         project = self._session.project
@@ -171,11 +182,12 @@ class Proposals(QObject):
         self._round += 1
         self._soon.stop()
         self._live, self._live_model, self._kept, self.left_out = Found(), "", None, 0
+        self._seen = None
         self._edits.clear()
         self._show([])
 
     def _model_changed(self) -> None:
-        self._live, self._live_model = Found(), ""
+        self._live, self._live_model, self._seen = Found(), "", None
         self._sift()
 
     def _load(self, key: str) -> None:
@@ -197,24 +209,51 @@ class Proposals(QObject):
         self._lane.submit(lambda: _read(project, key), then)
 
     def _predicted(self, key: str, result: Result) -> None:
-        project, source = self._session.project, self._predictions.source
-        if key != self._session.key or project is None or source is None or result.mask is None:
-            return
-        mask, regions, classes, round = result.mask, result.regions, list(project.classes), self._round
-        root = source.root if isinstance(source, Run) else Path(source)
-        own, model = root.absolute().is_relative_to(project.root), root.name
+        source = self._predictions.source
+        if key == self._session.key and source is not None and result.mask is not None:
+            root, regions = source.root if isinstance(source, Run) else Path(source), result.regions
+            self._propose(result.mask, root, lambda: regions)
 
-        def work() -> Found:
-            return propose(mask, regions, class_table(classes, regions, own=own), model)
+    def follow(self, seen: Seen, mask: np.ndarray, run: Run) -> None:
+        """The open picture is seen in another way: by a run under way, or with thresholds of a person's own.
+
+        mask: uint8 (H, W), what of `seen` is marked; what is marked is proposed.
+        """
+        settings = seen.settings
+        if settings is not None:
+            self._propose(mask, run.root, lambda: find_regions(mask, seen.scores, settings))
+
+    def _propose(self, mask: np.ndarray, root: Path, regions: Callable[[], list[Region]]) -> None:
+        """`regions` of the mask are asked for in the worker thread. root: of the run or export that has marked them."""
+        project = self._session.project
+        if project is None or mask is self._seen:
+            return
+        self._seen = mask
+        classes, round, model = list(project.classes), self._round, root.name
+        own = root.absolute().is_relative_to(project.root)
+
+        def work() -> Found | None:
+            if mask is not self._seen:
+                return None  # by now it is seen in yet another way
+            found = regions()
+            return propose(mask, found, class_table(classes, found, own=own), model)
 
         def then(found: Found | None, error: Exception | None) -> None:
             if error is not None:
                 raise error
-            if found is not None and round == self._round:
+            if found is not None and round == self._round and mask is self._seen:
                 self._live, self._live_model = found, model
+                self._carry_edits(found)
                 self._sift()
 
         self._lane.submit(work, then)
+
+    def _carry_edits(self, found: Found) -> None:
+        """What a person has changed stays changed where the model sees nearly the same again."""
+        for origin, changed in list(self._edits.values()):
+            again = next((one for one in found.proposals if like(one.origin, origin)), None)
+            if again is not None:
+                self._edits[id(again.origin)] = again.origin, replace(changed, origin=again.origin)
 
     def _sift(self) -> None:
         """Which of them are open: asked in the worker thread, as the labels have to be looked at."""

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+import numpy as np
 from PySide6.QtCore import QObject, Signal
 
 from workbench.core.problems import Problem
 from workbench.core.run import Run, list_runs
-from workbench.session.proposals import Proposals
-from workbench.session.proposing import AllPictures, Ended
-from workbench.session.session import Session
+from workbench.core.seen import Seen
+from workbench.session.proposing import Ended
 from workbench.ui import words
 from workbench.ui.canvas.canvas import Canvas
 from workbench.ui.messages import Messages
+from workbench.ui.overlay import Overlay
 from workbench.ui.panels.layers import LayersPanel
+from workbench.ui.rooms import Rooms
 
 
 class Proposing(QObject):
@@ -22,13 +22,14 @@ class Proposing(QObject):
 
     changed = Signal()  # what is proposed, in sight, or under way
 
-    def __init__(
-        self, session: Session, proposals: Proposals, everywhere: AllPictures, canvas: Canvas, layers: LayersPanel,
-        messages: Messages, run: Callable[[], Run | None],
-    ) -> None:  # fmt: skip
+    def __init__(self, rooms: Rooms, canvas: Canvas, layers: LayersPanel, overlay: Overlay, messages: Messages) -> None:
         super().__init__(canvas)
-        self.proposals, self.everywhere, self.hand = proposals, everywhere, canvas.proposals
-        self._session, self._canvas, self._layers, self._messages, self._run = session, canvas, layers, messages, run
+        self._session, self._training, self._overlay = rooms.session, rooms.training, overlay
+        self._canvas, self._layers, self._messages = canvas, layers, messages
+        self.proposals, self.everywhere, self.hand = rooms.proposals, rooms.everywhere, canvas.proposals
+        session, proposals, everywhere = self._session, self.proposals, self.everywhere
+        overlay.changed.connect(self._follow)
+        rooms.thresholds.applied.connect(self._follow_thresholds)
         proposals.changed.connect(self._show)
         proposals.refused.connect(canvas.refuse)
         self.hand.accepted.connect(proposals.accept)
@@ -52,7 +53,7 @@ class Proposing(QObject):
 
     def can_propose(self) -> bool:
         idle = self._session.writable and not self.everywhere.running
-        return idle and bool(self._session.keys) and self._run() is not None
+        return idle and bool(self._session.keys) and self._overlay.run is not None
 
     @property
     def visible(self) -> bool:
@@ -83,7 +84,7 @@ class Proposing(QObject):
 
     def propose_everywhere(self) -> None:
         """By the shown run; if that judges whole pictures, by the newest one that says where."""
-        run, project = self._run(), self._session.project
+        run, project = self._overlay.run, self._session.project
         if run is None or project is None:
             return
         others = (other for other in reversed(list_runs(project.root)) if other.usable)
@@ -94,6 +95,22 @@ class Proposing(QObject):
     def _show(self) -> None:
         self.hand.show(self.proposals.shown)
         self.changed.emit()
+
+    def _follow(self) -> None:
+        """What lies over the picture is what is proposed: a preview of a run under way, too."""
+        overlay = self._overlay
+        seen, run = overlay.seen, self._seen_by()
+        if seen is not None and run is not None and not (overlay.thresholds and overlay.own_thresholds):
+            self.proposals.follow(seen, seen.mask, run)
+
+    def _follow_thresholds(self, seen: Seen, mask: np.ndarray) -> None:
+        run = self._seen_by()
+        if seen is self._overlay.seen and self._overlay.own_thresholds and run is not None:
+            self.proposals.follow(seen, mask, run)
+
+    def _seen_by(self) -> Run | None:
+        seen = self._overlay.seen
+        return self._training.run if seen is not None and seen.step is not None else self._overlay.run
 
     def _looked(self, number: int, key: str, count: int, why: str) -> None:
         self.proposals.look_again(key)

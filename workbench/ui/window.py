@@ -78,8 +78,7 @@ class Window(QMainWindow):
         self.display = DisplayPanel(self.canvas, rooms.displays)
         self.training = TrainingPanel(session, rooms.training, rooms.exporter, rooms.story, rooms.shelf, style)
         self.training.controls.add_line(KeepLearning(rooms.kept))
-        self.proposing = Proposing(session, rooms.proposals, rooms.everywhere, self.canvas, self.layers, self.messages,
-                                   lambda: self.overlay.run)  # fmt: skip
+        self.proposing = Proposing(rooms, self.canvas, self.layers, self.overlay, self.messages)
         self.proposals = ProposalsPanel(session, self.proposing, style)
         self.review = ReviewPage(session, rooms.review, style)
         self.reviewing = Opening(session, rooms.review, self.review, self.overlay, self.canvas, self.training)

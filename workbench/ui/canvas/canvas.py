@@ -119,6 +119,8 @@ class Canvas(View):
         self._hover(None)
         self.show_picture(self._session.picture, keep_display=True)
         self.show_labels(self._session.mask)
+        if self.pointer is not None:  # it may rest where something will be proposed
+            self.proposals.hover(self.picture_point(self.pointer))
 
     def _recolor(self) -> None:
         project = self._session.project
@@ -219,6 +221,7 @@ class Canvas(View):
         event.ignore()
 
     def enterEvent(self, event) -> None:
+        self.pointer = event.position()
         # Keys that are held, such as Space, should work where the pointer is; but nobody's typing is interrupted.
         if not isinstance(self.window().focusWidget(), (QLineEdit, QAbstractSpinBox)):
             self.setFocus(Qt.FocusReason.OtherFocusReason)

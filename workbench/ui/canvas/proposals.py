@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from PySide6.QtCore import QObject, QPointF, QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QKeyEvent, QPainter
+from PySide6.QtGui import QColor, QFontMetrics, QFontMetricsF, QKeyEvent, QPainter
 
 from workbench.core.drawing import Rect
 from workbench.core.proposals import Proposal
@@ -36,7 +36,7 @@ class Host(Protocol):
     proposed: ProposalLayer
 
     def devicePixelRatioF(self) -> float: ...
-    def font(self) -> QFont: ...
+    def fontMetrics(self) -> QFontMetrics: ...
     def update(self) -> None: ...
     def update_scene(self, rect: Rect) -> None: ...
     def update_over(self, rect: Rect) -> None: ...
@@ -63,6 +63,7 @@ class ProposalHand(QObject):
         self._ghost: Ghost | None = None
         self._tag: Rect | None = None
         self._point: Point | None = None
+        self._chosen = False  # the current one was gone to, and the pointer has not moved since
         self._by_keys = 0
         self._hold = QTimer(self, singleShot=True, interval=TAP, timeout=self.let_go)
 
@@ -92,7 +93,7 @@ class ProposalHand(QObject):
                     self._canvas.update_scene(self._canvas.view.screen_rect(one.selection.rect, margin=2))
         if self.aimed is not None and id(self.aimed) in gone:
             self.let_go()
-        if self._point is not None or (self.current is not None and id(self.current) in gone):
+        if not self._chosen or (self.current is not None and id(self.current) in gone):
             self.hover(self._point)
 
     def switch(self, visible: bool) -> None:
@@ -109,7 +110,7 @@ class ProposalHand(QObject):
         return self.layer.near(point, REACH * self._canvas.devicePixelRatioF() / self._canvas.view.scale)
 
     def hover(self, point: Point | None) -> None:
-        self._point = point
+        self._point, self._chosen = point, False
         found = None if point is None or self._canvas.overlays_hidden else self.at(point)
         self._light(found)
 
@@ -134,6 +135,7 @@ class ProposalHand(QObject):
             view = canvas.view.at_scale(min(canvas.view.scale, fits))
             canvas.set_view(view.centred(rect.x + rect.width / 2, rect.y + rect.height / 2))
         self._light(one)
+        self._chosen = True
 
     # --- keys ------------------------------------------------------------------------------------
 
@@ -159,12 +161,12 @@ class ProposalHand(QObject):
             self._by_keys += 1
             self.accepted.emit([aimed])
 
-    def key(self, event: QKeyEvent, *, plain_digits: bool = False) -> bool:
-        """Do what a key means for the proposal under the pointer; False if it means nothing.
+    def key(self, event: QKeyEvent, one: Proposal | None = None, *, plain_digits: bool = False) -> bool:
+        """Do what a key means for a proposal, None for that under the pointer; False if it means nothing.
 
         plain_digits: 1 to 9 change its class as Ctrl+1 to Ctrl+9 do.
         """
-        one, desk, key = self.current, self._desk, event.key()
+        one, desk, key = one or self.current, self._desk, event.key()
         if one is None or desk is None or self._canvas.overlays_hidden:
             return False
         control = event.modifiers() & Qt.KeyboardModifier.ControlModifier
@@ -231,7 +233,7 @@ class ProposalHand(QObject):
         stripe = QRectF(box.x() + 6, box.y() + 6, 3, box.height() - 12)
         painter.setBrush(self._desk.color_of(self.current.class_id))
         painter.drawRoundedRect(stripe, 1.5, 1.5)
-        lines = QFontMetricsF(painter.font())
+        lines = QFontMetricsF(painter.fontMetrics())
         for number, text in enumerate(texts):
             painter.setPen(QColor("#f2f3f5" if number == 0 else "#a9afb8"))
             painter.drawText(QPointF(box.x() + 15, box.y() + 5 + lines.ascent() + number * lines.height()), text)
@@ -249,7 +251,7 @@ class ProposalHand(QObject):
         assert self.current is not None and self._desk is not None
         canvas = self._canvas
         ratio = canvas.devicePixelRatioF()
-        lines, texts = QFontMetricsF(canvas.font()), self._texts()
+        lines, texts = QFontMetricsF(canvas.fontMetrics()), self._texts()
         width = 22 + max(lines.horizontalAdvance(text) for text in texts)
         height = 10 + lines.height() * len(texts)
         rect = canvas.view.screen_rect(self.current.selection.rect)

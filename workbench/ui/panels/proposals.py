@@ -112,7 +112,7 @@ class _View(QListView):
         one = self._list.proposals[index.row()] if index.isValid() else None
         if one is not None and event.key() == Qt.Key.Key_Space:
             hand.accepted.emit([one])
-        elif one is None or not hand.key(event, plain_digits=False):
+        elif one is None or not hand.key(event, one):
             super().keyPressEvent(event)
 
 
