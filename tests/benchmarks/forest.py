@@ -18,8 +18,9 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from textbook import best_threshold, read
+sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, which has names of Python's own
+
+from tests.benchmarks.textbook import best_threshold, read  # noqa: E402
 
 SCALES = (0.7, 1.6, 3.5, 5.0, 10.0)
 ROWS = 256  # of a picture, that the forest looks at in one go

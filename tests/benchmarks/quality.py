@@ -36,11 +36,10 @@ import cv2
 import numpy as np
 import psutil
 
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[2])]
+sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, which has names of Python's own
 
-import real_sets as sets  # noqa: E402
-from real_sets import Shown  # noqa: E402
-
+from tests.benchmarks import real_sets as sets  # noqa: E402
+from tests.benchmarks.real_sets import Shown  # noqa: E402
 from workbench.core.launch import worker_environment  # noqa: E402
 from workbench.core.metrics import SegmentationMeter  # noqa: E402
 

@@ -22,6 +22,8 @@ from typing import Any
 import cv2
 import numpy as np
 
+sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, which has names of Python's own
+
 TILE = 512  # of a picture that is looked at; tiles meet without an overlap
 THRESHOLDS = np.arange(0.05, 1.0, 0.05)
 

@@ -31,12 +31,11 @@ from typing import Any
 
 import numpy as np
 
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[2])]
+sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, which has names of Python's own
 
-import quality  # noqa: E402
-import real_sets as sets  # noqa: E402
-from real_sets import Shown  # noqa: E402
-
+from tests.benchmarks import quality  # noqa: E402
+from tests.benchmarks import real_sets as sets  # noqa: E402
+from tests.benchmarks.real_sets import Shown  # noqa: E402
 from workbench.core.events import Step  # noqa: E402
 from workbench.core.run import Run  # noqa: E402
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.inference.drawing import overlay, to_display
+from workbench.inference.drawing import overlay, overlay_bands, to_display
+from workbench.inference.png_stream import stream_png
+from workbench.inference.reading import read_picture
 
 from .conftest import grey_settings
 
@@ -58,3 +60,26 @@ def test_the_overlay_tints_inside_and_outlines_at_the_rim(shape):
     np.testing.assert_array_equal(picture, before)
     clear = overlay(picture, mask, grey_settings(), opacity=0.0)
     assert tuple(clear[15, 15]) == (100, 100, 100)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
+@pytest.mark.parametrize("rows", [1, 7, 40])
+def test_an_overlay_in_bands_is_that_of_the_whole(dtype, rows):
+    rng = np.random.default_rng(1)
+    picture = (rng.random((40, 50)) * (200 if dtype == np.uint8 else 1)).astype(dtype)
+    mask = (rng.random((40, 50)) < 0.5).astype(np.uint8) * 3
+    bands = list(overlay_bands(picture, mask, grey_settings(), rows=rows))
+    assert [len(band) for band in bands] == [rows] * (40 // rows) + [40 % rows] * bool(40 % rows)
+    np.testing.assert_array_equal(np.concatenate(bands), overlay(picture, mask, grey_settings()))
+
+
+def test_a_picture_written_in_bands_is_the_same_picture(tmp_path):
+    picture = np.random.default_rng(2).integers(0, 256, (61, 37, 3), dtype=np.uint8)
+    path = tmp_path / "ü 图" / "p.png"
+    stream_png(path, 37, 61, (picture[y : y + 8] for y in range(0, 61, 8)))
+    np.testing.assert_array_equal(read_picture(path), picture)
+    with pytest.raises(ValueError, match="56 rows"):
+        stream_png(tmp_path / "short.png", 37, 61, (picture[y : y + 8] for y in range(0, 56, 8)))
+    with pytest.raises(ValueError, match="a band is"):
+        stream_png(tmp_path / "grey.png", 37, 61, [picture[:, :, 0]])
+    assert [entry.name for entry in tmp_path.iterdir()] == ["ü 图"]

@@ -12,6 +12,7 @@ import pytest
 
 from workbench.inference import pieces
 from workbench.inference.predictor import Predictor
+from workbench.inference.reading import read_picture
 from workbench.inference.regions import drop_small, find_regions
 
 from .conftest import BRIGHT, grey_settings
@@ -117,3 +118,49 @@ def test_memory_beside_the_picture_and_its_result_is_bounded():
         grown[side] = most - before
     a_pixel = (grown[8000] - grown[2000]) * 2**20 / (8000**2 - 2000**2)
     assert a_pixel < 4, grown
+
+
+_WHOLE_ROAD = """
+import sys, numpy as np
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from tests.inference.test_large_pictures import SETTINGS
+from workbench.inference.batch import ResultsFolder, predict_all
+from workbench.inference.naming import Source
+from workbench.inference.predictor import Predictor
+from workbench.inference.reading import write_png
+
+def bright(batch):
+    chance = np.clip(batch[:, 0], 0, 1)
+    return np.stack([1 - chance, chance], axis=1)
+
+def most():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
+
+place, side = Path(sys.argv[2]), int(sys.argv[3])
+for size in (600, side):
+    picture = np.zeros((size, size), np.uint8)
+    picture[5:size:97, 5:size:89] = 255
+    picture[40:size:500, :] = 255
+    write_png(place / f"{size}.png", picture)
+    del picture
+    before = most()
+    with ResultsFolder(place / f"out {size}", Predictor(SETTINGS, bright)) as folder:
+        assert predict_all(folder, [Source(place / f"{size}.png", place, Path(f"{size}.png"))])
+print(before, most())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the most memory a process has held is read from /proc")
+def test_memory_from_the_file_to_mask_and_overlay_is_bounded(tmp_path):
+    """The picture, its mask and its scores are three bytes a pixel; an overlay as a whole would be three more."""
+    root, side = str(Path(__file__).resolve().parents[2]), 6400
+    done = subprocess.run(
+        [sys.executable, "-c", _WHOLE_ROAD, root, str(tmp_path), str(side)], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    before, most = map(float, done.stdout.split())
+    assert most - before < 4.2 * side**2 / 2**20, (before, most)
+    shown = read_picture(tmp_path / f"out {side}" / "overlays" / f"{side}.png")
+    assert shown.shape == (side, side, 3) and shown[40, 7].tolist() == list(bytes.fromhex(BRIGHT.color[1:]))

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from .drawing import overlay
+from .drawing import overlay, overlay_bands
 from .engines import EngineError
 from .ledger import Ledger, file_state
 from .naming import Names, Skipped, Source, output_names
+from .png_stream import stream_png
 from .predictor import Cancelled, Predictor, Result
 from .reading import ReadError, read_picture, write_png
 from .writing import replacing, sweep
@@ -26,6 +27,8 @@ _REGION_COLUMNS = (
     *("picture", "class_id", "class", "x", "y", "width", "height"),
     *("area", "area_um2", "width_um", "height_um", "centroid_x", "centroid_y", "score", "peak"),
 )
+_WHOLE = 32_000_000  # pixels of the largest overlay that is drawn in one piece
+_BAND = 4_000_000  # pixels of a piece of a larger one
 
 
 class ResultsFolder:
@@ -171,8 +174,16 @@ class ResultsFolder:
         write_png(self.out / files["mask"], result.mask)
         if self._overlays:
             files["overlay"] = f"overlays/{name}.png"
-            write_png(self.out / files["overlay"], overlay(picture, result.mask, self.predictor.settings))
+            self._write_overlay(self.out / files["overlay"], picture, result.mask)
         return files
+
+    def _write_overlay(self, path: Path, picture: np.ndarray, mask: np.ndarray) -> None:
+        height, width = mask.shape
+        if mask.size <= _WHOLE:
+            write_png(path, overlay(picture, mask, self.predictor.settings))
+        else:
+            bands = overlay_bands(picture, mask, self.predictor.settings, rows=max(1, _BAND // width))
+            stream_png(path, width, height, bands)
 
     @property
     def _table(self) -> Path:

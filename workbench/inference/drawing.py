@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 
 from .settings import ModelSettings
@@ -15,8 +17,13 @@ def to_display(picture: np.ndarray) -> np.ndarray:
     Eight bits stay as they are; sixteen bits and float are stretched between their 0.5 and 99.5 percentiles,
     because a camera seldom fills its type.
     """
+    return picture if picture.dtype == np.uint8 else _stretch(picture)(picture)
+
+
+def _stretch(picture: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """What makes uint8 of parts of a picture, all in the same way."""
     if picture.dtype == np.uint8:
-        return picture
+        return lambda part: part
     step = max(1, int(np.sqrt(picture.size / _SAMPLE)))
     sample = picture[::step, ::step]
     sample = sample[np.isfinite(sample)]
@@ -24,12 +31,16 @@ def to_display(picture: np.ndarray) -> np.ndarray:
     if high <= low:
         high = low + 1
     if picture.dtype == np.uint16:
-        table = np.clip((np.arange(65536.0) - low) * (255 / (high - low)), 0, 255)
-        return np.rint(table).astype(np.uint8)[picture]
-    shown = np.nan_to_num(picture.astype(np.float32), nan=low, posinf=high, neginf=low)
-    shown -= np.float32(low)
-    shown *= np.float32(255 / (high - low))
-    return np.rint(np.clip(shown, 0, 255, out=shown)).astype(np.uint8)
+        table = np.rint(np.clip((np.arange(65536.0) - low) * (255 / (high - low)), 0, 255)).astype(np.uint8)
+        return lambda part: table[part]
+
+    def stretched(part: np.ndarray) -> np.ndarray:
+        shown = np.nan_to_num(part.astype(np.float32), nan=low, posinf=high, neginf=low)
+        shown -= np.float32(low)
+        shown *= np.float32(255 / (high - low))
+        return np.rint(np.clip(shown, 0, 255, out=shown)).astype(np.uint8)
+
+    return stretched
 
 
 def overlay(picture: np.ndarray, mask: np.ndarray, settings: ModelSettings, opacity: float = 0.45) -> np.ndarray:
@@ -39,9 +50,25 @@ def overlay(picture: np.ndarray, mask: np.ndarray, settings: ModelSettings, opac
 
     Returns uint8 (H,W,3) RGB.
     """
-    shown = to_display(picture)
+    return next(overlay_bands(picture, mask, settings, opacity, rows=len(mask)))
+
+
+def overlay_bands(
+    picture: np.ndarray, mask: np.ndarray, settings: ModelSettings, opacity: float = 0.45, *, rows: int
+) -> Iterator[np.ndarray]:
+    """The same in bands of so many rows, top to bottom: of a very large picture it is not in memory as a whole."""
+    shown = _stretch(picture)
+    for top in range(0, len(mask), rows):
+        end = min(top + rows, len(mask))
+        above = min(top, 1)  # rows around the band tell where a region ends
+        rim = _rim(mask[top - above : end + 1])[above : above + end - top]
+        yield _tinted(shown(picture[top:end]), mask[top:end], rim, settings, opacity)
+
+
+def _tinted(
+    shown: np.ndarray, mask: np.ndarray, rim: np.ndarray, settings: ModelSettings, opacity: float
+) -> np.ndarray:
     canvas = np.repeat(shown[:, :, None], 3, axis=2) if shown.ndim == 2 else shown.copy()
-    rim = _rim(mask)
     for entry in settings.classes:
         colour = np.array([int(entry.color[at : at + 2], 16) for at in (1, 3, 5)], np.float32)
         inside = mask == entry.id
