@@ -174,6 +174,19 @@ def test_without_a_run_it_teaches_what_to_do(opened, qtbot):
     assert not opened.window.centre.in_review
 
 
+def test_a_label_corrected_on_the_canvas_is_counted_when_the_review_is_seen_again(window, review, application, qtbot):
+    session, room = application.rooms.session, application.rooms.review
+    review.gallery.chosen.emit(MISSED, tab(review, "missed")[0].box)
+    qtbot.waitUntil(lambda: session.key == MISSED and session.mask is not None, timeout=10_000)
+    session.begin("erase")
+    session.paint_polygon([(50, 0), (90, 0), (90, 20), (50, 20)], 0)
+    session.commit()
+    with qtbot.waitSignal(room.judged, timeout=20_000):
+        assert session.flush()
+        QTest.keyClick(window.canvas, Qt.Key.Key_R, CONTROL_SHIFT)
+    assert review.tabs["missed"].text() == "Missed  0"
+
+
 def test_corrected_labels_are_counted_anew(window, review, application, run, qtbot):
     mask = annotation.load_mask(Project.open(run.project_root, write=False), MISSED)
     mask[mask == 2] = 0

@@ -79,6 +79,8 @@ class Review(QObject):
         self._cropper: Cropper | None = None
         self._seen.connect(self._tell_progress)
         self._clear()
+        session.label_saved.connect(self._label_saved)
+        training.state_changed.connect(self.changed)
         session.project_closed.connect(self.close)
         app = QCoreApplication.instance()
         if app is not None:
@@ -95,6 +97,7 @@ class Review(QObject):
         self.looked = Looked()
         self.leaks: list[Leak] = []
         self._look_over: Look | None = None
+        self.stale = False  # labels were changed since they were counted
         self.reviewed: Reviewed | None = None
         self.sweep: Sweep | None = None
         self.classes: dict[int, tuple[str, str]] = {}  # id to name and colour
@@ -151,9 +154,11 @@ class Review(QObject):
             self.open(self.run, split)
 
     def refresh(self) -> None:
-        """The labels may have changed: count them anew. What the network said is kept."""
+        """The labels may have changed: count them anew, at the same point. What the network said is kept."""
+        point = self.point
         if self.run is not None:
             self.open(self.run, self.split)
+            self.point = self.point and point
 
     def cancel(self) -> None:
         """End the look; what was seen is kept for the next one."""
@@ -166,6 +171,9 @@ class Review(QObject):
             self._agreed.add((self.run.name, self.split))
             self._enter("ready")
             self._judge()
+
+    def _label_saved(self, key: str) -> None:
+        self.stale = self.stale or any(each.key == key for each in self.looked.evidence)
 
     def _look(self, project: Project, run: Run, data: Dataset) -> None:
         stop = self._stop = threading.Event()

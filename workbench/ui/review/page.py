@@ -106,6 +106,8 @@ class ReviewPage(QWidget):
         if self.run is None or run.root != self.run.root or unset:
             self.run = run
             self._open(run)
+        elif self._room.stale:
+            self._room.refresh()
         self.masks.gallery.setFocus()
 
     def _open(self, run: Run) -> None:

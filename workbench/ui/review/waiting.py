@@ -33,11 +33,14 @@ class Waiting(QWidget):
         self.time_left = QLabel(objectName="muted", alignment=Qt.AlignmentFlag.AlignCenter)
         self.pairs = QListWidget()
         self.pairs.setMaximumHeight(220)
-        self.pairs.setFixedWidth(620)
+        self.pairs.setFixedWidth(760)
+        self.pairs.setSpacing(2)
+        self.pairs.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.pairs.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.text.setFixedWidth(720)
         self.button = QPushButton()
-        for widget in (self.title, self.text):
-            column.addWidget(widget)
-        for widget in (self.bar, self.time_left, self.pairs, self.button):
+        column.addWidget(self.title)
+        for widget in (self.text, self.bar, self.time_left, self.pairs, self.button):
             column.addWidget(widget, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addStretch(2)
         self.button.clicked.connect(self._pressed)
@@ -96,7 +99,9 @@ class Waiting(QWidget):
                 "alike": self.tr("{held} looks like {learned}"),
                 "part": self.tr("{held} shows the same part as {learned}"),
             }[leak.why]
-            self.pairs.addItem(text.format(held=leak.held, learned=leak.learned))
+            told = text.format(held=leak.held, learned=leak.learned)
+            self.pairs.addItem(told)
+            self.pairs.item(self.pairs.count() - 1).setToolTip(told)
         self.button.setText(self.tr("I have seen this; show the scores all the same"))
 
     def _progressed(self, done: int, total: int) -> None:
