@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from workbench.core.diagnosis import Finding, Vitals, diagnose
 from workbench.core.events import Evaluated, Event, Failed, Finished
@@ -14,10 +14,12 @@ from workbench.core.run import Run
 from workbench.core.run_history import Past, machine_path
 from workbench.core.track import Track
 from workbench.session.lane import Lane
+from workbench.session.memory import give_back
 from workbench.session.session import Session
 from workbench.session.telemetry import TelemetryThread
 from workbench.session.training import Training
 
+RELEASE = 2000  # ms after the end: what came with it has been read by then
 THINNING = 2000  # samples are kept at most this share of the run apart: two weeks are 15,000 lines, not a million
 
 
@@ -84,10 +86,13 @@ class Story(QObject):
         self._clock = None
         self.vitals.hear(ending)
         self.changed.emit()
+        QTimer.singleShot(RELEASE, self, lambda: self._lane.submit(give_back, lambda *_: None))
 
     def _sampled(self, sample: Sample) -> None:
         """One look at the machine, put on the time axis of the run under way; while it stands still there is none."""
         self.machine = sample
+        if self.track.begun is None:
+            self.track.no_cards = sample.reason
         if self._training.paused:
             self._clock = None  # until the first event after it
         if self._clock is None or self.track.begun is None:

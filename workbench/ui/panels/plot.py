@@ -51,12 +51,11 @@ class Plot(pg.PlotWidget):
 
     def __init__(self, row: PlotRow, theme: Theme) -> None:
         axes = {"bottom": _TimeAxis("bottom"), "left": _ValueAxis("left")}
-        super().__init__(axisItems=axes)
+        super().__init__(axisItems=axes, enableMenu=False)
         self.row = row
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setFrameShape(self.Shape.NoFrame)
         self._item: pg.PlotItem = self.getPlotItem()
-        self._item.setMenuEnabled(False)
         self._item.hideButtons()
         self._item.setMouseEnabled(x=False, y=False)
         self._item.getViewBox().setDefaultPadding(0)

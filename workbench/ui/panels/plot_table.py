@@ -101,10 +101,10 @@ def missing(row: PlotRow, track: Track, *, live: bool) -> str:
     """Why a plot has nothing to show, as a sentence; "" if it has something, or may yet."""
     told: Callable[[str], str] = words.sentence
     begun = track.begun
+    if row.per_card and not track.cards and track.no_cards:
+        return told(track.no_cards)
     if begun is None:
         return ""
-    if row.per_card and not track.cards:
-        return told(track.no_cards) if track.no_cards else ""
     if row.id == "loss_scale" and begun.precision != "fp16" and not track.has("loss_scale"):
         reason = QCoreApplication.translate(
             "plots", "Only 16-bit floats (fp16) need a loss scale; this run uses {name}."

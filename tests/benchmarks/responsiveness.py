@@ -1,0 +1,401 @@
+"""Whether the window stays alive while it trains: its heartbeat, a hand that paints, its memory. One table.
+
+    python tests/benchmarks/responsiveness.py [--minutes 1] [--seconds 15] [--rounds 3] [--points 1000000]
+                                              [--ways child,thread,points]
+
+Every row is a window of its own, in a process of its own, with a picture of 2048 pixels squared on which a hand paints
+without pause, 60 moves a second. "Late": how much later than 5 ms after the one before a tick of the GUI thread came.
+"Held": processor time that the GUI thread itself took between two ticks, whoever else was at work. "Stroke": from a
+move of the hand to the end of the painting that shows it.
+
+  idle     before the training, in the window of the row below
+  child    the whole training as the window does it: in a process of its own, its start and its end included
+  thread   the same training in a thread of the window's process, as most tools do it
+  points   a past run of so many steps is read, then drawn five times a second while it goes on
+
+Memory is that of the window's process: of a fresh window; of one whose model has looked at the pictures, after a short
+training that is not measured; and five seconds after the training that is. Numbers are of this machine; what carries
+over are the rows beside one another. A loaded machine spoils all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder: its queue.py is not Python's
+
+from workbench.core.launch import worker_environment  # noqa: E402
+
+TICK = 5  # ms
+FRAME = 16.7  # ms
+AIMS = {"late p99": 8.0, "late max": 100.0, "stroke": 1.5, "memory": 10.0}  # ms, ms, times idle, MB
+
+
+# --- the window of one row ---------------------------------------------------------------------------
+
+
+class Bench:
+    """The real application on a generated project, with a heart and a hand."""
+
+    def __init__(self, folder: Path) -> None:
+        from PySide6.QtCore import Qt, QTimer
+        from PySide6.QtWidgets import QApplication
+
+        from workbench.session.settings import Settings
+        from workbench.ui.application import Application
+
+        self.app = QApplication([])
+        self._time_painting()
+        self.window_app = Application(self.app, Settings(language="en", theme="dark"))
+        self.window, self.rooms = self.window_app.window, self.window_app.rooms
+        self.window.resize(1280, 800)
+        self.window_app.show()
+        self.late: list[float] = []
+        self.held: list[float] = []
+        self.strokes: list[float] = []
+        self._sent: float | None = None
+        self._last, self._worked = time.perf_counter(), time.thread_time()
+        self._moves = 0
+        self.heart = QTimer(interval=TICK, timeout=self._beat, timerType=Qt.TimerType.PreciseTimer)
+        self.hand = QTimer(interval=16, timeout=self._move, timerType=Qt.TimerType.PreciseTimer)
+        session = self.rooms.session
+        session.open_project(make_project(folder))
+        self.wait(lambda: session.picture is not None and session.mask is not None, 60)
+        session.open_picture("large.png")
+        self.wait(lambda: session.key == "large.png" and session.picture is not None, 60)
+        self.window.training.make_curves()
+        self.window.canvas.choose_tool("brush")
+        self.window.canvas.set_diameter(30)
+
+    def wait(self, done: Callable[[], bool], seconds: float) -> None:
+        end = time.perf_counter() + seconds
+        while not done() and time.perf_counter() < end:
+            self.app.processEvents()
+            time.sleep(0.001)
+
+    def live(self, seconds: float, over: Callable[[], bool] = lambda: False) -> dict[str, Any]:
+        """Let the window live so long, or until `over`; what heart and hand found."""
+        from PySide6.QtCore import QEventLoop, QTimer
+
+        self.late, self.held, self.strokes = [], [], []
+        self._last, self._worked = time.perf_counter(), time.thread_time()
+        self.heart.start()
+        self.hand.start()
+        loop = QEventLoop()
+        look = QTimer(interval=50, timeout=lambda: loop.quit() if over() else None)
+        look.start()
+        QTimer.singleShot(round(seconds * 1000), loop.quit)
+        loop.exec()
+        look.stop()
+        self.heart.stop()
+        self.hand.stop()
+        self._release()
+        return summary(self.late, self.held, self.strokes)
+
+    def _beat(self) -> None:
+        now = time.perf_counter()
+        self.late.append(max(0.0, (now - self._last) * 1e3 - TICK))
+        worked = time.thread_time()
+        self.held.append((worked - self._worked) * 1e3)
+        self._last, self._worked = now, worked
+
+    # --- the hand --------------------------------------------------------------------------------
+
+    def _time_painting(self) -> None:
+        """From now on every canvas tells when it has painted."""
+        from workbench.ui.canvas.canvas import Canvas
+
+        paint = Canvas.paintEvent
+
+        def timed(canvas, event) -> None:
+            paint(canvas, event)
+            if self._sent is not None:
+                self.strokes.append((time.perf_counter() - self._sent) * 1e3)
+                self._sent = None
+
+        Canvas.paintEvent = timed
+
+    def _move(self) -> None:
+        """Loops over the middle of the canvas; a stroke of 60 moves, then the next."""
+        import math
+
+        from PySide6.QtCore import QEvent, QPointF, Qt
+        from PySide6.QtGui import QMouseEvent
+
+        canvas = self.window.canvas
+        angle = self._moves * 0.11
+        at = QPointF(canvas.width() / 2 + 130 * math.cos(angle), canvas.height() / 2 + 90 * math.sin(1.7 * angle))
+        left, none = Qt.MouseButton.LeftButton, Qt.MouseButton.NoButton
+        first, last = self._moves % 60 == 0, self._moves % 60 == 59
+        kind = QEvent.Type.MouseButtonPress if first else QEvent.Type.MouseMove
+        if last:
+            kind = QEvent.Type.MouseButtonRelease
+        self._moves += 1
+        button, buttons = (left if first or last else none), (none if last else left)
+        event = QMouseEvent(kind, at, canvas.mapToGlobal(at), button, buttons, Qt.KeyboardModifier.NoModifier)
+        if kind == QEvent.Type.MouseMove and self._sent is None:
+            self._sent = time.perf_counter()
+        self.app.sendEvent(canvas, event)
+
+    def _release(self) -> None:
+        while self._moves % 60:
+            self._move()
+        self._sent = None
+
+
+def summary(late: list[float], held: list[float], strokes: list[float]) -> dict[str, Any]:
+    import numpy as np
+
+    def told(values: list[float]) -> list[float]:
+        return (
+            [float(np.percentile(values, 50)), float(np.percentile(values, 99)), max(values)] if values else [0.0] * 3
+        )
+
+    return {
+        "late": told(late), "held": told(held), "stroke": told(strokes), "ticks": len(late), "strokes": len(strokes),
+        "frames": sum(value > FRAME for value in late), "long": sum(value > 100 for value in late),
+    }  # fmt: skip
+
+
+def make_project(folder: Path) -> Path:
+    """Sixteen labelled pictures to learn from, and a large one to paint on."""
+    import numpy as np
+
+    from tests.conftest import scratched
+    from workbench.core import annotation
+    from workbench.core.project import Project
+    from workbench.inference.reading import write_png
+
+    rng = np.random.default_rng(5)
+    with Project.create(folder / "project", classes=["scratch", "pit"]) as project:
+        for number in range(16):
+            picture, mask = scratched(rng, 512, 384, defects=3 if number < 12 else 0)
+            key = f"part{number}/a.png"
+            write_png(project.picture_path(key), picture)
+            annotation.save_mask(project, key, mask)
+            annotation.save_note(project, key, annotation.Note(status="done"))
+        write_png(project.picture_path("large.png"), rng.integers(90, 160, (2048, 2048)).astype(np.uint8))
+    return folder / "project"
+
+
+def memory() -> float:
+    """Megabytes of this process."""
+    import psutil
+
+    gc.collect()
+    return psutil.Process().memory_info().rss / 2**20
+
+
+# --- the same training in a thread of the window -------------------------------------------------------
+
+
+def train_in_a_thread() -> None:
+    """Let the window's Training lead a thread of its own process in place of a child."""
+    from PySide6.QtCore import QThread, Signal
+
+    from workbench.core.events import Event, encode_order
+    from workbench.session import training as room
+
+    class TrainerInWindow(QThread):
+        """What TrainerThread is to the window, without a process behind it."""
+
+        reported, recalled, ended = Signal(object), Signal(object), Signal(object)
+
+        def __init__(self, run, **how: Any) -> None:
+            super().__init__(how.get("parent"))
+            self.training_run, self.live, self._orders = run, True, None
+
+        def run(self) -> None:
+            from workbench.training.loop import train
+            from workbench.training.orders import Orders
+            from workbench.training.reporter import Clock, Reporter
+
+            class Direct(Reporter):
+                def __call__(reporter, event: Event) -> None:
+                    super().__call__(event)
+                    self.reported.emit(event)
+
+            clock = Clock()
+            self._orders = Orders(None)
+            report = Direct(None, clock, self.training_run.events_path)
+            ending = train(self.training_run, report, self._orders, clock, resume=False)
+            report(ending)
+            self.live = False
+            self.ended.emit(ending)
+
+        def _order(self, *order: str) -> None:
+            if self._orders is not None:
+                self._orders.obey(encode_order(*order))
+
+        def watch(self, key: str) -> None:
+            self._order("watch", key)
+
+        def labels_changed(self, key: str) -> None:
+            self._order("labels_changed", key)
+
+        def stop(self, *, force: bool = False) -> None:
+            self._order("stop")
+
+        def detach(self) -> None:
+            self._order("stop")
+
+        def __getattr__(self, name: str):  # orders of newer windows
+            return lambda *_: None
+
+    room.TrainerThread = TrainerInWindow
+
+
+# --- rows --------------------------------------------------------------------------------------------
+
+
+def row_trained(bench: Bench, way: str, wishes: argparse.Namespace) -> dict[str, Any]:
+    from workbench.core.events import Failed, Finished
+
+    fresh, endings = memory(), []
+    training = bench.rooms.training
+    training.ended.connect(endings.append)
+    training.start("unet", minutes=0.1, device="cpu")
+    bench.wait(lambda: bool(endings), 120)
+    bench.wait(lambda: False, 5.0)
+    endings.clear()
+    if way == "thread":
+        train_in_a_thread()
+    idle = bench.live(wishes.seconds)
+    before = memory()
+    training.start("unet", minutes=wishes.minutes, device="cpu")
+    found = bench.live(wishes.minutes * 60 * 4 + 60, lambda: bool(endings))
+    bench.wait(lambda: False, 5.0)
+    after = memory()
+    ending = endings[0] if endings else Failed(why="it did not end in time")
+    speed = ending.result.get("images_per_second") if isinstance(ending, Finished) else None
+    why = "" if isinstance(ending, Finished) else ending.why
+    return {"idle": idle, way: found, "memory": [fresh, before, after], "speed": speed, "failed": why}
+
+
+def row_points(bench: Bench, wishes: argparse.Namespace) -> dict[str, Any]:
+    from PySide6.QtCore import QTimer
+
+    from workbench.core.events import Finished, Started, Step, encode
+    from workbench.core.recipe import request
+    from workbench.core.run import create_run
+
+    run = create_run(bench.rooms.session.project, request("unet", epochs=1, device="cpu"))
+    started = Started(model="unet", device="gpu:0", precision="fp16", pictures={"train": 12, "val": 4})
+    count = wishes.points
+
+    def step(number: int) -> Step:
+        loss = 1 + (number * 7919 % 1000) / 1000
+        return Step(step=number, time=number / 5, loss=loss, rate=0.01, grad_norm=loss, loss_scale=1024.0,
+                    images_per_second=50 + loss, data_wait=0.1, progress=number / count)  # fmt: skip
+
+    with run.events_path.open("w", encoding="utf-8") as file:
+        file.write(encode(started) + "\n")
+        file.writelines(encode(step(number)) + "\n" for number in range(count))
+        file.write(encode(Finished(time=count / 5)) + "\n")
+    training, pasts, endings = bench.rooms.training, [], []
+    training.recalled.connect(pasts.append)
+    training.ended.connect(endings.append)
+    legend = bench.window.training.view.legend
+    for item in legend._items.values():
+        item.setCheckState(0, type(item.checkState(0)).Checked)
+    training.follow(run)
+    began = time.perf_counter()
+    read = bench.live(600, lambda: bool(endings))
+    seconds = time.perf_counter() - began
+    numbers = iter(range(count, count + 10**6))
+    more = QTimer(interval=200, timeout=lambda: training.reported.emit(step(next(numbers))))
+    more.start()
+    drawn = bench.live(wishes.seconds)
+    more.stop()
+    return {"read": read, "points": drawn, "kept": bench.rooms.story.track.steps.count, "seconds": seconds}
+
+
+def one_row(way: str, wishes: argparse.Namespace) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(Path(folder))
+        bench.live(2)  # what is done for the first time
+        found = row_points(bench, wishes) if way == "points" else row_trained(bench, way, wishes)
+        bench.window_app.end()
+    return found
+
+
+# --- the table ---------------------------------------------------------------------------------------
+
+
+def measured(way: str, wishes: argparse.Namespace) -> dict[str, Any]:
+    """One row, in a process of its own."""
+    command = [sys.executable, __file__, "--way", way, "--minutes", str(wishes.minutes), "--seconds",
+               str(wishes.seconds), "--points", str(wishes.points)]  # fmt: skip
+    environment = worker_environment() if way == "thread" else dict(os.environ)
+    with tempfile.TemporaryDirectory() as home:
+        environment |= {"XDG_CONFIG_HOME": home, "XDG_CACHE_HOME": home}
+        environment.setdefault("QT_QPA_PLATFORM", "offscreen")
+        done = subprocess.run(command, stdout=subprocess.PIPE, env=environment, text=True, check=True)
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def line(name: str, found: dict[str, Any], more: str = "") -> str:
+    late, held, stroke = found["late"], found["held"], found["stroke"]
+    return (
+        f"| {name} | {late[0]:.2f} / {late[1]:.2f} / {late[2]:.1f} | {found['frames']} of {found['ticks']} | "
+        f"{found['long']} | {held[1]:.1f} / {held[2]:.1f} | {stroke[0]:.2f} / {stroke[1]:.2f} | {more} |"
+    )
+
+
+def verdict(name: str, value: float, aim: float, unit: str) -> str:
+    return f"{name}: {value:.2f} {unit}, at most {aim:g} {unit}: {'met' if value <= aim else 'NOT MET'}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=1.0)
+    parser.add_argument("--seconds", type=float, default=15.0)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--points", type=int, default=1_000_000)
+    parser.add_argument("--ways", default="child,thread,points")
+    parser.add_argument("--way", help=argparse.SUPPRESS)
+    wishes = parser.parse_args()
+    if wishes.way:
+        print(json.dumps(one_row(wishes.way, wishes)))
+        return 0
+    print(f"{os.cpu_count()} cores, ticks of {TICK} ms; a training of {wishes.minutes:g} min; {wishes.rounds} rounds\n")
+    heads = "late ms p50 / p99 / max", "late by a frame", "> 100 ms", "held ms p99 / max", "stroke ms p50 / p99"
+    print(f"| window | {' | '.join(heads)} | |")
+    print("|---|---:|---:|---:|---:|---:|---|")
+    told: list[str] = []
+    for number in range(wishes.rounds):
+        for way in wishes.ways.split(","):
+            found = measured(way, wishes)
+            if way == "points":
+                read = f"{found['kept']} steps read in {found['seconds']:.1f} s"
+                print(line(f"{number + 1} reads a past run", found["read"], read))
+                print(line(f"{number + 1} draws {found['kept']} points", found["points"]), flush=True)
+                continue
+            idle, busy, (fresh, before, after) = found["idle"], found[way], found["memory"]
+            speed = f"{found['speed']:.1f} pictures/s" if found["speed"] else found["failed"]
+            print(line(f"{number + 1} idle", idle, f"{before:.0f} MB, fresh {fresh:.0f} MB"))
+            print(line(f"{number + 1} {way}", busy, f"{after:.0f} MB ({after - before:+.1f}), {speed}"), flush=True)
+            if way == "child":
+                ratio = busy["stroke"][0] / max(1e-9, idle["stroke"][0])
+                told += [
+                    verdict(f"round {number + 1}, heartbeat p99", busy["late"][1], AIMS["late p99"], "ms late"),
+                    verdict(f"round {number + 1}, heartbeat max", busy["late"][2], AIMS["late max"], "ms late"),
+                    verdict(f"round {number + 1}, stroke p50 beside idle", ratio, AIMS["stroke"], "times"),
+                    verdict(f"round {number + 1}, memory that stays", after - before, AIMS["memory"], "MB"),
+                ]
+    print("\n" + "\n".join(told))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
