@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
-from PySide6.QtCore import QPoint, QPointF, QRectF
+from PySide6.QtCore import QPoint, QPointF, QRectF, SignalInstance
 from PySide6.QtGui import QColor
 
 from workbench.core.drawing import Rect
 from workbench.core.project import DONT_CARE
+from workbench.core.proposals import Proposal
 from workbench.core.selection import Levels, Point, Selection, levels_of
 from workbench.session.session import Session
 from workbench.ui.canvas.options import ToolOptions
 from workbench.ui.canvas.viewport import Viewport
 from workbench.ui.canvas.work import Work
 
-if TYPE_CHECKING:
-    from workbench.ui.canvas.proposals import ProposalHand
-
 ERASING = QColor("#ffffff")
 DONT_CARE_COLOR = QColor("#c8c8c8")
+
+
+class Deciding(Protocol):
+    """What a tool does with proposals."""
+
+    current: Proposal | None
+    accepted: SignalInstance
+    rejected: SignalInstance
+
+    @property
+    def proposals(self) -> list[Proposal]: ...
+    def at(self, point: Point) -> Proposal | None: ...
 
 
 class Desktop(Protocol):
@@ -38,7 +48,7 @@ class Desktop(Protocol):
     def tell(self, what: str, value: float) -> None: ...
     def chosen(self, region: object) -> None: ...
     @property
-    def proposals(self) -> ProposalHand: ...
+    def proposals(self) -> Deciding: ...
 
 
 class Desk:
