@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
@@ -13,11 +13,17 @@ from workbench.core import annotation, problems
 from workbench.core.pictures import thumbnail
 from workbench.core.project import Grouping, Project
 
-if TYPE_CHECKING:
-    from workbench.core.dataset import Item
+
+class Picture(Protocol):
+    """What is asked of an item of a data set."""
+
+    key: str
+    group: str
+    width: int
+    height: int
 
 
-def group(project: Project, items: list[Item], notes: dict[str, annotation.Note]) -> None:
+def group(project: Project, items: Sequence[Picture], notes: dict[str, annotation.Note]) -> None:
     """Give every item its group: what its note says, or what the project's rule comes to."""
     rule = project.file.grouping
     if rule.rule == "folder":
@@ -39,7 +45,7 @@ def _by_pattern(pattern: str, key: str) -> str:
     return "|".join(part or "" for part in found.groups()) or found.group(0)
 
 
-def _auto_groups(project: Project, items: list[Item]) -> dict[str, str]:
+def _auto_groups(project: Project, items: Sequence[Picture]) -> dict[str, str]:
     """Pictures that look alike, and neighbours by number, share a group.
 
     Cameras number pictures in the order of parts, so the last number of the name is the best hint of what belongs
@@ -95,7 +101,9 @@ def _cut(members: list[tuple[int, str]], target: int) -> list[list[tuple[int, st
     return _cut(members[:at], target) + _cut(members[at:], target)
 
 
-def lookalikes(project: Project, items: list[Item], edge: int = 24, limit: float = 0.97) -> list[tuple[str, str]]:
+def lookalikes(
+    project: Project, items: Sequence[Picture], edge: int = 24, limit: float = 0.97
+) -> list[tuple[str, str]]:
     """Pairs of the same aspect (5 %) whose small grey versions correlate above `limit`."""
     if len(items) > 4000:
         return []  # beyond a few thousand the series by number must do
@@ -124,7 +132,7 @@ def lookalikes(project: Project, items: list[Item], edge: int = 24, limit: float
 # --- one more picture -------------------------------------------------------------------------------
 
 
-def group_of_newcomer(project: Project, held_out: list[Item], newcomer: Item, note: annotation.Note) -> str:
+def group_of_newcomer(project: Project, held_out: Sequence[Picture], newcomer: Picture, note: annotation.Note) -> str:
     """The group of a picture that was labelled after the others were dealt out: that of a held-out one, or its own.
 
     Where the rule is automatic it belongs to held-out pictures if it looks like one of them, or if its number lies as
@@ -144,7 +152,7 @@ def group_of_newcomer(project: Project, held_out: list[Item], newcomer: Item, no
     return newcomer.key
 
 
-def _near(key: str, item: Item, held_out: list[Item]) -> bool:
+def _near(key: str, item: Picture, held_out: Sequence[Picture]) -> bool:
     skeleton, number = _numbered(key)
     if number is None or _numbered(item.key)[0] != skeleton:
         return False

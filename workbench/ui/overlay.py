@@ -5,8 +5,10 @@ And how it is shown: as of an earlier step, with other thresholds. Nothing of th
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QModelIndex, QObject, Signal
 
 from workbench.core.events import Event, Preview
 from workbench.core.run import Run, list_runs
@@ -19,9 +21,16 @@ from workbench.session.thresholds import Thresholds
 from workbench.session.training import Training
 from workbench.ui import words
 from workbench.ui.canvas.canvas import Canvas
-from workbench.ui.panels.picture_list import PictureList
 
 _AHEAD = 3  # pictures after the open one
+
+
+class Listed(Protocol):
+    """The list of pictures, in the order in which they will be opened."""
+
+    def rowCount(self) -> int: ...
+    def place(self, key: str | None) -> QModelIndex: ...
+    def key_at(self, line: int) -> str: ...
 
 
 class Overlay(QObject):
@@ -32,7 +41,7 @@ class Overlay(QObject):
 
     def __init__(
         self, session: Session, training: Training, predictions: Predictions, thresholds: Thresholds, canvas: Canvas,
-        listed: PictureList,
+        listed: Listed,
     ) -> None:  # fmt: skip
         super().__init__(canvas)
         self._session, self._training, self._predictions, self._canvas = session, training, predictions, canvas
