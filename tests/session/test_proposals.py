@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -9,6 +14,7 @@ from tests.inference.conftest import GREY_BIAS, GREY_WEIGHTS, grey_settings, wri
 from tests.session.conftest import saved_mask, settle, show
 from workbench.core import annotation
 from workbench.core.drawing import Rect
+from workbench.core.launch import worker_environment
 from workbench.core.project import Project
 from workbench.core.proposals import load_stored, proposals_path, save_stored
 from workbench.core.run import Run
@@ -281,3 +287,47 @@ def test_another_picture_shows_its_own(rooms):
     show(room.session, room.qtbot, KEY)  # its prediction is kept
     room.rest()
     assert room.at == EVERY
+
+
+KILLED = """
+import os, signal, sys
+from PySide6.QtCore import QCoreApplication
+from workbench.core import annotation
+from workbench.session.predictions import Predictions
+from workbench.session.proposals import Proposals
+from workbench.session.session import Session
+
+root, key = sys.argv[1:]
+app = QCoreApplication([])
+session = Session(settle=600)  # no stroke is saved by itself: the journal alone has it
+proposals = Proposals(session, Predictions(session))
+session.open_project(root)
+session.open_picture(key)
+while len(proposals.shown) < 5:
+    app.processEvents()
+first, second, *_ = sorted(proposals.shown, key=lambda one: (one.origin.y, one.origin.x))
+proposals.reject([first])
+while not annotation.load_note(session.project, key).decided:
+    app.processEvents()
+proposals.accept([second])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
+def test_a_window_that_is_killed_has_decided_what_it_has(rooms, root):
+    first = rooms()
+    first.look()
+    shown, project = first.proposals.shown, first.session.project
+    save_stored(project, KEY, shown, model="20251231-unet", fingerprint="", size=(150, 100))
+    first.end()
+    command = [sys.executable, "-c", KILLED, str(root), KEY]
+    done = subprocess.run(command, env=worker_environment(), capture_output=True, text=True, timeout=60)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    room = rooms()
+    show(room.session, room.qtbot, KEY)
+    room.rest()
+    assert room.at == EVERY[2:]
+    expected = np.zeros((100, 150), np.uint8)
+    expected[10:18, 60:72] = 1
+    assert np.array_equal(room.session.mask, expected) and room.proposals.rejected == 1

@@ -24,6 +24,7 @@ import time
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,7 @@ FORMAT = 1
 ANSWERED = 0.5  # the share of a region that the labels cover from which on it is not proposed
 LIKE = 0.5  # how far two boxes and areas may differ (intersection over union) and still be one region
 LARGEST = 64 << 20  # pixels of a region's box: a larger one would be painted at once, and nobody could check it
+_AT_ONCE = 200  # regions that are compared with all others at a time
 MOST = 1000  # proposals of one picture at a time: the most certain ones
 
 
@@ -54,14 +56,13 @@ class Proposal:
     score: float  # 0..1
     model: str
     origin: Decided
+    shaped: bool = False  # its pixels are not the model's any more
 
     @property
     def edited(self) -> bool:
-        return self.class_id != self.origin.class_id or self.selection.rect != _box(self.origin) or (
-            self.area != self.origin.area
-        )  # fmt: skip
+        return self.shaped or self.class_id != self.origin.class_id
 
-    @property
+    @cached_property
     def area(self) -> int:
         """Its pixels."""
         return cv2.countNonZero(self.selection.inside.view(np.uint8))
@@ -72,7 +73,7 @@ class Proposal:
     def reshaped(self, selection: Selection) -> Proposal:
         """With other pixels; they are what would be painted."""
         found = selection.trimmed()
-        return replace(self, selection=Selection(found.rect, np.ascontiguousarray(found.inside)))
+        return replace(self, selection=Selection(found.rect, np.ascontiguousarray(found.inside)), shaped=True)
 
 
 @dataclass(frozen=True)
@@ -122,27 +123,55 @@ def open_ones(
     labels: uint8 (H, W), or None where nothing is labelled. decided: of the picture's note. painted_only: what is
     unpainted is not labelled, so painted background is an answer too.
     """
-    found = []
-    for proposal in proposals:
-        done = any(like(proposal.origin, one) for one in decided if one.model == proposal.model)
-        if not done and (labels is None or _answered(proposal, labels, painted_only) < ANSWERED):
-            found.append(proposal)
-    return found
+    proposals = list(proposals)
+    done = _alike([one.origin for one in proposals], decided, one_model=True)
+    return [
+        proposal for proposal, answered in zip(proposals, done.tolist(), strict=True)
+        if not answered and (labels is None or _answered(proposal, labels, painted_only) < ANSWERED)
+    ]  # fmt: skip
 
 
 def like(one: Decided, other: Decided) -> bool:
-    """Whether two regions of one model are the same one."""
-    if one.class_id != other.class_id or min(one.area, other.area) < LIKE * max(one.area, other.area):
-        return False
-    width = min(one.x + one.width, other.x + other.width) - max(one.x, other.x)
-    height = min(one.y + one.height, other.y + other.height) - max(one.y, other.y)
-    common = max(0, width) * max(0, height)
-    return common >= LIKE * (one.width * one.height + other.width * other.height - common)
+    """Whether two regions are the same one, whichever model saw them."""
+    return bool(_alike([one], [other])[0])
+
+
+def _alike(ones: Sequence[Decided], others: Sequence[Decided], *, one_model: bool = False) -> np.ndarray:
+    """bool (len(ones),): whether any of `others` is the same region. one_model: and was seen by the same model."""
+    found = np.zeros(len(ones), bool)
+    if not others:
+        return found
+    models = {name: number for number, name in enumerate(sorted({one.model for one in (*ones, *others)}))}
+    a, b = (
+        np.array(
+            [
+                (one.class_id, one.x, one.y, one.x + one.width, one.y + one.height, one.area, models[one.model])
+                for one in some
+            ],
+            np.float64,
+        ).reshape(-1, 7, 1)
+        for some in (ones, others)
+    )  # fmt: skip
+    theirs = b[:, :, 0].T
+    space = (theirs[3] - theirs[1]) * (theirs[4] - theirs[2])
+    for start in range(0, len(ones), _AT_ONCE):
+        mine = a[start : start + _AT_ONCE].transpose(1, 0, 2)
+        same = (mine[0] == theirs[0]) & (np.minimum(mine[5], theirs[5]) >= LIKE * np.maximum(mine[5], theirs[5]))
+        width = np.minimum(mine[3], theirs[3]) - np.maximum(mine[1], theirs[1])
+        height = np.minimum(mine[4], theirs[4]) - np.maximum(mine[2], theirs[2])
+        common = np.maximum(width, 0) * np.maximum(height, 0)
+        same &= common >= LIKE * ((mine[3] - mine[1]) * (mine[4] - mine[2]) + space - common)
+        if one_model:
+            same &= mine[6] == theirs[6]
+        found[start : start + _AT_ONCE] = same.any(axis=1)
+    return found
 
 
 def merged(newer: Sequence[Proposal], older: Iterable[Proposal]) -> list[Proposal]:
     """`newer`, and those of `older` that none of them is like."""
-    return [*newer, *(one for one in older if not any(like(one.origin, other.origin) for other in newer))]
+    older = list(older)
+    known = _alike([one.origin for one in older], [one.origin for one in newer])
+    return [*newer, *(one for one, same in zip(older, known.tolist(), strict=True) if not same)]
 
 
 def in_box(proposals: Iterable[Proposal], box: Rect) -> list[Proposal]:
@@ -165,10 +194,6 @@ def _proposal(selection: Selection, id: int, score: float, model: str, area: int
         what="rejected", model=model, class_id=id, x=rect.x, y=rect.y, width=rect.width, height=rect.height, area=area
     )
     return Proposal(selection, id, score, model, origin)
-
-
-def _box(origin: Decided) -> Rect:
-    return Rect(origin.x, origin.y, origin.width, origin.height)
 
 
 def _pixels_of(mask: np.ndarray, region: Region) -> np.ndarray | None:
