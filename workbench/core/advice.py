@@ -128,7 +128,8 @@ def doubt_labels(
     Pictures that it did not learn from are looked at first and weigh more. Raises as `suggest`, and RunBroken.
     """
     data = run.dataset()
-    learned = {item.key for item in data.items if item.split == "train"}
+    all_items = [*data.items, *(entry.item for entry in data.joined)]
+    learned = {item.key for item in all_items if item.split == "train"}
     verdicts = data.model == "resnet"
     keys = [
         key for key, row in rows.items()

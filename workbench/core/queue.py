@@ -1,10 +1,11 @@
 """What to label next: the pictures from which a model would learn most, each with the reason, and few of one kind.
 
 A picture is worth what the model doubts in it (Settles, 2009), where it contradicts the label, and what it finds of
-classes that are seldom labelled. Greedily, the next picture is the one that is worth most and stands for most pictures
-that none of the chosen or labelled ones is like: facility location, for which the greedy choice is near the best
-(Nemhauser, Wolsey and Fisher, 1978); as in maximal marginal relevance (Carbonell and Goldstein, 1998), what is like a
-chosen picture, or of the same part, counts less. Without a model only the second half of this is left.
+classes that are seldom labelled. Greedily, the next picture is the one that is worth most, is furthest from all that is
+chosen or labelled (k-centre: Gonzalez, 1985; Sener and Savarese, 2018), since defects are what is odd on a surface, and
+stands for most others (facility location: Nemhauser, Wolsey and Fisher, 1978). As in maximal marginal relevance
+(Carbonell and Goldstein, 1998), what is like a chosen picture, or of the same part, counts less. Without a model only
+the looks are left.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ from workbench.core.label_errors import Slip, worst_first
 ALIKE = 0.97  # a likeness from which on two pictures are as good as equal
 NEAR = 0.90  # a likeness from which on the second one counts less
 _STANDING_FOR = 600  # pictures that stand for all others when it is asked what one stands for
-_STANDS = 0.3  # the weight of that beside what a model says
+_STANDS, _FAR = 0.3, 1.0  # the weights of that and of being far from all others, beside what a model says
+_STANDS_ALONE, _FAR_ALONE = 1.0, 0.5  # without a model
 _FOUND = 0.7  # the weight of what is found for sure
-_OF_A_PART = 0.5  # each picture of a part counts for so much of the one before it
+_OF_A_PART = 0.8  # each picture of a part counts for so much of the one before it
+_LITTLE = 0.3  # what a model says is worth less than this: it is for its looks that a picture is here
 _RARE = 5  # labelled pictures of a class up to which it is rare
 
 # Why a picture is in the queue, as English patterns, which are the message ids of the window.
@@ -106,7 +109,8 @@ def rank(candidates: Sequence[Candidate], labelled: Labelled, count: int) -> lis
     like = np.maximum(features @ crowd.T, 0)
     covered = np.maximum(_nearest(crowd, labelled.features), 0)
     asked = any(each.seen is not None or each.probabilities is not None for each in candidates)
-    stands_weight = _STANDS if asked else 1.0
+    stands_weight, far_weight = (_STANDS, _FAR) if asked else (_STANDS_ALONE, _FAR_ALONE)
+    widest = max(1e-6, float(np.quantile(1 - known, 0.9)))
     taken = Counter({group: 1 for group in labelled.groups if group})
     groups = np.array([each.group for each in candidates])
     share = np.array([_OF_A_PART ** taken[each.group] for each in candidates])
@@ -119,11 +123,11 @@ def rank(candidates: Sequence[Candidate], labelled: Labelled, count: int) -> lis
         gains = np.maximum(like - covered, 0).sum(axis=1)
         most_gain = max(most_gain, float(gains[left].max()))
         fresh = np.clip((1 - likeness) / (1 - NEAR), 0.02, 1)
-        variety = stands_weight * gains / most_gain
+        variety = stands_weight * gains / most_gain + far_weight * np.clip((1 - likeness) / widest, 0, 1)
         value = (worth + variety) * fresh * share
         best = int(np.argmax(np.where(left, value, -1)))
         stands = int(round(float((like[best] > np.maximum(covered, NEAR)).mean()) * len(candidates)))
-        varied = bool(queue) and bool(variety[best] > worth[best])
+        varied = bool(queue) and bool(worth[best] < _LITTLE)
         whys = _whys(candidates[best], labelled, unlike=bool(known[best] < far), stands=stands, varied=varied)
         queue.append(Entry(candidates[best].key, round(float(value[best]), 6), whys))
         left[best] = False
