@@ -127,10 +127,11 @@ def test_sliders_move_everything_at_once_and_a_point_can_be_used_and_taken_back(
 
 def test_the_cost_slider_moves_to_the_cheapest_point(review, application, qtbot):
     room, points = application.rooms.review, review.points
-    assert points.total.text() == "1 missed and 1 false alarms cost 11"
+    assert points.total.text() == "Missed: 1. False alarms: 1. Together they cost 11."
     with qtbot.waitSignal(room.judged, timeout=10_000):
         points.cost.setValue(points.cost.value() - 1)
-    assert "5 false alarms" in points.cost_says.text() and points.total.text() == "1 missed and 0 false alarms cost 5"
+    assert "5 false alarms" in points.cost_says.text()
+    assert points.total.text() == "Missed: 1. False alarms: 0. Together they cost 5."
     assert points.store.isEnabled()
 
 
@@ -194,4 +195,4 @@ def test_corrected_labels_are_counted_anew(window, review, application, run, qtb
     with qtbot.waitSignal(application.rooms.review.judged, timeout=20_000):
         QTest.mouseClick(window.review.again, Qt.MouseButton.LeftButton)
     assert review.tabs["missed"].text() == "Missed  0" and review.summary.found.detail.text().startswith("6 of 6")
-    assert any("1 labels were changed" in text for text in review.notices.texts)
+    assert any("Labels changed since the training: 1." in text for text in review.notices.texts)

@@ -95,13 +95,15 @@ class Notices(QWidget):
     def _others(self) -> list[tuple[str, str]]:
         room, found = self._room, []
         if room.leaks:
-            text = self.tr("{n} pictures leak: the model has learned from the same parts. The scores are too good.")
+            text = self.tr(
+                "Pictures that leak: {n}. The model has learned from the same parts, so the scores are too good."
+            )
             found.append(("warning", text.format(n=words.number(len(room.leaks)))))
         if room.looked.changed:
-            text = self.tr("{n} labels were changed since the training; the present ones are counted.")
+            text = self.tr("Labels changed since the training: {n}. The present ones are counted.")
             found.append(("info", text.format(n=words.number(room.looked.changed))))
         if room.looked.skipped:
-            text = self.tr("{n} pictures could not be used: {names}")
+            text = self.tr("Pictures that could not be used: {n} ({names})")
             names = words.listed(list(room.looked.skipped)[:3])
             found.append(("warning", text.format(n=words.number(len(room.looked.skipped)), names=names)))
         return found

@@ -44,9 +44,9 @@ class PointPanel(QWidget):
         self.threshold, self.threshold_says = _slider(5, 100), QLabel()
         self.area, self.area_says = _slider(0, len(AREAS) - 1), QLabel()
         for row, (name, slider, says, tip) in enumerate((
-            (self.tr("Score"), self.threshold, self.threshold_says,
+            (self.tr("Least score"), self.threshold, self.threshold_says,
                 self.tr("The least score of a pixel: higher finds less and cries wolf less")),
-            (self.tr("Size"), self.area, self.area_says,
+            (self.tr("Least size"), self.area, self.area_says,
                 self.tr("The least area of a region: smaller ones are dropped")),
         )):  # fmt: skip
             label = QLabel(name, objectName="muted")
@@ -114,7 +114,7 @@ class PointPanel(QWidget):
             self.total.clear()
             return
         missed, false = figures.found.total - figures.found.hits, figures.false.count
-        text = self.tr("{missed} missed and {false} false alarms cost {total}")
+        text = self.tr("Missed: {missed}. False alarms: {false}. Together they cost {total}.")
         total = words.number(missed * self.ratio + false, 0 if self.ratio >= 1 else 1)
         self.total.setText(text.format(missed=words.number(missed), false=words.number(false), total=total))
 

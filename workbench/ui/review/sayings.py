@@ -70,7 +70,8 @@ def score(value: float | None) -> str:
 def size(of: OfSize, um_per_pixel: float | None) -> str:
     """ "120 to 900 px²"; in micrometres where the scale is known."""
     factor = 1.0 if um_per_pixel is None else um_per_pixel**2
-    unit = QCoreApplication.translate("review", "px²" if um_per_pixel is None else "µm²")
+    pixels, micrometres = QCoreApplication.translate("review", "px²"), QCoreApplication.translate("review", "µm²")
+    unit = pixels if um_per_pixel is None else micrometres
     low, high = _area(of.least * factor), None if of.below is None else _area(of.below * factor)
     if high is None:
         return QCoreApplication.translate("review", "{low} {unit} and more").format(low=low, unit=unit)
