@@ -212,6 +212,8 @@ def visible(bench: Bench, size: int, count: int = 200) -> int:
         draw_segment(mask, tuple(ends[-1][0]), tuple(ends[-1][1]), 0.5, Paint(1))
     bench.canvas.show_labels(mask)
     bench.canvas.fit()
+    while bench.canvas.reading:
+        bench.settle()
     bench.settle()
     shown = screen(bench).astype(int)
     marked = np.abs(shown[:, :, 0] - shown[:, :, 2]) > 30

@@ -76,7 +76,7 @@ class Bench:
         key = f"{size}.png"
         self.session._desk._show(key, surface(size), Label(key, mask=mask))
         self.session.picture_opened.emit(key)
-        while self.canvas.picture is not None and len(self.canvas.picture.levels) == 1:
+        while self.canvas.reading or (self.canvas.picture is not None and len(self.canvas.picture.levels) == 1):
             QApplication.processEvents()
         self.canvas.choose_tool("brush")
         self.settle()

@@ -92,6 +92,8 @@ def test_every_single_pixel_is_visible_when_zoomed_out(view, qtbot, scale):
     view.show_picture(picture)
     view.show_labels(mask)
     view.set_colors(RED)
+    assert view.reading, "the levels of a large mask are made in a thread"
+    qtbot.waitUntil(lambda: not view.reading, timeout=10_000)
     for x, y in spots:
         view.set_view(view.view.at_scale(scale, 0, 0))
         sx, sy = view.view.to_screen(x + 0.5, y + 0.5)
@@ -251,3 +253,29 @@ def test_a_large_picture_is_shown_before_its_halvings_are_there(view, qtbot):
     view.fit()
     qtbot.wait(5)
     qtbot.waitUntil(lambda: len(view.picture.levels) > 3, timeout=5000)
+
+
+def test_what_is_painted_while_the_levels_of_a_large_mask_are_made_is_seen(view, qtbot, monkeypatch):
+    mask = np.zeros((2100, 2600), np.uint8)
+    mask[100:110, 100:110] = 1
+    build, painted = MaskPyramid.build, []
+
+    def slow(self) -> None:
+        build(self)
+        painted.append(draw_segment(mask, (1500.5, 1200.5), (1500.5, 1200.5), 0.5, Paint(1)))  # a hand, meanwhile
+
+    monkeypatch.setattr(MaskPyramid, "build", slow)
+    view.show_picture(np.full(mask.shape, 128, np.uint8))
+    view.show_labels(mask)
+    view.set_colors(RED)
+    view.fit()
+    view.repaint()
+    qtbot.waitUntil(lambda: bool(painted), timeout=10_000)
+    view.mask_changed(painted[0])
+    qtbot.waitUntil(lambda: not view.reading, timeout=10_000)
+    qtbot.wait(10)
+    shown = on_screen(view).astype(int)
+    count, _ = cv2.connectedComponents(((shown[:, :, 0] - shown[:, :, 1]) > 40).astype(np.uint8))
+    assert count - 1 == 2
+    fresh = MaskPyramid(mask.copy())
+    assert all(np.array_equal(a, b) for a, b in zip(view.labels.pyramid.levels, fresh.levels, strict=True))

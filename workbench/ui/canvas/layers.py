@@ -199,7 +199,7 @@ class MaskLayer:
     def image(self, view: Viewport, rect: Rect) -> QImage | None:
         """`rect` in colours with transparency; None where there is nothing."""
         reach = self.style.thickness
-        number = min(view.level, self.pyramid.depth)
+        number = min(view.level, self.pyramid.depth) if self.pyramid.ready else 0
         values = _margined(self.pyramid.level(number), view, rect, view.scale * 2**number, reach)
         if not cv2.countNonZero(values):
             return None

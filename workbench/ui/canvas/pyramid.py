@@ -11,6 +11,7 @@ from workbench.inference.tiff_regions import Halved, TiffPicture
 
 _SMALLEST = 128  # no level is halved below this many pixels on its longer side
 _TILE = 128  # cells along the side of what is looked at together when a mask changes
+_AT_ONCE = 4 << 20  # pixels of a mask whose levels are made when it is first shown
 _ONE_LOOK = 4096  # cells that cost as much as one more look
 _BAND = 512  # rows that are looked at together when a mask is first halved
 
@@ -64,7 +65,8 @@ def peaks(values: np.ndarray) -> list[np.ndarray]:
 class MaskPyramid:
     """A mask, uint8 (H, W), shared and never copied, with max-pooled levels above it that hold ranks.
 
-    Each level is brought up to date when it is asked for: who paints at 100 % does not wait for any.
+    Each level is brought up to date when it is asked for: who paints at 100 % does not wait for any. The levels of a
+    large mask are first made by `build`, in a thread; until they are `ready` they are better not asked for.
     """
 
     def __init__(self, mask: np.ndarray) -> None:
@@ -76,11 +78,18 @@ class MaskPyramid:
         # What changed below each level and is not in it yet, in pixels of the level below.
         self._pending: list[list[Rect]] = [[] for _ in self._levels]
         self.touched = 0  # bytes written since the start, for tests of what a stroke costs
-        for top in range(0, mask.shape[0], _BAND):
-            band = mask[top : top + _BAND]
-            if cv2.countNonZero(band):
-                self.update(Rect(0, top, mask.shape[1], band.shape[0]))
-                self.level(self.depth)
+        self.ready = False
+        if mask.size <= _AT_ONCE:
+            self.build()
+            self.ready = True
+
+    def build(self) -> None:
+        """Make all levels. What changes meanwhile is seen to when they are ready."""
+        for top in range(0, self.mask.shape[0], _BAND):
+            band = self.mask[top : top + _BAND]
+            rect = Rect(0, top, band.shape[1], band.shape[0])
+            for number in range(1, self.depth + 1 if cv2.countNonZero(band) else 0):
+                rect = self._raise(number, rect)
 
     @property
     def mask(self) -> np.ndarray:
@@ -98,10 +107,15 @@ class MaskPyramid:
         return self._levels
 
     def level(self, number: int) -> np.ndarray:
+        if number and not self.ready:
+            self.build()
+            self.ready = True
         for n in range(1, number + 1):
             pending, self._pending[n] = self._pending[n], []
             for rect in pending:
-                self._raise(n, rect)
+                risen = self._raise(n, rect)
+                if n < self.depth:
+                    _add(self._pending[n + 1], risen)
         return self._levels[number]
 
     def update(self, rect: Rect) -> None:
@@ -110,8 +124,8 @@ class MaskPyramid:
         if not rect.empty and self.depth:
             _add(self._pending[1], rect)
 
-    def _raise(self, number: int, rect: Rect) -> None:
-        """Bring one level up to date where the one below changed."""
+    def _raise(self, number: int, rect: Rect) -> Rect:
+        """Bring one level up to date where the one below changed; where that is, in its own cells."""
         below, level = self._levels[number - 1], self._levels[number]
         x, y = rect.x // 2, rect.y // 2
         right, bottom = (rect.x + rect.width + 1) // 2, (rect.y + rect.height + 1) // 2
@@ -123,8 +137,7 @@ class MaskPyramid:
                 low = min(top + _TILE, bottom)
                 level[top:low, x:right] = _pooled(below[2 * top : 2 * low, 2 * x : 2 * right])
         self.touched += (right - x) * (bottom - y)
-        if number < self.depth:
-            _add(self._pending[number + 1], Rect(x, y, right - x, bottom - y))
+        return Rect(x, y, right - x, bottom - y)
 
     def _rank(self, x: int, y: int, right: int, bottom: int, tile: int = 8 * _TILE) -> None:
         """Make cells of the first level, tile by tile: under a large brush most tiles are of one id."""

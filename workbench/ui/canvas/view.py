@@ -127,6 +127,7 @@ class View(Surface):
     def show_labels(self, mask: np.ndarray | None) -> None:
         """Show a mask, uint8 (H, W), which is shared: tell `mask_changed` when its pixels change."""
         self.labels = None if mask is None else self._layer(mask, self.label_style)
+        self._pool(self.labels)
         self.minimap.refresh()
         self.update()
 
@@ -135,8 +136,22 @@ class View(Surface):
         self.predictions = None if mask is None else PredictionLayer(mask, self.prediction_style, maps)
         if self.predictions is not None:
             self.predictions.color(self._colors, self._hidden)
+        self._pool(self.predictions)
         self.minimap.refresh()
         self.update()
+
+    def _pool(self, layer: MaskLayer | None) -> None:
+        """The levels of a large mask are made in a thread; for so long it is seen roughly."""
+        if layer is None or layer.pyramid.ready:
+            return
+
+        def then(_: object, error: Exception | None) -> None:
+            layer.pyramid.ready = error is None
+            if layer in (self.labels, self.predictions):
+                self.minimap.refresh()
+                self.update()
+
+        self._reads.submit(layer.pyramid.build, then)
 
     def show_difference(self, heat: np.ndarray | None) -> None:
         """Show how far each pixel differs from the good sample, uint8 (H, W)."""
@@ -210,8 +225,11 @@ class View(Surface):
 
     @property
     def reading(self) -> bool:
-        """True while a part in sight is shown coarsely, because it is being read."""
-        return self._reading is not None or (self.picture is not None and bool(self.picture.wanted))
+        """True while something in sight is shown roughly, because it is being read."""
+        layers = (layer for layer in (self.labels, self.predictions) if layer is not None)
+        if self._reading is not None or not all(layer.pyramid.ready for layer in layers):
+            return True
+        return self.picture is not None and bool(self.picture.wanted)
 
     def _read(self) -> None:
         """Parts of a very large picture are decoded in a thread; meanwhile its overview stands in for them."""
