@@ -184,7 +184,7 @@ def make_project(folder: Path) -> Path:
             write_png(project.picture_path(key), picture)
             annotation.save_mask(project, key, mask)
             annotation.save_note(project, key, annotation.Note(status="done"))
-        write_png(project.picture_path("large.png"), rng.integers(90, 160, (2048, 2048)).astype(np.uint8))
+        write_png(project.picture_path("large.png"), scratched(rng, 2048, 2048, defects=30)[0])
     return folder / "project"
 
 

@@ -147,6 +147,37 @@ def test_a_card_is_read_in_plain_units_and_may_refuse_questions(monkeypatch):
     assert NvmlReader().read()[0].power is None
 
 
+class NewerNvml(NvmlStandIn):
+    """A driver that also tells what it reserves, what it allows, and why a card is slow."""
+
+    nvmlMemory_v2 = 2
+    nvmlClocksThrottleReasonHwThermalSlowdown, nvmlClocksThrottleReasonSwThermalSlowdown = 64, 32
+    nvmlClocksThrottleReasonSwPowerCap, nvmlClocksThrottleReasonHwPowerBrakeSlowdown = 4, 128
+    reasons = 0
+
+    def nvmlDeviceGetMemoryInfo(self, handle, version=None):
+        used = types.SimpleNamespace(used=1 << 30, total=4 << 30)
+        if version == 2:
+            used.reserved = 1 << 28
+        return used
+
+    def nvmlDeviceGetEnforcedPowerLimit(self, handle):
+        return 300_000
+
+    def nvmlDeviceGetCurrentClocksThrottleReasons(self, handle):
+        return self.reasons
+
+
+@pytest.mark.parametrize(("reasons", "slowed"), [(0, ""), (1, ""), (4, "power"), (64 | 4, "heat"), (32, "heat")])
+def test_a_newer_driver_tells_more(monkeypatch, reasons, slowed):
+    stand_in = NewerNvml(cards=2)
+    stand_in.reasons = reasons
+    monkeypatch.setitem(sys.modules, "pynvml", stand_in)
+    samples = NvmlReader().read()
+    assert [sample.index for sample in samples] == [0, 1]
+    assert samples[0].memory_reserved == 1 << 28 and samples[0].power_limit == 300 and samples[0].slowed == slowed
+
+
 @pytest.mark.parametrize(
     ("stand_in", "reason"),
     [
