@@ -9,11 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tifffile
 
 from workbench.inference import pieces
 from workbench.inference.predictor import Predictor
 from workbench.inference.reading import read_picture
 from workbench.inference.regions import drop_small, find_regions
+from workbench.inference.tiff_regions import TiffPicture
 
 from .conftest import BRIGHT, grey_settings
 
@@ -51,6 +53,27 @@ def test_tiles_give_what_the_whole_picture_gives(size):
     tiled = Predictor(SETTINGS, engine).probabilities(picture)
     assert engine.calls > 1
     assert np.abs(tiled - whole).max() < 1e-4  # of a probability; a seam would show as tenths
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.5])
+def test_a_very_large_tiff_is_predicted_by_region(tmp_path, monkeypatch, scale):
+    """Read tile by tile where the network looks at it in its own size: never whole."""
+    picture = np.random.default_rng(0).integers(0, 256, (1500, 1100), dtype=np.uint8)
+    tifffile.imwrite(tmp_path / "a.tif", picture, tile=(128, 128))
+    reads: list[int] = []
+    read = TiffPicture._read
+
+    def noted(self, top, left, bottom, right, **options):
+        reads.append((bottom - top) * (right - left))
+        return read(self, top, left, bottom, right, **options)
+
+    monkeypatch.setattr(TiffPicture, "_read", noted)
+    by_region = TiffPicture(tmp_path / "a.tif")
+    predictor = Predictor(replace(SETTINGS, scale=scale), Coarse())
+    found, expected = predictor.predict(by_region), predictor.predict(picture)
+    assert np.array_equal(found.mask, expected.mask) and np.array_equal(found.scores, expected.scores)
+    assert (max(reads) < picture.size // 4) == (scale == 1.0)
+    by_region.close()
 
 
 def test_tiles_off_the_networks_grid_would_show():

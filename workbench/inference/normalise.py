@@ -30,7 +30,8 @@ def resize_for_network(picture: np.ndarray, settings: ModelSettings) -> np.ndarr
         return picture
     shrinks = target[0] * target[1] < height * width
     interpolation = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
-    return cv2.resize(picture, target[::-1], interpolation=interpolation)
+    # A very large TIFF that is read by region has to be whole for this.
+    return cv2.resize(np.asarray(picture), target[::-1], interpolation=interpolation)
 
 
 def normalise(picture: np.ndarray, settings: ModelSettings) -> np.ndarray:

@@ -1,7 +1,7 @@
 """A very large TIFF read a region at a time: only the tiles or strips that are asked for are decoded.
 
-It stands in for an array where a viewer needs one: `shape`, `dtype`, and slices. What must be whole, such as training
-and prediction, goes by `reading.read_picture`.
+It stands in for an array where a viewer or a network needs one: `shape`, `dtype`, and slices. What must be whole, such
+as training, goes by `reading.read_picture`.
 """
 
 from __future__ import annotations
