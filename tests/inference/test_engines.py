@@ -12,7 +12,7 @@ import pytest
 
 from workbench.inference import measure
 from workbench.inference.checks import write_checks
-from workbench.inference.embed import embed
+from workbench.inference.embed import embed, requirement_files
 from workbench.inference.engines import EngineError, choose_engine, load_engine
 from workbench.inference.engines.kinds import KINDS, cannot_make, obstacle
 from workbench.inference.golden import self_test, write_golden
@@ -130,14 +130,21 @@ def test_why_an_engine_cannot_be_used_says_what_to_install(tmp_path):
             load_engine("tensorrt", tmp_path, grey_settings(files={"tensorrt": "network.onnx"}))
 
 
-def test_requirements_name_one_engine_each(tmp_path):
-    embed(tmp_path, ["openvino", "onnx", "int8"])
+def test_requirements_name_one_engine_each_and_the_portable_one_first(tmp_path):
+    """What is quickest on the machine that exports is seldom what is easily installed on the line."""
+    embed(tmp_path, ["bf16", "openvino", "onnx", "int8", "paddle"])
     lists = {path.name: path.read_text("utf-8") for path in tmp_path.glob("requirements*.txt")}
-    assert set(lists) == {"requirements.txt", "requirements-onnx.txt", "requirements-int8.txt"}
-    for name, text in lists.items():
-        wanted = [line for line in text.splitlines() if not line.startswith("#")]
-        assert len(wanted) == 3 and ("openvino" in wanted[2]) == (name == "requirements.txt")
-        assert all(other in text for other in lists if other != name)
+    wanted = {name: [line for line in text.splitlines() if line[0] != "#"] for name, text in lists.items()}
+    packages = {name: lines[2].partition(">")[0] for name, lines in wanted.items() if len(lines) == 3}
+    assert packages == {
+        "requirements.txt": "onnxruntime",  # int8 needs no other
+        "requirements-openvino.txt": "openvino",
+        "requirements-bf16.txt": "paddlepaddle",
+    }
+    assert all(other in text for name, text in lists.items() for other in lists if other != name)
+    assert "quickest where this was made: bf16, requirements-bf16.txt" in lists["requirements.txt"]
+    assert "quickest" not in lists["requirements-bf16.txt"]
+    assert requirement_files(["paddle", "legacy"]) == {"paddle": "requirements.txt"} and requirement_files([]) == {}
 
 
 @pytest.fixture

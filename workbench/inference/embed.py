@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .engines.kinds import KINDS
@@ -38,6 +38,7 @@ if __name__ == "__main__":
     sys.exit(main(sys.argv[1:], HERE))
 '''
 
+_PORTABLE = "onnx"  # small, quick everywhere, and what the window predicts with
 _NEEDED = ("numpy>=2", "opencv-python-headless>=4.10")
 _ALSO = """\
 # TIFF kinds that OpenCV cannot decode:
@@ -48,7 +49,8 @@ _ALSO = """\
 def embed(folder: Path | str, engines: Sequence[str] = ("onnx",)) -> None:
     """Write what an export runs with into `folder`: inference/, predict.py, requirements.txt.
 
-    engines: of the export, the one that is tried first first; each of the others gets a requirements-NAME.txt.
+    engines: of the export, the quickest first. requirements.txt is for the one that runs everywhere; each of the others
+    that needs something else gets a requirements-NAME.txt.
     Raises OSError, also where the sources are not at hand because the program was packed without them.
     """
     folder = Path(folder)
@@ -58,17 +60,37 @@ def embed(folder: Path | str, engines: Sequence[str] = ("onnx",)) -> None:
     for source in sources:
         write_atomic(folder / _NAME / source.relative_to(_HERE), source.read_bytes())
     write_atomic(folder / "predict.py", _PREDICT.encode())
-    for number, name in enumerate(engines):
-        write_atomic(folder / requirements_file(name if number else ""), _requirements(name, engines).encode())
+    for name, file in requirement_files(engines).items():
+        write_atomic(folder / file, _requirements(name, engines).encode())
 
 
-def requirements_file(engine: str = "") -> str:
-    """The list of packages for an engine; "" for the one that an export tries first."""
-    return f"requirements-{engine}.txt" if engine else "requirements.txt"
+def requirement_files(engines: Sequence[str]) -> dict[str, str]:
+    """Engine to the list of its packages, that of requirements.txt first; engines that it serves too are left out.
+
+    engines: of an export, the quickest first.
+    """
+    if not engines:
+        return {}
+    main = _PORTABLE if _PORTABLE in engines else engines[0]
+    files = {main: "requirements.txt"}
+    for name in engines:
+        if not _file_for(name, files):
+            files[name] = f"requirements-{name}.txt"
+    return files
+
+
+def _file_for(name: str, files: Mapping[str, str]) -> str:
+    """The list that serves an engine, which may be another's; "" if there is none."""
+    return next((file for other, file in files.items() if set(KINDS[name].needs) <= set(KINDS[other].needs)), "")
 
 
 def _requirements(name: str, engines: Sequence[str]) -> str:
     """NumPy, OpenCV and one engine, and where the lists for the other engines are."""
+    files = requirement_files(engines)
     lines = "\n".join([*_NEEDED, *KINDS[name].needs])
-    others = [requirements_file(other if number else "") for number, other in enumerate(engines) if other != name]
-    return f"{lines}\n{_ALSO}" + (f"# For other engines: {', '.join(others)}\n" if others else "")
+    others = [file for other, file in files.items() if other != name]
+    said = f"# For other engines: {', '.join(others)}\n" if others else ""
+    quickest = _file_for(engines[0], files)
+    if quickest != files[name]:
+        said += f"# The quickest where this was made: {engines[0]}, {quickest}\n"
+    return f"{lines}\n{_ALSO}{said}"

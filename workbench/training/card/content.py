@@ -9,6 +9,7 @@ from typing import Any
 from workbench import __version__
 from workbench.core.dataset import SPLITS, Dataset
 from workbench.core.events import Finished
+from workbench.inference.embed import requirement_files
 from workbench.inference.settings import UNSURE, ModelSettings
 from workbench.training.card import scores
 from workbench.training.card.blocks import Block, Card, Code, Gallery, Headline, Points, Section, Table, Text
@@ -227,6 +228,8 @@ def _use(settings: ModelSettings) -> list[Block]:
     masks = settings.task == "segmentation"
     result = "result.mask, result.regions" if masks else "result.verdict, result.probabilities"
     networks = [f"`{file}`: the network for {name}" for name, file in settings.files.items()]
+    lists = requirement_files(settings.order or list(settings.files))
+    packages = [f"`{file}`: the packages for {name}, instead" for name, file in list(lists.items())[1:]]
     return [
         Text(
             "Python 3.10 or newer and the packages in `requirements.txt` are all it needs: neither the program that "
@@ -246,6 +249,7 @@ def _use(settings: ModelSettings) -> list[Block]:
         Points([
             "`model.json`: how pictures are prepared and answers are read: normalisation, tiles, thresholds, areas",
             *networks,
+            *packages,
             "`inference/`, `predict.py`: the program, NumPy and OpenCV around the network",
             "`golden/`: pictures with the results that they must give",
             "`parity.json`: the comparison with the run, picture by picture",
