@@ -170,7 +170,7 @@ def test_a_contradiction_comes_before_doubt():
         [Candidate("doubt", features[0], seen=(HALF,)),
          Candidate("good", features[1], seen=(CLEAR,), slips=(slip,), started=True)], NOTHING, 2,
     )  # fmt: skip
-    assert entries[0].key == "good" and str(entries[0].whys[0]) == "Model finds dark, label says good"
+    assert entries[0].key == "good" and str(entries[0].whys[0]) == "dark found, label says good"
 
 
 def test_verdicts_are_ranked_by_their_margin():

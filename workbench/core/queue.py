@@ -32,11 +32,11 @@ _RARE = 5  # labelled pictures of a class up to which it is rare
 
 # Why a picture is in the queue, as English patterns, which are the message ids of the window.
 SAYS = {
-    "missing": "Model finds {name}, nothing is labelled",
-    "missing_good": "Model finds {name}, label says good",
-    "extra": "{name} is labelled, model sees nothing",
-    "class": "Model says {said}, label says {labelled}",
-    "verdict": "Model says {said}, verdict is {labelled}",
+    "missing": "{name} found, nothing labelled",
+    "missing_good": "{name} found, label says good",
+    "extra": "{name} labelled, nothing found",
+    "class": "{said} found, {labelled} labelled",
+    "verdict": "{said} found, verdict is {labelled}",
     "unsure_one": "Unsure about 1 region",
     "unsure": "Unsure about {n} regions",
     "between": "Unsure whether {said} or {other}",

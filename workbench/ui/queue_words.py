@@ -26,11 +26,11 @@ def reason_words(whys: Sequence[Why]) -> str:
 def patterns() -> dict[str, str]:
     """By kind of reason."""
     return {
-        "missing": QCoreApplication.translate("queue", "Model finds {name}, nothing is labelled"),
-        "missing_good": QCoreApplication.translate("queue", "Model finds {name}, label says good"),
-        "extra": QCoreApplication.translate("queue", "{name} is labelled, model sees nothing"),
-        "class": QCoreApplication.translate("queue", "Model says {said}, label says {labelled}"),
-        "verdict": QCoreApplication.translate("queue", "Model says {said}, verdict is {labelled}"),
+        "missing": QCoreApplication.translate("queue", "{name} found, nothing labelled"),
+        "missing_good": QCoreApplication.translate("queue", "{name} found, label says good"),
+        "extra": QCoreApplication.translate("queue", "{name} labelled, nothing found"),
+        "class": QCoreApplication.translate("queue", "{said} found, {labelled} labelled"),
+        "verdict": QCoreApplication.translate("queue", "{said} found, verdict is {labelled}"),
         "unsure_one": QCoreApplication.translate("queue", "Unsure about 1 region"),
         "unsure": QCoreApplication.translate("queue", "Unsure about {n} regions"),
         "between": QCoreApplication.translate("queue", "Unsure whether {said} or {other}"),
@@ -47,9 +47,9 @@ def patterns() -> dict[str, str]:
 def certainty_words(slip: Slip) -> str:
     """How sure the model is, and whether it has learned from this picture."""
     if slip.learned:
-        text = QCoreApplication.translate("queue", "{share} sure; it has learned from this picture")
+        text = QCoreApplication.translate("queue", "The model is {share} sure; it has learned from this picture")
     else:
-        text = QCoreApplication.translate("queue", "{share} sure; it did not learn from this picture")
+        text = QCoreApplication.translate("queue", "The model is {share} sure; it did not learn from this picture")
     return text.format(share=words.percent(slip.certainty))
 
 
