@@ -45,14 +45,17 @@ def joined(child, key: str) -> Joined:
     return event
 
 
-def test_a_run_that_is_kept_open_takes_in_what_is_labelled_until_it_is_let_go(labelled, child):
+def test_a_run_that_is_kept_open_takes_in_what_is_labelled_until_it_is_let_go(labelled, child, tmp_path):
     run = make_run(labelled, **QUICK)
     before = run.dataset()
     one = child("train", run.root)
     one.order(encode_order("keep_open"))
     kept = one.next(Kept)
-    assert kept.waiting and kept.round == 0 and run.usable  # its best model can be exported while it waits
-    Predictor.open(run.best)
+    assert kept.waiting and kept.round == 0
+    # Its best model can be exported while it waits.
+    export = child("export", run.root, "--out", tmp_path / "out", "--formats", "onnx", "--seconds", 0)
+    assert export.end() == 0, export.stderr[-2000:]
+    assert Predictor.open(tmp_path / "out").settings.run == run.name
     train, held_out = before.of("train")[0].key, before.of("val")[0].key
     judged_by = defects(one)
     label(labelled, "lot9/x900.png")
