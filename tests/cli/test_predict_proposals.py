@@ -13,7 +13,7 @@ from workbench import cli
 from workbench.core import annotation
 from workbench.core.annotation import Decided
 from workbench.core.project import Project
-from workbench.core.proposals import load_stored, proposals_path
+from workbench.core.proposal_files import load_stored, proposals_path
 from workbench.core.run import Run
 from workbench.inference.predictor import Predictor
 from workbench.inference.reading import write_png

@@ -12,19 +12,8 @@ from workbench.core.annotation import Decided
 from workbench.core.drawing import Rect
 from workbench.core.problems import ProjectReadOnly, ProposalsBroken
 from workbench.core.project import DONT_CARE, ClassInfo, Project
-from workbench.core.proposals import (
-    class_table,
-    in_box,
-    like,
-    load_stored,
-    merged,
-    open_ones,
-    proposals_path,
-    propose,
-    save_stored,
-    without_decided,
-    write_stored,
-)
+from workbench.core.proposal_files import load_stored, proposals_path, save_stored, without_decided, write_stored
+from workbench.core.proposals import class_table, first_like, in_box, merged, open_ones, propose
 from workbench.inference.regions import find_regions
 
 DARK, BRIGHT = 3, 7
@@ -68,7 +57,7 @@ def test_a_ring_and_the_dot_in_it_are_two():
     regions = find_regions(mask, mask * 10, grey_settings())
     ring, dot = sorted(propose(mask, regions, SAME, "r").proposals, key=lambda one: -one.area)
     assert not ring.selection.inside[10:13, 10:13].any() and ring.area == 25 * 25 - 19 * 19
-    assert dot.area == 9 and not like(ring.origin, dot.origin)
+    assert dot.area == 9 and first_like([ring], dot.origin) is None
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 4), (4, 1), (4, 4), (1, 3)])

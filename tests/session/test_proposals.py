@@ -16,7 +16,7 @@ from workbench.core import annotation
 from workbench.core.drawing import Rect
 from workbench.core.launch import worker_environment
 from workbench.core.project import Project
-from workbench.core.proposals import load_stored, proposals_path, save_stored
+from workbench.core.proposal_files import load_stored, proposals_path, save_stored
 from workbench.core.run import Run
 from workbench.core.selection import Selection
 from workbench.inference.predictor import Predictor
@@ -331,3 +331,19 @@ def test_a_window_that_is_killed_has_decided_what_it_has(rooms, root):
     expected = np.zeros((100, 150), np.uint8)
     expected[10:18, 60:72] = 1
     assert np.array_equal(room.session.mask, expected) and room.proposals.rejected == 1
+
+
+def test_more_than_can_be_decided_on_come_as_the_others_go(rooms, root):
+    with Project.open(root) as project:
+        picture = np.full((120, 640), 128, np.uint8)
+        picture[2:118:6, 2:638:6] = 10  # 20 x 106 single pixels are too small for the run
+        picture[3:118:6, 2:638:6] = picture[2:118:6, 3:638:6] = picture[3:118:6, 3:638:6] = 10
+        write_png(project.picture_path(KEY), picture)
+    room = rooms()
+    room.look()
+    assert len(room.proposals.shown) == 500 and room.proposals.left_out == 20 * 106 - 500
+    for left in (20 * 106 - 1000, 20 * 106 - 1500):
+        assert room.proposals.accept_all()
+        room.rest()
+        assert len(room.proposals.shown) == 500 and room.proposals.left_out == left
+    assert np.count_nonzero(room.session.mask == 1) == 1000 * 4

@@ -11,7 +11,7 @@ from tests.inference.conftest import GREY_BIAS, GREY_WEIGHTS, grey_settings, wri
 from tests.ui.conftest import LEFT, Hand
 from workbench.core import annotation
 from workbench.core.project import Project
-from workbench.core.proposals import load_stored
+from workbench.core.proposal_files import load_stored
 from workbench.core.run import Run
 from workbench.inference.predictor import Predictor
 from workbench.inference.reading import write_png

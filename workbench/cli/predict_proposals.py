@@ -11,7 +11,7 @@ from workbench.cli.running import STOPPING, StoppedEarly, Talk, WrongUse, bar
 from workbench.core.models import model_folder, open_model
 from workbench.core.problems import NotAProject, NothingToPredict
 from workbench.core.project import Project
-from workbench.core.proposals import proposals_path
+from workbench.core.proposal_files import proposals_path
 from workbench.core.proposing import Looked, propose_all
 from workbench.inference.naming import collect_pictures
 from workbench.inference.stopping import interrupts

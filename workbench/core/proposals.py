@@ -17,34 +17,24 @@ and nothing is open. The file is written whole or not at all, belongs to the mod
 
 from __future__ import annotations
 
-import base64
-import binascii
-import json
-import time
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from workbench.core.annotation import Decided
 from workbench.core.drawing import Rect
-from workbench.core.problems import ProposalsBroken
-from workbench.core.project import BACKGROUND, DONT_CARE, MAX_CLASS_ID, ClassInfo, Project
+from workbench.core.project import BACKGROUND, DONT_CARE, ClassInfo
 from workbench.core.selection import Selection
-from workbench.core.storage import inside, write_json
 from workbench.inference.cv import cv2
 from workbench.inference.regions import Region
 
-FORMAT = 1
 ANSWERED = 0.5  # the share of a region that the labels cover from which on it is not proposed
 LIKE = 0.5  # how far two boxes and areas may differ (intersection over union) and still be one region
 LARGEST = 64 << 20  # pixels of a region's box: a larger one would be painted at once, and nobody could check it
 _AT_ONCE = 200  # regions that are compared with all others at a time
-MOST = 1000  # proposals of one picture at a time: the most certain ones
+MOST = 20_000  # regions of one picture, the most certain ones: a model that marks more has learned nothing yet
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +101,7 @@ def propose(mask: np.ndarray, regions: Sequence[Region], table: Mapping[int, int
         where = _pixels_of(mask, region)
         if where is not None:
             rect, id = Rect(region.x, region.y, region.width, region.height), table[region.class_id]
-            found.append(_proposal(Selection(rect, where), id, region.score, model, region.area))
+            found.append(of_region(Selection(rect, where), id, region.score, model, region.area))
     return Found(tuple(found), len(wanted) - len(found))
 
 
@@ -131,9 +121,10 @@ def open_ones(
     ]  # fmt: skip
 
 
-def like(one: Decided, other: Decided) -> bool:
-    """Whether two regions are the same one, whichever model saw them."""
-    return bool(_alike([one], [other])[0])
+def first_like(proposals: Sequence[Proposal], origin: Decided) -> Proposal | None:
+    """The one among proposals that is the same region, whichever model saw it."""
+    same = np.flatnonzero(_alike([one.origin for one in proposals], [origin]))
+    return proposals[int(same[0])] if same.size else None
 
 
 def _alike(ones: Sequence[Decided], others: Sequence[Decided], *, one_model: bool = False) -> np.ndarray:
@@ -188,7 +179,8 @@ def in_box(proposals: Iterable[Proposal], box: Rect) -> list[Proposal]:
     return found
 
 
-def _proposal(selection: Selection, id: int, score: float, model: str, area: int) -> Proposal:
+def of_region(selection: Selection, id: int, score: float, model: str, area: int) -> Proposal:
+    """A proposal as a model makes it."""
     rect = selection.rect
     origin = Decided(
         what="rejected", model=model, class_id=id, x=rect.x, y=rect.y, width=rect.width, height=rect.height, area=area
@@ -224,104 +216,3 @@ def _answered(proposal: Proposal, labels: np.ndarray, painted_only: bool) -> flo
     table[list(answers)] = 1
     covered = cv2.LUT(np.ascontiguousarray(view), table) & proposal.selection.inside.view(np.uint8)
     return cv2.countNonZero(covered) / max(1, proposal.area)
-
-
-# --- on the disk -----------------------------------------------------------------------------------
-
-
-class StoredRegion(BaseModel):
-    """One region of proposals/<key>.json."""
-
-    model_config = ConfigDict(extra="ignore")
-    class_id: int = Field(ge=1, le=MAX_CLASS_ID)
-    x: int = Field(ge=0)
-    y: int = Field(ge=0)
-    width: int = Field(ge=1)
-    height: int = Field(ge=1)
-    score: float = Field(ge=0, le=1)
-    pixels: str
-
-    def inside(self) -> np.ndarray:
-        """bool (height, width). Raises ValueError."""
-        count = self.width * self.height
-        if count > LARGEST:
-            raise ValueError("a region is too large")
-        unpack = zlib.decompressobj()
-        bits = unpack.decompress(base64.b64decode(self.pixels, validate=True), (count + 7) // 8 + 1)
-        if len(bits) != (count + 7) // 8:
-            raise ValueError("a region's pixels do not fill its box")
-        return np.unpackbits(np.frombuffer(bits, np.uint8), count=count).reshape(self.height, self.width).view(bool)
-
-
-class Stored(BaseModel):
-    """The content of proposals/<key>.json."""
-
-    model_config = ConfigDict(extra="ignore")
-    format: int = FORMAT
-    model: str
-    fingerprint: str = ""
-    when: str = ""
-    width: int = Field(ge=1)
-    height: int = Field(ge=1)
-    regions: list[StoredRegion] = []
-
-
-def proposals_path(project: Project, key: str) -> Path:
-    return inside(project.root / "proposals", key + ".json")
-
-
-def load_stored(project: Project, key: str) -> tuple[Stored, tuple[Proposal, ...]] | None:
-    """What was proposed for a picture beforehand; None if nothing was. Raises ProposalsBroken."""
-    path = proposals_path(project, key)
-    try:
-        raw = json.loads(path.read_bytes())
-        if isinstance(raw, dict) and isinstance(raw.get("format"), int) and raw["format"] > FORMAT:
-            raise ProposalsBroken(path=str(path), why="it was written by a newer workbench")
-        stored = Stored.model_validate(raw)
-        return stored, tuple(_restored(stored))
-    except FileNotFoundError:
-        return None
-    except ValidationError as error:
-        raise ProposalsBroken(path=str(path), why=error.errors()[0]["msg"]) from error
-    except (OSError, ValueError, RecursionError, binascii.Error, zlib.error) as error:
-        raise ProposalsBroken(path=str(path), why=str(error)) from error
-
-
-def _restored(stored: Stored) -> Iterable[Proposal]:
-    for region in stored.regions:
-        if region.x + region.width > stored.width or region.y + region.height > stored.height:
-            raise ValueError("a region lies outside of the picture")
-        rect, where = Rect(region.x, region.y, region.width, region.height), region.inside()
-        area = cv2.countNonZero(where.view(np.uint8))
-        if not area:
-            raise ValueError("a region has no pixels")
-        yield _proposal(Selection(rect, where), region.class_id, region.score, stored.model, area)
-
-
-def save_stored(
-    project: Project, key: str, proposals: Iterable[Proposal], *, model: str, fingerprint: str, size: tuple[int, int]
-) -> None:
-    """Write what is proposed for a picture of `size` (width, height). Raises CannotWrite, ProjectReadOnly."""
-    regions = [
-        StoredRegion(
-            class_id=one.class_id, x=one.selection.rect.x, y=one.selection.rect.y, width=one.selection.rect.width,
-            height=one.selection.rect.height, score=one.score,
-            pixels=base64.b64encode(zlib.compress(np.packbits(one.selection.inside).tobytes(), 6)).decode("ascii"),
-        )
-        for one in proposals
-    ]  # fmt: skip
-    when = time.strftime("%Y-%m-%dT%H:%M:%S")
-    stored = Stored(model=model, fingerprint=fingerprint, when=when, width=size[0], height=size[1], regions=regions)
-    write_stored(project, key, stored)
-
-
-def write_stored(project: Project, key: str, stored: Stored) -> None:
-    project.need_write("proposals")
-    write_json(proposals_path(project, key), stored.model_dump(mode="json"))
-
-
-def without_decided(stored: Stored, proposals: Sequence[Proposal], open_now: Iterable[Proposal]) -> Stored:
-    """`stored`, whose regions are `proposals` one to one, with those that are still open alone."""
-    left = {id(proposal.origin) for proposal in open_now}
-    kept = [region for region, one in zip(stored.regions, proposals, strict=True) if id(one.origin) in left]
-    return stored.model_copy(update={"regions": kept})

@@ -9,7 +9,8 @@ from pathlib import Path
 from workbench.core import annotation, pictures
 from workbench.core.problems import CannotWrite, Problem, ProposalsBroken, ProposesNothing
 from workbench.core.project import Project
-from workbench.core.proposals import Proposal, Stored, class_table, load_stored, open_ones, propose, save_stored
+from workbench.core.proposal_files import Stored, load_stored, save_stored
+from workbench.core.proposals import Proposal, class_table, open_ones, propose
 from workbench.inference.ledger import model_fingerprint
 from workbench.inference.predictor import Cancelled, Predictor
 from workbench.inference.reading import ReadError

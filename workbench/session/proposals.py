@@ -12,22 +12,10 @@ from PySide6.QtCore import QCoreApplication, QObject, QTimer, Signal
 
 from workbench.core.annotation import Decided
 from workbench.core.history import Patch
-from workbench.core.problems import Problem
+from workbench.core.problems import CannotWrite, Problem
 from workbench.core.project import Project
-from workbench.core.proposals import (
-    Found,
-    Proposal,
-    Stored,
-    class_table,
-    like,
-    load_stored,
-    merged,
-    open_ones,
-    proposals_path,
-    propose,
-    without_decided,
-    write_stored,
-)
+from workbench.core.proposal_files import Stored, load_stored, proposals_path, without_decided, write_stored
+from workbench.core.proposals import Found, Proposal, class_table, first_like, merged, open_ones, propose
 from workbench.core.run import Run
 from workbench.core.seen import Seen
 from workbench.core.storage import file_stamp
@@ -40,6 +28,7 @@ from workbench.session.session import Session
 if TYPE_CHECKING:
     from workbench.inference.predictor import Result
 
+_SHOWN = 500  # at a time, the most certain ones; more come when these are decided on
 _SETTLED = 120  # ms after the last change of the labels
 
 
@@ -162,8 +151,7 @@ class Proposals(QObject):
         return [one for one in proposals if id(one) in shown or self._like(one) is not None]
 
     def _like(self, one: Proposal) -> Proposal | None:
-        alike = (other for other in self.shown if other.model == one.model and like(other.origin, one.origin))
-        return next(alike, None)
+        return first_like([other for other in self.shown if other.model == one.model], one.origin)
 
     def _names(self) -> dict[int, str]:
         project = self._session.project
@@ -251,7 +239,7 @@ class Proposals(QObject):
     def _carry_edits(self, found: Found) -> None:
         """What a person has changed stays changed where the model sees nearly the same again."""
         for origin, changed in list(self._edits.values()):
-            again = next((one for one in found.proposals if like(one.origin, origin)), None)
+            again = first_like(found.proposals, origin)
             if again is not None:
                 self._edits[id(again.origin)] = again.origin, replace(changed, origin=again.origin)
 
@@ -274,27 +262,28 @@ class Proposals(QObject):
                 every = list(live.proposals)  # of a picture that was exchanged since
             else:
                 every = merged(live.proposals, older)
-            every = [edits.get(id(one.origin), one) for one in every]
+            every = sorted((edits.get(id(one.origin), one) for one in every), key=lambda one: -one.score)
             left = open_ones(
                 (one for one in every if one.class_id in classes), mask, decided, painted_only=painted_only
             )
-            return left, None if kept is None else _clear(project, key, kept, open_ones(kept.proposals, mask, decided))
+            if kept is None:
+                return left, None
+            waiting = open_ones(kept.proposals, mask, decided, painted_only=painted_only)
+            return left, _clear(project, key, kept, waiting)
 
         def then(found: tuple[list[Proposal], _Kept | None] | None, error: Exception | None) -> None:
             if round != self._round:
                 return
-            if isinstance(error, Problem):
-                session.problem_met.emit(error)
-            elif error is not None:
+            if error is not None:
                 raise error
             if found is not None:
                 left, self._kept = found[0], found[1] if self._kept is kept else self._kept
-                self.left_out = live.left_out
+                self.left_out = live.left_out + max(0, len(left) - _SHOWN)
                 decided_now = session.note.decided if session.note is not None else []
                 # A person may have decided or changed something since this was asked.
                 now = {number: changed for number, (_, changed) in self._edits.items()}
-                left = [now.get(id(one.origin), one) for one in left]
-                self._show(open_ones(left, None, decided_now))
+                left = open_ones((now.get(id(one.origin), one) for one in left[:_SHOWN]), None, decided_now)
+                self._show(left)
 
         self._lane.submit(work, then)
 
@@ -328,7 +317,10 @@ def _clear(project: Project, key: str, kept: _Kept, left: list[Proposal]) -> _Ke
     path, held = proposals_path(project, key), frozenset(id(one.origin) for one in left)
     if not project.writable or held == kept.held or file_stamp(path) != kept.stamp:
         return kept
-    write_stored(project, key, without_decided(kept.stored, kept.proposals, left))
+    try:
+        write_stored(project, key, without_decided(kept.stored, kept.proposals, left))
+    except CannotWrite:
+        return replace(kept, stamp="")  # the note has what counts, and says what is wrong with the disk
     return replace(kept, stamp=file_stamp(path), held=held)
 
 
