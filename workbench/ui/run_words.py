@@ -65,7 +65,6 @@ _FINDINGS: dict[str, str] = {
     "level": QT_TRANSLATE_NOOP(
         "findings", "The score hardly changes since {moment}: more labels help more than more minutes."
     ),
-    "few_held_out": QT_TRANSLATE_NOOP("findings", "{note}"),
     "learning": QT_TRANSLATE_NOOP("findings", "All well: the loss fell from {first} to {now}."),
     "learning slowly": QT_TRANSLATE_NOOP("findings", "The first steps are done."),
     "well": QT_TRANSLATE_NOOP("findings", "All well."),
@@ -95,6 +94,8 @@ _DIFFERENCES: dict[str, str] = {
 def finding_words(finding: Finding) -> str:
     """One or two sentences."""
     kind, fields = finding.kind, finding.fields
+    if kind == "few_held_out":
+        return sentence(fields["note"])  # the run's own words
     if kind == "waits":
         kind = " ".join(filter(None, (kind, "gpu" if fields["gpu"] else "", fields["cause"])))
     elif kind == "improving" and fields["over"]:
@@ -121,8 +122,6 @@ def _field(name: str, value: Any) -> str:
         return _times(value)
     if name == "seconds":
         return words.duration(value)
-    if name == "note":
-        return sentence(value)
     if name == "temperature":
         return "?" if value is None else f"{value:.0f}"
     return words.number(value, 2) if isinstance(value, float) else str(value)
