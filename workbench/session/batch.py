@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication, QObject, QThread, Signal
+from PySide6.QtCore import QObject, QThread, Signal
 
 from workbench.core.problems import CannotWrite, ModelUnusable, NothingToPredict, Problem, ResultsTaken
+from workbench.session.errand import Errand, ErrandThread
 
 if TYPE_CHECKING:
     from workbench.inference.predictor import Result
@@ -50,24 +51,15 @@ class Ended:
     whole: bool
 
 
-class _Thread(QThread):
+class _Thread(ErrandThread):
     began = Signal(int)  # pictures
     looked = Signal(object)
-    ended = Signal(object)  # Ended | Problem
 
     def __init__(self, wish: Wish, parent: QObject) -> None:
         super().__init__(parent)
         self._wish = wish
 
-    def run(self) -> None:
-        try:
-            self.ended.emit(self._work())
-        except Problem as problem:
-            self.ended.emit(problem)
-        except Exception as error:  # a thread that dies silently would leave the window waiting
-            self.ended.emit(self._as_problem(error))
-
-    def _work(self) -> Ended:
+    def work(self) -> Ended:
         # Imported here, since the window starts without them.
         from workbench.core.models import model_folder, open_model
         from workbench.inference.batch import ResultsFolder, predict_all
@@ -96,7 +88,7 @@ class _Thread(QThread):
             done, passed = results.counts()
         return Ended(wish.out, done, passed, whole)
 
-    def _as_problem(self, error: Exception) -> Problem:
+    def as_problem(self, error: Exception) -> Problem:
         from workbench.inference.ledger import LedgerError
 
         if isinstance(error, LedgerError):
@@ -115,55 +107,21 @@ def _looked(number: int, total: int, path: Path, result: Result | None, why: str
     return Looked(number, total, path, shown, regions, result.verdict, largest, result.milliseconds)
 
 
-class FolderPrediction(QObject):
-    """One folder at a time."""
+class FolderPrediction(Errand):
+    """One folder at a time; cancelled in the middle of a picture, that one is not done."""
 
     began = Signal(int)  # pictures
     looked = Signal(object)  # Looked
     ended = Signal(object)  # Ended
-    failed = Signal(object)  # Problem
-    state_changed = Signal()
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._thread: _Thread | None = None
-        app = QCoreApplication.instance()
-        if app is not None:
-            app.aboutToQuit.connect(self.close)
-
-    @property
-    def running(self) -> bool:
-        return self._thread is not None
 
     def start(self, wish: Wish) -> None:
         """`began`, `looked` for each picture, and `ended` or `failed` follow."""
         if self.running:
             return
-        self._thread = _Thread(wish, self)
-        self._thread.began.connect(self.began)
-        self._thread.looked.connect(self.looked)
-        self._thread.ended.connect(self._end)
-        self._thread.start(QThread.Priority.LowPriority)
-        self.state_changed.emit()
+        thread = _Thread(wish, self)
+        thread.began.connect(self.began)
+        thread.looked.connect(self.looked)
+        self.begin(thread, QThread.Priority.LowPriority)
 
-    def cancel(self) -> None:
-        """Stop in the middle of a picture, which then is not done; `ended` follows."""
-        if self._thread is not None:
-            self._thread.requestInterruption()
-
-    def close(self) -> None:
-        """End without a word; what is done stays done."""
-        thread, self._thread = self._thread, None
-        if thread is not None:
-            thread.blockSignals(True)
-            thread.requestInterruption()
-            thread.wait()
-
-    def _end(self, ending: Ended | Problem) -> None:
-        thread, self._thread = self._thread, None
-        if thread is None:
-            return
-        thread.wait()
-        thread.deleteLater()
+    def heed(self, thread: ErrandThread, ending: Ended | Problem) -> None:
         (self.failed if isinstance(ending, Problem) else self.ended).emit(ending)
-        self.state_changed.emit()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QLocale, QObject, QThread, Signal
+from PySide6.QtCore import QLocale, QObject, Signal
 
 from workbench.core import endings
 from workbench.core.events import Event, Failed, Finished, Progress
@@ -14,6 +14,7 @@ from workbench.core.launch import worker_command, worker_environment
 from workbench.core.problems import Problem, WorkerFailed
 from workbench.core.run import Run
 from workbench.session.child import Child, Patience
+from workbench.session.errand import Errand, ErrandThread
 
 Command = Callable[[Run, Path, Sequence[str]], Sequence[str]]
 _EARLY = 0.1  # share done before which the time left is a guess
@@ -48,54 +49,45 @@ def language_of_window() -> str:
     return "zh_CN" if QLocale().language() == QLocale.Language.Chinese else "en"
 
 
-class _ExportThread(QThread):
+class _ExportThread(ErrandThread):
     reported = Signal(object)
-    ended = Signal(object)  # Finished | Failed
 
     def __init__(self, child: Child, parent: QObject) -> None:
         super().__init__(parent)
         self.child = child
 
-    def run(self) -> None:
+    def work(self) -> Finished | Failed | None:
         ending: Finished | Failed | None = None
-        try:
-            for event in self.child.events():
-                self.reported.emit(event)
-                if isinstance(event, (Finished, Failed)):
-                    ending = event
-        except OSError as error:
-            ending = endings.failed("export", str(error), self.child.log)
-        if ending is None:
-            why = endings.cause(self.child.returncode, self.child.log_tail())
-            ending = endings.failed("export", why, self.child.log)
-        if not self.child.detached:
-            self.ended.emit(ending)
+        for event in self.child.events():
+            self.reported.emit(event)
+            if isinstance(event, (Finished, Failed)):
+                ending = event
+        if self.child.detached:
+            return None
+        why = endings.cause(self.child.returncode, self.child.log_tail())
+        return ending or endings.failed("export", why, self.child.log)
+
+    def as_problem(self, error: Exception) -> Problem:
+        return endings.to_problem(endings.failed("export", str(error), self.child.log), "export", self.child.log)
+
+    def give_up(self) -> None:
+        self.child.stop(None)
 
 
-class Exporter(QObject):
+class Exporter(Errand):
     """One export at a time. command: (run, out, formats) -> the child's whole command, in place of the program's."""
 
     progressed = Signal(object)  # Progress
     reported = Signal(object)  # every Event, Trouble too
     finished = Signal(object)  # dict: path, formats, parity
-    failed = Signal(object)  # Problem
     cancelled = Signal()
-    state_changed = Signal()
 
     def __init__(self, parent: QObject | None = None, *, command: Command | None = None) -> None:
         super().__init__(parent)
         self._command = command or export_command
-        self._thread: _ExportThread | None = None
         self._cancelling = False
         self.choices = ONE_CLICK  # of the export under way, or of the last one
         self._heard_last: Progress | None = None
-        app = QCoreApplication.instance()
-        if app is not None:
-            app.aboutToQuit.connect(self.close)
-
-    @property
-    def running(self) -> bool:
-        return self._thread is not None
 
     @property
     def eta_seconds(self) -> float | None:
@@ -122,48 +114,35 @@ class Exporter(QObject):
             self.failed.emit(problem)
             return
         self._cancelling = False
-        self._thread = _ExportThread(child, self)
-        self._thread.reported.connect(self._heard)
-        self._thread.ended.connect(self._ended)
-        self._thread.start()
-        self.state_changed.emit()
+        thread = _ExportThread(child, self)
+        thread.reported.connect(self._heard)
+        self.begin(thread)
 
     def cancel(self) -> None:
         """End the child; what it has not finished is not offered."""
-        if self._thread is not None:
-            self._cancelling = True
-            self._thread.child.stop(None)
-
-    def close(self) -> None:
-        """End without a word, for the end of the window."""
-        thread, self._thread = self._thread, None
-        if thread is not None:
-            thread.reported.disconnect(self._heard)
-            thread.ended.disconnect(self._ended)
-            thread.child.stop(None)
-            thread.wait()
+        self._cancelling = self.running
+        super().cancel()
 
     def _heard(self, event: Event) -> None:
+        if not self.running:  # it was closed meanwhile
+            return
         if isinstance(event, Progress):
             self._heard_last = event
             self.progressed.emit(event)
         self.reported.emit(event)
 
-    def _ended(self, ending: Finished | Failed) -> None:
-        thread, self._thread = self._thread, None
-        if thread is None:
-            return
-        thread.wait()
-        thread.deleteLater()
+    def heed(self, thread: ErrandThread, ending: Finished | Failed | Problem) -> None:
+        assert isinstance(thread, _ExportThread)
         if isinstance(ending, Finished) and ending.why == "done":
             self.finished.emit(ending.result)
         elif self._cancelling:
             self.cancelled.emit()
+        elif isinstance(ending, Problem):
+            self.failed.emit(ending)
         elif isinstance(ending, Failed):
             self.failed.emit(endings.to_problem(ending, "export", thread.child.log))
         else:
             self.failed.emit(WorkerFailed(what="export", why="it was stopped", log=str(thread.child.log)))
-        self.state_changed.emit()
 
 
 def export_command(run: Run, out: Path, formats: Sequence[str]) -> list[str]:
