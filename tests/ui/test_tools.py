@@ -410,6 +410,34 @@ def test_every_tool_endures_the_smallest_and_the_longest_picture(hand, picture):
     assert (painted(hand) == 1).all()
 
 
+@pytest.mark.parametrize("pixel", [(60, 50), (0, 0), (WIDTH - 1, HEIGHT - 1)])
+def test_at_64_times_a_tool_takes_the_pixel_under_it(hand, pixel):
+    """In the middle, and in the corners of the picture; wherever in the pixel the hand is."""
+    hand.open("a.png")
+    canvas, (x, y) = hand.canvas, pixel
+    canvas.set_diameter(1)
+    canvas.set_view(canvas.view.at_scale(64.0).centred(x + 0.5, y + 0.5))
+    assert canvas.view.scale == 64.0
+    for tool, id, dx, dy in (
+        ("brush", 1, 0.02, 0.98), ("eraser", 0, 0.98, 0.5), ("dont_care", 254, 0.5, 0.02), ("brush", 1, 0.5, 0.5),
+        ("background", 0, 0.1, 0.1), ("rectangle", 1, 0.98, 0.98), ("eraser", 0, 0.02, 0.02), ("ellipse", 1, 0.5, 0.9),
+    ):  # fmt: skip
+        choose(hand, tool)
+        hand.click(x + dx, y + dy)
+        settle(hand)
+        mask = painted(hand)
+        assert mask[y, x] == id and (mask > 0).sum() == (id > 0), tool
+    for tool in TOOLS:
+        choose(hand, tool)
+        hand.click(x + 0.5, y + 0.5)
+        hand.drag((x + 0.1, y + 0.1), (x + 0.9, y + 0.9))
+        if hand.canvas.current.wants(K.Key_Return):
+            hand.key(K.Key_Return)
+        hand.key(K.Key_Escape)
+        settle(hand)
+        assert hand.session.key == "a.png", tool
+
+
 def test_a_family_of_tools_shows_the_one_used_last(hand):
     buttons = {tuple(a.objectName() for a in button.menu().actions()): button
                for button in hand.window.workspace.findChildren(Flyout)}  # fmt: skip
