@@ -80,6 +80,10 @@ def test_a_doubt_is_shown_and_answered_by_a_key(modelled, hand, qtbot):
     assert any("right there" in text for text in hand.window.messages.texts)
     advice.errors.take_back(wrong)
     assert not advice.bar.isHidden()
+    hand.window.pictures.toggle_sheet()  # covers the canvas: nothing is painted unseen
+    advice.take_model()
+    assert not session.mask.any()
+    hand.window.pictures.toggle_sheet()
     hand.window.pictures.head.leave.click()
     assert advice.bar.isHidden() and advice.mark.area is None
 

@@ -43,6 +43,18 @@ class Advice(QObject):
         self.guide.lead("" if self.guide.mode == mode else mode)
         self._listed()
 
+    def can_answer(self) -> bool:
+        """A doubt is in sight: nothing is painted behind a page that covers the canvas."""
+        return self._canvas.isVisible() and self.errors.possible()
+
+    def take_model(self) -> None:
+        if self.can_answer():
+            self.errors.take_model()
+
+    def keep_label(self) -> None:
+        if self.can_answer():
+            self.errors.keep_label()
+
     def _listed(self) -> None:
         """A list that was asked for and is there begins with its first picture, if nothing else was begun meanwhile."""
         session, keys = self._session, self.guide.keys
