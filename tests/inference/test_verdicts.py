@@ -25,7 +25,7 @@ from workbench.inference.settings import (
     settings_text,
 )
 
-SETTINGS = ModelSettings(task="classification", name="m", verdicts=("OK", "NG", "dent"), input_size=64)
+SETTINGS = ModelSettings(task="classification", name="m", verdicts=("OK", "NG", "dent"), input_size=128)
 
 
 class Spots:
@@ -35,7 +35,9 @@ class Spots:
 
     def maps(self, batch):
         n, _, h, w = batch.shape
-        cells = batch[:, 0].reshape(n, h // self.cell, self.cell, w // self.cell, self.cell)
+        half = self.cell // 2  # as of convolutions with a stride: cell i looks around the pixel i * cell
+        seen = np.pad(batch[:, 0], ((0, 0), (half, 0), (half, 0)), mode="edge")[:, :h, :w]
+        cells = seen.reshape(n, h // self.cell, self.cell, w // self.cell, self.cell)
         bright = 50 * (cells.mean(axis=(2, 4)) - 128 / 255)
         return np.stack([np.zeros_like(bright), bright, -bright], axis=1).astype(np.float32)
 

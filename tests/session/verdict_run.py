@@ -59,7 +59,7 @@ def write_network(path: Path) -> None:
     """Mean brightness decides; maps of 4 x 4 cells tell which parts were bright or dark."""
     kernel = numpy_helper.from_array(np.array([3.0, -3.0], np.float32).reshape(2, 1, 1, 1), "kernel")
     nodes = [
-        helper.make_node("AveragePool", ["picture"], ["cells"], kernel_shape=[8, 8], strides=[8, 8]),
+        helper.make_node("AveragePool", ["picture"], ["cells"], kernel_shape=[8, 8], strides=[8, 8], pads=[4, 4, 0, 0]),
         helper.make_node("Conv", ["cells", "kernel"], ["maps"]),
         helper.make_node("GlobalAveragePool", ["maps"], ["pooled"]),
         helper.make_node("Flatten", ["pooled"], ["logits"]),
