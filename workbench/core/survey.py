@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,7 +66,8 @@ class Surveyor:
 
     def __init__(self, project: Project, model: Path | None) -> None:
         self._project = project
-        self._predictor = Predictor.open(model) if model is not None else None
+        threads = max(1, (os.cpu_count() or 2) - 1)  # a window and a hand that labels are beside it
+        self._predictor = Predictor.open(model, threads=threads) if model is not None else None
         self._fingerprint = model_fingerprint(model) if model is not None else ""
         self._book = LookBook(project.root)
         self._features = self._book.features()
