@@ -114,6 +114,7 @@ def test_sliders_move_everything_at_once_and_a_point_can_be_used_and_taken_back(
     with qtbot.waitSignal(room.judged, timeout=10_000):
         points.area.setValue(7)  # 225 pixels; the bright spot has 140
     assert review.tabs["false"].text() == "False alarms  0"
+    assert any("tried on these very pictures" in text for text in review.notices.texts)
     assert room.point.min_area == (9, 225) and points.area_says.text() == "225 px²"
     QTest.mouseClick(points.store, Qt.MouseButton.LeftButton)
     assert operating_point.settings_of(run).min_area == (9, 225) and not points.store.isEnabled()

@@ -226,10 +226,14 @@ class Review(QObject):
             self.point = point
             self._judge()
 
-    def cheapest(self, escape: float) -> None:
-        """The point that costs least if a missed defect costs `escape` times a false alarm."""
-        if self.sweep is not None and self.chosen is not None:
-            self.set_point(self.sweep.cheapest(self.chosen.trained, escape))
+    def cheapest(self, escape: float, number: int | None = None) -> None:
+        """The point that costs least if a missed defect costs `escape` times a false alarm.
+
+        number: of the class that is moved, the others staying; None for all.
+        """
+        if self.sweep is not None and self.chosen is not None and self.point is not None:
+            start = self.chosen.trained if number is None else self.point
+            self.set_point(self.sweep.cheapest(start, escape, number=number))
 
     def _judge(self) -> None:
         self._asked += 1
@@ -282,9 +286,13 @@ class Review(QObject):
             self._training.run.root == self.run.root
         )  # fmt: skip
 
+    @property
+    def moved(self) -> bool:
+        """Whether another point is looked at than the one in use."""
+        return self.settings is not None and self.point != Point.of(self.settings)
+
     def can_store(self) -> bool:
-        ready = self.stage == "ready" and self._session.writable and not self.busy
-        return ready and self.settings is not None and self.point != Point.of(self.settings)
+        return self.stage == "ready" and self._session.writable and not self.busy and self.moved
 
     def can_restore(self) -> bool:
         """Whether another point than the trained one is looked at or in use."""

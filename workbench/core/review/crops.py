@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.core import annotation
-from workbench.core.drawing import Rect
+from workbench.core.drawing import NOTHING, Rect
 from workbench.core.pictures import read
 from workbench.core.project import MAX_CLASS_ID, Project
 from workbench.core.review.evidence import Evidence
@@ -25,7 +25,10 @@ Colour = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Frame:
-    """What to draw: the part `box` of a picture (all of it if empty), at most `width` x `height` pixels."""
+    """What to draw: the part `box` of a picture (all of it if empty), at most `width` x `height` pixels.
+
+    missed: the box is of a labelled region, not of a predicted one.
+    """
 
     box: Rect
     width: int
@@ -33,6 +36,7 @@ class Frame:
     truth: Colour
     said: Colour
     line: int = 2
+    missed: bool = False
 
 
 class Cropper:
@@ -57,9 +61,9 @@ class Cropper:
         )  # fmt: skip
         canvas = cv2.cvtColor(shown, cv2.COLOR_GRAY2RGB) if shown.ndim == 2 else shown
         box = frame.box
-        own = Rect(box.x - window.x, box.y - window.y, box.width, box.height)
-        _outline(canvas, truth[window.slices], frame.truth, frame.line, own)
-        _outline(canvas, said, frame.said, frame.line, own)
+        own = Rect(box.x - window.x, box.y - window.y, box.width, box.height).clipped(window.width, window.height)
+        _outline(canvas, truth[window.slices], frame.truth, frame.line, own if frame.missed else NOTHING)
+        _outline(canvas, said, frame.said, frame.line, NOTHING if frame.missed else own)
         return canvas
 
     def _pixels(self, evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
@@ -116,7 +120,7 @@ def _outline(canvas: np.ndarray, mask: np.ndarray, colour: Colour, line: int, ow
             middle_x, middle_y = (x + width / 2) / scale_x - 1, (y + height / 2) / scale_y - 1
             inside = own.x <= middle_x <= own.x + own.width and own.y <= middle_y <= own.y + own.height
             fits = width <= (own.width + 3) * scale_x and height <= (own.height + 3) * scale_y
-            wide = 2 * line if inside and fits else line
+            wide = 2 * line if inside and fits and not own.empty else line
             cv2.drawContours(
                 canvas, [outline], -1, colour, wide, cv2.LINE_AA, offset=(-round(scale_x), -round(scale_y))
             )  # fmt: skip

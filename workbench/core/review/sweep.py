@@ -145,28 +145,30 @@ class Sweep:
         step = _nearest(THRESHOLDS, point.thresholds[number])
         return float(curve.recall[step]), float(curve.precision[step])
 
-    def cheapest(self, start: Point, escape: float, overkill: float = 1.0) -> Point:
+    def cheapest(
+        self, start: Point, escape: float, overkill: float = 1.0, *, number: int | None = None
+    ) -> Point:  # fmt: skip
         """The point of the grid at which missed defects at `escape` and false alarms at `overkill` cost least.
 
         Class by class, the others held, until nothing moves; of equal ones that nearest to `start`. Classes that no
-        picture shows keep theirs: nothing can be said of what missing them costs.
+        picture shows keep theirs: nothing can be said of what missing them costs. number: only this class moves.
         """
         at = [(_nearest(THRESHOLDS, t), _nearest(AREAS, a)) for t, a in zip(start.thresholds, start.min_area)]
         first = list(at)
-        shown = [number for number, id in enumerate(self._classes) if (self._ids == id).any()]
+        shown = [k for k, id in enumerate(self._classes) if (self._ids == id).any() and number in (None, k)]
         for _ in range(_ROUNDS):
             before = list(at)
-            for number in shown:
-                others = sum((self._covered[k][at[k]] for k in range(len(at)) if k != number), np.zeros(len(self._ids)))
-                missed = (self._covered[number] + others < self._needed).sum(axis=2)
-                cost = escape * missed + overkill * self._false[number]
-                steps = np.abs(np.arange(len(THRESHOLDS)) - first[number][0])[:, None]
-                away = steps + np.abs(np.arange(len(AREAS)) - first[number][1])[None, :]
+            for own in shown:
+                others = sum((self._covered[k][at[k]] for k in range(len(at)) if k != own), np.zeros(len(self._ids)))
+                missed = (self._covered[own] + others < self._needed).sum(axis=2)
+                cost = escape * missed + overkill * self._false[own]
+                steps = np.abs(np.arange(len(THRESHOLDS)) - first[own][0])[:, None]
+                away = steps + np.abs(np.arange(len(AREAS)) - first[own][1])[None, :]
                 best = np.lexsort((away.ravel(), cost.ravel()))[0]
-                at[number] = (int(best) // len(AREAS), int(best) % len(AREAS))
+                at[own] = (int(best) // len(AREAS), int(best) % len(AREAS))
             if at == before:
                 break
-        moved = [number in shown and at[number] != first[number] for number in range(len(at))]
+        moved = [k in shown and at[k] != first[k] for k in range(len(at))]
         return Point(
             tuple(THRESHOLDS[at[k][0]] if moved[k] else start.thresholds[k] for k in range(len(at))),
             tuple(AREAS[at[k][1]] if moved[k] else start.min_area[k] for k in range(len(at))),

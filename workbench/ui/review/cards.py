@@ -25,13 +25,14 @@ _Index = QModelIndex | QPersistentModelIndex
 
 @dataclass(frozen=True)
 class Card:
-    """One thing to look at. box: empty for the whole picture. color: of its class, or ""."""
+    """One thing to look at. box: empty for the whole picture. color: of its class, or "". missed: a labelled region."""
 
     evidence: Evidence
     box: Rect
     title: str
     detail: str
     color: str = ""
+    missed: bool = False
 
 
 def missed_cards(room: Review, reviewed: Reviewed, class_id: int | None, say: Callable[[float], str]) -> list[Card]:
@@ -41,7 +42,9 @@ def missed_cards(room: Review, reviewed: Reviewed, class_id: int | None, say: Ca
         for labelled, defect in zip(evidence.defects, judged.facts.defects):
             if not defect.found and class_id in (None, labelled.class_id):
                 name, color = room.classes[labelled.class_id]
-                found.append((labelled.area, Card(evidence, labelled.box, name, say(labelled.peak), color)))
+                found.append(
+                    (labelled.area, Card(evidence, labelled.box, name, say(labelled.peak), color, missed=True))
+                )
     return [card for _, card in sorted(found, key=lambda entry: -entry[0])]
 
 
@@ -143,7 +146,7 @@ class Gallery(QListView):
             ratio = self.devicePixelRatioF()
             frame = Frame(
                 card.box, round(PICTURE.width() * ratio), round(PICTURE.height() * ratio), TRUTH.getRgb()[:3],
-                SAID.getRgb()[:3], max(1, round(1.2 * ratio)),
+                SAID.getRgb()[:3], max(1, round(1.2 * ratio)), card.missed,
             )  # fmt: skip
             self._room.crop(card.evidence, frame, lambda found: self._take(at, found))
         return self._pixmaps.get(at)

@@ -148,7 +148,7 @@ class MaskReview(QWidget):
         return [at for at, id in enumerate(ids) if self.class_id in (None, id)]
 
     def _cheapest(self, ratio: float) -> None:
-        self._room.cheapest(ratio)
+        self._room.cheapest(ratio, self._numbers()[0] if self.class_id is not None else None)
         self._show_point()
         if self._room.reviewed is not None:
             self.points.show_figures(self._room.reviewed.figures)

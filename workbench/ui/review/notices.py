@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 from workbench.core.review.figures import Alert
 from workbench.session.review import Review
 from workbench.ui import words
-from workbench.ui.theme import Style
+from workbench.ui.theme import Style, Theme
 
 _ICONS = {"info": ("info", "accent"), "warning": ("warning", "warning"), "problem": ("error", "danger")}
 
@@ -21,6 +21,7 @@ class Notices(QWidget):
         super().__init__()
         self._room, self._style = room, style
         self._alerts: Sequence[Alert] = ()
+        self._shown: tuple[list[tuple[str, str]], Theme | None] = ([], None)
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(12, 8, 12, 8)
         self._column.setSpacing(6)
@@ -33,16 +34,18 @@ class Notices(QWidget):
         return [text for _, text in self._lines()]
 
     def show_alerts(self, alerts: Sequence[Alert]) -> None:
-        if tuple(alerts) != tuple(self._alerts):
-            self._alerts = tuple(alerts)
-            self._refresh()
+        self._alerts = tuple(alerts)
+        self._refresh()
 
     def _refresh(self) -> None:
+        lines, theme = self._lines(), self._style.theme
+        if (lines, theme) == self._shown:
+            return
+        self._shown = lines, theme
         while self._column.count():
             widget = self._column.takeAt(0).widget()
             if widget is not None:
                 widget.deleteLater()
-        lines = self._lines()
         for kind, text in lines:
             self._column.addWidget(self._line(kind, text))
         self.setVisible(bool(lines))
@@ -80,6 +83,9 @@ class Notices(QWidget):
         )
         if room.chosen is not None and room.chosen.chosen_on == room.split:
             text = self.tr("The point in use was chosen on these pictures, so the figures are somewhat too good.")
+            return "warning", f"{many} {text}"
+        if room.moved:
+            text = self.tr("This point is being tried on these very pictures, so its figures are somewhat too good.")
             return "warning", f"{many} {text}"
         if room.split == "val":
             text = self.tr(
