@@ -9,10 +9,14 @@ from PySide6.QtTest import QTest
 
 from tests.inference.conftest import GREY_BIAS, GREY_WEIGHTS, grey_settings, write_onnx
 from tests.ui.conftest import LEFT, Hand
+from tests.ui.test_training_panel import at_rest, live
 from workbench.core import annotation
+from workbench.core.dataset import Dataset
+from workbench.core.events import Preview
 from workbench.core.project import Project
 from workbench.core.proposal_files import load_stored
 from workbench.core.run import Run
+from workbench.core.storage import write_json
 from workbench.inference.predictor import Predictor
 from workbench.inference.reading import write_png
 from workbench.inference.settings import ClassSettings, save_settings
@@ -379,3 +383,32 @@ def test_the_pointer_that_rests_finds_what_the_next_picture_proposes(judge):
     judge.wait(5)
     judge.key(Qt.Key.Key_Space)
     assert np.array_equal(judge.saved(), judge.expected((12, 70)))
+
+
+def test_what_a_run_under_way_sees_can_be_accepted(judge, root):
+    """Its previews are proposals as they come; each takes the place of the one before."""
+    training = judge.rooms.training
+    run = Run(root / "runs" / "20260202-000000-unet")
+    settings = {"thresholds": [0.5, 0.5], "min_area": [1, 1]}
+    mask = np.zeros((96, 144), np.uint8)
+    mask[30:40, 30:50] = 2
+    for name, pixels in (("m1", mask), ("m2", np.roll(mask, 30, axis=1))):
+        write_png(run.previews / f"{name}.png", pixels)
+        planes = [np.where(pixels == id, np.uint8(200), np.uint8(0)) for id in (1, 2)]
+        write_png(run.previews / f"{name}s.png", np.concatenate(planes))
+    (run.root / "recipe.json").write_text('{"model": "unet"}')
+    write_json(run.dataset_path, Dataset(model="unet", classes=judge.session.project.classes).model_dump(mode="json"))
+    live(judge)
+    training.run = run
+    training.previews.open(run)
+    for step in (1, 2):
+        files = {"mask": f"previews/m{step}.png", "scores": f"previews/m{step}s.png"}
+        training.previews.add(Preview(step=step, picture=KEY, **files, **settings))
+        judge.wait(1)
+        judge.qtbot.waitUntil(lambda step=step: judge.room.shown[0].origin.x == 30 * step)
+    (one,) = judge.room.shown
+    assert one.model == run.name and one.class_id == 2 and round(one.score, 2) == 0.78
+    judge.over(35, 65)
+    judge.key(Qt.Key.Key_Space)
+    assert np.array_equal(judge.saved(), np.roll(mask, 30, axis=1))
+    at_rest(judge)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
@@ -13,8 +15,13 @@ from workbench.ui import words
 from workbench.ui.canvas.canvas import Canvas
 from workbench.ui.messages import Messages
 from workbench.ui.overlay import Overlay
-from workbench.ui.panels.layers import LayersPanel
 from workbench.ui.rooms import Rooms
+
+
+class Layers(Protocol):
+    """Where labels are shown and hidden."""
+
+    def toggle_labels(self) -> None: ...
 
 
 class Proposing(QObject):
@@ -22,7 +29,7 @@ class Proposing(QObject):
 
     changed = Signal()  # what is proposed, in sight, or under way
 
-    def __init__(self, rooms: Rooms, canvas: Canvas, layers: LayersPanel, overlay: Overlay, messages: Messages) -> None:
+    def __init__(self, rooms: Rooms, canvas: Canvas, layers: Layers, overlay: Overlay, messages: Messages) -> None:
         super().__init__(canvas)
         self._session, self._training, self._overlay = rooms.session, rooms.training, overlay
         self._canvas, self._layers, self._messages = canvas, layers, messages
