@@ -23,7 +23,7 @@ from workbench.inference.ledger import model_fingerprint
 from workbench.inference.predictor import Cancelled, Predictor
 
 AT_ONCE = 400  # pictures that are looked at before a first answer is given
-PART = 4096  # pixels of the side of a part: a large picture is predicted part by part, so that memory stays bounded
+PART = 2048  # pixels of the side of a part: a large picture is predicted part by part, so that memory stays bounded
 
 
 @dataclass(frozen=True)
