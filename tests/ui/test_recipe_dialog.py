@@ -148,3 +148,9 @@ def test_a_run_to_begin_with_is_offered(opened, root, qtbot):
     dialog = opened.window.findChild(RecipeDialog)
     box = dialog.fields["start_from"].box
     assert [box.itemData(i) for i in range(box.count())] == [None, run.name]
+
+
+def test_a_chosen_value_says_what_would_have_been_decided(dialog):
+    automatic = dialog.fields["batch"].value()
+    write(dialog, "batch", "31")
+    assert dialog.next.reasons["batch"].text() == f"Chosen by hand; automatic: {automatic}"

@@ -9,13 +9,10 @@ from PySide6.QtWidgets import (
     QButtonGroup,
     QDialog,
     QFrame,
-    QGridLayout,
     QHBoxLayout,
     QLabel,
     QPushButton,
-    QScrollArea,
     QStackedWidget,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -27,94 +24,11 @@ from workbench.core.training_wishes import Choices
 from workbench.session.training_wishes import TrainingWishes
 from workbench.ui import recipe_words as said
 from workbench.ui import words
-from workbench.ui.dialogs.recipe_fields import Field, field_for
+from workbench.ui.dialogs.recipe_fields import field_for
+from workbench.ui.dialogs.recipe_page import RecipePage
 from workbench.ui.theme import Style
 
 _SOON = 350  # ms after the last change until the rest is decided anew
-_NAMES, _FIELDS = 150, 230  # pixels
-
-
-class RecipePage(QScrollArea):
-    """A row a setting: name, value, way back to what is decided, reason. With `fields` values can be edited."""
-
-    edited = Signal(str)
-    reset = Signal(str)
-
-    def __init__(self, model: str, style: Style, fields: dict[str, Field] | None = None) -> None:
-        super().__init__(widgetResizable=True, frameShape=QFrame.Shape.NoFrame, objectName="side")
-        self._fields = fields
-        self.values: dict[str, QLabel] = {}
-        self.reasons: dict[str, QLabel] = {}
-        self.backs: dict[str, QToolButton] = {}
-        body = QWidget(objectName="sideBody")
-        grid = QGridLayout(body)
-        grid.setContentsMargins(22, 4, 18, 14)
-        grid.setHorizontalSpacing(14)
-        grid.setVerticalSpacing(6)
-        grid.setColumnMinimumWidth(0, _NAMES)
-        grid.setColumnMinimumWidth(1, _FIELDS)
-        grid.setColumnStretch(3, 1)
-        row = 0
-        asked = [] if fields is not None else [(self.tr("Asked for"), ["minutes", "device"])]
-        for title, keys in [*asked, *said.groups(model)]:
-            heading = QLabel(title, objectName="heading")
-            heading.setContentsMargins(0, 12 if row else 4, 0, 2)
-            grid.addWidget(heading, row, 0, 1, 4)
-            for row, key in enumerate(keys, start=row + 1):  # noqa: B020  rows go on where the group before ended
-                self._add(grid, row, key, style)
-            row += 1
-        grid.setRowStretch(row, 1)
-        self.setWidget(body)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-
-    def _add(self, grid: QGridLayout, row: int, key: str, style: Style) -> None:
-        top = Qt.AlignmentFlag.AlignTop
-        title = QLabel(said.name(key))
-        title.setToolTip(said.purpose(key))
-        title.setContentsMargins(0, 6, 0, 0)
-        grid.addWidget(title, row, 0, top)
-        reason = self.reasons[key] = QLabel(objectName="muted", wordWrap=True)
-        reason.setTextFormat(Qt.TextFormat.PlainText)
-        reason.setContentsMargins(0, 6, 0, 0)
-        grid.addWidget(reason, row, 3, top)
-        if self._fields is None:
-            value = self.values[key] = QLabel(wordWrap=True)
-            value.setTextFormat(Qt.TextFormat.PlainText)
-            value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-            value.setContentsMargins(0, 6, 0, 0)
-            grid.addWidget(value, row, 1, top)
-            return
-        field = self._fields[key]
-        field.widget.setAccessibleName(said.name(key))
-        field.widget.setAccessibleDescription(said.purpose(key))
-        field.setToolTip(said.purpose(key))
-        field.edited.connect(lambda: self.edited.emit(key))
-        grid.addWidget(field, row, 1, top)
-        back = self.backs[key] = QToolButton()
-        back.setIcon(style.theme.icon("undo", "accent"))
-        back.setToolTip(self.tr("Back to automatic"))
-        back.setAccessibleName(self.tr("{setting}: back to automatic").format(setting=said.name(key)))
-        back.clicked.connect(lambda: self.reset.emit(key))
-        policy = back.sizePolicy()
-        policy.setRetainSizeWhenHidden(True)
-        back.setSizePolicy(policy)
-        grid.addWidget(back, row, 2, top)
-
-    def show_recipe(self, recipe: Recipe) -> None:
-        """Read only."""
-        for key, label in self.values.items():
-            label.setText(said.written(getattr(recipe, key)) or "–")
-            self.reasons[key].setText(said.reason(key, recipe))
-
-    def say(self, key: str, text: str, *, wrong: bool = False) -> None:
-        """The reason of a setting, or what is wrong with it."""
-        label = self.reasons[key]
-        label.setText(text)
-        name = "wrong" if wrong else "muted"
-        if label.objectName() != name:
-            label.setObjectName(name)
-            label.style().unpolish(label)
-            label.style().polish(label)
 
 
 class RecipeDialog(QDialog):
@@ -134,6 +48,7 @@ class RecipeDialog(QDialog):
         self._wishes, self._model, self._asked, self._style = wishes, model, asked, style
         self.choices: Choices = wishes.of(model)
         self._recipe: Recipe | None = None  # as it would be now
+        self._automatic: dict[str, Any] = {}  # what was decided while it was not chosen by hand
         self.fields = {key: field_for(key, runs) for _, keys in said.groups(model) for key in keys}
         self._soon = QTimer(self, singleShot=True, interval=_SOON, timeout=self._plan)
         column = QVBoxLayout(self)
@@ -265,6 +180,7 @@ class RecipeDialog(QDialog):
 
     def _planned(self, recipe: Recipe) -> None:
         self._recipe = recipe
+        self._automatic.update({key: getattr(recipe, key) for key in self.fields if key not in self.choices})
         self._show_values()
         self._check()
 
@@ -293,7 +209,7 @@ class RecipeDialog(QDialog):
         for key in self.fields:
             mine = key in self.choices
             self.next.backs[key].setVisible(mine)
-            self.next.say(key, self.tr("Chosen by hand.") if mine else said.reason(key, self._recipe))
+            self.next.say(key, self._by_hand(key) if mine else said.reason(key, self._recipe))
         self.keep.setEnabled(wrong is None)
         self.all_back.setEnabled(bool(self.choices))
         count = len(self.choices)
@@ -301,6 +217,12 @@ class RecipeDialog(QDialog):
         self._refresh()
         if wrong is not None:
             self._say_wrong(wrong)
+
+    def _by_hand(self, key: str) -> str:
+        if key not in self._automatic:
+            return self.tr("Chosen by hand.")
+        text = self.tr("Chosen by hand; automatic: {value}")
+        return text.format(value=said.written(self._automatic[key]) or self.tr("none"))
 
     def _say_wrong(self, problem: BadRecipe) -> None:
         key = problem.fields["key"]
