@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QListView,
     QProgressBar,
     QPushButton,
+    QSizePolicy,
     QStyle,
     QStyledItemDelegate,
     QVBoxLayout,
@@ -146,8 +147,10 @@ class ProposalsPanel(QWidget):
         self.reject_all.setToolTip(self.tr("Nothing of it is proposed again by this model; undo takes that back"))
         self.accept_all.clicked.connect(proposing.accept_all)
         self.reject_all.clicked.connect(proposing.reject_all)
-        row.addWidget(self.accept_all, 1)
-        row.addWidget(self.reject_all, 1)
+        for button in (self.accept_all, self.reject_all):
+            # A narrow panel makes them narrow, and is not made wide by them.
+            button.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+            row.addWidget(button, 1)
         column.addLayout(row)
         self.back = QPushButton(objectName="link")
         self.back.clicked.connect(proposing.proposals.bring_back)
