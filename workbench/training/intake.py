@@ -39,9 +39,9 @@ class Intake:
         self._due: dict[str, float] = {}
         self._looked = 0.0  # when it was last looked for changes that nobody had told
 
-    def poll(self) -> None:
-        """Take in what was changed, once it has rested."""
-        now = time.monotonic()
+    def poll(self) -> bool:
+        """Take in what was changed, once it has rested. True if something came in."""
+        now, before = time.monotonic(), self.fresh
         for key in self.stage.orders.take_changed():
             self._due[key] = now + _REST
         for key in [key for key, due in self._due.items() if due <= now]:
@@ -50,6 +50,7 @@ class Intake:
             else:
                 del self._due[key]
                 self.take(key)
+        return self.fresh > before
 
     def look_around(self) -> None:
         """Find what was changed without a word: before this sitting began, or by another program."""
@@ -80,7 +81,7 @@ class Intake:
         item, how = found
         stage.dataset.joined.append(Entry(step=step, item=item, ready=how != "gone"))
         try:
-            write_json(stage.run.dataset_path, stage.dataset.model_dump(mode="json"))
+            self._record()
         except Problem as problem:  # what is not on record is not learned from
             stage.dataset.joined.pop()
             stage.report(Trouble(what=str(problem), done="The label is not learned from.", picture=key))
@@ -96,6 +97,9 @@ class Intake:
         late = [entry for entry in stage.dataset.joined if entry.step > step]
         for entry in late:
             entry.step = step
+        if late:
+            with contextlib.suppress(Problem):  # it is said all the same
+                self._record()
         count = len(stage.dataset.joined)
         for item in stage.dataset.of("train"):
             if self._hash(item.key) != item.mask_hash:
@@ -105,6 +109,10 @@ class Intake:
             what = f"Since step {step}, from which this run goes on, {len(touched)} labels were changed."
             done = "It learns from them as they are now; steps that were lost are not repeated exactly."
             stage.report(Trouble(what=what, done=done))
+
+    def _record(self) -> None:
+        """Raises CannotWrite."""
+        write_json(self.stage.run.dataset_path, self.stage.dataset.model_dump(mode="json"))
 
     # --- what may enter ---------------------------------------------------------------------------
 

@@ -85,7 +85,8 @@ class Session:
     def finish_round(self) -> None:
         stage = self.stage
         while stage.progress < 1 and not stage.orders.stop:
-            self.intake.poll()
+            if self.intake.poll():
+                self.showing.hurry()
             self.pause_if_asked()
             outcome = self.step()
             if outcome is None:

@@ -38,6 +38,7 @@ class Rounds:
         course.round, course.round_step, course.round_time = course.round + 1, course.step, stage.clock.elapsed
         course.validated = 0
         self.intake.fresh = 0
+        self.showing.hurry()
         stage.report(Kept(step=course.step, round=course.round))
         return True
 

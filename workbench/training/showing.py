@@ -38,6 +38,10 @@ class Showing:
         elif expected and not turned and now - self._ahead > period:
             self.show(min(expected, key=lambda key: self._shown.get(key, (0, 0))[0]))
 
+    def hurry(self) -> None:
+        """A label has come in, and somebody waits to see what comes of it: two looks soon."""
+        self._spent = max(0.0, min(self._spent, _CREDIT - 3 * self._cost))
+
     def show(self, key: str = "") -> None:
         """Predict this picture now: one that will be opened, or else the open one."""
         stage = self.stage

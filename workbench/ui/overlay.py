@@ -154,8 +154,8 @@ class Overlay(QObject):
                 self.told.emit(self.tr("Ctrl+R: predict"))
 
     def _tell_ahead(self) -> None:
-        """The trainer is told at once which pictures come next; the window's own model when it has nothing to do."""
-        for key in self._following() if self._training.busy else ():
+        """A trainer is told at once which pictures come next; the window's own model when it has nothing to do."""
+        for key in self._following():
             self._training.order("expect", key)
 
     def _following(self) -> list[str]:
