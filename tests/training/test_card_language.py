@@ -117,13 +117,13 @@ def test_names_and_code_stay_and_numbers_move_into_the_sentence():
     say = speaker("zh_CN", ["all", "small: yes"])
     assert say("all") == "all" and say("small: yes") == "small: yes" and speaker("zh_CN")("all") == "全部"
     assert say("with all") == "有 all" and say("what nobody has translated") == "what nobody has translated"
-    assert say("33 % (6 to 79 %), 1 of 3") == "33 %（6 至 79 %），3 中的 1"
+    assert say("33 % (6 to 79 %), 1 of 3") == "33 %（6–79 %），1/3"
     code = Code("python predict.py FOLDER --watch              # and what is dropped there later\nx = 1")
     assert code.said(say) == "python predict.py FOLDER --watch              # 以及之后放进去的图片\nx = 1"
     made = Card("t", "l", [Headline("Defects found", "1", "nothing to find")],
                 [Section("How good it is", [Table(["class"], [[Share(1, 3)]])])])  # fmt: skip
     assert "找到的缺陷: **1** 没有可找的缺陷" in to_markdown(made, say=say)
-    assert "<svg" in to_html(made, say=say) and "3 中的 1" in to_html(made, say=say)
+    assert "<svg" in to_html(made, say=say) and "1/3" in to_html(made, say=say)
 
 
 def test_what_the_run_says_is_taken_from_the_windows_translation():

@@ -56,7 +56,7 @@ def _cell(cell: str | Share | Number, say: Say) -> str:
     if isinstance(cell, str):
         number = re.fullmatch(r"[–\d.,  %e+-]*", cell) is not None
         return f"<td{' class=number' if number else ''}>{_prose(say(cell))}</td>"
-    return f"<td>{_bar(cell)}<span class=said>{escape(say(str(cell)))}</span></td>"
+    return f"<td class=score>{_bar(cell)}<span class=said>{escape(say(str(cell)))}</span></td>"
 
 
 def _bar(cell: Share | Number) -> str:
