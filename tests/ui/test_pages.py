@@ -58,8 +58,11 @@ def test_pages_are_looked_at_and_the_labels_stay(stack):
     canvas.choose_tool("brush")
     QTest.mouseClick(canvas, LEFT, pos=QPoint(canvas.width() // 2, canvas.height() // 2))
     assert np.array_equal(session.mask, before)
+    canvas.choose_tool("brush")
     turn(stack, "next_page", 0)
     assert plate(stack).text() == "Page 1 of 4" and int(canvas.seen[5, 5]) == 40 and canvas.labels is not None
+    stack.drag((20, 60), (30, 60))
+    assert session.mask[60, 25] == 1
     turn(stack, "previous_page", 3)
     stack.open("lot1/new.png")
     assert plate(stack).area is None and stack.rooms.pages.number == 0

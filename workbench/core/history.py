@@ -7,7 +7,6 @@ history runs across pictures, and each picture's own part of it can be listed an
 from __future__ import annotations
 
 import time
-import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -15,10 +14,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from workbench.core.drawing import NOTHING, Rect
+from workbench.core.packing import packed, unpacked
 from workbench.inference.cv import cv2
 
 TILE = 64
-_PIXELS, _RUNS = b"P", b"R"  # how pixels are packed
 _MIXED = -1  # in place of the one id of an area: its pixels are in the packed ones
 
 Content = int | np.ndarray  # of an area: its one id, or its pixels, uint8 (h, w)
@@ -86,7 +85,7 @@ class Patch:
 
     def contents(self, side: int) -> Iterator[tuple[Rect, Content]]:
         """The areas with what is in them before (side 0) or after (1) the step."""
-        pixels = _unpacked(self.after if side else self.before)
+        pixels = unpacked(self.after if side else self.before)
         at = 0
         for x, y, width, height, *ids in self.rows.tolist():
             content: Content = ids[side]
@@ -110,9 +109,9 @@ class Patch:
             raise ValueError("no areas")
         if (x + width > size[0]).any() or (y + height > size[1]).any() or (rows[:, 4:] < _MIXED).any():
             raise ValueError("an area outside of its mask")
-        for packed, ids in ((self.before, rows[:, 4]), (self.after, rows[:, 5])):
+        for side, ids in ((self.before, rows[:, 4]), (self.after, rows[:, 5])):
             wanted = int((width * height)[ids == _MIXED].sum())
-            if len(_unpacked(packed, wanted)) != wanted:
+            if len(unpacked(side, wanted)) != wanted:
                 raise ValueError("areas of another size")
 
 
@@ -190,7 +189,7 @@ class Recording:
                     areas.append(last)
         if not areas:
             return None
-        before, after = map(_packed, mixed)
+        before, after = map(packed, mixed)
         return Patch(self.key, self.what, np.array(areas, np.int32).tobytes(), before, after, self.explicit)
 
     def _look(self, row: int, first: int, stop: int) -> int | list[Content]:
@@ -222,37 +221,6 @@ def _runs(columns: Iterable[int]) -> Iterator[tuple[int, int]]:
         stop = column + 1
     if first is not None:
         yield first, stop
-
-
-def _packed(contents: list[bytes]) -> bytes:
-    """Pixels of some areas as bytes: runs of one id where that is short, which labels nearly always are.
-
-    Runs are several times as quick to find as zlib is over the pixels, and are packed by zlib after that.
-    """
-    if not contents:
-        return b""
-    pixels = np.frombuffer(b"".join(contents), np.uint8)
-    ends = np.append(np.flatnonzero(pixels[1:] != pixels[:-1]), pixels.size - 1)
-    if 10 * ends.size > pixels.size:
-        return _PIXELS + zlib.compress(pixels, 1)
-    lengths = np.diff(ends, prepend=-1).astype("<u4")
-    return _RUNS + zlib.compress(pixels[ends].tobytes() + lengths.tobytes(), 1)
-
-
-def _unpacked(packed: bytes, limit: int | None = None) -> np.ndarray:
-    """The pixels, uint8. Raises ValueError or zlib.error for what is not packed, or more than `limit` of them."""
-    if not packed:
-        return np.zeros(0, np.uint8)
-    kind, most = packed[:1], 0 if limit is None else limit * 5 + 1
-    plain = np.frombuffer(zlib.decompressobj().decompress(packed[1:], most), np.uint8)
-    if kind == _PIXELS:
-        return plain
-    if kind != _RUNS or plain.size % 5:
-        raise ValueError("areas packed in another way")
-    ids, lengths = plain[: plain.size // 5], plain[plain.size // 5 :].view("<u4")
-    if limit is not None and int(lengths.sum(dtype=np.int64)) != limit:
-        raise ValueError("areas of another size")
-    return np.repeat(ids, lengths)
 
 
 class History:

@@ -1,4 +1,4 @@
-"""The view with hands: pointer and keys become gestures of the current tool, and facts of the session become pixels."""
+"""The open picture with hands: pointer and keys become gestures of the current tool."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from workbench.session.session import Session
 from workbench.ui.canvas.desk import Desk
 from workbench.ui.canvas.grips import Grips
 from workbench.ui.canvas.kit import TOOLS
+from workbench.ui.canvas.opened import Opened
 from workbench.ui.canvas.options import ToolOptions
 from workbench.ui.canvas.proposal_menu import ProposalMenu
 from workbench.ui.canvas.proposals import ProposalHand
 from workbench.ui.canvas.region_menu import ask
 from workbench.ui.canvas.tools import Tool, Touch, next_diameter
-from workbench.ui.canvas.view import View
 from workbench.ui.canvas.work import Work
 
 _BUTTON = Qt.MouseButton
 _WITH = Qt.KeyboardModifier
 
 
-class Canvas(View):
+class Canvas(Opened):
     """The open picture under the current tool."""
 
     tool_changed = Signal(str)
@@ -35,8 +35,7 @@ class Canvas(View):
     region_chosen = Signal(object)  # Region or None
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._session = session
+        super().__init__(session, parent)
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(self.tr("Picture"))
@@ -49,7 +48,6 @@ class Canvas(View):
         self.proposals = ProposalHand(self, self)
         self._desk = Desk(self, session, self.work, self.options)
         self.proposals.sit_at(self._desk)
-        self.page_fits = True
         self.proposals.held.connect(self._show_hold)
         self._tools = {tool.name: tool(self._desk) for tool in TOOLS}
         self._tool: Tool = self._tools["brush"]
@@ -58,17 +56,10 @@ class Canvas(View):
         self._pen = 1.0  # how hard a pen is pressed, 0..1; 1 for a mouse
         self._rubber = False  # the pen is turned around
         self._painting = False
-        session.picture_opened.connect(self._show)
-        session.picture_failed.connect(self._show)
-        session.project_opened.connect(self._recolor)
-        session.project_closed.connect(self._show)
         session.settling.connect(self.work.finish)
-        session.mask_changed.connect(self.mask_changed)
-        session.mask_changed.connect(lambda: self._tool.mask_changed())
         self.work.troubled.connect(session.problem_met)
-        session.classes_changed.connect(self._recolor)
-        self._recolor()
-        self._show()
+        self.follow()
+        session.mask_changed.connect(lambda: self._tool.mask_changed())
 
     # --- tools -----------------------------------------------------------------------------------
 
@@ -110,22 +101,16 @@ class Canvas(View):
 
     # --- facts of the session --------------------------------------------------------------------
 
-    def _show(self, *_: object) -> None:
+    def drop_work(self) -> None:
         self._tool.cancel()
         self.work.drop()
         self._desk.forget()
         self._painting = False
-        self.page_fits = True
         self._hover(None)
-        self.show_picture(self._session.picture, keep_display=True)
-        self.show_labels(self._session.mask)
+
+    def came(self) -> None:
         if self.pointer is not None:  # it may rest where something will be proposed
             self.proposals.hover(self.picture_point(self.pointer))
-
-    def _recolor(self) -> None:
-        project = self._session.project
-        colors = {info.id: info.color for info in project.classes} if project else {}
-        self.set_colors(colors, self._session.hidden_classes)
 
     # --- pointer ---------------------------------------------------------------------------------
 
@@ -248,28 +233,6 @@ class Canvas(View):
         moving = self._space and self.proposals.aimed is None
         shape = Qt.CursorShape.OpenHandCursor if moving else self._tool.cursor
         self.setCursor(shape if self.picture is not None else Qt.CursorShape.ArrowCursor)
-
-    def show_page(self, page: np.ndarray | None) -> None:
-        """Another page of the picture's file in its place, None: the picture again. The labels stay where they fit."""
-        picture = self._session.picture
-        if picture is None:
-            return
-        self._tool.cancel()
-        kept = self.labels, self.predictions, self.heat
-        shown = picture if page is None else page
-        self.page_fits = shown.shape[:2] == picture.shape[:2]
-        self.show_picture(shown, keep_display=True)
-        self.previewing = not self.page_fits  # and nothing can be painted on it
-        if self.page_fits:
-            _, self.predictions, self.heat = kept
-            self.show_labels(self._session.mask)
-
-    @property
-    def seen(self) -> np.ndarray | None:
-        """The pixels that lie on the canvas, of the page that is looked at; of the picture where they do not fit it."""
-        layer, picture = self.picture, self._session.picture
-        top = layer.levels[0] if layer is not None else None
-        return top if top is not None and self.page_fits and not self.previewing else picture
 
     def show_picture(self, picture, *, keep_display: bool = False) -> None:
         super().show_picture(picture, keep_display=keep_display)
