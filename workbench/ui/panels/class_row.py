@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen
+from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate
 
 from workbench.core.project import DONT_CARE
+from workbench.ui.panels.plate import draw_plate
 from workbench.ui.theme import Style
 from workbench.ui.typing_keys import TypingKeys
 
@@ -40,13 +41,9 @@ class ClassRow(QStyledItemDelegate):
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        if selected or option.state & QStyle.StateFlag.State_MouseOver:
-            path = QPainterPath()
-            path.addRoundedRect(QRectF(rect).adjusted(0.5, 1.5, -0.5, -1.5), 5, 5)
-            painter.fillPath(path, theme.color("selection" if selected else "hover"))
-            if selected:
-                painter.setPen(QPen(theme.color("accent"), 1))
-                painter.drawPath(path)
+        over = bool(option.state & QStyle.StateFlag.State_MouseOver)
+        fill = "selection" if selected else "hover" if over else ""
+        draw_plate(painter, rect, theme, fill=fill, line="accent" if selected else "")
         hidden = bool(index.data(HiddenRole))
         swatch = QRectF(swatch_of(rect)).adjusted(3, 2, -5, -2)
         painter.setPen(QPen(QColor(0, 0, 0, 100), 1))

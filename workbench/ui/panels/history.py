@@ -11,16 +11,16 @@ from PySide6.QtCore import (
     QLocale,
     QModelIndex,
     QRect,
-    QRectF,
     QSize,
     Qt,
     QTimer,
 )
-from PySide6.QtGui import QPainter, QPainterPath
+from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QLabel, QListView, QScrollArea, QStyle, QStyledItemDelegate, QVBoxLayout, QWidget
 
 from workbench.core.history import Patch
 from workbench.session.session import Session
+from workbench.ui.panels.plate import draw_plate
 from workbench.ui.panels.section import Section
 from workbench.ui.theme import Style
 
@@ -129,13 +129,9 @@ class StepRow(QStyledItemDelegate):
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         over = bool(option.state & QStyle.StateFlag.State_MouseOver)
-        path = QPainterPath()
-        path.addRoundedRect(QRectF(rect).adjusted(0.5, 1, -0.5, -1), 5, 5)
-        if state == "here" or over:
-            painter.fillPath(path, theme.color("selection" if state == "here" else "hover"))
-        if option.state & QStyle.StateFlag.State_HasFocus:
-            painter.setPen(theme.color("accent"))
-            painter.drawPath(path)
+        focus = bool(option.state & QStyle.StateFlag.State_HasFocus)
+        fill = "selection" if state == "here" else "hover" if over else ""
+        draw_plate(painter, rect, theme, fill=fill, line="accent" if focus else "")
         role = "disabled" if state == "undone" else "text" if state == "here" else "muted"
         sign = QRect(rect.x() + 8, rect.y() + (rect.height() - 16) // 2, 16, 16)
         theme.icon(index.data(IconRole), role).paint(painter, sign)
