@@ -67,12 +67,14 @@ def test_thresholds_act_at_once_and_for_the_eye_only(shown, run, qtbot):
     look.of_class.setCurrentIndex(1)
     look.threshold.setValue(7)
     qtbot.waitUntil(lambda: np.array_equal(mask_of(shown), expected(0.07, 0.6)), timeout=5000)
+    assert shown.window.header.model.text() == "Model, thresholds moved"
     look.of_class.setCurrentIndex(0)
     look.threshold.setValue(3)
     qtbot.waitUntil(lambda: np.array_equal(mask_of(shown), expected(0.03, 0.03)), timeout=5000)
     assert not np.array_equal(mask_of(shown), before) and look.value.text() == "3 %"
     QTest.mouseClick(look.value, Qt.MouseButton.LeftButton)
     assert np.array_equal(mask_of(shown), before) and not shown.window.overlay.own_thresholds
+    assert "defect" in shown.window.header.model.text()
     assert (run.best / "model.json").read_bytes() == own
 
 

@@ -48,6 +48,7 @@ class Overlay(QObject):
         self._thresholds, self._listed = thresholds, listed
         self._newest: Run | None = None
         self.seen: Seen | None = None  # what lies over the picture
+        self._text = ""
         self.step: int | None = None  # an earlier one that a person looks back at; None: now
         session.project_opened.connect(self._look)
         session.project_closed.connect(self._forget)
@@ -218,15 +219,18 @@ class Overlay(QObject):
         picture = self._session.picture
         if seen is not None and (picture is None or seen.mask.shape != picture.shape[:2]):
             seen = None  # the picture was exchanged since
-        self.seen = seen
-        self._draw()
+        self.seen, self._text = seen, text
         self.told.emit(text)
+        self._draw()
 
     def _draw(self) -> None:
         if self.seen is not None and self.thresholds and self.own_thresholds:
             self._thresholds.apply(self._owner, self.seen)
+            self.told.emit(self.tr("Model, thresholds moved"))
         else:
             self._canvas.show_predictions(None if self.seen is None else self.seen.mask, self._map)
+            if self.seen is not None:
+                self.told.emit(self._text)
         self.changed.emit()
 
     def _applied(self, seen: Seen, mask: np.ndarray) -> None:
