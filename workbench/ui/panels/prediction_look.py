@@ -41,7 +41,10 @@ class PredictionLook(QWidget):
         texts = {
             "outline": (self.tr("Outline"), self.tr("Predictions as outlines")),
             "filled": (self.tr("Filled"), self.tr("Predictions as filled areas")),
-            "heat": (self.tr("Scores"), self.tr("How sure the model is of a defect at every pixel; of a verdict, where it looked")),
+            "heat": (
+                self.tr("Scores"),
+                self.tr("How sure the model is of a defect at every pixel; of a verdict, where it looked"),
+            ),
             "doubt": (self.tr("Doubt"), self.tr("Where the model could as well have said something else")),
         }
         for number, mode in enumerate(MODES):
