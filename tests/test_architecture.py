@@ -152,6 +152,7 @@ IMPORTED_AS = {
     "pytest-xdist": "xdist",
     "import-linter": "importlinter",
     "pyinstaller": "PyInstaller",
+    "scikit-learn": "sklearn",
 }
 
 

@@ -22,7 +22,7 @@ from workbench.core.project import Project
 from workbench.core.run import Run, find_run
 from workbench.core.sample import make_sample
 from workbench.inference.reading import write_png
-from workbench.inference.settings import save_settings
+from workbench.inference.settings import load_settings, save_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 TINY = ("--set", "widths=[4,8]", "--set", "patch=64", "--set", "validations=1", "--set", "batch=4")
@@ -200,8 +200,11 @@ def test_predict_writes_masks_tables_and_overlays(trained, tmp_path, capsys):
 
 
 def test_export_gives_what_the_run_gives_and_a_damaged_one_is_refused(copy, tmp_path, capsys):
+    point = operating_point.Point((0.3, 0.4, 0.3, 0.3), (7, 7, 0, 7))  # chosen in review, and so carried
+    operating_point.store(find_run(copy, "best"), point, chosen_on="val")
     said = workbench("export", copy, "--formats", "onnx")
     folder = Path(said["path"])
+    assert operating_point.Point.of(load_settings(folder / "model.json")) == point
     assert folder.parent == copy / "exports" and said["formats"] == ["onnx"]
     assert said["parity"]["onnx"]["mask_agreement"] > 0.999
     pictures = copy / "pictures" / "lot-02"

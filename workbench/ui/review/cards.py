@@ -109,6 +109,7 @@ class Gallery(QListView):
         self.setModel(self._model)
         self.setItemDelegate(_Cell(self, style))
         self.setObjectName("cards")
+        self.setAccessibleName(self.tr("What is wrong"))
         self.setViewMode(QListView.ViewMode.IconMode)
         self.setMovement(QListView.Movement.Static)
         self.setResizeMode(QListView.ResizeMode.Adjust)

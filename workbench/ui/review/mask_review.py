@@ -133,6 +133,7 @@ class MaskReview(QWidget):
         tab = QSettings().value("review/tab", "missed")
         self.tabs[tab if tab in TABS else "missed"].setChecked(True)
         self._tabs.buttonClicked.connect(self._tab_changed)
+        self._count(0, 0, 0)
         return self._splitter
 
     # --- orders -----------------------------------------------------------------------------------
@@ -230,11 +231,7 @@ class MaskReview(QWidget):
 
         missed = missed_cards(room, reviewed, self.class_id, near)
         false = alarm_cards(room, reviewed, self.class_id, sure)
-        for name, text, count in (
-            ("missed", self.tr("Missed  {n}"), len(missed)), ("false", self.tr("False alarms  {n}"), len(false)),
-            ("pictures", self.tr("Pictures  {n}"), len(reviewed.judgements)), ("table", self.tr("Table"), 0),
-        ):  # fmt: skip
-            self.tabs[name].setText(text.format(n=words.number(count)))
+        self._count(len(missed), len(false), len(reviewed.judgements))
         if self.tab == "table":
             self.table.show_reviewed(room, reviewed)
             self._shown.setCurrentWidget(self.table)
@@ -248,6 +245,13 @@ class MaskReview(QWidget):
             else self.tr("There is no false alarm at this operating point.")
         )  # fmt: skip
         self._shown.setCurrentWidget(self.gallery if cards else self.nothing)
+
+    def _count(self, missed: int, false: int, pictures: int) -> None:
+        for name, text, count in (
+            ("missed", self.tr("Missed  {n}"), missed), ("false", self.tr("False alarms  {n}"), false),
+            ("pictures", self.tr("Pictures  {n}"), pictures), ("table", self.tr("Table"), 0),
+        ):  # fmt: skip
+            self.tabs[name].setText(text.format(n=words.number(count)))
 
     def _wrongs(self, missed: int, false: int) -> str:
         parts = []

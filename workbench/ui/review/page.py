@@ -57,6 +57,7 @@ class ReviewPage(QWidget):
         session.project_closed.connect(self._closed)
         style.changed.connect(self._restyle)
         self._restyle()
+        self._changed()
 
     def _head(self) -> QWidget:
         head = QWidget(objectName="header")
