@@ -412,3 +412,20 @@ def test_what_a_run_under_way_sees_can_be_accepted(judge, root):
     judge.key(Qt.Key.Key_Space)
     assert np.array_equal(judge.saved(), np.roll(mask, 30, axis=1))
     at_rest(judge)
+
+
+def test_from_one_to_the_next_by_keys_alone(judge):
+    """N goes to a region, Space accepts it, Delete rejects it; the pointer lies elsewhere."""
+    QTest.mouseMove(judge.canvas, QPoint(3, 3))
+    judge.canvas.setFocus()
+    judge.key(Qt.Key.Key_N)
+    judge.key(Qt.Key.Key_Space)
+    judge.wait(4)
+    judge.key(Qt.Key.Key_N)
+    judge.key(Qt.Key.Key_Delete)
+    judge.wait(3)
+    judge.key(Qt.Key.Key_H, SHIFT)  # without the predictions, what waits is gone to all the same
+    judge.key(Qt.Key.Key_N)
+    judge.key(Qt.Key.Key_Space)
+    judge.wait(2)
+    assert np.array_equal(judge.saved(), judge.expected((12, 12), (12, 118)))

@@ -141,6 +141,7 @@ class Window(QMainWindow):
         self.canvas.tool_changed.connect(lambda: self.canvas.ruler.switch(False))
         session.picture_previewed.connect(lambda _, small, size: self.canvas.show_preview(small, size))
         self.walk.stepped.connect(self.status.say_step)
+        self.walk.arrived.connect(self.canvas.proposals.light_in)
         rooms.displays.scale_changed.connect(lambda: self.canvas.ruler.set_scale(rooms.displays.um_per_pixel))
         rooms.shelf.failed.connect(self.messages.problem)
         self.training.view.files.failed.connect(self.messages.problem)

@@ -40,6 +40,11 @@ class ProposalLayer:
     def proposals(self) -> list[Proposal]:
         return self._every
 
+    @property
+    def rects(self) -> list[Rect]:
+        """Around each that is shown, picture pixels."""
+        return [one.selection.rect for one in self._every if self.visible and one.class_id in self._inks]
+
     def show(self, proposals: Sequence[Proposal]) -> None:
         self._every = list(proposals)
         rects = [one.selection.rect for one in self._every]

@@ -126,6 +126,14 @@ class ProposalHand(QObject):
                 self._canvas.update_over(area)
         self.hovered.emit(found)
 
+    def light_in(self, rect: Rect) -> None:
+        """Something was gone to: if it is proposed, keys are for it until the pointer moves."""
+        found = [(one, one.selection.rect.common(rect)) for one in self.proposals]
+        one, common = max(found, key=lambda entry: entry[1].width * entry[1].height, default=(None, rect))
+        if one is not None and not common.empty:
+            self._light(one)
+            self._chosen = True
+
     def go_to(self, one: Proposal) -> None:
         """Light one up as if the pointer were on it, moved into the middle where it is not in sight."""
         canvas, rect = self._canvas, one.selection.rect

@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Signal
 from workbench.core.drawing import Rect
 from workbench.core.project import MAX_CLASS_ID
 from workbench.inference.cv import cv2
+from workbench.ui.canvas.layers import MaskLayer
 from workbench.ui.canvas.pyramid import RANKS, MaskPyramid
 from workbench.ui.canvas.view import View
 
@@ -19,6 +20,7 @@ class RegionWalk(QObject):
     """`stepped` tells which region of how many is in sight now: 1 to count, or 0 of 0."""
 
     stepped = Signal(int, int)
+    arrived = Signal(object)  # Rect: around what was gone to
 
     def __init__(self, view: View) -> None:
         super().__init__(view)
@@ -28,7 +30,7 @@ class RegionWalk(QObject):
         view.picture_changed.connect(self._forget)
 
     def possible(self) -> bool:
-        return self._view.labels is not None or self._view.predictions is not None
+        return bool(self._view.labels is not None or self._view.predictions is not None or self._view.proposed.rects)
 
     def go(self, step: int) -> None:
         """To the next (1) or the former (-1) region in reading order, around the end."""
@@ -45,20 +47,29 @@ class RegionWalk(QObject):
             number = next((i for i in range(len(places) - 1, -1, -1) if places[i] < self._at), len(places) - 1)
         self._at = places[number]
         self._show(found[number])
+        self.arrived.emit(found[number])
         self.stepped.emit(number + 1, len(found))
 
     def regions(self) -> list[Rect]:
-        """Around each region in sight of labels and predictions; what lies closer than a cell counts as one."""
+        """Around each region in sight of labels and predictions; what lies closer than a cell counts as one.
+
+        Where no prediction is shown, proposals that wait for a person are gone to as well.
+        """
         view = self._view
         layers = [layer for layer in (view.labels, view.predictions) if layer is not None and layer.style.visible]
+        alone = view.predictions is None or not view.predictions.style.visible
+        rects = view.proposed.rects if alone else []
+        return sorted([*self._in(layers), *rects], key=lambda rect: (rect.y, rect.x))
+
+    def _in(self, layers: list[MaskLayer]) -> list[Rect]:
         if not layers:
             return []
+        view = self._view
         number = _level(layers[0].pyramid)
         cells = np.bitwise_or.reduce([_painted(layer.pyramid, number, view.hidden_ids) for layer in layers])
         count, _, stats, _ = cv2.connectedComponentsWithStats(cells, connectivity=8)
         size = 1 << number
-        rects = [Rect(*(int(value) * size for value in stats[i, :4])) for i in range(1, count)]
-        return sorted(rects, key=lambda rect: (rect.y, rect.x))
+        return [Rect(*(int(value) * size for value in stats[i, :4])) for i in range(1, count)]
 
     def _show(self, rect: Rect) -> None:
         view = self._view.view
