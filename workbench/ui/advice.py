@@ -36,6 +36,7 @@ class Advice(QObject):
         errors.changed.connect(self._show)
         errors.refused.connect(canvas.refused)
         errors.kept.connect(self._kept)
+        self._show()
 
     def toggle(self, mode: Mode) -> None:
         """Lead by this queue, or no longer."""

@@ -31,7 +31,8 @@ class DoubtBar(QFrame):
         self.take.setToolTip(self.tr("Correct the doubted label as the model says"))
         self.right = QPushButton(self.tr("Label is right (K)"))
         self.right.setToolTip(self.tr("Keep the label; this place is not doubted again"))
-        self.step = QPushButton(self.tr("Next place (J)"))
+        self.step = QPushButton()
+        self.step.setToolTip(self.tr("To the next doubted place of this picture"))
         self.take.clicked.connect(errors.take_model)
         self.right.clicked.connect(errors.keep_label)
         self.step.clicked.connect(lambda: errors.step(1))
@@ -60,10 +61,8 @@ class DoubtBar(QFrame):
         row = self._session.rows.get(self._session.key or "")
         good = row is not None and not row.counts
         self.says.setText(queue_words.why_words(slip_why(slip, names, good=good)))
-        how = queue_words.certainty_words(slip)
-        if len(slips) > 1:
-            how += " · " + self.tr("{n} of {count} here").format(n=self._errors.place + 1, count=len(slips))
-        self.how.setText(how)
+        self.how.setText(queue_words.certainty_words(slip))
+        self.step.setText(self.tr("{n} of {count} (J)").format(n=self._errors.place + 1, count=len(slips)))
         self.take.setText(self._taking(slip, names))
         self.step.setVisible(len(slips) > 1)
         for button in (self.take, self.right):

@@ -69,6 +69,7 @@ class PicturesPanel(QWidget):
         style.changed.connect(self._restyle)
         self._wanted = session.key
         self._opened()
+        self._guided()
         self._restyle()
 
     def _build(self, style: Style) -> None:
