@@ -235,9 +235,10 @@ class ProposalHand(QObject):
         self._ghost.draw(painter, self._desk)
         texts, box = self._texts(), self._tag_box()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QColor(255, 255, 255, 46))  # or it would be lost on a dark backdrop
+        painter.setBrush(QColor(18, 19, 21, 228))
+        painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 5, 5)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(18, 19, 21, 225))
-        painter.drawRoundedRect(box, 5, 5)
         stripe = QRectF(box.x() + 6, box.y() + 6, 3, box.height() - 12)
         painter.setBrush(self._desk.color_of(self.current.class_id))
         painter.drawRoundedRect(stripe, 1.5, 1.5)
