@@ -56,4 +56,5 @@ def test_export_and_evaluation_carry_the_band(trained_resnet, child, tmp_path, c
     assert again.end() == 0, again.stderr[-3000:]
     assert load_settings(tmp_path / "own" / MODEL_FILE).unsure == 0.8
     assert said["unsure"]["below"] == 0.999 and said["unsure"]["pictures"] > 0
-    assert said["accuracy"] > 0.5  # of what is likeliest
+    assert said["accuracy"] > 0.5 and 0 <= said["calibration_error"] < 0.5  # of what is likeliest
+    assert len(said["per_class"]["NG"]["recall_interval"]) == 2

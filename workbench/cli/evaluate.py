@@ -18,14 +18,14 @@ from workbench.core import annotation, operating_point, problems
 from workbench.core.dataset import Dataset, Item, collect
 from workbench.core.defects import PictureFacts, picture_facts
 from workbench.core.intervals import tells_a_digit
-from workbench.core.metrics import SegmentationMeter, VerdictMeter
+from workbench.core.metrics import SegmentationMeter
 from workbench.core.pictures import read
 from workbench.core.project import MAX_CLASS_ID, Project, read_project_file
 from workbench.core.review.figures import figures
 from workbench.core.review.leaks import leaks
 from workbench.core.run import Run, find_run
+from workbench.core.verdict_review import Judged, VerdictReview
 from workbench.inference.predictor import Predictor
-from workbench.inference.settings import UNSURE
 
 ROUGH = 10  # fewer pictures than this make a rough score
 
@@ -156,22 +156,22 @@ class _Look:
         return _with_intervals(meter, facts, groups, marked / pixels, predictor.settings.um_per_pixel)
 
     def verdicts(self, predictor: Predictor, items: list[Item], talk: Talk) -> dict[str, Any]:
-        meter = VerdictMeter(tuple(self.data.verdicts))
-        unsure = missed = 0
+        names, judged = tuple(self.data.verdicts), []
         for item, picture in self._pictures(items, talk):
             verdict = self._verdict(item)
             if verdict is None:
                 continue
             found = predictor.predict(picture)
-            assert found.likeliest is not None
+            assert found.probabilities is not None
             self.milliseconds.append(found.milliseconds)
-            meter.add(verdict, found.likeliest)
-            unsure += found.verdict == UNSURE
-            missed += found.verdict not in (UNSURE, verdict)
-        self._need_some(int(meter.confusion.sum()))
-        least = predictor.settings.unsure
-        band = {"unsure": {"below": least, "pictures": unsure, "errors_left": missed}} if least else {}
-        return {**meter.report(), **band}
+            judged.append(Judged(item.key, item.split, verdict, tuple(found.probabilities[name] for name in names)))
+        self._need_some(len(judged))
+        review = VerdictReview(names, tuple(judged), predictor.settings.temperature)
+        report = {**review.report(), "calibration_error": review.calibration_error()}
+        if predictor.settings.unsure:
+            band = review.band(predictor.settings.unsure)
+            report["unsure"] = {"below": band.least, "pictures": band.unsure, "errors_left": band.left}
+        return report
 
     def _pictures(self, items: list[Item], talk: Talk) -> Iterator[tuple[Item, np.ndarray]]:
         move: Callable[[int, int], None]

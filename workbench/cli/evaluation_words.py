@@ -66,6 +66,7 @@ def _say_verdicts(result: dict[str, Any], talk: Talk) -> None:
     if band:
         rest = f"of the others {band['errors_left']} are wrong"
         talk.line(f"  {band['pictures']} pictures are unsure (below {band['below']:.0%}); {rest}")
+    talk.line(f"  probabilities are off by {result['calibration_error']:.1%} on average")
     width = max(len(name) for name in confusion["names"])
     talk.line(f"  labelled {'':{width}}  said: " + "  ".join(confusion["names"]))
     for name, row in zip(confusion["names"], confusion["rows"]):
