@@ -131,3 +131,11 @@ def test_a_polygon_over_hundreds_of_megapixels_takes_no_memory_of_that_size():
     finally:
         tracemalloc.stop()
     assert abs(int((runs.stop - runs.first).sum()) - 181_275_550) < 30_000  # the shoelace's area
+
+
+def test_shapes_are_laid_on_cut_outs_too():
+    whole, plain = np.zeros((60, 80), np.uint8), np.zeros((30, 40), np.uint8)
+    for mask in (whole[10:40, 20:60], plain):
+        draw_segment(mask, (5, 5), (30, 20), 3, Paint(1))
+        draw_polygon(mask, [(2, 2), (38, 8), (20, 28)], Paint(2, frozenset({1})))
+    assert np.array_equal(whole[10:40, 20:60], plain) and whole.sum() == plain.sum() > 0

@@ -141,19 +141,21 @@ class Runs:
 
     def lay(self, mask: np.ndarray, paint: Paint) -> None:
         """Paint the runs on `mask`, which they lie inside of."""
+        if not mask.flags.c_contiguous:  # a cut-out: its rows do not follow one another
+            copy = np.ascontiguousarray(mask)
+            self.lay(copy, paint)
+            mask[...] = copy
+            return
         lengths = self.stop - self.first
         total = int(lengths.sum())
-        if total > _LONG * lengths.size or not mask.flags.c_contiguous:
-            for row, first, stop in zip(self.rows.tolist(), self.first.tolist(), self.stop.tolist(), strict=True):
-                part = mask[row, first:stop]
+        pixels, starts = mask.reshape(-1), self.rows * mask.shape[1] + self.first
+        if total > _LONG * lengths.size:
+            for first, stop in zip(starts.tolist(), (starts + lengths).tolist(), strict=True):
+                part = pixels[first:stop]
                 part[paint.free[part] if paint.keep else ...] = paint.id
-            return
-        pixels = mask.reshape(-1)
-        starts = self.rows * mask.shape[1] + self.first - (np.cumsum(lengths) - lengths)
-        places = np.repeat(starts, lengths) + np.arange(total)
-        if paint.keep:
-            places = places[paint.free[pixels[places]]]
-        pixels[places] = paint.id
+        else:
+            places = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths) + np.arange(total)
+            pixels[places[paint.free[pixels[places]]] if paint.keep else places] = paint.id
 
     def inside(self, rect: Rect) -> np.ndarray:
         """bool (rect.height, rect.width): the pixels of the runs, which lie in `rect`."""
