@@ -102,13 +102,18 @@ def test_scores_that_are_none():
 
 def test_where_the_score_goes():
     worse = [look(1, 0.4), look(2, 0.6), look(3, 0.7), look(4, 0.6), look(5, 0.55), look(6, 0.6)]
-    found = told(STARTED, *steps(), *worse)
+    found = told(STARTED, *steps(400), *worse)
     assert found == Finding("worse", "warning", {"seconds": 180.0, "best": 0.7})
-    assert told(STARTED, *steps(), *worse[:-1]).kind == "well"  # twice may be chance
+    assert told(STARTED, *steps(200), *worse).kind == "well"  # the learning rate is still high
+    assert told(STARTED, *steps(400), *worse[:-1]).kind == "well"  # twice may be chance
     assert told(STARTED, *steps(), *worse, Finished()).kind == "worse"
     level = [look(1, 0.4), look(2, 0.7), look(3, 0.71), look(4, 0.7), look(5, 0.69)]
-    found = told(STARTED, *steps(), *level)
+    found = told(STARTED, *steps(400), *level)
     assert found.kind == "level" and found.fields["seconds"] == 120.0
+    assert told(STARTED, *steps(200), *level).kind == "well"
+    poor = [look(1, 0.01), look(2, 0.04)]
+    assert told(STARTED, *steps(200), *poor).kind == "improving"
+    assert told(STARTED, *steps(400), *poor) == Finding("poor", "warning", {"score": 0.04})
     found = told(STARTED, *steps(), look(1, 0.4), look(2, 0.5))
     assert found.kind == "improving" and not found.fields["over"] and found.tone == "good"
     assert told(STARTED, *steps(), look(1, 0.4), look(2, 0.5), Finished()).fields["over"]

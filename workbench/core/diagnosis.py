@@ -17,6 +17,7 @@ from workbench.core.machine import Sample
 WAITS = 0.25  # share of the time spent waiting for pictures that is worth a word
 FALLS = 4  # of the loss scale beyond the search for its first value
 MARGIN = 0.02  # of a score: less is chance
+POOR = 0.1  # a score below which a model is of no use
 PATIENCE = 3  # evaluations without a gain
 SILENT = 120.0  # seconds
 LOADED = 80.0  # % of the processor
@@ -180,15 +181,19 @@ def _trend(vitals: Vitals, over: bool) -> Finding | None:
     scores = vitals.scores
     if len(scores) < 2:
         return None
+    # The learning rate is highest in the first half: what the score does there says little of the end.
+    far = over or (vitals.step is not None and vitals.step.progress > 0.5)
+    if far and max(score for _, score in scores) < POOR:
+        return Finding("poor", "warning", {"score": max(score for _, score in scores)})
     at = max(range(len(scores)), key=lambda i: (scores[i][1], -i))
     time, best = scores[at]
     since = scores[at + 1 :]
-    if len(since) >= PATIENCE and all(score < best - MARGIN for _, score in since[-PATIENCE:]):
+    if far and len(since) >= PATIENCE and all(score < best - MARGIN for _, score in since[-PATIENCE:]):
         return Finding("worse", "warning", {"seconds": time, "best": best})
     newest, earlier = scores[-1], max(score for _, score in scores[:-1])
     if newest[1] > earlier + MARGIN / 2:
         return Finding("improving", "good", {"score": newest[1], "seconds": newest[0], "over": over})
     recent = [score for _, score in scores[-PATIENCE - 1 :]]
-    if len(recent) > PATIENCE and max(recent) - min(recent) <= 2 * MARGIN:
+    if far and len(recent) > PATIENCE and max(recent) - min(recent) <= 2 * MARGIN:
         return Finding("level", "info", {"seconds": scores[-PATIENCE - 1][0], "score": best, "over": over})
     return None

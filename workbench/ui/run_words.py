@@ -34,6 +34,9 @@ _FINDINGS: dict[str, str] = {
     "only_background": QT_TRANSLATE_NOOP(
         "findings", "Predicts only background: more minutes or more labelled defects may help."
     ),
+    "poor": QT_TRANSLATE_NOOP(
+        "findings", "It finds next to nothing yet (score {score}): more minutes or more labelled defects may help."
+    ),
     "waits": QT_TRANSLATE_NOOP("findings", "The trainer waits for pictures {share} of the time."),
     "waits disk": QT_TRANSLATE_NOOP(
         "findings", "The trainer waits for pictures {share} of the time: the disk is slow."

@@ -161,7 +161,9 @@ class RunView(QWidget):
         told, failed = [self._over], isinstance(ending, Failed)
         if not failed and not (self._over and finding.kind in run_words.QUIET):
             told.insert(0, run_words.finding_words(finding))  # it helps more than how long it took
-        told += [f"{words.device_words(track.begun)}.", words.started_words(track.begun)]
+        begun = words.started_words(track.begun)  # with the note on few held-out pictures
+        told = [text for text in told if text and text not in begun]
+        told += [begun, f"{words.device_words(track.begun)}."]
         tone = "warning" if failed else finding.tone if len(told) > 1 else "info"
         self.say(" ".join(filter(None, told)), tone)
 

@@ -145,11 +145,11 @@ class TrainControls(QWidget):
         self.minutes.setValue(minutes)
         self.device.setCurrentIndex(max(0, self.device.findData(device)))
 
-    def show_state(self, state: str, possible: bool, *, paused: bool = False) -> None:
+    def show_state(self, state: str, possible: bool, *, paused: bool = False, can_pause: bool = False) -> None:
         """`state`: idle | preparing | running | stopping. `possible`: whether the button may be pressed."""
         self._running, self._paused = state != "idle", paused
         self.pause.setVisible(state in ("running", "stopping"))
-        self.pause.setEnabled(state == "running")
+        self.pause.setEnabled(can_pause)
         says = self.tr("Go on with the training") if paused else self.tr("Let the training stand still for a while")
         self.pause.setToolTip(f"{says} (Ctrl+Shift+T)")
         self.pause.setAccessibleName(says)

@@ -128,7 +128,10 @@ class TrainingPanel(QWidget):
 
     def toggle_pause(self) -> None:
         """Stand still, or go on."""
-        self._training.unpause() if self._training.paused else self._training.pause()
+        if self._training.paused:
+            self._training.unpause()
+        elif self.can_pause():
+            self._training.pause()
 
     def compare(self) -> None:
         """Choose the runs whose curves stand beside those of the shown one."""
@@ -155,7 +158,9 @@ class TrainingPanel(QWidget):
         return self._training.busy or (self._session.writable and bool(self._session.keys))
 
     def can_pause(self) -> bool:
-        return self._training.running and not self._training.stopping
+        """Not after the last step: what is done then is soon over, and does not stand still."""
+        training = self._training
+        return training.running and not training.stopping and (training.progress < 1 or training.paused)
 
     def is_paused(self) -> bool:
         return self._training.paused
@@ -238,7 +243,7 @@ class TrainingPanel(QWidget):
         self._loud = self._loud or training.busy
         self.view.set_live(training.running, quiet=training.preparing or training.stopping)
         self.view.hint.setText(self._hint())
-        self.controls.show_state(state, self.can_train(), paused=training.paused)
+        self.controls.show_state(state, self.can_train(), paused=training.paused, can_pause=self.can_pause())
         self.beside.setVisible(self.can_compare())
         self.controls.show_export(self.can_export(), self._exporter.running)
         self._refresh_progress()
@@ -251,6 +256,7 @@ class TrainingPanel(QWidget):
         if not training.running:
             self.controls.show_progress(None, "")
             return
+        self.controls.pause.setEnabled(self.can_pause())
         self.controls.show_progress(training.share, self._progress_words())
 
     def _progress_words(self) -> str:
