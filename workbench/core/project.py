@@ -1,7 +1,7 @@
 """A project: the folder that holds pictures, labels, runs and exports. Plain files are the truth.
 
-Layout: project.json · pictures/ · masks/<key>.png · notes/<key>.json · proposals/<key>.json · runs/ · exports/ · journal/ ·
-.cache/
+Layout: project.json · pictures/ · masks/<key>.png · notes/<key>.json · proposals/<key>.json · runs/ · exports/ ·
+journal/ · .cache/
 A picture's *key* is its posix path below `pictures/` ("lot7/a.jpg"), or "@name/..." for a source folder elsewhere.
 """
 
