@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QProgressBar,
     QPushButton,
     QScrollArea,
+    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
@@ -65,6 +66,7 @@ class VerdictReview(QWidget):
         self.matrix = Confusion(style)
         self.reliability = Reliability(style)
         self.error = QLabel(objectName="muted", wordWrap=True)
+        self.error.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self.band = UnsureBand()
         self.which = QLabel(objectName="heading")
         self.mistakes = QPushButton(self.tr("Mistakes"), objectName="left", checkable=True)
@@ -98,8 +100,10 @@ class VerdictReview(QWidget):
         believed.setSpacing(4)
         believed.addWidget(self.reliability, 1)
         believed.addWidget(self.error)
+        believed.addStretch(0)
         middle.addLayout(believed, 3)
-        column.addLayout(middle)
+        middle.addStretch(1)
+        column.addLayout(middle, 1)
         column.addWidget(QFrame(objectName="line"))
         column.addWidget(self.band)
         column.addWidget(QFrame(objectName="line"))
@@ -109,12 +113,16 @@ class VerdictReview(QWidget):
         below.addWidget(self.mistakes)
         below.addWidget(self.unsure)
         column.addLayout(below)
-        column.addWidget(self.gallery, 1)
+        column.addWidget(self.gallery, 3)
         self._area = area = QScrollArea(widgetResizable=True, frameShape=QFrame.Shape.NoFrame, objectName="side")
         area.setWidget(body)
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.addWidget(area)
+
+    def _closed(self) -> None:
+        # A method, and no lambda: the session, which outlives the window, must not keep it alive.
+        self._show(None)
 
     def _connect(self) -> None:
         judge, session = self._judge, self._session
@@ -123,7 +131,7 @@ class VerdictReview(QWidget):
         judge.failed.connect(self._failed)
         judge.stored.connect(self._stored)
         judge.stored.connect(self.stored)
-        session.project_closed.connect(lambda: self._show(None))
+        session.project_closed.connect(self._closed)
         self.split.currentIndexChanged.connect(self._choose_pictures)
         self.matrix.chosen.connect(self._show_cell)
         self.mistakes.clicked.connect(self._show_mistakes)
@@ -218,6 +226,7 @@ class VerdictReview(QWidget):
         self.matrix.show_report(report)
         wanted = self.matrix.minimumSizeHint()
         self._table.setMinimumSize(min(wanted.width(), _WIDEST), min(wanted.height(), _HIGHEST))
+        self._table.setMaximumWidth(self.matrix.widest)
         self.reliability.show_bins(review.reliability(), len(review.names))
         self.reliability.show_least(self.band.least)
         self.numbers.setText(self._numbers(report))
