@@ -70,6 +70,11 @@ class Confusion(QWidget):
         count = max(2, len(self._names))
         return QSize(self._left() + count * _LEAST + _FOUND, 2 * _HEAD + count * _ROW + 2)
 
+    @property
+    def widest(self) -> int:
+        """More would stay empty."""
+        return self._left() + max(2, len(self._names)) * _MOST + _FOUND
+
     def _left(self) -> int:
         metrics = QFontMetrics(self.font())
         return min(_NAMES, max((metrics.horizontalAdvance(name) for name in self._names), default=60)) + 14

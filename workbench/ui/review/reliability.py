@@ -24,7 +24,7 @@ class Reliability(QWidget):
         self._least = 0.0
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Expanding)
         self.setMinimumSize(QSize(210, 150))
-        self.setMaximumHeight(340)
+        self.setMaximumSize(QSize(560, 340))
         self.setAccessibleName(self.tr("Reliability: how probable a verdict was, and how often it was right"))
         style.changed.connect(self.update)
 
