@@ -54,7 +54,7 @@ class Overlay(QObject):
         session.project_closed.connect(self._forget)
         session.picture_opened.connect(self._opened)
         session.picture_failed.connect(self._forget)
-        training.started.connect(lambda _: self._tell_ahead())
+        training.started.connect(self._tell_ahead)
         training.reported.connect(self._reported)
         training.preview_arrived.connect(self._previewed)
         training.previews.recalled.connect(self._recalled)
@@ -154,7 +154,7 @@ class Overlay(QObject):
             else:
                 self.told.emit(self.tr("Ctrl+R: predict"))
 
-    def _tell_ahead(self) -> None:
+    def _tell_ahead(self, *_: object) -> None:
         """A trainer is told at once which pictures come next; the window's own model when it has nothing to do."""
         for key in self._following():
             self._training.order("expect", key)
