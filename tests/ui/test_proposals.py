@@ -429,3 +429,18 @@ def test_from_one_to_the_next_by_keys_alone(judge):
     judge.key(Qt.Key.Key_Space)
     judge.wait(2)
     assert np.array_equal(judge.saved(), judge.expected((12, 12), (12, 118)))
+
+
+def test_what_lies_in_the_place_of_the_picture_has_no_proposals(judge):
+    """The next picture's preview is shown while this one is still the open one: nothing may be hit through it."""
+    judge.over(12, 12)
+    judge.canvas.show_preview(np.full((48, 72), 90, np.uint8), (144, 96))
+    judge.key(Qt.Key.Key_Space)
+    judge.key(Qt.Key.Key_Delete)
+    judge.key(Qt.Key.Key_A, CTRL | SHIFT)
+    judge.window.table["reject_all"].trigger()
+    image = judge.canvas.grab().toImage()
+    at = judge.pixel(70, 12)
+    assert image.pixelColor(at).red() == image.pixelColor(at).green()  # grey: nothing is drawn over it
+    judge.room.finish()
+    assert not judge.session.mask.any() and len(judge.room.shown) == 5

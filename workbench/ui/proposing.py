@@ -69,11 +69,12 @@ class Proposing(QObject):
     # --- orders ----------------------------------------------------------------------------------
 
     def accept_all(self) -> None:
-        if self.visible:
+        if self.hand.in_sight:
             self.proposals.accept_all()
 
     def reject_all(self) -> None:
-        self.proposals.reject(self.hand.proposals)
+        if self.hand.in_sight:
+            self.proposals.reject(self.hand.proposals)
 
     def switch(self) -> None:
         self.hand.switch(not self.visible)

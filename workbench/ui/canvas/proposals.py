@@ -33,6 +33,7 @@ class Host(Protocol):
 
     view: Viewport
     overlays_hidden: bool
+    previewing: bool
     proposed: ProposalLayer
 
     def devicePixelRatioF(self) -> float: ...
@@ -74,6 +75,11 @@ class ProposalHand(QObject):
     # --- facts -----------------------------------------------------------------------------------
 
     @property
+    def in_sight(self) -> bool:
+        """Neither are overlays hidden for a moment, nor does something else lie in the picture's place."""
+        return self.layer.visible and not self._canvas.overlays_hidden and not self._canvas.previewing
+
+    @property
     def proposals(self) -> list[Proposal]:
         """Those that can be seen now."""
         if not self.layer.visible or self._desk is None:
@@ -111,7 +117,7 @@ class ProposalHand(QObject):
 
     def hover(self, point: Point | None) -> None:
         self._point, self._chosen = point, False
-        found = None if point is None or self._canvas.overlays_hidden else self.at(point)
+        found = self.at(point) if point is not None and self.in_sight else None
         self._light(found)
 
     def _light(self, found: Proposal | None) -> None:
@@ -149,7 +155,7 @@ class ProposalHand(QObject):
 
     def aim(self) -> bool:
         """Space went down: if it comes up again soon, with no drag between, the proposal under the pointer is taken."""
-        self.aimed = None if self._canvas.overlays_hidden else self.current
+        self.aimed = self.current if self.in_sight else None
         if self.aimed is not None:
             self._hold.start()
         return self.aimed is not None
@@ -175,7 +181,7 @@ class ProposalHand(QObject):
         plain_digits: 1 to 9 change its class as Ctrl+1 to Ctrl+9 do.
         """
         one, desk, key = one or self.current, self._desk, event.key()
-        if one is None or desk is None or self._canvas.overlays_hidden:
+        if one is None or desk is None or not self.in_sight:
             return False
         control = event.modifiers() & Qt.KeyboardModifier.ControlModifier
         if key in _DIGITS and (control or plain_digits):
@@ -230,7 +236,7 @@ class ProposalHand(QObject):
 
     def draw(self, painter: QPainter) -> None:
         """The one under the pointer, and its tag."""
-        if self.current is None or self._ghost is None or self._desk is None or self._canvas.overlays_hidden:
+        if self.current is None or self._ghost is None or self._desk is None or not self.in_sight:
             return
         self._ghost.draw(painter, self._desk)
         texts, box = self._texts(), self._tag_box()

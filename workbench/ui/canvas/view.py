@@ -220,7 +220,8 @@ class View(Surface):
             for layer in (self.labels, self.predictions):
                 if layer is not None and layer.style.visible:
                     found.append(layer.image(view, part))
-            found.append(self.proposed.image(view, part))
+            if not self.previewing:
+                found.append(self.proposed.image(view, part))
         return [image for image in found if image is not None]
 
     @property
