@@ -72,21 +72,24 @@ def workbench(*arguments: object) -> dict[str, Any]:
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
-def most_memory(command: list[str]) -> tuple[str, float]:
+def most_memory(command: list[str], place: Path) -> tuple[str, float]:
     """What a command prints, and the most megabytes that it and its children have held."""
-    child = subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(sets.ROOT), "PYTHONUTF8": "1"}
-    )
-    most, process = 0.0, psutil.Process(child.pid)
-    while child.poll() is None:
-        try:
-            family = [process, *process.children(recursive=True)]
-            most = max(most, sum(each.memory_info().rss for each in family) / 2**20)
-        except psutil.Error:
-            pass
-        time.sleep(0.05)
-    assert child.stdout is not None
-    return child.stdout.read(), most
+    heard = place / "heard.txt"  # not a pipe, which would be full before it is read
+    with heard.open("wb") as stream:
+        child = psutil.Popen(
+            command, stdout=stream, env={**os.environ, "PYTHONPATH": str(sets.ROOT), "PYTHONUTF8": "1"}
+        )  # fmt: skip
+        most = 0.0
+        while child.poll() is None:
+            try:
+                family = [child, *child.children(recursive=True)]
+                most = max(most, sum(each.memory_info().rss for each in family) / 2**20)
+            except psutil.Error:
+                pass
+            time.sleep(0.05)
+    if child.returncode:
+        raise Failed(f"predict ended with {child.returncode}")
+    return heard.read_text("utf-8"), most
 
 
 def ours(
@@ -100,7 +103,7 @@ def ours(
     look = sets.copy_pictures(test, place / "look")
     command = [sys.executable, "-m", "workbench", "predict", str(told["path"]), str(look), "--out", str(place / "out"),
                "--no-overlays", "--json"]  # fmt: skip
-    said, most = most_memory(command)
+    said, most = most_memory(command, place)
     entries = json.loads(said.strip().splitlines()[-1])["pictures"]
     ids = {info["id"]: info["name"] for info in json.loads((project / "project.json").read_text("utf-8"))["classes"]}
     masks = {Path(entry["path"]).stem: sets.read_grey(Path(entry["mask"])) for entry in entries}
@@ -174,15 +177,16 @@ def any_defect(masks: dict[str, np.ndarray], test: Sequence[Shown]) -> dict[str,
 
 
 def six_classes(masks: dict[str, np.ndarray], test: Sequence[Shown], names: dict[int, str]) -> dict[str, float]:
-    """Mean IoU over the background and the kinds, pooled over all pictures; and that of each."""
+    """Mean IoU over the background and the kinds that are withheld, pooled over all pictures; and that of each."""
     ids = {name: id for id, name in names.items()}
-    hit, either = defaultdict(int), defaultdict(int)
+    hit, either, labelled = defaultdict(int), defaultdict(int), set()
     for each in test:
         real, said = truth_of(each).astype(np.uint8) * ids.get(each.kind, 0), masks[each.name]
+        labelled.update(np.unique(real).tolist())
         for id in (0, *names):
             hit[id] += int(((real == id) & (said == id)).sum())
             either[id] += int(((real == id) | (said == id)).sum())
-    iou = {names.get(id, "background"): hit[id] / max(1, either[id]) for id in (0, *names)}
+    iou = {names.get(id, "background"): hit[id] / max(1, either[id]) for id in sorted(labelled)}
     return {"miou": float(np.mean(list(iou.values()))), **{f"iou {name}": value for name, value in iou.items()}}
 
 

@@ -11,6 +11,7 @@ import re
 import shutil
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,23 +117,27 @@ def neu_det(folder: Path, place: Path) -> list[Shown]:
 
 
 def deal(shown: Sequence[Shown], fold: int, folds: int, *, crops: bool = False) -> tuple[list[Shown], list[Shown]]:
-    """What may be learned from, and what is withheld: every `folds`-th group of each kind.
+    """What may be learned from, and what is withheld: every `folds`-th group of each kind, but never all of a kind.
 
     crops: pictures with numbers next to withheld ones of their kind overlap them, and are left out altogether.
     """
-    groups = sorted({each.group for each in shown}, key=lambda name: (_kind(shown, name), zlib.crc32(name.encode())))
-    withheld = {name for number, name in enumerate(groups) if number % folds == fold}
+    pictures = Counter(each.kind for each in shown)
+    of_kind: dict[str, set[str]] = {}
+    for group in {each.group for each in shown}:
+        rarest = min((each.kind for each in shown if each.group == group), key=lambda kind: (pictures[kind], kind))
+        of_kind.setdefault(rarest, set()).add(group)
+    withheld = {
+        group
+        for groups in of_kind.values()
+        for number, group in enumerate(sorted(groups, key=lambda name: zlib.crc32(name.encode())))
+        if number % folds == fold and len(groups) > 1
+    }
     test = [each for each in shown if each.group in withheld]
     learn = [each for each in shown if each.group not in withheld]
     if crops:
         taken = {(each.kind, each.number + gap) for each in test for gap in range(-TEST_GAP, TEST_GAP + 1)}
         learn = [each for each in learn if (each.kind, each.number) not in taken]
     return learn, test
-
-
-def _kind(shown: Sequence[Shown], group: str) -> str:
-    """The rarest kind of a group: groups are dealt out kind by kind."""
-    return min(each.kind for each in shown if each.group == group)
 
 
 def few(learn: Sequence[Shown], count: int, seed: int) -> list[Shown]:
