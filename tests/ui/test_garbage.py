@@ -37,3 +37,22 @@ def test_cycles_are_collected_in_the_gui_thread_only(qtbot):
         garbage.close()
     assert ended == [threading.get_ident()]
     assert gc.isenabled()
+
+
+def test_what_stays_is_gone_over_no_more_and_goes_with_its_window(qapp):
+    garbage = Garbage()
+    stays, passing = Knot(), Knot()
+    watched = [weakref.ref(stays), weakref.ref(passing)]
+    del passing
+    garbage.settle()
+    assert watched[1]() is None  # it was no more needed when the rest settled
+    assert all(thing is not stays for thing in gc.get_objects())
+    del stays
+    gc.collect()
+    assert watched[0]() is not None
+    garbage.stir()
+    gc.collect()
+    assert watched[0]() is None
+    garbage.settle()
+    garbage.close()
+    assert gc.get_freeze_count() == 0

@@ -71,6 +71,7 @@ class Application(QObject):
         self.window.show()
         # The plotting library is the largest import of all: after the window is up.
         QTimer.singleShot(300, self.window, self.window.training.make_curves)
+        QTimer.singleShot(1500, self.window, self._garbage.settle)
 
     def end(self) -> None:
         """Close the window and let go of everything."""
@@ -93,6 +94,7 @@ class Application(QObject):
         for translator in self._translators:
             self._app.removeTranslator(translator)
         self._translators = translation.install(self._app, wish)
+        self._garbage.stir()
         old, quits = self.window, self._app.quitOnLastWindowClosed()
         self._app.setQuitOnLastWindowClosed(False)
         old.close()

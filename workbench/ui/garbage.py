@@ -23,8 +23,20 @@ class Garbage(QObject):
         self._timer = QTimer(self, interval=_EVERY, timeout=self._collect)
         self._timer.start()
 
+    def settle(self) -> None:
+        """What is there now stays: modules, classes, the window. Going over it again and again would hold the window
+        for a tenth of a second each time.
+        """
+        gc.collect()
+        gc.freeze()
+
+    def stir(self) -> None:
+        """What was to stay may go: another window is made."""
+        gc.unfreeze()
+
     def close(self) -> None:
         self._timer.stop()
+        gc.unfreeze()
         gc.collect()
         gc.enable()
 

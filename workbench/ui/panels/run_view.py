@@ -48,6 +48,7 @@ class RunView(QWidget):
         column.addLayout(self._row, 1)
         column.addWidget(self.beside)
         self._live = self._quiet = False
+        self._signed = ("", "")  # tone and theme of the sign
         self._over = ""  # how it ended, in words
         self._pointed: float | None = None  # seconds under the pointer
         self._pulse = QTimer(self, interval=READ, timeout=self._read)
@@ -85,7 +86,8 @@ class RunView(QWidget):
         """`tone`: "good", "info", "warning", or "" for no sign."""
         self.sentence.set_text(text)
         self.sign.setVisible(bool(tone and text))
-        if tone:
+        if tone and (tone, self._style.theme.name) != self._signed:
+            self._signed = tone, self._style.theme.name
             icon, role = _SIGNS[tone]
             self.sign.setPixmap(self._style.theme.pixmap(icon, 16, role, self.devicePixelRatioF()))
 
