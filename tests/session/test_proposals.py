@@ -15,6 +15,7 @@ from tests.session.conftest import saved_mask, settle, show
 from workbench.core import annotation
 from workbench.core.drawing import Rect
 from workbench.core.launch import worker_environment
+from workbench.core.problems import ProposesNothing
 from workbench.core.project import Project
 from workbench.core.proposal_files import load_stored, proposals_path, save_stored
 from workbench.core.run import Run
@@ -24,6 +25,7 @@ from workbench.inference.reading import write_png
 from workbench.inference.settings import ClassSettings, save_settings
 from workbench.session.predictions import Predictions
 from workbench.session.proposals import Proposals
+from workbench.session.proposing import AllPictures
 from workbench.session.session import Session
 
 SCRATCH, DENT = ClassSettings(1, "scratch", "#ff0000"), ClassSettings(2, "dent", "#00ff80")
@@ -347,3 +349,40 @@ def test_more_than_can_be_decided_on_come_as_the_others_go(rooms, root):
         room.rest()
         assert len(room.proposals.shown) == 500 and room.proposals.left_out == left
     assert np.count_nonzero(room.session.mask == 1) == 1000 * 4
+
+
+def test_looking_at_all_pictures_can_be_stopped_and_gone_on_with(rooms, root, qtbot):
+    with Project.open(root) as project:
+        for number in range(40):
+            write_png(project.picture_path(f"many/{number:02}.png"), np.full((90, 90), 128, np.uint8))
+        project.picture_path("broken.png").write_bytes(b"no picture")
+    room = rooms()
+    everywhere = AllPictures(room.session)
+    model = root / "runs" / "20260101-000000-unet"
+    (model / "recipe.json").write_text("{}")
+    everywhere.looked.connect(lambda number, *_: number == 3 and everywhere.cancel())
+    with qtbot.waitSignal(everywhere.ended, timeout=20_000) as stopped:
+        everywhere.start(model)
+        everywhere.start(model)  # one round at a time
+    assert not stopped.args[0].whole and 2 <= stopped.args[0].pictures < 42
+    everywhere.looked.disconnect()
+    with qtbot.waitSignal(everywhere.ended, timeout=20_000) as ended:
+        everywhere.start(model)
+    found = ended.args[0]
+    assert (found.pictures, found.proposals, found.skipped, found.whole) == (42, 5, 1, True)
+    everywhere.start(model)
+    room.session.close_project()  # ends it without a word
+    assert not everywhere.running
+    assert not list((root / "masks").rglob("*")) and rooms().session.writable
+
+
+def test_a_model_that_says_nothing_of_places_is_told(rooms, root, qtbot):
+    run = Run(root / "runs" / "20260303-000000-resnet")
+    write_onnx(run.best / "network.onnx", np.ones((2, 1)), np.zeros(2), pooled=True)
+    judging = grey_settings(task="classification", classes=(), thresholds=(), min_area=(), verdicts=("OK", "NG"))
+    save_settings(judging, run.best / "model.json")
+    (run.root / "recipe.json").write_text("{}")
+    everywhere = AllPictures(rooms().session)
+    with qtbot.waitSignal(everywhere.failed, timeout=20_000) as failed:
+        everywhere.start(run.root)
+    assert isinstance(failed.args[0], ProposesNothing)
