@@ -48,13 +48,14 @@ class Overlay(QObject):
         self._thresholds, self._listed = thresholds, listed
         self._newest: Run | None = None
         self.seen: Seen | None = None  # what lies over the picture
+        self.steps: list[int] = []  # earlier ones of the shown run, of which the open picture can be looked at
         self._text = ""
         self.step: int | None = None  # an earlier one that a person looks back at; None: now
         session.project_opened.connect(self._look)
         session.project_closed.connect(self._forget)
         session.picture_opened.connect(self._opened)
         session.picture_failed.connect(self._forget)
-        training.started.connect(self._tell_ahead)
+        training.started.connect(self._began)
         training.reported.connect(self._reported)
         training.preview_arrived.connect(self._previewed)
         training.previews.recalled.connect(self._recalled)
@@ -83,13 +84,6 @@ class Overlay(QObject):
             self.told.emit(self.tr("Model: looking…"))
 
     # --- before and after ------------------------------------------------------------------------
-
-    @property
-    def steps(self) -> list[int]:
-        """Of the shown run, the steps of which the open picture can be looked at; what it sees now comes after them."""
-        key = self._session.key
-        found = self._training.previews.steps(key) if key is not None else []
-        return found[:-1] if self._training.running else found
 
     def look_back(self, step: int | None) -> None:
         """Show the open picture as the run saw it after a step; None: as it is now."""
@@ -154,7 +148,13 @@ class Overlay(QObject):
             else:
                 self.told.emit(self.tr("Ctrl+R: predict"))
 
-    def _tell_ahead(self, *_: object) -> None:
+    def _began(self, _: Run) -> None:
+        """Another run is shown, or one begins to learn: what there was to look back at is not of it."""
+        self.step = None
+        self._announce()
+        self._tell_ahead()
+
+    def _tell_ahead(self) -> None:
         """A trainer is told at once which pictures come next; the window's own model when it has nothing to do."""
         for key in self._following():
             self._training.order("expect", key)
@@ -172,7 +172,7 @@ class Overlay(QObject):
     def _previewed(self, key: str) -> None:
         if key != self._session.key:
             return
-        self.changed.emit()  # another step to look back at
+        self._announce()  # another step to look back at
         if self._training.running and self.step is None:
             self._show_step(self._training.previews.get(key))
 
@@ -223,6 +223,12 @@ class Overlay(QObject):
         self.told.emit(text)
         self._draw()
 
+    def _announce(self) -> None:
+        key = self._session.key
+        found = self._training.previews.steps(key) if key is not None else []
+        self.steps = found[:-1] if self._training.running else found  # the newest is what is seen now
+        self.changed.emit()
+
     def _draw(self) -> None:
         if self.seen is not None and self.thresholds and self.own_thresholds:
             self._thresholds.apply(self._owner, self.seen)
@@ -231,7 +237,7 @@ class Overlay(QObject):
             self._canvas.show_predictions(None if self.seen is None else self.seen.mask, self._map)
             if self.seen is not None:
                 self.told.emit(self._text)
-        self.changed.emit()
+        self._announce()
 
     def _applied(self, seen: Seen, mask: np.ndarray) -> None:
         if seen is self.seen and self.own_thresholds:
