@@ -1,5 +1,4 @@
-"""Small pictures and small masks, decoded in a thread for the rows in sight, newest wish first; some hundreds are kept.
-"""
+"""Small pictures and small masks, made in a thread for the rows in sight, newest wish first; some hundreds are kept."""
 
 from __future__ import annotations
 
@@ -12,9 +11,9 @@ from PySide6.QtGui import QImage, QPixmap
 from workbench.core.annotation import read_mask
 from workbench.core.index import Numbers, Row
 from workbench.core.label_thumbnail import label_thumbnail
-from workbench.core.pictures import thumbnail
 from workbench.core.problems import Problem
 from workbench.core.project import Project
+from workbench.core.thumbnail_cache import ThumbnailCache
 from workbench.session.lane import Lane
 
 EDGE = 192  # pixels of the longer side
@@ -31,6 +30,7 @@ class Thumbnails(QObject):
         super().__init__(parent)
         self._lane = Lane(1, self)
         self._project: Project | None = None
+        self._cache: ThumbnailCache | None = None
         self._kept: OrderedDict[str, QPixmap | None] = OrderedDict()
         self._wishes: OrderedDict[str, None] = OrderedDict()
         self._working = False
@@ -39,6 +39,7 @@ class Thumbnails(QObject):
 
     def set_project(self, project: Project | None) -> None:
         self._project = project
+        self._cache = None if project is None else ThumbnailCache(project, EDGE)
         self._kept.clear()
         self._wishes.clear()
         self._labels.clear()
@@ -81,7 +82,8 @@ class Thumbnails(QObject):
             self._next_label()
             return
         key, _ = self._wishes.popitem()
-        project = self._project
+        project, cache = self._project, self._cache
+        assert cache is not None
         self._working = True
 
         def arrive(image: QImage | None, error: Exception | None) -> None:
@@ -93,7 +95,7 @@ class Thumbnails(QObject):
                 self.arrived.emit(key)
             self._next()
 
-        self._lane.submit(lambda: _image(thumbnail(project.picture_path(key), EDGE)), arrive)
+        self._lane.submit(lambda: _image(cache.get(key)), arrive)
 
     def _next_label(self) -> None:
         if not self._label_wishes:

@@ -1,0 +1,86 @@
+"""Small pictures of large ones, kept in `.cache/thumbnails`: who opens a project again does not wait for them again.
+
+The folder may be deleted at any time. A file is named by the picture and the state of its file, so that another state
+is another file; what is broken is made anew, and what was not used for long goes when the folder has grown too large.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import secrets
+from pathlib import Path
+
+import numpy as np
+
+from workbench.core.pictures import thumbnail
+from workbench.core.project import Project
+from workbench.core.storage import file_stamp
+from workbench.inference.reading import ReadError, decode_picture, encode_png
+
+WORTH = 400_000  # bytes of a picture's file: a smaller one is decoded as quickly as it is looked up
+LIMIT = 256 << 20  # bytes of the folder
+_COUNTED = 100  # files between two looks at how large the folder is
+
+
+class ThumbnailCache:
+    """For one project and one thread."""
+
+    def __init__(self, project: Project, edge: int) -> None:
+        """edge: pixels of the longer side, at most."""
+        self._project, self._edge = project, edge
+        self._folder = project.root / ".cache" / "thumbnails"
+        self._written = 0
+
+    def get(self, key: str) -> np.ndarray:
+        """uint8 (h, w) or (h, w, 3) RGB. Raises PictureBroken."""
+        picture = self._project.picture_path(key)
+        stamp = file_stamp(picture)
+        if stamp == "-" or int(stamp.partition(":")[0]) < WORTH:
+            return thumbnail(picture, self._edge)
+        path = self._path(key, stamp)
+        with contextlib.suppress(OSError, ReadError):
+            found = decode_picture(path.read_bytes(), path.name)
+            if found.dtype == np.uint8 and max(found.shape[:2]) <= self._edge:
+                os.utime(path)  # used today
+                return found
+        made = thumbnail(picture, self._edge)
+        if self._project.writable:
+            with contextlib.suppress(OSError):  # a full disk: then it is made again next time
+                self._keep(path, bytes(encode_png(made)))
+        return made
+
+    def _path(self, key: str, stamp: str) -> Path:
+        name = hashlib.sha256(f"{key}\n{stamp}\n{self._edge}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        return self._folder / name[:2] / f"{name}.png"
+
+    def _keep(self, path: Path, data: bytes) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Not flushed to the disk: nothing is lost with it.
+        temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
+        try:
+            temporary.write_bytes(data)
+            os.replace(temporary, path)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
+        self._written += 1
+        if self._written % _COUNTED == 0:
+            self._tidy()
+
+    def _tidy(self) -> None:
+        """Remove what was not used for longest, down to nine tenths of the limit."""
+        files: list[tuple[float, int, str]] = []
+        for folder in [entry.path for entry in os.scandir(self._folder) if entry.is_dir(follow_symlinks=False)]:
+            for entry in os.scandir(folder):
+                state = entry.stat(follow_symlinks=False)
+                files.append((state.st_mtime, state.st_size, entry.path))
+        total = sum(size for _, size, _ in files)
+        if total <= LIMIT:
+            return
+        for _, size, path in sorted(files):
+            Path(path).unlink(missing_ok=True)
+            total -= size
+            if total <= 0.9 * LIMIT:
+                return
