@@ -33,8 +33,7 @@ class Header(QWidget):
         row.addWidget(self.place)
         row.addWidget(self.name, 1)
         row.addWidget(self.model)
-        row.addWidget(_bar(OVERLAYS, actions, {"labels": self.tr("Labels"), "predictions": self.tr("Predictions"),
-                                              "review": self.tr("Review")}))
+        row.addWidget(_bar(OVERLAYS, actions, {"labels": self.tr("Labels"), "predictions": self.tr("Predictions")}))
         for signal in (session.picture_opened, session.picture_failed, session.project_closed, session.pictures_listed):
             signal.connect(self.refresh)
         self.refresh()

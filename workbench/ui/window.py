@@ -81,7 +81,8 @@ class Window(QMainWindow):
         self.proposing = Proposing(rooms, self.canvas, self.layers, self.overlay, self.messages)
         self.proposals = ProposalsPanel(session, self.proposing, style)
         self.review = ReviewPage(session, rooms.review, style)
-        self.reviewing = Opening(session, rooms.review, self.review, self.overlay, self.canvas, self.training)
+        self.reviewing = Opening(session, rooms.review, self.review, self.overlay, self.canvas, self.training,
+                                 self.pictures.view)  # fmt: skip
         self.recipes = Recipes(session, rooms.wishes, self.training, style)
         self.commands = Commands(self, session, rooms.settings, self.messages)
         self.appearance = Appearance(self, rooms.settings, style)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtWidgets import QAbstractItemView
 
 from workbench.core.drawing import Rect
 from workbench.session.review import Review
@@ -15,6 +16,7 @@ from workbench.ui.review.page import ReviewPage
 
 _SHARE = 0.35  # of the screen's sides that a region is to take at most
 _SCALE = 4.0  # and it is enlarged no further
+_LOOKS, _STEADY, _BETWEEN = 30, 5, 80  # times the list is asked to show its picture, times it did, ms between them
 
 
 class Opening(QObject):
@@ -23,11 +25,12 @@ class Opening(QObject):
     switched = Signal(bool)
 
     def __init__(self, session: Session, room: Review, page: ReviewPage, overlay: Overlay, view: View,
-                 training: TrainingPanel) -> None:  # fmt: skip
+                 training: TrainingPanel, pictures: QAbstractItemView) -> None:  # fmt: skip
         super().__init__(page)
         self._session, self._room, self._page, self._overlay = session, room, page, overlay
-        self._view, self._training = view, training
+        self._view, self._training, self._pictures = view, training, pictures
         self._centre: Centre | None = None
+        self._looks = self._steady = 0
         self._folded = False  # the training panel was, for the review
         self._wanted: tuple[str, Rect] | None = None  # to be looked at when its picture is open
         page.left.connect(self.leave)
@@ -71,6 +74,8 @@ class Opening(QObject):
         wanted, self._wanted = self._wanted, None
         if wanted is None or wanted[0] != key:
             return
+        self._looks, self._steady = _LOOKS, 0
+        self._find_in_list()
         box = wanted[1]
         if box.empty:
             self._view.fit()
@@ -78,6 +83,15 @@ class Opening(QObject):
         view = self._view.view
         scale = min(_SCALE, _SHARE * view.width / max(1, box.width), _SHARE * view.height / max(1, box.height))
         self._view.set_view(view.at_scale(scale).centred(box.x + box.width / 2, box.y + box.height / 2))
+
+    def _find_in_list(self) -> None:
+        # A list that was hidden lays its rows out late, piece by piece and more than once, and loses its place by that.
+        view, self._looks = self._pictures, self._looks - 1
+        place = view.currentIndex()
+        self._steady = self._steady + 1 if view.viewport().rect().contains(view.visualRect(place).center()) else 0
+        view.scrollTo(place)
+        if self._looks > 0 and self._steady < _STEADY:
+            QTimer.singleShot(_BETWEEN, self, self._find_in_list)
 
     def _stored(self, _: object) -> None:
         """The overlay tells at once what the model says from now on."""
