@@ -106,7 +106,7 @@ class Intake:
                 self.take(item.key)
         touched = {entry.item.key for entry in [*late, *stage.dataset.joined[count:]]}
         if touched:
-            what = f"Since step {step}, from which this run goes on, {len(touched)} labels were changed."
+            what = f"Labels were changed since step {step}, from which this run goes on: {len(touched)} of them."
             done = "It learns from them as they are now; steps that were lost are not repeated exactly."
             stage.report(Trouble(what=what, done=done))
 
