@@ -154,7 +154,11 @@ def test_a_resumed_run_learns_from_what_had_joined_and_says_what_it_cannot_repea
     more = child("train", run.root, "--resume")
     assert more.next(Started).pictures["train"] == 13
     trouble = more.next(Trouble)
-    assert trouble.what.startswith("Labels were changed") and trouble.what.endswith("1 of them.") and "not repeated exactly" in trouble.done
+    assert (
+        trouble.what.startswith("Labels were changed")
+        and trouble.what.endswith("1 of them.")
+        and "not repeated exactly" in trouble.done
+    )
     assert [entry.item.key for entry in run.dataset().joined][0] == "lot9/x900.png" and len(run.dataset().joined) == 2
     more.next(Step)
     more.order(encode_order("stop"))
