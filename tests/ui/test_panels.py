@@ -197,7 +197,8 @@ def test_status_line_says_what_is_under_the_pointer(hand):
     hand.drag((20, 20), (30, 20))
     QTest.mouseMove(hand.canvas, hand.pixel(25.5, 20.5))
     status = hand.window.status
-    assert "25, 20" in status.spot.text() and "140" in status.spot.text() and "scratch" in status.spot.text()
+    hand.qtbot.waitUntil(lambda: "25, 20" in status.spot.text(), timeout=5000)
+    assert "140" in status.spot.text() and "scratch" in status.spot.text()
     assert "11 px" in status.brush.text() and "%" in status.zoom.text()
     hand.session.flush()
     assert status.saved.text() == "All saved"
