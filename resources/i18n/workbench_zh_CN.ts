@@ -21,6 +21,66 @@
     </message>
 </context>
 <context>
+    <name>Advice</name>
+    <message>
+        <source>Remembered: the label is right there.</source>
+        <translation>已记住：该处标注正确。</translation>
+    </message>
+    <message>
+        <source>Take back</source>
+        <translation>撤回</translation>
+    </message>
+</context>
+<context>
+    <name>Beside</name>
+    <message>
+        <source>Take this run away again</source>
+        <translation>不再并排显示这次训练</translation>
+    </message>
+</context>
+<context>
+    <name>ByClass</name>
+    <message>
+        <source>Found</source>
+        <translation>找到</translation>
+    </message>
+    <message>
+        <source>95 % sure of</source>
+        <translation>95 % 置信区间</translation>
+    </message>
+    <message>
+        <source>False alarms</source>
+        <translation>误报</translation>
+    </message>
+    <message>
+        <source>Dice</source>
+        <translation>Dice</translation>
+    </message>
+    <message>
+        <source>IoU</source>
+        <translation>IoU</translation>
+    </message>
+    <message>
+        <source>By class and by size</source>
+        <translation>按类别和大小</translation>
+    </message>
+    <message>
+        <source>Too few defects to part them by size</source>
+        <translation>缺陷太少，无法按大小划分</translation>
+    </message>
+    <message>
+        <source>{hits} of {total}</source>
+        <translation>{hits} / {total}</translation>
+    </message>
+</context>
+<context>
+    <name>ByPicture</name>
+    <message>
+        <source>By picture</source>
+        <translation>按图片</translation>
+    </message>
+</context>
+<context>
     <name>Canvas</name>
     <message>
         <source>Picture</source>
@@ -264,6 +324,37 @@
     </message>
 </context>
 <context>
+    <name>Confusion</name>
+    <message>
+        <source>Confusion matrix</source>
+        <translation>混淆矩阵</translation>
+    </message>
+    <message>
+        <source>{n} pictures of {label} are judged right</source>
+        <translation>{n} 张 {label} 图片判断正确</translation>
+    </message>
+    <message>
+        <source>{n} pictures are labelled {label} and judged {said}</source>
+        <translation>{n} 张图片标注为 {label}，却判断为 {said}</translation>
+    </message>
+    <message>
+        <source>Labelled</source>
+        <translation>标注</translation>
+    </message>
+    <message>
+        <source>The model says</source>
+        <translation>模型判断</translation>
+    </message>
+    <message>
+        <source>Right</source>
+        <translation>正确率</translation>
+    </message>
+    <message>
+        <source>none held out</source>
+        <translation>无留出图片</translation>
+    </message>
+</context>
+<context>
     <name>ContactSheet</name>
     <message>
         <source>Contact sheet</source>
@@ -303,22 +394,33 @@
     </message>
 </context>
 <context>
-    <name>Curves</name>
+    <name>CurveFiles</name>
     <message>
-        <source>Score</source>
-        <translation>评分</translation>
+        <source>Save the curves as a picture</source>
+        <translation>将曲线保存为图片</translation>
     </message>
     <message>
-        <source>CPU %</source>
-        <translation>CPU %</translation>
+        <source>Save the curves as a table</source>
+        <translation>将曲线保存为表格</translation>
+    </message>
+</context>
+<context>
+    <name>CurvePlot</name>
+    <message>
+        <source>Precision over recall</source>
+        <translation>精确率—召回率曲线</translation>
     </message>
     <message>
-        <source>RAM GB</source>
-        <translation>内存 GB</translation>
+        <source>From a score of {threshold} on: {recall} of the defects found, {precision} of the marks right, {false} false alarms a picture</source>
+        <translation>分数阈值 {threshold}：找到 {recall} 的缺陷，{precision} 的标记正确，每张图片 {false} 处误报</translation>
     </message>
     <message>
-        <source>Loss</source>
-        <translation>损失</translation>
+        <source>defects found, %</source>
+        <translation>找到的缺陷，%</translation>
+    </message>
+    <message>
+        <source>marks right, %</source>
+        <translation>标记正确，%</translation>
     </message>
 </context>
 <context>
@@ -477,6 +579,41 @@
     </message>
 </context>
 <context>
+    <name>DoubtBar</name>
+    <message>
+        <source>Correct the doubted label as the model says</source>
+        <translation>按模型的说法改正存疑的标注</translation>
+    </message>
+    <message>
+        <source>Label is right (K)</source>
+        <translation>标注正确 (K)</translation>
+    </message>
+    <message>
+        <source>Keep the label; this place is not doubted again</source>
+        <translation>保留标注；此处不再提出疑问</translation>
+    </message>
+    <message>
+        <source>To the next doubted place of this picture</source>
+        <translation>到此图的下一处存疑</translation>
+    </message>
+    <message>
+        <source>{n} of {count} (J)</source>
+        <translation>第 {n}/{count} 处 (J)</translation>
+    </message>
+    <message>
+        <source>Add it (Y)</source>
+        <translation>添加 (Y)</translation>
+    </message>
+    <message>
+        <source>Remove it (Y)</source>
+        <translation>移除 (Y)</translation>
+    </message>
+    <message>
+        <source>Make it {name} (Y)</source>
+        <translation>改为{name} (Y)</translation>
+    </message>
+</context>
+<context>
     <name>ExportChoices</name>
     <message>
         <source>Export for the line</source>
@@ -533,6 +670,10 @@
     <message>
         <source>Measured on this computer with a picture of the usual size</source>
         <translation>在本机上用常见尺寸的图片测量</translation>
+    </message>
+    <message>
+        <source>&amp;Model card in</source>
+        <translation>模型卡片语言(&amp;M)</translation>
     </message>
     <message>
         <source>Cancel</source>
@@ -618,6 +759,13 @@
     </message>
 </context>
 <context>
+    <name>Gallery</name>
+    <message>
+        <source>What is wrong</source>
+        <translation>有错之处</translation>
+    </message>
+</context>
+<context>
     <name>Header</name>
     <message>
         <source>Labels</source>
@@ -644,6 +792,96 @@
     </message>
 </context>
 <context>
+    <name>KeepLearning</name>
+    <message>
+        <source>Keep learning</source>
+        <translation>持续学习</translation>
+    </message>
+    <message>
+        <source>When its time is up the run goes on with what is labelled, until it is stopped; its best model can be exported all the while (Ctrl+Shift+K)</source>
+        <translation>时间用完后，训练用新的标注继续进行，直到停止；其间随时可以导出最佳模型 (Ctrl+Shift+K)</translation>
+    </message>
+    <message>
+        <source>1 label came in</source>
+        <translation>已加入 1 个标注</translation>
+    </message>
+    <message>
+        <source>{n} labels came in</source>
+        <translation>已加入 {n} 个标注</translation>
+    </message>
+    <message>
+        <source>{n} left out</source>
+        <translation>{n} 个未加入</translation>
+    </message>
+    <message>
+        <source>A new picture: it is learned from since then</source>
+        <translation>新图片：从那时起用于学习</translation>
+    </message>
+    <message>
+        <source>A corrected label: it is learned from since then</source>
+        <translation>修正的标注：从那时起用于学习</translation>
+    </message>
+    <message>
+        <source>Its label was taken away: it is learned from no more</source>
+        <translation>标注已被移除：不再用于学习</translation>
+    </message>
+</context>
+<context>
+    <name>KeptRows</name>
+    <message>
+        <source>Predictions as &amp;outlines</source>
+        <translation>用轮廓显示预测(&amp;O)</translation>
+    </message>
+    <message>
+        <source>Predictions as &amp;filled areas</source>
+        <translation>用填充区域显示预测(&amp;F)</translation>
+    </message>
+    <message>
+        <source>&amp;Scores at every pixel</source>
+        <translation>每个像素的得分(&amp;S)</translation>
+    </message>
+    <message>
+        <source>Where the model is in &amp;doubt</source>
+        <translation>模型有疑问的地方(&amp;D)</translation>
+    </message>
+    <message>
+        <source>&amp;Next way of drawing predictions</source>
+        <translation>切换预测的显示方式(&amp;N)</translation>
+    </message>
+    <message>
+        <source>&amp;Earlier in the training</source>
+        <translation>训练中更早的一步(&amp;E)</translation>
+    </message>
+    <message>
+        <source>What the model saw in this picture earlier, as it learned</source>
+        <translation>学习过程中模型早先在这张图片上看到了什么</translation>
+    </message>
+    <message>
+        <source>&amp;Later in the training</source>
+        <translation>训练中更晚的一步(&amp;L)</translation>
+    </message>
+    <message>
+        <source>The run&apos;s own &amp;thresholds</source>
+        <translation>这次训练自己的阈值(&amp;T)</translation>
+    </message>
+    <message>
+        <source>&amp;Keep learning</source>
+        <translation>持续学习(&amp;K)</translation>
+    </message>
+    <message>
+        <source>When its time is up the run goes on with what is labelled, until it is stopped</source>
+        <translation>时间用完后，训练用新的标注继续进行，直到停止</translation>
+    </message>
+    <message>
+        <source>Learn &amp;on from the newest labels</source>
+        <translation>用最新的标注继续学习(&amp;O)</translation>
+    </message>
+    <message>
+        <source>Open the shown run again: it goes on with all that was labelled since</source>
+        <translation>重新打开所显示的训练：用此后的全部标注继续学习</translation>
+    </message>
+</context>
+<context>
     <name>Keys</name>
     <message>
         <source>Keys</source>
@@ -664,6 +902,38 @@
     <message>
         <source>Erase with any tool</source>
         <translation>用任意工具擦除</translation>
+    </message>
+    <message>
+        <source>Space</source>
+        <translation>空格</translation>
+    </message>
+    <message>
+        <source>Proposal under the pointer: make it a label</source>
+        <translation>指针下的建议：变为标注</translation>
+    </message>
+    <message>
+        <source>Delete</source>
+        <translation>Delete</translation>
+    </message>
+    <message>
+        <source>Proposal under the pointer: reject it</source>
+        <translation>指针下的建议：拒绝</translation>
+    </message>
+    <message>
+        <source>+ −</source>
+        <translation>+ −</translation>
+    </message>
+    <message>
+        <source>Proposal under the pointer: grow, shrink</source>
+        <translation>指针下的建议：扩大、缩小</translation>
+    </message>
+    <message>
+        <source>Ctrl+1 … 9</source>
+        <translation>Ctrl+1 … 9</translation>
+    </message>
+    <message>
+        <source>Proposal under the pointer: give it a class</source>
+        <translation>指针下的建议：指定类别</translation>
     </message>
     <message>
         <source>Alt + click</source>
@@ -785,22 +1055,6 @@
         <translation>预测的不透明度</translation>
     </message>
     <message>
-        <source>Outline</source>
-        <translation>轮廓</translation>
-    </message>
-    <message>
-        <source>Filled</source>
-        <translation>填充</translation>
-    </message>
-    <message>
-        <source>Predictions as outlines (Shift+C)</source>
-        <translation>以轮廓显示预测 (Shift+C)</translation>
-    </message>
-    <message>
-        <source>Predictions as filled areas (Shift+C)</source>
-        <translation>以填充区域显示预测 (Shift+C)</translation>
-    </message>
-    <message>
         <source>Difference</source>
         <translation>差异</translation>
     </message>
@@ -827,6 +1081,139 @@
     <message>
         <source>A picture of a part without defects, of the same size</source>
         <translation>同样大小、无缺陷零件的图片</translation>
+    </message>
+</context>
+<context>
+    <name>Legend</name>
+    <message>
+        <source>Show the whole run again (double-click on a curve)</source>
+        <translation>重新显示整个训练过程（双击曲线）</translation>
+    </message>
+    <message>
+        <source>Save the curves</source>
+        <translation>保存曲线</translation>
+    </message>
+    <message>
+        <source>As a picture (PNG)…</source>
+        <translation>保存为图片（PNG）…</translation>
+    </message>
+    <message>
+        <source>As a table (CSV)…</source>
+        <translation>保存为表格（CSV）…</translation>
+    </message>
+    <message>
+        <source>Curves</source>
+        <translation>曲线</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>无</translation>
+    </message>
+</context>
+<context>
+    <name>LiveRows</name>
+    <message>
+        <source>&amp;Pause or go on</source>
+        <translation>暂停或继续(&amp;P)</translation>
+    </message>
+    <message>
+        <source>Let the training stand still for a while; its time does, too</source>
+        <translation>让训练暂停一会儿；计时也会停止</translation>
+    </message>
+    <message>
+        <source>Show the &amp;whole run</source>
+        <translation>显示整个训练过程(&amp;W)</translation>
+    </message>
+    <message>
+        <source>&amp;Compare with other runs…</source>
+        <translation>与其他训练比较(&amp;C)…</translation>
+    </message>
+    <message>
+        <source>Put the curves of other runs beside this one</source>
+        <translation>将其他训练的曲线与之并排</translation>
+    </message>
+    <message>
+        <source>Save the curves as a &amp;picture…</source>
+        <translation>将曲线保存为图片(&amp;P)…</translation>
+    </message>
+    <message>
+        <source>Save the curves as a &amp;table…</source>
+        <translation>将曲线保存为表格(&amp;T)…</translation>
+    </message>
+</context>
+<context>
+    <name>MaskReview</name>
+    <message>
+        <source>Classes</source>
+        <translation>类别</translation>
+    </message>
+    <message>
+        <source>Which classes the figures tell of and the sliders act upon</source>
+        <translation>数字所统计、滑块所作用的类别</translation>
+    </message>
+    <message>
+        <source>labelled</source>
+        <translation>标注</translation>
+    </message>
+    <message>
+        <source>predicted</source>
+        <translation>预测</translation>
+    </message>
+    <message>
+        <source>Trying all thresholds…</source>
+        <translation>正在尝试所有阈值…</translation>
+    </message>
+    <message>
+        <source>All classes</source>
+        <translation>全部类别</translation>
+    </message>
+    <message>
+        <source>highest score on it {score}</source>
+        <translation>其上最高分数 {score}</translation>
+    </message>
+    <message>
+        <source>score {score}</source>
+        <translation>分数 {score}</translation>
+    </message>
+    <message>
+        <source>No defect is missed at this operating point.</source>
+        <translation>在此工作点没有漏检的缺陷。</translation>
+    </message>
+    <message>
+        <source>There is no false alarm at this operating point.</source>
+        <translation>在此工作点没有误报。</translation>
+    </message>
+    <message>
+        <source>Missed  {n}</source>
+        <translation>漏检  {n}</translation>
+    </message>
+    <message>
+        <source>False alarms  {n}</source>
+        <translation>误报  {n}</translation>
+    </message>
+    <message>
+        <source>Pictures  {n}</source>
+        <translation>图片  {n}</translation>
+    </message>
+    <message>
+        <source>Table</source>
+        <translation>表格</translation>
+    </message>
+    <message>
+        <source>{n} missed</source>
+        <translation>{n} 处漏检</translation>
+    </message>
+    <message>
+        <source>{n} false alarms</source>
+        <translation>{n} 处误报</translation>
+    </message>
+    <message>
+        <source>1 false alarm</source>
+        <translation>1 处误报</translation>
+    </message>
+    <message>
+        <source>nothing wrong</source>
+        <translation>没有错误</translation>
     </message>
 </context>
 <context>
@@ -958,6 +1345,80 @@
     </message>
 </context>
 <context>
+    <name>NothingQueued</name>
+    <message>
+        <source>Show all pictures</source>
+        <translation>显示所有图片</translation>
+    </message>
+    <message>
+        <source>The list comes when it has looked</source>
+        <translation>查看完后列表会出现</translation>
+    </message>
+    <message>
+        <source>Nothing is left here</source>
+        <translation>这里没有剩下的了</translation>
+    </message>
+</context>
+<context>
+    <name>Notices</name>
+    <message>
+        <source>The model marks nothing at all, although there are defects. It has not learned to see them: train longer, or label more. The figures are no scores.</source>
+        <translation>图片上有缺陷，但模型什么也没有标出。它还没有学会识别：请训练更久，或标注更多。这些数字不是评分。</translation>
+    </message>
+    <message>
+        <source>The model marks more than half of all pixels: finding every defect like that is no merit. Move the score up, or train longer.</source>
+        <translation>模型标出了一半以上的像素：这样找到所有缺陷并不算本领。请提高分数阈值，或训练更久。</translation>
+    </message>
+    <message>
+        <source>There is a false alarm on every good picture: the model does not tell good from bad here.</source>
+        <translation>每张良品图片上都有误报：模型在这里分不清好坏。</translation>
+    </message>
+    <message>
+        <source>The model calls everything by the same class, although there are several: it does not tell them apart.</source>
+        <translation>有多个类别，但模型把一切都归为同一类：它没有区分它们。</translation>
+    </message>
+    <message>
+        <source>{n} pictures of {parts} parts.</source>
+        <translation>{parts} 个零件的 {n} 张图片。</translation>
+    </message>
+    <message>
+        <source>The point in use was chosen on these pictures, so the figures are somewhat too good.</source>
+        <translation>当前使用的工作点是在这些图片上选出的，因此数字略微偏好。</translation>
+    </message>
+    <message>
+        <source>This point is being tried on these very pictures, so its figures are somewhat too good.</source>
+        <translation>正在用这些图片试选此工作点，因此数字略微偏好。</translation>
+    </message>
+    <message>
+        <source>The training chose its thresholds and its best moment on these pictures, so the figures are somewhat too good.</source>
+        <translation>训练在这些图片上选择了阈值和最佳时刻，因此数字略微偏好。</translation>
+    </message>
+    <message>
+        <source>Test pictures had no say.</source>
+        <translation>测试图片没有参与选择。</translation>
+    </message>
+    <message>
+        <source>They had no say in the training: what is found here is what to expect on new parts.</source>
+        <translation>它们完全没有参与训练：这里的结果就是对新零件可以期待的结果。</translation>
+    </message>
+    <message>
+        <source>Choose an operating point on the validation pictures, so that this stays true.</source>
+        <translation>请在验证图片上选择工作点，这样才能保持如此。</translation>
+    </message>
+    <message>
+        <source>Pictures that leak: {n}. The model has learned from the same parts, so the scores are too good.</source>
+        <translation>泄漏的图片：{n} 张。模型学习过同样的零件，因此评分偏好。</translation>
+    </message>
+    <message>
+        <source>Labels changed since the training: {n}. The present ones are counted.</source>
+        <translation>训练之后改过的标注：{n} 个。按现在的标注统计。</translation>
+    </message>
+    <message>
+        <source>Pictures that could not be used: {n} ({names})</source>
+        <translation>无法使用的图片：{n} 张（{names}）</translation>
+    </message>
+</context>
+<context>
     <name>OptionBar</name>
     <message>
         <source>Size</source>
@@ -978,6 +1439,14 @@
     <message>
         <source>A stroke that comes back to its start is filled</source>
         <translation>笔画回到起点时填充内部</translation>
+    </message>
+    <message>
+        <source>Pen pressure</source>
+        <translation>笔压</translation>
+    </message>
+    <message>
+        <source>The harder the pen is pressed, the wider the stroke</source>
+        <translation>笔压得越重，笔画越宽</translation>
     </message>
     <message>
         <source>Find it at the click, from how far the touched tone reaches</source>
@@ -1123,6 +1592,10 @@
         <source>Click a region; drag moves, 1–9 change the class, Del deletes</source>
         <translation>点击区域；拖动移动，1–9 更改类别，Del 删除</translation>
     </message>
+    <message>
+        <source>Click or drag a box to accept; Ctrl rejects; 1–9, +, − change the one under it</source>
+        <translation>单击或拖框接受；Ctrl 拒绝；1–9、+、− 修改指针下的建议</translation>
+    </message>
 </context>
 <context>
     <name>Overlay</name>
@@ -1151,8 +1624,42 @@
         <translation>模型：{n} 处缺陷</translation>
     </message>
     <message>
+        <source>Model is unsure: perhaps {verdict} {sure}</source>
+        <translation>模型不确定：可能是 {verdict} {sure}</translation>
+    </message>
+    <message>
         <source>Model says: {verdict}{sure}</source>
         <translation>模型判定：{verdict}{sure}</translation>
+    </message>
+    <message>
+        <source>Model, thresholds moved</source>
+        <translation>模型（已移动阈值）</translation>
+    </message>
+</context>
+<context>
+    <name>PagePlate</name>
+    <message>
+        <source>Page {number} of {count}</source>
+        <translation>第 {number} 页，共 {count} 页</translation>
+    </message>
+    <message>
+        <source> – of another size: labels lie on page 1</source>
+        <translation> – 尺寸不同：标注在第 1 页上</translation>
+    </message>
+</context>
+<context>
+    <name>PageRows</name>
+    <message>
+        <source>Next page of the &amp;file</source>
+        <translation>文件的下一页(&amp;F)</translation>
+    </message>
+    <message>
+        <source>Labels belong to the first page; the others can be looked at</source>
+        <translation>标注属于第一页；其他页可以查看</translation>
+    </message>
+    <message>
+        <source>Previous pa&amp;ge of the file</source>
+        <translation>文件的上一页(&amp;G)</translation>
     </message>
 </context>
 <context>
@@ -1226,6 +1733,14 @@
     <message>
         <source>Greatest first</source>
         <translation>从大到小</translation>
+    </message>
+    <message>
+        <source>What to label next</source>
+        <translation>接着标注什么</translation>
+    </message>
+    <message>
+        <source>What to label next: pictures from which the model would learn most</source>
+        <translation>接着标注什么：模型能从中学到最多的图片</translation>
     </message>
     <message>
         <source>Pictures</source>
@@ -1306,6 +1821,85 @@
     <message>
         <source>{pictures} · {done} done</source>
         <translation>{pictures} · 已完成 {done}</translation>
+    </message>
+</context>
+<context>
+    <name>PointPanel</name>
+    <message>
+        <source>A defect begins at</source>
+        <translation>缺陷判定起点</translation>
+    </message>
+    <message>
+        <source>Least score</source>
+        <translation>最低分数</translation>
+    </message>
+    <message>
+        <source>The least score of a pixel: higher finds less and cries wolf less</source>
+        <translation>像素的最低分数：越高，找到的越少，误报也越少</translation>
+    </message>
+    <message>
+        <source>Least size</source>
+        <translation>最小面积</translation>
+    </message>
+    <message>
+        <source>The least area of a region: smaller ones are dropped</source>
+        <translation>区域的最小面积：更小的会被舍去</translation>
+    </message>
+    <message>
+        <source>What mistakes cost</source>
+        <translation>错误的代价</translation>
+    </message>
+    <message>
+        <source>What a missed defect costs, in false alarms</source>
+        <translation>一处漏检相当于多少处误报</translation>
+    </message>
+    <message>
+        <source>Moves both sliders to the point that costs least on these pictures</source>
+        <translation>把两个滑块移到在这些图片上代价最小的位置</translation>
+    </message>
+    <message>
+        <source>Cheapest point</source>
+        <translation>代价最小的工作点</translation>
+    </message>
+    <message>
+        <source>Use this operating point</source>
+        <translation>使用此工作点</translation>
+    </message>
+    <message>
+        <source>The overlay, predictions and every export of this run carry it from now on</source>
+        <translation>此训练的叠加显示、预测和所有导出从现在起都使用它</translation>
+    </message>
+    <message>
+        <source>As trained</source>
+        <translation>恢复训练值</translation>
+    </message>
+    <message>
+        <source>Back to the point that the training chose</source>
+        <translation>回到训练选择的工作点</translation>
+    </message>
+    <message>
+        <source>Missed: {missed}. False alarms: {false}. Together they cost {total}.</source>
+        <translation>漏检 {missed} 处，误报 {false} 处，总代价 {total}。</translation>
+    </message>
+    <message>
+        <source>This run is being trained: its point can be changed when it has ended.</source>
+        <translation>此训练正在进行：结束后才能更改工作点。</translation>
+    </message>
+    <message>
+        <source>In use is a point that was chosen in review.</source>
+        <translation>当前使用的是在审查中选择的工作点。</translation>
+    </message>
+    <message>
+        <source>In use is the point that the training chose.</source>
+        <translation>当前使用的是训练选择的工作点。</translation>
+    </message>
+    <message>
+        <source>A missed defect costs as much as {n} false alarms</source>
+        <translation>一处漏检的代价相当于 {n} 处误报</translation>
+    </message>
+    <message>
+        <source>A false alarm costs as much as {n} missed defects</source>
+        <translation>一处误报的代价相当于 {n} 处漏检</translation>
     </message>
 </context>
 <context>
@@ -1408,6 +2002,439 @@
     </message>
 </context>
 <context>
+    <name>PredictionLook</name>
+    <message>
+        <source>Outline</source>
+        <translation>轮廓</translation>
+    </message>
+    <message>
+        <source>Predictions as outlines</source>
+        <translation>用轮廓显示预测</translation>
+    </message>
+    <message>
+        <source>Filled</source>
+        <translation>填充</translation>
+    </message>
+    <message>
+        <source>Predictions as filled areas</source>
+        <translation>用填充区域显示预测</translation>
+    </message>
+    <message>
+        <source>Scores</source>
+        <translation>得分</translation>
+    </message>
+    <message>
+        <source>How sure the model is of a defect at every pixel; of a verdict, where it looked</source>
+        <translation>模型对每个像素是否为缺陷的把握；对于判定，则是它关注的位置</translation>
+    </message>
+    <message>
+        <source>Doubt</source>
+        <translation>疑问</translation>
+    </message>
+    <message>
+        <source>Where the model could as well have said something else</source>
+        <translation>模型在哪里本来也可能给出别的答案</translation>
+    </message>
+    <message>
+        <source>Look back: what the model saw in this picture earlier, as it learned</source>
+        <translation>回看：学习过程中模型早先在这张图片上看到了什么</translation>
+    </message>
+    <message>
+        <source>Step {n}</source>
+        <translation>第 {n} 步</translation>
+    </message>
+    <message>
+        <source>Whose threshold</source>
+        <translation>哪个类别的阈值</translation>
+    </message>
+    <message>
+        <source>Threshold</source>
+        <translation>阈值</translation>
+    </message>
+    <message>
+        <source>From which probability on a pixel is a defect; here only, the run keeps its own</source>
+        <translation>概率达到多少的像素算作缺陷；只影响这里的显示，训练保留自己的阈值</translation>
+    </message>
+    <message>
+        <source>The run&apos;s own threshold</source>
+        <translation>这次训练自己的阈值</translation>
+    </message>
+    <message>
+        <source>Now</source>
+        <translation>现在</translation>
+    </message>
+    <message>
+        <source>All classes</source>
+        <translation>全部类别</translation>
+    </message>
+    <message>
+        <source>various</source>
+        <translation>各不相同</translation>
+    </message>
+    <message>
+        <source>Moved by hand; click for the run&apos;s own thresholds</source>
+        <translation>已手动调整；单击恢复这次训练自己的阈值</translation>
+    </message>
+</context>
+<context>
+    <name>ProposalHand</name>
+    <message>
+        <source>{proposal}, changed</source>
+        <translation>{proposal}，已修改</translation>
+    </message>
+    <message>
+        <source>Space accepts, Del rejects</source>
+        <translation>空格接受，Del 拒绝</translation>
+    </message>
+</context>
+<context>
+    <name>ProposalMenu</name>
+    <message>
+        <source>Accept</source>
+        <translation>接受</translation>
+    </message>
+    <message>
+        <source>Space</source>
+        <translation>空格</translation>
+    </message>
+    <message>
+        <source>Reject</source>
+        <translation>拒绝</translation>
+    </message>
+    <message>
+        <source>Del</source>
+        <translation>Del</translation>
+    </message>
+    <message>
+        <source>Change class</source>
+        <translation>更改类别</translation>
+    </message>
+    <message>
+        <source>Grow</source>
+        <translation>扩大</translation>
+    </message>
+    <message>
+        <source>Shrink</source>
+        <translation>缩小</translation>
+    </message>
+</context>
+<context>
+    <name>ProposalRows</name>
+    <message>
+        <source>&amp;Decide on proposals</source>
+        <translation>处理建议区域(&amp;D)</translation>
+    </message>
+    <message>
+        <source>Proposals: click one or drag a box to accept; with Ctrl to reject</source>
+        <translation>建议区域：单击或拖出方框即接受；按住 Ctrl 则拒绝</translation>
+    </message>
+    <message>
+        <source>&amp;Accept all proposals</source>
+        <translation>接受全部建议(&amp;A)</translation>
+    </message>
+    <message>
+        <source>All that is proposed in this picture becomes labels, as one step</source>
+        <translation>此图片的全部建议一步变为标注</translation>
+    </message>
+    <message>
+        <source>Re&amp;ject all proposals</source>
+        <translation>拒绝全部建议(&amp;J)</translation>
+    </message>
+    <message>
+        <source>Nothing of it is proposed again by this model; undo takes that back</source>
+        <translation>此模型不再提出这些建议；可撤销</translation>
+    </message>
+    <message>
+        <source>Bring &amp;back rejected proposals</source>
+        <translation>恢复已拒绝的建议(&amp;B)</translation>
+    </message>
+    <message>
+        <source>Propose again what was rejected in this picture</source>
+        <translation>重新提出此图片中被拒绝的建议</translation>
+    </message>
+    <message>
+        <source>Show pr&amp;oposals</source>
+        <translation>显示建议区域(&amp;O)</translation>
+    </message>
+    <message>
+        <source>Show what the model proposes beside the labels; Alt+Left and Alt+Right change over</source>
+        <translation>在标注旁显示模型的建议；Alt+左/右 切换</translation>
+    </message>
+    <message>
+        <source>Toward &amp;labels</source>
+        <translation>偏向标注(&amp;L)</translation>
+    </message>
+    <message>
+        <source>From proposals alone over both to labels alone</source>
+        <translation>从仅建议，到两者，再到仅标注</translation>
+    </message>
+    <message>
+        <source>Toward &amp;proposals</source>
+        <translation>偏向建议(&amp;P)</translation>
+    </message>
+    <message>
+        <source>From labels alone over both to proposals alone</source>
+        <translation>从仅标注，到两者，再到仅建议</translation>
+    </message>
+    <message>
+        <source>Pr&amp;opose on all pictures</source>
+        <translation>为所有图片生成建议(&amp;O)</translation>
+    </message>
+    <message>
+        <source>Let the newest model look at every picture; what it finds waits there for you</source>
+        <translation>让最新模型查看每张图片；其发现会在图片中等待您处理</translation>
+    </message>
+</context>
+<context>
+    <name>ProposalsPanel</name>
+    <message>
+        <source>Proposals</source>
+        <translation>建议区域</translation>
+    </message>
+    <message>
+        <source>Accept all</source>
+        <translation>全部接受</translation>
+    </message>
+    <message>
+        <source>Reject all</source>
+        <translation>全部拒绝</translation>
+    </message>
+    <message>
+        <source>All that is proposed in this picture becomes labels (Ctrl+Shift+A)</source>
+        <translation>此图片的全部建议变为标注 (Ctrl+Shift+A)</translation>
+    </message>
+    <message>
+        <source>Nothing of it is proposed again by this model; undo takes that back</source>
+        <translation>此模型不再提出这些建议；可撤销</translation>
+    </message>
+    <message>
+        <source>Bring back {n} rejected</source>
+        <translation>恢复 {n} 个已拒绝的建议</translation>
+    </message>
+    <message>
+        <source>Proposals are hidden (Alt+Right shows them).</source>
+        <translation>建议区域已隐藏（Alt+右 显示）。</translation>
+    </message>
+    <message>
+        <source>{n} more regions are too many or too large to be shown.</source>
+        <translation>另有 {n} 个区域因过多或过大而未显示。</translation>
+    </message>
+    <message>
+        <source>What a model finds beside your labels is offered here. You decide on each.</source>
+        <translation>模型在标注之外的发现会列在这里，由您逐一决定。</translation>
+    </message>
+</context>
+<context>
+    <name>Proposing</name>
+    <message>
+        <source>{proposals} proposals in {pictures} pictures wait for you.</source>
+        <translation>{pictures} 张图片中有 {proposals} 个建议等待您处理。</translation>
+    </message>
+    <message>
+        <source>Stopped. {says}</source>
+        <translation>已停止。{says}</translation>
+    </message>
+    <message>
+        <source>{n} pictures could not be read.</source>
+        <translation>{n} 张图片无法读取。</translation>
+    </message>
+</context>
+<context>
+    <name>QueueHead</name>
+    <message>
+        <source>Label next</source>
+        <translation>接着标注</translation>
+    </message>
+    <message>
+        <source>What to label next: pictures from which the model would learn most</source>
+        <translation>接着标注什么：模型能从中学到最多的图片</translation>
+    </message>
+    <message>
+        <source>Label errors</source>
+        <translation>标注错误</translation>
+    </message>
+    <message>
+        <source>Labels that a confident model contradicts</source>
+        <translation>与有把握的模型相矛盾的标注</translation>
+    </message>
+    <message>
+        <source>Back to all pictures</source>
+        <translation>回到所有图片</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Look at more</source>
+        <translation>查看更多</translation>
+    </message>
+    <message>
+        <source>Look again</source>
+        <translation>重新查看</translation>
+    </message>
+    <message>
+        <source>Looking at pictures…</source>
+        <translation>正在查看图片…</translation>
+    </message>
+    <message>
+        <source>Nothing has been looked at yet.</source>
+        <translation>还没有查看任何图片。</translation>
+    </message>
+    <message>
+        <source>Looking at pictures: {done} of {total}</source>
+        <translation>正在查看图片：{done}/{total}</translation>
+    </message>
+</context>
+<context>
+    <name>QueueRows</name>
+    <message>
+        <source>&amp;What to label next</source>
+        <translation>接着标注什么(&amp;W)</translation>
+    </message>
+    <message>
+        <source>Pictures from which the model would learn most, each with the reason</source>
+        <translation>模型能从中学到最多的图片，各附原因</translation>
+    </message>
+    <message>
+        <source>Possible label &amp;errors</source>
+        <translation>可能的标注错误(&amp;E)</translation>
+    </message>
+    <message>
+        <source>Labels that a confident model contradicts, worst first</source>
+        <translation>与有把握的模型相矛盾的标注，最可疑的在前</translation>
+    </message>
+    <message>
+        <source>The &amp;model is right</source>
+        <translation>模型是对的(&amp;M)</translation>
+    </message>
+    <message>
+        <source>Correct the doubted label as the model says</source>
+        <translation>按模型的说法改正存疑的标注</translation>
+    </message>
+    <message>
+        <source>The label is ri&amp;ght</source>
+        <translation>标注是对的(&amp;G)</translation>
+    </message>
+    <message>
+        <source>Keep the doubted label, and do not ask again</source>
+        <translation>保留存疑的标注，不再询问</translation>
+    </message>
+    <message>
+        <source>Ne&amp;xt doubted place</source>
+        <translation>下一处存疑(&amp;X)</translation>
+    </message>
+</context>
+<context>
+    <name>RecipeDialog</name>
+    <message>
+        <source>Recipe</source>
+        <translation>训练方案</translation>
+    </message>
+    <message>
+        <source>The next {model} training</source>
+        <translation>下一次 {model} 训练</translation>
+    </message>
+    <message>
+        <source>The run shown: {name}</source>
+        <translation>当前显示的训练：{name}</translation>
+    </message>
+    <message>
+        <source>Reset all</source>
+        <translation>全部重置</translation>
+    </message>
+    <message>
+        <source>Everything is decided automatically again</source>
+        <translation>所有设置重新自动决定</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Keep for this project</source>
+        <translation>为此项目保存</translation>
+    </message>
+    <message>
+        <source>{n} chosen by hand</source>
+        <translation>{n} 项由人工选定</translation>
+    </message>
+    <message>
+        <source>All automatic</source>
+        <translation>全部自动</translation>
+    </message>
+    <message>
+        <source>Chosen by hand.</source>
+        <translation>由人工选定。</translation>
+    </message>
+    <message>
+        <source>Chosen by hand; automatic: {value}</source>
+        <translation>由人工选定；自动值：{value}</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>无</translation>
+    </message>
+    <message>
+        <source>{setting} cannot be {value}: {why}</source>
+        <translation>{setting} 不能为 {value}：{why}</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>How this run was made, and why.</source>
+        <translation>此次训练的方案及理由。</translation>
+    </message>
+    <message>
+        <source>The values below are the usual ones until then.</source>
+        <translation>在此之前，下面显示的是常用值。</translation>
+    </message>
+    <message>
+        <source>Looking at pictures and labels…</source>
+        <translation>正在查看图片与标注…</translation>
+    </message>
+    <message>
+        <source>What would be done now, and why. What you change stays for this project until you reset it.</source>
+        <translation>现在训练会采用的方案及理由。您的更改会为此项目保留，直到重置。</translation>
+    </message>
+</context>
+<context>
+    <name>RecipePage</name>
+    <message>
+        <source>Asked for</source>
+        <translation>要求</translation>
+    </message>
+    <message>
+        <source>Back to automatic</source>
+        <translation>恢复自动</translation>
+    </message>
+    <message>
+        <source>{setting}: back to automatic</source>
+        <translation>{setting}：恢复自动</translation>
+    </message>
+</context>
+<context>
+    <name>RecipeRows</name>
+    <message>
+        <source>&amp;Recipe of the next training…</source>
+        <translation>下一次训练的方案(&amp;R)…</translation>
+    </message>
+    <message>
+        <source>What is decided about it and why; every value can be chosen by hand</source>
+        <translation>自动决定了什么、为什么；每个值都可以人工选定</translation>
+    </message>
+    <message>
+        <source>Recipe of the &amp;shown run…</source>
+        <translation>当前训练的方案(&amp;S)…</translation>
+    </message>
+    <message>
+        <source>How this run was made, and why</source>
+        <translation>此次训练的方案及理由</translation>
+    </message>
+</context>
+<context>
     <name>RegionMenu</name>
     <message>
         <source>Change class</source>
@@ -1436,6 +2463,17 @@
     <message>
         <source>Del</source>
         <translation>Del</translation>
+    </message>
+</context>
+<context>
+    <name>Reliability</name>
+    <message>
+        <source>Reliability: how probable a verdict was, and how often it was right</source>
+        <translation>可靠性：判定的概率与实际正确率</translation>
+    </message>
+    <message>
+        <source>how sure it is → how often right ↑</source>
+        <translation>把握程度 → 实际正确率 ↑</translation>
     </message>
 </context>
 <context>
@@ -1497,12 +2535,32 @@
         <translation>请点击已标注的内容。</translation>
     </message>
     <message>
+        <source>Other classes are kept here, so nothing was painted.</source>
+        <translation>此处其他类别受到保留，因此未绘制任何内容。</translation>
+    </message>
+    <message>
+        <source>Switch “Keep other classes” off first (X).</source>
+        <translation>请先关闭“保留其他类别”(X)。</translation>
+    </message>
+    <message>
+        <source>Nothing is proposed here.</source>
+        <translation>此处没有建议。</translation>
+    </message>
+    <message>
+        <source>Ctrl+R lets the model look at this picture.</source>
+        <translation>按 Ctrl+R 让模型查看此图片。</translation>
+    </message>
+    <message>
         <source>This class is protected from painting over.</source>
         <translation>该类别受保护，不能被覆盖。</translation>
     </message>
     <message>
         <source>Allow it in the class&apos;s menu first.</source>
         <translation>请先在该类别的菜单中允许。</translation>
+    </message>
+    <message>
+        <source>The curves are saved in {path}.</source>
+        <translation>曲线已保存到 {path}。</translation>
     </message>
     <message>
         <source>It is shown read-only here; nothing can be changed by accident.</source>
@@ -1519,6 +2577,83 @@
     <message>
         <source>The export was cancelled; nothing half made is left.</source>
         <translation>已取消导出，没有留下未完成的文件。</translation>
+    </message>
+</context>
+<context>
+    <name>ReviewPage</name>
+    <message>
+        <source>Review</source>
+        <translation>审查</translation>
+    </message>
+    <message>
+        <source>Run</source>
+        <translation>训练</translation>
+    </message>
+    <message>
+        <source>Which run is reviewed</source>
+        <translation>审查哪一次训练</translation>
+    </message>
+    <message>
+        <source>Held out from learning; thresholds are chosen on these</source>
+        <translation>未参与学习；阈值在这些图片上选择</translation>
+    </message>
+    <message>
+        <source>Held out from everything: the honest figures</source>
+        <translation>完全未参与：真实的数字</translation>
+    </message>
+    <message>
+        <source>Count anew</source>
+        <translation>重新统计</translation>
+    </message>
+    <message>
+        <source>Labels may have been corrected; the model is not asked again</source>
+        <translation>标注可能已修改；不会再次运行模型</translation>
+    </message>
+    <message>
+        <source>Back to the picture</source>
+        <translation>返回图片</translation>
+    </message>
+    <message>
+        <source>Back to the picture (Esc)</source>
+        <translation>返回图片 (Esc)</translation>
+    </message>
+    <message>
+        <source>Validation  {n}</source>
+        <translation>验证  {n}</translation>
+    </message>
+    <message>
+        <source>Test  {n}</source>
+        <translation>测试  {n}</translation>
+    </message>
+</context>
+<context>
+    <name>ReviewRows</name>
+    <message>
+        <source>&amp;Review</source>
+        <translation>审查(&amp;R)</translation>
+    </message>
+    <message>
+        <source>What the model misses and what it cries wolf about, and from which score on a defect begins</source>
+        <translation>模型漏掉了什么、误报了什么，以及从多高的分数起算作缺陷</translation>
+    </message>
+</context>
+<context>
+    <name>RoundCard</name>
+    <message>
+        <source>Progress of looking at all pictures</source>
+        <translation>查看所有图片的进度</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>The model looks at {n} pictures…</source>
+        <translation>模型正在查看 {n} 张图片…</translation>
+    </message>
+    <message>
+        <source>{done} of {total} pictures, {time} left</source>
+        <translation>{done} / {total} 张图片，剩余 {time}</translation>
     </message>
 </context>
 <context>
@@ -1832,10 +2967,6 @@
         <translation>显示预测(&amp;P)</translation>
     </message>
     <message>
-        <source>F&amp;illed predictions</source>
-        <translation>填充显示预测(&amp;I)</translation>
-    </message>
-    <message>
         <source>Pi&amp;ctures panel</source>
         <translation>图片面板(&amp;C)</translation>
     </message>
@@ -1985,30 +3116,45 @@
     </message>
 </context>
 <context>
+    <name>RunPicker</name>
+    <message>
+        <source>Put beside the shown run</source>
+        <translation>与当前训练并排显示</translation>
+    </message>
+    <message>
+        <source>Runs to compare</source>
+        <translation>要比较的训练</translation>
+    </message>
+    <message>
+        <source>{run}  ·  checked on other pictures</source>
+        <translation>{run}  ·  检验图片不同</translation>
+    </message>
+    <message>
+        <source>Up to {n} runs.</source>
+        <translation>最多 {n} 次训练。</translation>
+    </message>
+    <message>
+        <source>Scores on other held-out pictures are no comparison: they are not shown.</source>
+        <translation>在其他留出图片上得到的分数无法比较，因此不显示。</translation>
+    </message>
+    <message>
+        <source>There is no other run yet.</source>
+        <translation>还没有其他训练。</translation>
+    </message>
+</context>
+<context>
     <name>RunView</name>
     <message>
-        <source>Macro F1</source>
-        <translation>宏平均 F1</translation>
+        <source>At {time}</source>
+        <translation>{time} 时</translation>
     </message>
     <message>
-        <source>Dice</source>
-        <translation>Dice</translation>
+        <source>Now</source>
+        <translation>现在</translation>
     </message>
     <message>
-        <source>GPU load %</source>
-        <translation>GPU 负载 %</translation>
-    </message>
-    <message>
-        <source>GPU memory GB</source>
-        <translation>显存 GB</translation>
-    </message>
-    <message>
-        <source>Processor load %</source>
-        <translation>处理器负载 %</translation>
-    </message>
-    <message>
-        <source>Memory GB</source>
-        <translation>内存 GB</translation>
+        <source>At the end</source>
+        <translation>结束时</translation>
     </message>
 </context>
 <context>
@@ -2056,16 +3202,8 @@
         <translation>{x}, {y}   灰度 {value}</translation>
     </message>
     <message>
-        <source>Page 1 of {n}</source>
-        <translation>第 1 页，共 {n} 页</translation>
-    </message>
-    <message>
         <source>⚠ {n} parts of the file are damaged</source>
         <translation>⚠ 文件有 {n} 个部分已损坏</translation>
-    </message>
-    <message>
-        <source>The file has several pages; the first one is the picture</source>
-        <translation>文件有多页；第一页作为图片</translation>
     </message>
     <message>
         <source>No region here</source>
@@ -2094,6 +3232,41 @@
     <message>
         <source>Brush {n} px</source>
         <translation>画笔 {n} 像素</translation>
+    </message>
+</context>
+<context>
+    <name>Summary</name>
+    <message>
+        <source>Defects found</source>
+        <translation>找到的缺陷</translation>
+    </message>
+    <message>
+        <source>False alarms a picture</source>
+        <translation>每张图片误报</translation>
+    </message>
+    <message>
+        <source>Dice of the pixels</source>
+        <translation>像素 Dice</translation>
+    </message>
+    <message>
+        <source>A labelled defect counts as found when predictions cover a tenth of it or more. The range is Wilson&apos;s.</source>
+        <translation>预测覆盖了标注缺陷的十分之一或更多，即算找到。区间为 Wilson 区间。</translation>
+    </message>
+    <message>
+        <source>Marked regions that touch no labelled defect. The range heeds that pictures of one part are alike.</source>
+        <translation>没有碰到任何标注缺陷的标记区域。区间考虑了同一零件的图片彼此相似。</translation>
+    </message>
+    <message>
+        <source>Dice and IoU of all pictures together. Good pictures that are left empty earn nothing.</source>
+        <translation>所有图片合计的 Dice 和 IoU。良品图片上什么也不标，不会得分。</translation>
+    </message>
+    <message>
+        <source>on good pictures {rate}</source>
+        <translation>良品图片上 {rate}</translation>
+    </message>
+    <message>
+        <source>95 % sure of {range}</source>
+        <translation>95 % 置信区间 {range}</translation>
     </message>
 </context>
 <context>
@@ -2147,6 +3320,10 @@
         <translation>设备</translation>
     </message>
     <message>
+        <source>Recipe</source>
+        <translation>训练方案</translation>
+    </message>
+    <message>
         <source>Progress</source>
         <translation>进度</translation>
     </message>
@@ -2157,6 +3334,14 @@
     <message>
         <source>Choose formats, where a defect begins, and how quick it must be (Ctrl+Shift+E)</source>
         <translation>选择格式、缺陷判定起点以及速度要求 (Ctrl+Shift+E)</translation>
+    </message>
+    <message>
+        <source>Go on with the training</source>
+        <translation>继续训练</translation>
+    </message>
+    <message>
+        <source>Let the training stand still for a while</source>
+        <translation>让训练暂停一会儿</translation>
     </message>
     <message>
         <source>Train</source>
@@ -2181,6 +3366,14 @@
     <message>
         <source>Start training (Ctrl+T)</source>
         <translation>开始训练 (Ctrl+T)</translation>
+    </message>
+    <message>
+        <source>Advanced: what is decided about the training, and why</source>
+        <translation>高级：训练的自动决定及理由</translation>
+    </message>
+    <message>
+        <source>Advanced: {n} settings are chosen by hand</source>
+        <translation>高级：{n} 项设置由人工选定</translation>
     </message>
     <message>
         <source>Cancel the export</source>
@@ -2222,6 +3415,14 @@
         <translation>显示哪一次训练；以前的训练可以再次查看和导出</translation>
     </message>
     <message>
+        <source>Put the curves of other runs beside this one (Ctrl+Shift+U)</source>
+        <translation>将其他训练的曲线与之并排（Ctrl+Shift+U）</translation>
+    </message>
+    <message>
+        <source>Compare</source>
+        <translation>比较</translation>
+    </message>
+    <message>
         <source>{what}, {time} left</source>
         <translation>{what}，剩余 {time}</translation>
     </message>
@@ -2234,12 +3435,32 @@
         <translation>正在完成当前步骤并保存模型…</translation>
     </message>
     <message>
+        <source>Its time is up: it waits for labels</source>
+        <translation>时间已用完：等待新的标注</translation>
+    </message>
+    <message>
+        <source>Its time is up: it learns on</source>
+        <translation>时间已用完：继续学习</translation>
+    </message>
+    <message>
+        <source>{what}: {done} of {total}</source>
+        <translation>{what}：{done}/{total}</translation>
+    </message>
+    <message>
         <source>Starting…</source>
         <translation>正在启动…</translation>
     </message>
     <message>
         <source>{share} done, {time} left</source>
         <translation>已完成 {share}，剩余 {time}</translation>
+    </message>
+    <message>
+        <source>Finishing, {time} over its time</source>
+        <translation>正在收尾，已超时 {time}</translation>
+    </message>
+    <message>
+        <source>{time} left of {planned}</source>
+        <translation>剩余 {time}，共 {planned}</translation>
     </message>
     <message>
         <source>Open a project to train.</source>
@@ -2260,6 +3481,72 @@
     <message>
         <source>Earlier runs</source>
         <translation>以前的训练</translation>
+    </message>
+</context>
+<context>
+    <name>UnsureBand</name>
+    <message>
+        <source>&amp;Unsure below</source>
+        <translation>低于此概率为不确定(&amp;U)</translation>
+    </message>
+    <message>
+        <source>Leave no error</source>
+        <translation>不留错误</translation>
+    </message>
+    <message>
+        <source>The lowest probability at which these pictures get no wrong verdict</source>
+        <translation>使这些图片不出现错误判定的最低概率</translation>
+    </message>
+    <message>
+        <source>Off</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Every picture gets a verdict</source>
+        <translation>每张图片都给出判定</translation>
+    </message>
+    <message>
+        <source>Keep with this run</source>
+        <translation>保存到此次训练</translation>
+    </message>
+    <message>
+        <source>Predictions and exports of this run then say “unsure” below it</source>
+        <translation>此后该训练的预测与导出在低于此概率时给出“unsure”（不确定）</translation>
+    </message>
+    <message>
+        <source>Least probability of a verdict</source>
+        <translation>判定的最低概率</translation>
+    </message>
+    <message>
+        <source>off</source>
+        <translation>关</translation>
+    </message>
+    <message>
+        <source>All {n} pictures get a verdict; {left} of them are wrong.</source>
+        <translation>全部 {n} 张图片都给出判定，其中 {left} 张错误。</translation>
+    </message>
+    <message>
+        <source>All {n} pictures are unsure: a person must look at every one.</source>
+        <translation>全部 {n} 张图片都不确定：每一张都须人工查看。</translation>
+    </message>
+    <message>
+        <source>A person looks at {unsure} of {n} pictures ({share}); {caught} of these would be wrong.</source>
+        <translation>{n} 张图片中有 {unsure} 张（{share}）须人工查看，其中 {caught} 张原本会判错。</translation>
+    </message>
+    <message>
+        <source>Of the other {given}, {left} are wrong ({interval} of such pictures).</source>
+        <translation>其余 {given} 张中有 {left} 张错误（此类图片的 {interval}）。</translation>
+    </message>
+    <message>
+        <source>This is kept with the run.</source>
+        <translation>已保存到此次训练。</translation>
+    </message>
+</context>
+<context>
+    <name>VerdictGallery</name>
+    <message>
+        <source>Pictures of the chosen cell</source>
+        <translation>所选单元格的图片</translation>
     </message>
 </context>
 <context>
@@ -2291,6 +3578,183 @@
     <message>
         <source>Verdict {name}</source>
         <translation>判定 {name}</translation>
+    </message>
+</context>
+<context>
+    <name>VerdictReview</name>
+    <message>
+        <source>Which held-out pictures</source>
+        <translation>选择留出图片</translation>
+    </message>
+    <message>
+        <source>Progress</source>
+        <translation>进度</translation>
+    </message>
+    <message>
+        <source>Mistakes</source>
+        <translation>错误</translation>
+    </message>
+    <message>
+        <source>Every wrong verdict, the surest first</source>
+        <translation>所有错误判定，把握最大的在前</translation>
+    </message>
+    <message>
+        <source>Unsure</source>
+        <translation>不确定</translation>
+    </message>
+    <message>
+        <source>Pictures below the line, the least sure first</source>
+        <translation>低于界线的图片，最不确定的在前</translation>
+    </message>
+    <message>
+        <source>The model looks at the held-out pictures…</source>
+        <translation>模型正在查看留出图片…</translation>
+    </message>
+    <message>
+        <source>Test pictures</source>
+        <translation>测试图片</translation>
+    </message>
+    <message>
+        <source>Validation pictures</source>
+        <translation>验证图片</translation>
+    </message>
+    <message>
+        <source>All held-out pictures</source>
+        <translation>全部留出图片</translation>
+    </message>
+    <message>
+        <source>No picture is held out, so there is nothing to review.</source>
+        <translation>没有留出图片，因此无可审查。</translation>
+    </message>
+    <message>
+        <source>{right} of {total} judged right: {share} ({interval}), macro F1 {f1}</source>
+        <translation>{total} 张中 {right} 张判断正确：{share}（{interval}），宏平均 F1 {f1}</translation>
+    </message>
+    <message>
+        <source>Validation pictures chose the model and its temperature: expect a little less.</source>
+        <translation>模型及其温度由验证图片选出：实际结果会略低。</translation>
+    </message>
+    <message>
+        <source>{n} held-out pictures have a verdict now that this model does not know.</source>
+        <translation>{n} 张留出图片现在的判定是此模型不认识的。</translation>
+    </message>
+    <message>
+        <source>{n} held-out pictures cannot be read.</source>
+        <translation>{n} 张留出图片无法读取。</translation>
+    </message>
+    <message>
+        <source>Probabilities are off by {error} on average ({raw} before calibration).</source>
+        <translation>概率平均偏差 {error}（校准前 {raw}）。</translation>
+    </message>
+    <message>
+        <source>Labelled {label}, judged {said}: {n}</source>
+        <translation>标注为 {label}，判断为 {said}：{n}</translation>
+    </message>
+    <message>
+        <source>Mistakes, the surest first: {n}</source>
+        <translation>错误，把握最大的在前：{n}</translation>
+    </message>
+    <message>
+        <source>Below {least}, the least sure first: {n}</source>
+        <translation>低于 {least}，最不确定的在前：{n}</translation>
+    </message>
+</context>
+<context>
+    <name>Waiting</name>
+    <message>
+        <source>Progress</source>
+        <translation>进度</translation>
+    </message>
+    <message>
+        <source>Pictures that leak</source>
+        <translation>泄漏的图片</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Looking at the held-out pictures</source>
+        <translation>正在查看留出的图片</translation>
+    </message>
+    <message>
+        <source>The model marks each picture once. What it says is kept, so the next review opens at once.</source>
+        <translation>模型对每张图片只运行一次，结果会保留，下次审查立即打开。</translation>
+    </message>
+    <message>
+        <source>No picture is held out</source>
+        <translation>没有留出图片</translation>
+    </message>
+    <message>
+        <source>This run learned from every labelled picture, so nobody can say how good it is on others. Label pictures of more parts and train again: some of them are then kept for checking.</source>
+        <translation>这次训练学习了所有已标注的图片，因此无法知道它对其他图片有多好。请标注更多零件的图片后重新训练：其中一部分会留作检验。</translation>
+    </message>
+    <message>
+        <source>The held-out pictures could not be looked at</source>
+        <translation>无法查看留出的图片</translation>
+    </message>
+    <message>
+        <source>They or their labels cannot be read any more. The messages say why.</source>
+        <translation>图片或其标注已无法读取。原因见消息。</translation>
+    </message>
+    <message>
+        <source>See what the model misses</source>
+        <translation>看看模型漏掉了什么</translation>
+    </message>
+    <message>
+        <source>Train a model first. Review then shows every defect that it misses and every false alarm, on pictures that it did not learn from, and lets you choose from which score on a defect begins.</source>
+        <translation>请先训练一个模型。审查会在模型没有学习过的图片上显示每处漏检和误报，并让您选择从多高的分数起算作缺陷。</translation>
+    </message>
+    <message>
+        <source>These pictures are not really held out</source>
+        <translation>这些图片并没有真正留出</translation>
+    </message>
+    <message>
+        <source>{n} of {total} pictures show what the model has learned from: the same part, or the same picture. The scores would be too good. Give these pictures the same group, or the project a rule for parts, and train again.</source>
+        <translation>{total} 张图片中有 {n} 张是模型学习过的内容：同一个零件，或同一张图片。评分会偏好。请为这些图片设置相同的分组，或为项目设置零件规则，然后重新训练。</translation>
+    </message>
+    <message>
+        <source>{held} is the same picture as {learned}</source>
+        <translation>{held} 与 {learned} 是同一张图片</translation>
+    </message>
+    <message>
+        <source>{held} looks like {learned}</source>
+        <translation>{held} 看起来像 {learned}</translation>
+    </message>
+    <message>
+        <source>{held} shows the same part as {learned}</source>
+        <translation>{held} 与 {learned} 是同一个零件</translation>
+    </message>
+    <message>
+        <source>I have seen this; show the scores all the same</source>
+        <translation>我已知悉，仍然显示评分</translation>
+    </message>
+    <message>
+        <source>{done} of {total}</source>
+        <translation>{done} / {total}</translation>
+    </message>
+    <message>
+        <source>{progress}, {time} left</source>
+        <translation>{progress}，剩余 {time}</translation>
+    </message>
+</context>
+<context>
+    <name>Weights</name>
+    <message>
+        <source>None</source>
+        <translation>无</translation>
+    </message>
+    <message>
+        <source>A file…</source>
+        <translation>文件…</translation>
+    </message>
+    <message>
+        <source>Weights ({patterns})</source>
+        <translation>权重 ({patterns})</translation>
+    </message>
+    <message>
+        <source>Weights of a ResNet</source>
+        <translation>ResNet 权重</translation>
     </message>
 </context>
 <context>
@@ -2331,6 +3795,10 @@
         <translation>判定</translation>
     </message>
     <message>
+        <source>Proposals</source>
+        <translation>建议区域</translation>
+    </message>
+    <message>
         <source>Layers</source>
         <translation>图层</translation>
     </message>
@@ -2345,6 +3813,40 @@
     <message>
         <source>{name} (read-only)</source>
         <translation>{name}（只读）</translation>
+    </message>
+</context>
+<context>
+    <name>_Cell</name>
+    <message>
+        <source>label: {name}</source>
+        <translation>标注：{name}</translation>
+    </message>
+</context>
+<context>
+    <name>_Pictures</name>
+    <message>
+        <source>Picture</source>
+        <translation>图片</translation>
+    </message>
+    <message>
+        <source>Part</source>
+        <translation>零件</translation>
+    </message>
+    <message>
+        <source>Defects</source>
+        <translation>缺陷</translation>
+    </message>
+    <message>
+        <source>Missed</source>
+        <translation>漏检</translation>
+    </message>
+    <message>
+        <source>False alarms</source>
+        <translation>误报</translation>
+    </message>
+    <message>
+        <source>Dice</source>
+        <translation>Dice</translation>
     </message>
 </context>
 <context>
@@ -2407,6 +3909,173 @@
     </message>
 </context>
 <context>
+    <name>findings</name>
+    <message>
+        <source>Getting ready: the network is built, the pictures are read.</source>
+        <translation>正在准备：构建网络，读取图片。</translation>
+    </message>
+    <message>
+        <source>Paused. What it has learned is saved, and its time stands still.</source>
+        <translation>已暂停。已学到的内容已保存，计时停止。</translation>
+    </message>
+    <message>
+        <source>Nothing was heard from the trainer for {seconds}. Stop keeps what it has learned.</source>
+        <translation>训练进程已 {seconds} 没有消息。停止会保留已学到的内容。</translation>
+    </message>
+    <message>
+        <source>The numbers ran away {times}; it went back and learns more slowly.</source>
+        <translation>数值发散了{times}；已退回并以更低的学习率继续。</translation>
+    </message>
+    <message>
+        <source>The loss scale fell {times}: numbers overflow. Another precision (bf16, fp32) helps.</source>
+        <translation>损失缩放下降了{times}：数值溢出。换用其他精度（bf16、fp32）会有帮助。</translation>
+    </message>
+    <message>
+        <source>The loss rises again, from {least} to {now}: a lower learning rate helps.</source>
+        <translation>损失又上升了，从 {least} 到 {now}：降低学习率会有帮助。</translation>
+    </message>
+    <message>
+        <source>No pictures to validate on: nobody can say how good it is. Label other parts, too.</source>
+        <translation>没有用于验证的图片：无法判断模型好坏。请也标注其他工件。</translation>
+    </message>
+    <message>
+        <source>No held-out picture has a defect, so there is no score. Label more pictures with defects.</source>
+        <translation>留出图片中没有缺陷，因此没有分数。请标注更多带缺陷的图片。</translation>
+    </message>
+    <message>
+        <source>Predicts only background: more minutes or more labelled defects may help.</source>
+        <translation>只预测出背景：延长训练时间或标注更多缺陷可能有帮助。</translation>
+    </message>
+    <message>
+        <source>It finds next to nothing yet (score {score}): more minutes or more labelled defects may help.</source>
+        <translation>目前几乎什么都找不到（分数 {score}）：延长训练时间或标注更多缺陷可能有帮助。</translation>
+    </message>
+    <message>
+        <source>The trainer waits for pictures {share} of the time.</source>
+        <translation>训练有 {share} 的时间在等待图片。</translation>
+    </message>
+    <message>
+        <source>The trainer waits for pictures {share} of the time: the disk is slow.</source>
+        <translation>训练有 {share} 的时间在等待图片：磁盘太慢。</translation>
+    </message>
+    <message>
+        <source>The trainer waits for pictures {share} of the time: the processor is too busy to prepare them.</source>
+        <translation>训练有 {share} 的时间在等待图片：处理器太忙，来不及准备图片。</translation>
+    </message>
+    <message>
+        <source>The GPU waits for pictures {share} of the time.</source>
+        <translation>GPU 有 {share} 的时间在等待图片。</translation>
+    </message>
+    <message>
+        <source>The GPU waits for pictures {share} of the time: the disk is slow.</source>
+        <translation>GPU 有 {share} 的时间在等待图片：磁盘太慢。</translation>
+    </message>
+    <message>
+        <source>The GPU waits for pictures {share} of the time: the processor is too busy to prepare them.</source>
+        <translation>GPU 有 {share} 的时间在等待图片：处理器太忙，来不及准备图片。</translation>
+    </message>
+    <message>
+        <source>The memory of this computer is nearly full ({used} of {total}): close other programs.</source>
+        <translation>这台电脑的内存快用完了（{used} / {total}）：请关闭其他程序。</translation>
+    </message>
+    <message>
+        <source>{card} slows itself down at {temperature} °C: it needs air.</source>
+        <translation>{card} 在 {temperature} °C 时自动降速：需要改善散热。</translation>
+    </message>
+    <message>
+        <source>The GPU is busy only {load} of the time: a larger batch would fill it.</source>
+        <translation>GPU 只有 {load} 的时间在工作：更大的批次可以充分利用它。</translation>
+    </message>
+    <message>
+        <source>Validation gets worse since {moment}: more labels help more than more minutes.</source>
+        <translation>从{moment}起验证结果变差：增加标注比延长时间更有用。</translation>
+    </message>
+    <message>
+        <source>All well: it is getting better, {score} now.</source>
+        <translation>一切正常：结果在变好，目前 {score}。</translation>
+    </message>
+    <message>
+        <source>It was still getting better when its time was up: more minutes help.</source>
+        <translation>时间用完时结果仍在变好：延长训练时间会有帮助。</translation>
+    </message>
+    <message>
+        <source>The score hardly changes since {moment}: more labels help more than more minutes.</source>
+        <translation>从{moment}起分数几乎不变：增加标注比延长时间更有用。</translation>
+    </message>
+    <message>
+        <source>All well: the loss fell from {first} to {now}.</source>
+        <translation>一切正常：损失从 {first} 降到 {now}。</translation>
+    </message>
+    <message>
+        <source>The first steps are done.</source>
+        <translation>最初几步已完成。</translation>
+    </message>
+    <message>
+        <source>All well.</source>
+        <translation>一切正常。</translation>
+    </message>
+    <message>
+        <source>UNet and ResNet learn different things: nothing of them is put side by side.</source>
+        <translation>UNet 与 ResNet 学习的内容不同：不做任何并排比较。</translation>
+    </message>
+    <message>
+        <source>Other classes, so the scores cannot be compared: they are not put side by side.</source>
+        <translation>类别不同，分数无法比较：不并排显示。</translation>
+    </message>
+    <message>
+        <source>Other labels on {count} held-out pictures, so the scores are not put side by side.</source>
+        <translation>{count} 张留出图片的标注不同，因此不并排显示分数。</translation>
+    </message>
+    <message>
+        <source>Checked on other pictures ({same} the same), so the scores are not put side by side.</source>
+        <translation>检验图片不同（{same} 张相同），因此不并排显示分数。</translation>
+    </message>
+    <message>
+        <source>The data differ: {parts}.</source>
+        <translation>数据不同：{parts}。</translation>
+    </message>
+    <message>
+        <source>Other settings: {settings}.</source>
+        <translation>设置不同：{settings}。</translation>
+    </message>
+    <message>
+        <source>{n} more pictures to learn from</source>
+        <translation>多 {n} 张学习图片</translation>
+    </message>
+    <message>
+        <source>{n} fewer pictures to learn from</source>
+        <translation>少 {n} 张学习图片</translation>
+    </message>
+    <message>
+        <source>{n} pictures with other labels</source>
+        <translation>{n} 张图片标注不同</translation>
+    </message>
+    <message>
+        <source>once</source>
+        <translation>一次</translation>
+    </message>
+    <message>
+        <source>{n} times</source>
+        <translation>{n} 次</translation>
+    </message>
+    <message>
+        <source>second {n}</source>
+        <translation>第 {n} 秒</translation>
+    </message>
+    <message>
+        <source>minute {n}</source>
+        <translation>第 {n} 分钟</translation>
+    </message>
+    <message>
+        <source>Same pictures, labels and settings.</source>
+        <translation>图片、标注和设置都相同。</translation>
+    </message>
+    <message>
+        <source>failed</source>
+        <translation>失败</translation>
+    </message>
+</context>
+<context>
     <name>history</name>
     <message>
         <source>Before these steps</source>
@@ -2465,8 +4134,20 @@
         <translation>已复制标注</translation>
     </message>
     <message>
+        <source>Label corrected</source>
+        <translation>标注已改正</translation>
+    </message>
+    <message>
         <source>Proposal accepted</source>
         <translation>已采纳建议</translation>
+    </message>
+    <message>
+        <source>Proposal rejected</source>
+        <translation>已拒绝建议</translation>
+    </message>
+    <message>
+        <source>Proposals brought back</source>
+        <translation>已恢复建议</translation>
     </message>
     <message>
         <source>Went back</source>
@@ -2520,6 +4201,14 @@
         <translation>帮助(&amp;H)</translation>
     </message>
     <message>
+        <source>&amp;Curves</source>
+        <translation>曲线(&amp;C)</translation>
+    </message>
+    <message>
+        <source>Pr&amp;oposals</source>
+        <translation>建议区域(&amp;O)</translation>
+    </message>
+    <message>
         <source>&amp;Choose a class</source>
         <translation>选择类别(&amp;C)</translation>
     </message>
@@ -2552,12 +4241,87 @@
         <translation>判定并继续(&amp;O)</translation>
     </message>
     <message>
+        <source>&amp;How predictions are shown</source>
+        <translation>预测的显示方式(&amp;H)</translation>
+    </message>
+    <message>
         <source>T&amp;heme</source>
         <translation>主题(&amp;H)</translation>
     </message>
     <message>
         <source>Lan&amp;guage</source>
         <translation>语言(&amp;G)</translation>
+    </message>
+</context>
+<context>
+    <name>plots</name>
+    <message>
+        <source>Loss</source>
+        <translation>损失</translation>
+    </message>
+    <message>
+        <source>Score</source>
+        <translation>分数</translation>
+    </message>
+    <message>
+        <source>Learning rate</source>
+        <translation>学习率</translation>
+    </message>
+    <message>
+        <source>Gradient norm</source>
+        <translation>梯度范数</translation>
+    </message>
+    <message>
+        <source>Loss scale</source>
+        <translation>损失缩放</translation>
+    </message>
+    <message>
+        <source>Pictures/s</source>
+        <translation>图片/秒</translation>
+    </message>
+    <message>
+        <source>Data wait</source>
+        <translation>等待数据</translation>
+    </message>
+    <message>
+        <source>GPU load</source>
+        <translation>GPU 负载</translation>
+    </message>
+    <message>
+        <source>GPU memory</source>
+        <translation>GPU 显存</translation>
+    </message>
+    <message>
+        <source>Temperature</source>
+        <translation>温度</translation>
+    </message>
+    <message>
+        <source>Power</source>
+        <translation>功率</translation>
+    </message>
+    <message>
+        <source>Clock</source>
+        <translation>频率</translation>
+    </message>
+    <message>
+        <source>Processor load</source>
+        <translation>处理器负载</translation>
+    </message>
+    <message>
+        <source>Memory</source>
+        <translation>内存</translation>
+    </message>
+    <message>
+        <source>Only 16-bit floats (fp16) need a loss scale; this run uses {name}.</source>
+        <translation>只有 16 位浮点（fp16）需要损失缩放；本次训练使用 {name}。</translation>
+    </message>
+    <message>
+        <source>No picture is held out, so there is no score.</source>
+        <translation>没有留出图片，因此没有分数。</translation>
+    </message>
+    <message>
+        <source>Nothing of this was kept in this run.</source>
+        <translation>这次训练没有保存此项数据。</translation>
     </message>
 </context>
 <context>
@@ -2891,12 +4655,629 @@
         <translation>{path} 中的模型无法使用：{why}</translation>
     </message>
     <message>
+        <source>{name} judges whole pictures, so it has no regions to propose.</source>
+        <translation>{name} 判断的是整张图片，因此没有可建议的区域。</translation>
+    </message>
+    <message>
+        <source>Use a UNet run, which says where a defect is.</source>
+        <translation>请使用 UNet 训练，它能指出缺陷位置。</translation>
+    </message>
+    <message>
+        <source>The proposals in {path} cannot be read: {why}.</source>
+        <translation>{path} 中的建议无法读取：{why}。</translation>
+    </message>
+    <message>
+        <source>Predict the picture again, or delete that file; labels are not affected.</source>
+        <translation>请重新预测该图片，或删除该文件；标注不受影响。</translation>
+    </message>
+    <message>
         <source>There is nothing to look at: {path}: {why}.</source>
         <translation>没有可看的图片：{path}：{why}。</translation>
     </message>
     <message>
         <source>Nothing can be written there: {why}</source>
         <translation>无法写入该处：{why}</translation>
+    </message>
+</context>
+<context>
+    <name>queue</name>
+    <message>
+        <source>{name} found, nothing labelled</source>
+        <translation>发现{name}，未标注</translation>
+    </message>
+    <message>
+        <source>{name} found, label says good</source>
+        <translation>发现{name}，标注为良品</translation>
+    </message>
+    <message>
+        <source>{name} labelled, nothing found</source>
+        <translation>标注为{name}，未发现</translation>
+    </message>
+    <message>
+        <source>{said} found, {labelled} labelled</source>
+        <translation>发现{said}，标注为{labelled}</translation>
+    </message>
+    <message>
+        <source>{said} found, verdict is {labelled}</source>
+        <translation>发现{said}，判定为{labelled}</translation>
+    </message>
+    <message>
+        <source>Unsure about 1 region</source>
+        <translation>对 1 处区域没有把握</translation>
+    </message>
+    <message>
+        <source>Unsure about {n} regions</source>
+        <translation>对 {n} 处区域没有把握</translation>
+    </message>
+    <message>
+        <source>Unsure whether {said} or {other}</source>
+        <translation>分不清是{said}还是{other}</translation>
+    </message>
+    <message>
+        <source>Perhaps {name}, of which {n} pictures are labelled</source>
+        <translation>可能是{name}，该类只标注了 {n} 张</translation>
+    </message>
+    <message>
+        <source>Probably {name}</source>
+        <translation>很可能是{name}</translation>
+    </message>
+    <message>
+        <source>Unlike anything labelled</source>
+        <translation>与已标注的都不像</translation>
+    </message>
+    <message>
+        <source>Stands for about {n} pictures like it</source>
+        <translation>代表约 {n} 张类似的图片</translation>
+    </message>
+    <message>
+        <source>Different from those above it</source>
+        <translation>与上面的图片不同</translation>
+    </message>
+    <message>
+        <source>Model sees nothing here</source>
+        <translation>模型在这里什么也没看到</translation>
+    </message>
+    <message>
+        <source>Like what is labelled already</source>
+        <translation>与已标注的相似</translation>
+    </message>
+    <message>
+        <source>The model is {share} sure; it has learned from this picture</source>
+        <translation>模型把握 {share}；训练时用过这张图片</translation>
+    </message>
+    <message>
+        <source>The model is {share} sure; it did not learn from this picture</source>
+        <translation>模型把握 {share}；训练时没有用过这张图片</translation>
+    </message>
+    <message>
+        <source>Every picture is done.</source>
+        <translation>所有图片都已完成。</translation>
+    </message>
+    <message>
+        <source>The newest model has looked at {looked} of {asked} open pictures.</source>
+        <translation>最新的模型已查看 {asked} 张待标注图片中的 {looked} 张。</translation>
+    </message>
+    <message>
+        <source>There is no model yet: ordered by how different they are. {looked} of {asked} looked at.</source>
+        <translation>还没有模型：按差异排序。已查看 {asked} 张中的 {looked} 张。</translation>
+    </message>
+    <message>
+        <source>Nothing is labelled yet that the model could judge.</source>
+        <translation>还没有模型可以检查的标注。</translation>
+    </message>
+    <message>
+        <source>The newest model has looked at {looked} of {asked} labels.</source>
+        <translation>最新的模型已查看 {asked} 个标注中的 {looked} 个。</translation>
+    </message>
+    <message>
+        <source>It contradicts so many labels that it is more likely wrong itself.</source>
+        <translation>它与太多标注不一致，更可能是它自己错了。</translation>
+    </message>
+    <message>
+        <source>Pictures it has learned from come last.</source>
+        <translation>训练时用过的图片排在最后。</translation>
+    </message>
+    <message>
+        <source>No label is contradicted.</source>
+        <translation>没有与模型矛盾的标注。</translation>
+    </message>
+</context>
+<context>
+    <name>recipe</name>
+    <message>
+        <source>None</source>
+        <translation>无</translation>
+    </message>
+    <message>
+        <source>Quality</source>
+        <translation>质量</translation>
+    </message>
+    <message>
+        <source>How large the network may be: larger ones need more minutes.</source>
+        <translation>网络可以有多大：越大需要的时间越多。</translation>
+    </message>
+    <message>
+        <source>Begin with the run</source>
+        <translation>从哪次训练开始</translation>
+    </message>
+    <message>
+        <source>The start is what that run has learned; new classes start fresh.</source>
+        <translation>以那次训练学到的内容为起点；新类别从头开始。</translation>
+    </message>
+    <message>
+        <source>Prune</source>
+        <translation>剪枝</translation>
+    </message>
+    <message>
+        <source>The share of that run&apos;s channels that is taken out: a smaller network.</source>
+        <translation>从那次训练的通道中去掉的比例：得到更小的网络。</translation>
+    </message>
+    <message>
+        <source>Encoder</source>
+        <translation>编码器</translation>
+    </message>
+    <message>
+        <source>The way down of the UNet: its own plain one, or a ResNet.</source>
+        <translation>UNet 的下行部分：自带的普通编码器或 ResNet。</translation>
+    </message>
+    <message>
+        <source>Weights</source>
+        <translation>权重</translation>
+    </message>
+    <message>
+        <source>Weights of a ResNet that others have trained are the start.</source>
+        <translation>以他人训练好的 ResNet 权重为起点。</translation>
+    </message>
+    <message>
+        <source>Channels</source>
+        <translation>通道</translation>
+    </message>
+    <message>
+        <source>1: the network sees grey, 3: colour.</source>
+        <translation>1：网络看灰度；3：看彩色。</translation>
+    </message>
+    <message>
+        <source>Full scale</source>
+        <translation>满量程</translation>
+    </message>
+    <message>
+        <source>The greatest value that a pixel can have.</source>
+        <translation>像素可能的最大值。</translation>
+    </message>
+    <message>
+        <source>Darkest value</source>
+        <translation>最暗值</translation>
+    </message>
+    <message>
+        <source>The grey value that becomes 0.</source>
+        <translation>映射为 0 的灰度值。</translation>
+    </message>
+    <message>
+        <source>Brightest value</source>
+        <translation>最亮值</translation>
+    </message>
+    <message>
+        <source>The grey value that becomes 1.</source>
+        <translation>映射为 1 的灰度值。</translation>
+    </message>
+    <message>
+        <source>Mean</source>
+        <translation>均值</translation>
+    </message>
+    <message>
+        <source>Taken off each channel, so that values lie around 0.</source>
+        <translation>从每个通道减去，使数值围绕 0。</translation>
+    </message>
+    <message>
+        <source>Spread</source>
+        <translation>标准差</translation>
+    </message>
+    <message>
+        <source>Each channel is divided by it, so that values are about 1.</source>
+        <translation>每个通道除以它，使数值约为 1。</translation>
+    </message>
+    <message>
+        <source>Picture scale</source>
+        <translation>图片缩放</translation>
+    </message>
+    <message>
+        <source>Pictures are resized by this before the network sees them.</source>
+        <translation>图片按此比例缩放后再交给网络。</translation>
+    </message>
+    <message>
+        <source>Local contrast</source>
+        <translation>局部对比度</translation>
+    </message>
+    <message>
+        <source>Also show the network each pixel against its surroundings.</source>
+        <translation>同时让网络看到每个像素与周围的对比。</translation>
+    </message>
+    <message>
+        <source>Width and depth</source>
+        <translation>宽度与深度</translation>
+    </message>
+    <message>
+        <source>Channels of each level of the UNet; their number is its depth.</source>
+        <translation>UNet 各层的通道数；个数即深度。</translation>
+    </message>
+    <message>
+        <source>Stem</source>
+        <translation>主干入口</translation>
+    </message>
+    <message>
+        <source>2 or 4: the network works at a half or a quarter of the resolution.</source>
+        <translation>2 或 4：网络以二分之一或四分之一的分辨率工作。</translation>
+    </message>
+    <message>
+        <source>Depth</source>
+        <translation>深度</translation>
+    </message>
+    <message>
+        <source>Layers of the ResNet.</source>
+        <translation>ResNet 的层数。</translation>
+    </message>
+    <message>
+        <source>Width</source>
+        <translation>宽度</translation>
+    </message>
+    <message>
+        <source>Multiplies the channels of every layer of the ResNet.</source>
+        <translation>ResNet 每层通道数的倍数。</translation>
+    </message>
+    <message>
+        <source>Picture size</source>
+        <translation>图片尺寸</translation>
+    </message>
+    <message>
+        <source>Pictures become squares with sides of so many pixels.</source>
+        <translation>图片变为此边长的正方形。</translation>
+    </message>
+    <message>
+        <source>Patch</source>
+        <translation>图块</translation>
+    </message>
+    <message>
+        <source>The network learns from squares with sides of so many pixels.</source>
+        <translation>网络从此边长的正方形图块中学习。</translation>
+    </message>
+    <message>
+        <source>Overlap</source>
+        <translation>重叠</translation>
+    </message>
+    <message>
+        <source>Pixels that neighbouring tiles share when a picture is predicted.</source>
+        <translation>预测时相邻图块共有的像素。</translation>
+    </message>
+    <message>
+        <source>Share with defects</source>
+        <translation>含缺陷的比例</translation>
+    </message>
+    <message>
+        <source>The share of patches that is centred on a defect.</source>
+        <translation>以缺陷为中心的图块所占比例。</translation>
+    </message>
+    <message>
+        <source>Least area</source>
+        <translation>最小面积</translation>
+    </message>
+    <message>
+        <source>Smaller predicted regions are dropped; in pixels of the picture.</source>
+        <translation>更小的预测区域会被丢弃；单位为图片像素。</translation>
+    </message>
+    <message>
+        <source>Weight of Dice</source>
+        <translation>Dice 权重</translation>
+    </message>
+    <message>
+        <source>How much the overlap with the labels counts in the loss.</source>
+        <translation>与标注的重叠在损失中所占的分量。</translation>
+    </message>
+    <message>
+        <source>Weight of cross-entropy</source>
+        <translation>交叉熵权重</translation>
+    </message>
+    <message>
+        <source>How much each pixel counts in the loss.</source>
+        <translation>每个像素在损失中所占的分量。</translation>
+    </message>
+    <message>
+        <source>Label smoothing</source>
+        <translation>标签平滑</translation>
+    </message>
+    <message>
+        <source>Keeps the network from being surer than the labels deserve.</source>
+        <translation>防止网络比标注更有把握。</translation>
+    </message>
+    <message>
+        <source>Batch</source>
+        <translation>批量</translation>
+    </message>
+    <message>
+        <source>Patches or pictures in one step of learning.</source>
+        <translation>每个学习步骤中的图块或图片数。</translation>
+    </message>
+    <message>
+        <source>Learning rate</source>
+        <translation>学习率</translation>
+    </message>
+    <message>
+        <source>How large the steps of learning are at their largest.</source>
+        <translation>学习步幅的最大值。</translation>
+    </message>
+    <message>
+        <source>Weight decay</source>
+        <translation>权重衰减</translation>
+    </message>
+    <message>
+        <source>Keeps weights small, against learning by heart.</source>
+        <translation>使权重保持较小，防止死记硬背。</translation>
+    </message>
+    <message>
+        <source>Warm-up</source>
+        <translation>预热</translation>
+    </message>
+    <message>
+        <source>The share of the run in which the rate grows; then it falls to 0.</source>
+        <translation>学习率上升阶段所占的比例；之后降到 0。</translation>
+    </message>
+    <message>
+        <source>Gradient limit</source>
+        <translation>梯度上限</translation>
+    </message>
+    <message>
+        <source>Longer gradients are shortened to this.</source>
+        <translation>更大的梯度会缩短到此值。</translation>
+    </message>
+    <message>
+        <source>Averaging</source>
+        <translation>平均</translation>
+    </message>
+    <message>
+        <source>How long averaged weights remember; 0 switches the average off.</source>
+        <translation>平均权重的记忆长度；0 表示关闭。</translation>
+    </message>
+    <message>
+        <source>Validations</source>
+        <translation>验证次数</translation>
+    </message>
+    <message>
+        <source>How often in a run the held-out pictures are looked at.</source>
+        <translation>一次训练中查看留出图片的次数。</translation>
+    </message>
+    <message>
+        <source>Epochs</source>
+        <translation>轮数</translation>
+    </message>
+    <message>
+        <source>So many looks at every picture end the run, instead of the minutes.</source>
+        <translation>每张图片看过这么多遍后结束，而不是按分钟。</translation>
+    </message>
+    <message>
+        <source>Seed</source>
+        <translation>随机种子</translation>
+    </message>
+    <message>
+        <source>The same seed draws the same patches and the same first weights.</source>
+        <translation>相同的种子产生相同的图块和初始权重。</translation>
+    </message>
+    <message>
+        <source>Variation</source>
+        <translation>数据增强</translation>
+    </message>
+    <message>
+        <source>How patches are varied, to learn what does not matter.</source>
+        <translation>图块如何变化，以学会哪些因素无关紧要。</translation>
+    </message>
+    <message>
+        <source>Precision</source>
+        <translation>精度</translation>
+    </message>
+    <message>
+        <source>16 bits are quicker on a card; a processor computes with 32.</source>
+        <translation>显卡上 16 位更快；处理器用 32 位计算。</translation>
+    </message>
+    <message>
+        <source>Mixed precision</source>
+        <translation>混合精度</translation>
+    </message>
+    <message>
+        <source>O1: only layers that gain by it use 16 bits; O2: nearly all.</source>
+        <translation>O1：仅受益的层使用 16 位；O2：几乎全部。</translation>
+    </message>
+    <message>
+        <source>Threads</source>
+        <translation>线程</translation>
+    </message>
+    <message>
+        <source>How many prepare patches while the network learns.</source>
+        <translation>网络学习时准备图块的线程数。</translation>
+    </message>
+    <message>
+        <source>Workers</source>
+        <translation>工作副本</translation>
+    </message>
+    <message>
+        <source>Copies of the network that share a batch, each on a core of its own.</source>
+        <translation>共同处理一个批量的网络副本，各占一个核心。</translation>
+    </message>
+    <message>
+        <source>Profile</source>
+        <translation>性能分析</translation>
+    </message>
+    <message>
+        <source>Measure where the time of a step goes.</source>
+        <translation>测量每个步骤的时间用在哪里。</translation>
+    </message>
+    <message>
+        <source>Minutes</source>
+        <translation>分钟</translation>
+    </message>
+    <message>
+        <source>How long the run may take.</source>
+        <translation>训练可用的时间。</translation>
+    </message>
+    <message>
+        <source>Device</source>
+        <translation>设备</translation>
+    </message>
+    <message>
+        <source>Where it learns.</source>
+        <translation>在何处学习。</translation>
+    </message>
+    <message>
+        <source>Where it begins</source>
+        <translation>起点</translation>
+    </message>
+    <message>
+        <source>The network</source>
+        <translation>网络</translation>
+    </message>
+    <message>
+        <source>What it sees</source>
+        <translation>网络所见</translation>
+    </message>
+    <message>
+        <source>How it learns</source>
+        <translation>学习方式</translation>
+    </message>
+    <message>
+        <source>On this machine</source>
+        <translation>在本机上</translation>
+    </message>
+    <message>
+        <source>Grey values</source>
+        <translation>灰度值</translation>
+    </message>
+    <message>
+        <source>Fast</source>
+        <translation>快速</translation>
+    </message>
+    <message>
+        <source>Balanced</source>
+        <translation>均衡</translation>
+    </message>
+    <message>
+        <source>Best</source>
+        <translation>最佳</translation>
+    </message>
+    <message>
+        <source>Plain</source>
+        <translation>普通</translation>
+    </message>
+    <message>
+        <source>Automatic</source>
+        <translation>自动</translation>
+    </message>
+    <message>
+        <source>Left and right</source>
+        <translation>左右翻转</translation>
+    </message>
+    <message>
+        <source>Up and down</source>
+        <translation>上下翻转</translation>
+    </message>
+    <message>
+        <source>Quarter turns</source>
+        <translation>90° 旋转</translation>
+    </message>
+    <message>
+        <source>Any turn</source>
+        <translation>任意旋转</translation>
+    </message>
+    <message>
+        <source>Zoom</source>
+        <translation>缩放</translation>
+    </message>
+    <message>
+        <source>Brightness</source>
+        <translation>亮度</translation>
+    </message>
+    <message>
+        <source>Contrast</source>
+        <translation>对比度</translation>
+    </message>
+    <message>
+        <source>Noise</source>
+        <translation>噪声</translation>
+    </message>
+    <message>
+        <source>Processor</source>
+        <translation>处理器</translation>
+    </message>
+    <message>
+        <source>GPU</source>
+        <translation>GPU</translation>
+    </message>
+    <message>
+        <source>ImageNet (fetched once)</source>
+        <translation>ImageNet（仅下载一次）</translation>
+    </message>
+    <message>
+        <source>More</source>
+        <translation>更多</translation>
+    </message>
+    <message>
+        <source>yes</source>
+        <translation>是</translation>
+    </message>
+    <message>
+        <source>no</source>
+        <translation>否</translation>
+    </message>
+</context>
+<context>
+    <name>review</name>
+    <message>
+        <source>{low}–{high} %</source>
+        <translation>{low}–{high} %</translation>
+    </message>
+    <message>
+        <source>no defect is labelled here</source>
+        <translation>这里没有标注缺陷</translation>
+    </message>
+    <message>
+        <source>{hits} of {total}</source>
+        <translation>{hits} / {total}</translation>
+    </message>
+    <message>
+        <source>too few for one number: 95 % sure of {range}</source>
+        <translation>数量太少，不足以给出单个数字：95 % 置信区间 {range}</translation>
+    </message>
+    <message>
+        <source>95 % sure of {range}</source>
+        <translation>95 % 置信区间 {range}</translation>
+    </message>
+    <message>
+        <source>{low}–{high}</source>
+        <translation>{low}–{high}</translation>
+    </message>
+    <message>
+        <source>{count} on {pictures} pictures</source>
+        <translation>{pictures} 张图片上 {count} 处</translation>
+    </message>
+    <message>
+        <source>px²</source>
+        <translation>px²</translation>
+    </message>
+    <message>
+        <source>µm²</source>
+        <translation>µm²</translation>
+    </message>
+    <message>
+        <source>{low} {unit} and more</source>
+        <translation>{low} {unit} 及以上</translation>
+    </message>
+    <message>
+        <source>below {high} {unit}</source>
+        <translation>{high} {unit} 以下</translation>
+    </message>
+    <message>
+        <source>{low} to {high} {unit}</source>
+        <translation>{low} 至 {high} {unit}</translation>
+    </message>
+    <message>
+        <source>{low}–{high} px²</source>
+        <translation>{low}–{high} px²</translation>
     </message>
 </context>
 <context>
@@ -3474,6 +5855,222 @@
     <message>
         <source>{key} must stay {value}, as in the run that it begins with</source>
         <translation>{key} 必须保持 {value}，与起始的训练一致</translation>
+    </message>
+    <message>
+        <source>It is held out: the run is judged by it, with the label that it had at the start.</source>
+        <translation>它是留出的图片：训练用它开始时的标注来检验。</translation>
+    </message>
+    <message>
+        <source>Its verdict is not one of those that this run learns.</source>
+        <translation>它的判定不在这次训练所学的判定之中。</translation>
+    </message>
+    <message>
+        <source>A person has decided that it is held out.</source>
+        <translation>已有人指定它为留出的图片。</translation>
+    </message>
+    <message>
+        <source>It shows the same part as pictures that are held out.</source>
+        <translation>它和留出的图片显示的是同一个零件。</translation>
+    </message>
+    <message>
+        <source>Its class was added after this run had begun; the next run will learn it.</source>
+        <translation>它的类别是这次训练开始后才添加的；下一次训练会学习它。</translation>
+    </message>
+    <message>
+        <source>What was known of it before is used on.</source>
+        <translation>继续使用之前已知的标注。</translation>
+    </message>
+    <message>
+        <source>The label is not learned from.</source>
+        <translation>这个标注不用于学习。</translation>
+    </message>
+    <message>
+        <source>Labels were changed since step {step}, from which this run goes on: {n} of them.</source>
+        <translation>训练从第 {step} 步继续；此后有 {n} 个标注被修改。</translation>
+    </message>
+    <message>
+        <source>It learns from them as they are now; steps that were lost are not repeated exactly.</source>
+        <translation>它按现在的标注学习；丢失的步骤不会完全一样地重复。</translation>
+    </message>
+    <message>
+        <source>Chosen by hand.</source>
+        <translation>由人工选定。</translation>
+    </message>
+    <message>
+        <source>One thread a core prepares patches, at most four.</source>
+        <translation>每个核心一个线程准备图块，最多四个。</translation>
+    </message>
+    <message>
+        <source>Measured on {n} training pictures.</source>
+        <translation>在 {n} 张训练图片上测得。</translation>
+    </message>
+    <message>
+        <source>The pictures are in colour.</source>
+        <translation>图片是彩色的。</translation>
+    </message>
+    <message>
+        <source>The pictures are grey.</source>
+        <translation>图片是灰度的。</translation>
+    </message>
+    <message>
+        <source>The greatest value of the pictures&apos; number format.</source>
+        <translation>图片数值格式的最大值。</translation>
+    </message>
+    <message>
+        <source>Lines of the pictures agree in direction by {n}; {why}.</source>
+        <translation>图片中线条方向的一致程度为 {n}；{why}。</translation>
+    </message>
+    <message>
+        <source>no direction prevails: quarter turns are as natural</source>
+        <translation>没有主导方向：旋转 90° 同样自然</translation>
+    </message>
+    <message>
+        <source>the grain runs one way: nothing is turned</source>
+        <translation>纹理朝一个方向：不旋转</translation>
+    </message>
+    <message>
+        <source>Layers that have learned already ask for small steps.</source>
+        <translation>已学过的层需要小步幅。</translation>
+    </message>
+    <message>
+        <source>The weights are of the full width.</source>
+        <translation>权重是全宽的。</translation>
+    </message>
+    <message>
+        <source>Not used: {name} has its own.</source>
+        <translation>不使用：{name} 自带。</translation>
+    </message>
+    <message>
+        <source>Deep networks learn steadily at this rate.</source>
+        <translation>深层网络以此学习率稳定学习。</translation>
+    </message>
+    <message>
+        <source>A graphics card affords full resolution.</source>
+        <translation>显卡足以使用全分辨率。</translation>
+    </message>
+    <message>
+        <source>Fits common cards; halved by itself if memory runs out.</source>
+        <translation>适合常见显卡；内存不足时自动减半。</translation>
+    </message>
+    <message>
+        <source>Wide networks learn steadily at this rate.</source>
+        <translation>宽网络以此学习率稳定学习。</translation>
+    </message>
+    <message>
+        <source>A stem that shrinks the picture is several times faster.</source>
+        <translation>缩小图片的入口快数倍。</translation>
+    </message>
+    <message>
+        <source>Slim networks learn most in few steps at this rate.</source>
+        <translation>窄网络以此学习率在少量步骤中学得最多。</translation>
+    </message>
+    <message>
+        <source>Four of five defects are thicker than {n} pixels.</source>
+        <translation>五分之四的缺陷厚度超过 {n} 像素。</translation>
+    </message>
+    <message>
+        <source>Quality &apos;{name}&apos; on this kind of machine.</source>
+        <translation>此类机器上的质量“{name}”。</translation>
+    </message>
+    <message>
+        <source>The longest picture is {n} pixels; defects keep their surroundings.</source>
+        <translation>最长的图片为 {n} 像素；缺陷保留其周围环境。</translation>
+    </message>
+    <message>
+        <source>Seams between tiles are blended away.</source>
+        <translation>图块之间的接缝会被融合。</translation>
+    </message>
+    <message>
+        <source>The median defect covers {n} of its picture.</source>
+        <translation>缺陷的中位数占图片的 {n}。</translation>
+    </message>
+    <message>
+        <source>Small batches give many steps in the same minutes.</source>
+        <translation>小批量在相同时间内步骤更多。</translation>
+    </message>
+    <message>
+        <source>Each core computes its part of every batch; more than eight gain little.</source>
+        <translation>每个核心计算批量的一部分；超过八个收益甚微。</translation>
+    </message>
+    <message>
+        <source>A graphics card affords it.</source>
+        <translation>显卡足以胜任。</translation>
+    </message>
+    <message>
+        <source>The median picture is {n} pixels long.</source>
+        <translation>图片长度的中位数为 {n} 像素。</translation>
+    </message>
+    <message>
+        <source>Many steps matter more than depth.</source>
+        <translation>步骤多比深度更重要。</translation>
+    </message>
+    <message>
+        <source>Slim layers for a processor.</source>
+        <translation>处理器适合窄层。</translation>
+    </message>
+    <message>
+        <source>Small enough for many looks on a processor.</source>
+        <translation>足够小，处理器上可多次查看。</translation>
+    </message>
+    <message>
+        <source>there is no such setting</source>
+        <translation>没有这个设置</translation>
+    </message>
+    <message>
+        <source>it is one of {names}</source>
+        <translation>只能是 {names}</translation>
+    </message>
+    <message>
+        <source>it is a whole number</source>
+        <translation>应为整数</translation>
+    </message>
+    <message>
+        <source>it is a number</source>
+        <translation>应为数字</translation>
+    </message>
+    <message>
+        <source>it is a finite number</source>
+        <translation>应为有限的数字</translation>
+    </message>
+    <message>
+        <source>it must be above {n}</source>
+        <translation>必须大于 {n}</translation>
+    </message>
+    <message>
+        <source>it must be at least {n}</source>
+        <translation>至少为 {n}</translation>
+    </message>
+    <message>
+        <source>it must be below {n}</source>
+        <translation>必须小于 {n}</translation>
+    </message>
+    <message>
+        <source>it must be at most {n}</source>
+        <translation>最多为 {n}</translation>
+    </message>
+    <message>
+        <source>it is true or false</source>
+        <translation>应为 true 或 false</translation>
+    </message>
+    <message>
+        <source>it is a list</source>
+        <translation>应为列表</translation>
+    </message>
+    <message>
+        <source>it is text</source>
+        <translation>应为文本</translation>
+    </message>
+    <message>
+        <source>a UNet whose encoder is {name} has the stem and the widths of that; set width instead</source>
+        <translation>编码器为 {name} 的 UNet 使用其自带的入口与宽度；请改设宽度</translation>
+    </message>
+    <message>
+        <source>it is still learning, and its model may change</source>
+        <translation>它仍在学习，模型可能改变</translation>
+    </message>
+    <message>
+        <source>it marks defects and gives no verdicts</source>
+        <translation>它标出缺陷，不给出判定</translation>
     </message>
 </context>
 <context>
