@@ -73,7 +73,7 @@ TOOLS: Table = (
     ("boxes", ("rectangle", "ellipse")), ("fills", ("fill", "holes")), ("regions", ("region", "proposals")), "-", "keep", "ruler",
 )  # fmt: skip
 NAVIGATION: Table = ("previous", "next", "next_unlabelled", "-", "undo", "redo")
-OVERLAYS: Table = ("labels", "predictions", "show_proposals", "-", "fit", "actual", "-", "review")
+OVERLAYS: Table = ("labels", "predictions", "show_proposals", "-", "fit", "actual")
 
 
 def titles() -> dict[str, str]:

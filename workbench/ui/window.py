@@ -113,6 +113,7 @@ class Window(QMainWindow):
         self.reviewing.set_centre(self.centre)
         self.workspace = Workspace(self.pictures, self.header, self.options, self.centre, self.side, self.training)
         self.workspace.fill_tools(self.table)
+        self.training.review.setDefaultAction(self.table["review"])
         self.pages = QStackedWidget()
         self.pages.addWidget(self.welcome)
         self.pages.addWidget(self.workspace)

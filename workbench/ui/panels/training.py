@@ -92,6 +92,8 @@ class TrainingPanel(QWidget):
         top.addWidget(self.view.sign)
         top.addWidget(self.view.sentence, 1)
         top.addWidget(self.view.result)
+        self.review = QToolButton(toolButtonStyle=Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        top.addWidget(self.review)
         top.addWidget(self.runs)
         top.addWidget(self.beside)
         column.addLayout(top)
