@@ -13,7 +13,7 @@ move of the hand to the end of the painting that shows it.
   thread   the same training in a thread of the window's process, as most tools do it
   points   a past run of so many steps is read, then drawn five times a second while it goes on
 
-Memory is that of the window's process: of a fresh window, and before and five seconds after the training, which follows
+Memory is that of the window's process: of a fresh window, and before and ten seconds after the training, which follows
 a short one that is not measured. Each time with the model that looks at the pictures now, and without it ("bare"): what
 ONNX Runtime holds for a model is held for any, however it came. Numbers are of this machine; what carries over are the
 rows beside one another. A loaded machine spoils all of them.
@@ -39,6 +39,7 @@ from workbench.core.launch import worker_environment  # noqa: E402
 
 TICK = 5  # ms
 FRAME = 16.7  # ms
+REST = 10.0  # seconds after a training: the model looks at the pictures then
 AIMS = {"late p99": 8.0, "late max": 100.0, "stroke": 1.5, "memory": 10.0}  # ms, ms, times idle, MB
 
 
@@ -274,7 +275,7 @@ def row_trained(bench: Bench, way: str, wishes: argparse.Namespace) -> dict[str,
     training.ended.connect(endings.append)
     training.start("unet", minutes=0.1, device="cpu")
     bench.wait(lambda: bool(endings), 120)
-    bench.wait(lambda: False, 5.0)
+    bench.wait(lambda: False, REST)
     endings.clear()
     if way == "thread":
         train_in_a_thread()
@@ -282,7 +283,7 @@ def row_trained(bench: Bench, way: str, wishes: argparse.Namespace) -> dict[str,
     before = memory(bench)
     training.start("unet", minutes=wishes.minutes, device="cpu")
     found = bench.live(wishes.minutes * 60 * 4 + 60, lambda: bool(endings))
-    bench.wait(lambda: False, 5.0)
+    bench.wait(lambda: False, REST)
     after = memory(bench)
     ending = endings[0] if endings else Failed(why="it did not end in time")
     speed = ending.result.get("images_per_second") if isinstance(ending, Finished) else None
