@@ -17,7 +17,6 @@ from workbench.inference.predictor import Result
 from workbench.inference.reading import write_png
 from workbench.inference.regions import Region
 from workbench.session.telemetry import GpuSample, Sample
-from workbench.session.story import machine_path
 
 METRICS = {"dice": 0.81, "regions": {"found": 11, "defects": 12, "false_per_picture": 0.3}}
 STARTED = Started(model="unet", device="gpu:0", device_name="Card", precision="fp16", pictures={"train": 3, "val": 1})
