@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -18,42 +16,23 @@ from workbench.core.dataset import Dataset
 from workbench.core.operating_point import Chosen, Point
 from workbench.core.problems import Problem, RunUnusable
 from workbench.core.review.crops import Cropper, Frame
-from workbench.core.review.evidence import Evidence, Judgement, judge
-from workbench.core.review.figures import Figures, figures
+from workbench.core.review.evidence import Evidence
 from workbench.core.review.leaks import Leak, leaks
 from workbench.core.review.look import Look, Looked
 from workbench.core.review.sweep import Sweep
 from workbench.core.run import Run
 from workbench.inference.settings import ModelSettings
 from workbench.session.lane import Lane
+from workbench.session.reviewed import THREADS, Reviewed, review
 from workbench.session.session import Session
 from workbench.session.training import Training
 
 if TYPE_CHECKING:
     from workbench.core.project import Project
 
-_THREADS = min(4, os.cpu_count() or 1)  # OpenCV and NumPy let go of the interpreter for most of the time
-
 # none: no run is open. nothing: the run holds no picture out. broken: the look failed. leak: the scores wait until
 # a person has seen that they are too good.
 Stage = Literal["none", "looking", "nothing", "broken", "leak", "ready"]
-
-
-@dataclass(frozen=True)
-class Reviewed:
-    """What an operating point comes to. judgements: one a picture, in the order of the room's evidence."""
-
-    point: Point
-    judgements: list[Judgement]
-    figures: Figures
-
-    @property
-    def place(self) -> tuple[float, float]:
-        """Recall of defects and precision of regions; NaN where there is nothing to count."""
-        regions = sum(each.facts.regions for each in self.judgements)
-        precision = 1 - self.figures.false.count / regions if regions else float("nan")
-        recall = self.figures.found.value
-        return float("nan") if recall is None else recall, precision
 
 
 class Review(QObject):
@@ -241,7 +220,7 @@ class Review(QObject):
         assert point is not None and settings is not None
 
         def work() -> Reviewed | None:
-            return _review(evidence, settings, point, lambda: asked != self._asked)
+            return review(evidence, settings, point, lambda: asked != self._asked)
 
         def then(found: Reviewed | None, error: Exception | None) -> None:
             if error is not None:
@@ -259,7 +238,7 @@ class Review(QObject):
         ids, stop = [entry.id for entry in self.settings.classes], self._stop
 
         def work() -> Sweep | None:
-            with ThreadPoolExecutor(_THREADS) as pool:
+            with ThreadPoolExecutor(THREADS) as pool:
                 found = list(pool.map(lambda each: None if stop.is_set() else look.tallies(each), evidence))
             tallies = [each for each in found if each is not None]
             return Sweep(evidence, tallies, ids) if len(tallies) == len(evidence) else None
@@ -345,22 +324,3 @@ class Review(QObject):
     def forget_crops(self) -> None:
         """Those that are not made yet are of no interest any more."""
         self._crops += 1
-
-
-def _review(
-    evidence: list[Evidence], settings: ModelSettings, point: Point, stale: Callable[[], bool]
-) -> Reviewed | None:
-    at = point.on(settings)
-    with ThreadPoolExecutor(_THREADS) as pool:
-        judged = list(pool.map(lambda each: None if stale() else judge(each, at), evidence))
-    judgements = [each for each in judged if each is not None]
-    if len(judgements) < len(evidence):
-        return None
-    ids = [entry.id for entry in settings.classes]
-    alarms = {id: [sum(alarm.class_id == id for alarm in each.alarms) for each in judgements] for id in ids}
-    pixels = sum(each.width * each.height for each in evidence)
-    return Reviewed(point, judgements, figures(
-        [each.facts for each in judgements], [each.group for each in evidence],
-        ids, alarms=alarms,
-        marked=sum(each.marked for each in judgements) / max(1, pixels),
-    ))  # fmt: skip

@@ -70,7 +70,8 @@ MENUS: dict[str, Table] = {
 TOOLS: Table = (
     ("brushes", ("brush", "dont_care", "background")), "eraser", "threshold", "wand", "crack",
     ("edges", ("smart_edge", "box_cut")), ("polygons", ("polygon", "lasso")),
-    ("boxes", ("rectangle", "ellipse")), ("fills", ("fill", "holes")), ("regions", ("region", "proposals")), "-", "keep", "ruler",
+    ("boxes", ("rectangle", "ellipse")), ("fills", ("fill", "holes")),
+    ("regions", ("region", "proposals")), "-", "keep", "ruler",
 )  # fmt: skip
 NAVIGATION: Table = ("previous", "next", "next_unlabelled", "-", "undo", "redo")
 OVERLAYS: Table = ("labels", "predictions", "show_proposals", "-", "fit", "actual")

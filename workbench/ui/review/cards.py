@@ -13,7 +13,8 @@ from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QWidget
 from workbench.core.drawing import NOTHING, Rect
 from workbench.core.review.crops import Frame
 from workbench.core.review.evidence import Evidence
-from workbench.session.review import Review, Reviewed
+from workbench.session.review import Review
+from workbench.session.reviewed import Reviewed
 from workbench.ui.theme import Style
 
 PICTURE = QSize(160, 116)  # of a crop, logical pixels

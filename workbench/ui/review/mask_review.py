@@ -17,7 +17,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.session.review import Review, Reviewed
+from workbench.session.review import Review
+from workbench.session.reviewed import Reviewed
 from workbench.ui import words
 from workbench.ui.review.cards import SAID, TRUTH, Gallery, alarm_cards, missed_cards, picture_cards
 from workbench.ui.review.curve import CurvePlot

@@ -10,7 +10,8 @@ from workbench.core.defects import dice
 from workbench.core.drawing import NOTHING, Rect
 from workbench.core.review.evidence import Evidence, Judgement
 from workbench.core.review.figures import Figures, Share
-from workbench.session.review import Review, Reviewed
+from workbench.session.review import Review
+from workbench.session.reviewed import Reviewed
 from workbench.ui import words
 from workbench.ui.review import sayings
 

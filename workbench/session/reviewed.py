@@ -1,0 +1,52 @@
+"""All pictures of a review judged at one operating point, several at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from workbench.core.operating_point import Point
+from workbench.core.review.evidence import Evidence, Judgement, judge
+from workbench.core.review.figures import Figures, figures
+from workbench.inference.settings import ModelSettings
+
+THREADS = min(4, os.cpu_count() or 1)  # OpenCV and NumPy let go of the interpreter for most of the time
+
+
+@dataclass(frozen=True)
+class Reviewed:
+    """What an operating point comes to. judgements: one a picture, in the order of the room's evidence."""
+
+    point: Point
+    judgements: list[Judgement]
+    figures: Figures
+
+    @property
+    def place(self) -> tuple[float, float]:
+        """Recall of defects and precision of regions; NaN where there is nothing to count."""
+        regions = sum(each.facts.regions for each in self.judgements)
+        precision = 1 - self.figures.false.count / regions if regions else float("nan")
+        recall = self.figures.found.value
+        return float("nan") if recall is None else recall, precision
+
+
+def review(
+    evidence: list[Evidence], settings: ModelSettings, point: Point, stale: Callable[[], bool]
+) -> Reviewed | None:
+    """What `point` comes to; None as soon as `stale` says that another one is asked for."""
+    at = point.on(settings)
+    with ThreadPoolExecutor(THREADS) as pool:
+        judged = list(pool.map(lambda each: None if stale() else judge(each, at), evidence))
+    judgements = [each for each in judged if each is not None]
+    if len(judgements) < len(evidence):
+        return None
+    ids = [entry.id for entry in settings.classes]
+    alarms = {id: [sum(alarm.class_id == id for alarm in each.alarms) for each in judgements] for id in ids}
+    pixels = sum(each.width * each.height for each in evidence)
+    return Reviewed(point, judgements, figures(
+        [each.facts for each in judgements], [each.group for each in evidence],
+        ids, alarms=alarms,
+        marked=sum(each.marked for each in judgements) / max(1, pixels),
+    ))  # fmt: skip
