@@ -1,6 +1,6 @@
 """Whether the queue of what to label next beats random order, by simulation: an oracle labels what is asked for.
 
-    python tests/benchmarks/queue.py [--repeats 3] [--start 8] [--rounds 3] [--each 8] [--seconds 45] [--device auto]
+    python tests/benchmarks/label_queue.py [--repeats 3] [--start 8] [--rounds 3] [--each 8] [--seconds 45] [--device auto]
                                      [--pool 240] [--defective 0.15] [--held 120] [--fresh] [--out FILE.json]
                                      [--set KEY=VALUE ...]
 
