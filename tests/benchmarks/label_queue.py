@@ -1,8 +1,8 @@
 """Whether the queue of what to label next beats random order, by simulation: an oracle labels what is asked for.
 
-    python tests/benchmarks/label_queue.py [--repeats 3] [--start 8] [--rounds 3] [--each 8] [--seconds 45] [--device auto]
-                                     [--pool 240] [--defective 0.15] [--held 120] [--fresh] [--out FILE.json]
-                                     [--set KEY=VALUE ...]
+    python tests/benchmarks/label_queue.py [--repeats 3] [--start 8] [--rounds 3] [--each 8] [--seconds 45]
+                                           [--device auto] [--pool 240] [--defective 0.15] [--held 120]
+                                           [--fresh] [--out FILE.json] [--set KEY=VALUE ...]
 
 Of the magnetic tiles in WORKBENCH_DATA a third of the parts is held out, another third in each repeat. Both arms begin
 with the same few labelled pictures and the same model; then in each round the queue, or chance, names as many pictures,
