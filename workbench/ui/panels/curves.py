@@ -13,7 +13,7 @@ from workbench.ui.panels.plot_table import PLOTS
 from workbench.ui.theme import Theme
 
 REDRAW = 200  # ms from one drawing of a plot to its next: five times a second is as quick as eyes follow a curve
-WIDE, HIGH = 230, 76  # pixels that a plot needs at least; where there are more plots than fit, they are scrolled
+WIDE, HIGH = 230, 66  # pixels that a plot needs at least; where there are more plots than fit, they are scrolled
 SHAPE = 3.2  # width for a height of 1 in which a curve over time is read best
 MAKE = 40  # ms between two plots that are made: each takes about 10, and the window has other things to do
 SHORTEST = 2.0  # seconds that can be zoomed to

@@ -22,7 +22,7 @@ _SIGNS = {"good": ("success", "success"), "info": ("info", "muted"), "warning": 
 
 
 class RunView(QWidget):
-    """Shows the `story` of a run. `sign`, `sentence` and `result` are placed by the panel around it."""
+    """Shows the `story` of a run. `result` is placed by the panel around it."""
 
     said = Signal(str, str, str)  # kind, what happened, what to do
     pulsed = Signal()  # twice a second while there is something new
@@ -44,6 +44,12 @@ class RunView(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(2)
+        told = QHBoxLayout()
+        told.setContentsMargins(8, 0, 0, 0)
+        told.setSpacing(8)
+        told.addWidget(self.sign)
+        told.addWidget(self.sentence, 1)
+        column.addLayout(told)
         column.addWidget(self.hint, 1)
         column.addLayout(self._row, 1)
         column.addWidget(self.beside)
@@ -131,7 +137,10 @@ class RunView(QWidget):
         self._read()
 
     def _changed(self) -> None:
-        self.make_curves()
+        if self._story.track.begun is not None:
+            self.make_curves()
+        if self.curves is None:
+            return
         others = tuple(other.track for other in self._shelf.compared)
         self.curves.show_track(self._story.track, others)
         if not self._pulse.isActive():
