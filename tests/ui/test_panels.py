@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QLineEdit, QListView
 from workbench.core.index import Row
 from workbench.core.project import DONT_CARE
 from workbench.inference.reading import write_png
+from workbench.ui.canvas.prediction_layer import MODES
 from workbench.ui.panels.class_row import eye_of
 from workbench.ui.panels.picture_list import FILTERS, PictureList, RowRole
 
@@ -173,7 +174,7 @@ def test_layers_are_shown_hidden_and_faded(hand):
     hand.key(Qt.Key.Key_H, Qt.KeyboardModifier.ShiftModifier)
     assert not canvas.prediction_style.visible
     hand.key(Qt.Key.Key_C, Qt.KeyboardModifier.ShiftModifier)
-    assert canvas.prediction_style.filled and layers.look.modes["filled"].isChecked()
+    assert canvas.prediction_style.filled and MODES[layers.look.modes.currentIndex()] == "filled"
     layers.labels.slider.setValue(20)
     assert canvas.label_style.opacity == 0.2
 

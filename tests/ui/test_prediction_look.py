@@ -16,6 +16,7 @@ from workbench.core.run import Run, create_run
 from workbench.inference.predictor import Predictor
 from workbench.inference.reading import write_png
 from workbench.inference.settings import ClassSettings, save_settings
+from workbench.ui.canvas.prediction_layer import MODES
 from workbench.ui.panels.keep_learning import KeepLearning
 
 SHIFT = Qt.KeyboardModifier.ShiftModifier
@@ -103,7 +104,7 @@ def test_the_ways_of_drawing_differ_and_keep_an_opacity_each(shown, qtbot):
     look, layers, canvas = shown.window.layers.look, shown.window.layers, shown.canvas
     pictures = []
     for mode in ("outline", "filled", "heat", "doubt"):
-        assert canvas.prediction_style.mode == mode and look.modes[mode].isChecked()
+        assert canvas.prediction_style.mode == mode and MODES[look.modes.currentIndex()] == mode
         assert shown.window.table[f"look_{mode}"].isChecked()
         pictures.append(canvas.grab().toImage())
         layers.predictions.slider.setValue(35)

@@ -87,7 +87,7 @@ def side_panel(sections: list[Section]) -> QScrollArea:
     column.addStretch(1)
     area = QScrollArea(objectName="side", widgetResizable=True)
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    area.setMinimumWidth(220)
+    area.setMinimumWidth(240)
     area.setWidget(body)
     return area
 

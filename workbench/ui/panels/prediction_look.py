@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QButtonGroup, QComboBox, QGridLayout, QHBoxLayout, QLabel, QPushButton, QSlider, QWidget
+from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QPushButton, QSlider, QWidget
 
 from workbench.ui import words
 from workbench.ui.canvas.prediction_layer import MODES, Mode, PredictionStyle
@@ -34,10 +34,6 @@ class PredictionLook(QWidget):
         self._follow()
 
     def _add_modes(self) -> None:
-        row = QHBoxLayout()
-        row.setSpacing(0)
-        group = QButtonGroup(self)
-        self.modes: dict[str, QPushButton] = {}
         texts = {
             "outline": (self.tr("Outline"), self.tr("Predictions as outlines")),
             "filled": (self.tr("Filled"), self.tr("Predictions as filled areas")),
@@ -47,18 +43,17 @@ class PredictionLook(QWidget):
             ),
             "doubt": (self.tr("Doubt"), self.tr("Where the model could as well have said something else")),
         }
-        for number, mode in enumerate(MODES):
+        self.modes = QComboBox()
+        for place, mode in enumerate(MODES):
             text, tip = texts[mode]
-            button = QPushButton(text, checkable=True)
-            button.setObjectName({0: "left", len(MODES) - 1: "right"}.get(number, "middle"))
-            button.setToolTip(f"{tip} (Shift+C)")
-            button.setAccessibleName(tip)
-            button.clicked.connect(lambda _, mode=mode: self.set_mode(mode))
-            group.addButton(button)
-            row.addWidget(button, 1)
-            self.modes[mode] = button
-        self.modes[self._style.mode].setChecked(True)
-        self._grid.addLayout(row, 0, 0, 1, 3)
+            self.modes.addItem(text)
+            self.modes.setItemData(place, tip, Qt.ItemDataRole.ToolTipRole)
+        self.modes.setAccessibleName(self.tr("How predictions are drawn"))
+        self.modes.setToolTip(f"{self.modes.accessibleName()} (Shift+C)")
+        self.modes.setCurrentIndex(MODES.index(self._style.mode))
+        self.modes.activated.connect(lambda place: self.set_mode(MODES[place]))
+        self._grid.addWidget(QLabel(self.tr("Drawn as"), objectName="muted"), 0, 0)
+        self._grid.addWidget(self.modes, 0, 1, 1, 2)
 
     def _add_steps(self) -> None:
         self.step_name = QLabel(objectName="muted")
@@ -98,7 +93,7 @@ class PredictionLook(QWidget):
 
     def set_mode(self, mode: Mode) -> None:
         self._style.mode = mode
-        self.modes[mode].setChecked(True)
+        self.modes.setCurrentIndex(MODES.index(mode))
         self._apply()
         self.mode_changed.emit()
 
