@@ -238,7 +238,8 @@ def test_the_status_line_tells_values_places_and_sizes(hand):
     hand.session.paint_segment((60, 30), (70, 30), 4, 2)
     status = hand.window.status
     QTest.mouseMove(hand.canvas, hand.pixel(65.5, 30.5))
-    assert "grey 140" in status.spot.text() and "(1,300, 600) µm" in status.spot.text() and "pit" in status.spot.text()
+    wanted = ("grey 140", "(1,300, 600) µm", "pit")
+    hand.qtbot.waitUntil(lambda: all(part in status.spot.text() for part in wanted), timeout=5000)
     area = int((hand.session.mask == 2).sum())
     hand.qtbot.waitUntil(lambda: f"{area} px²" in status.region.text() and "µm²" in status.region.text(), timeout=5000)
     assert "⚠" not in status.region.text()
