@@ -2036,6 +2036,14 @@
         <translation>模型在哪里本来也可能给出别的答案</translation>
     </message>
     <message>
+        <source>How predictions are drawn</source>
+        <translation>预测的绘制方式</translation>
+    </message>
+    <message>
+        <source>Drawn as</source>
+        <translation>绘制为</translation>
+    </message>
+    <message>
         <source>Look back: what the model saw in this picture earlier, as it learned</source>
         <translation>回看：学习过程中模型早先在这张图片上看到了什么</translation>
     </message>
@@ -6071,6 +6079,10 @@
     <message>
         <source>it marks defects and gives no verdicts</source>
         <translation>它标出缺陷，不给出判定</translation>
+    </message>
+    <message>
+        <source>it is being painted on</source>
+        <translation>正在绘制</translation>
     </message>
 </context>
 <context>

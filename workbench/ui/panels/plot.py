@@ -56,7 +56,8 @@ class Plot(pg.PlotWidget):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setFrameShape(self.Shape.NoFrame)
         self._item: pg.PlotItem = self.getPlotItem()
-        self._item.ctrlMenu.setParent(self)  # it is never shown, and would outlive the plot
+        menu = self._item.ctrlMenu  # is never shown, and would outlive the plot; without its flags it lies over it
+        menu.setParent(self, menu.windowFlags())
         self._item.hideButtons()
         self._item.setMouseEnabled(x=False, y=False)
         self._item.getViewBox().setDefaultPadding(0)
