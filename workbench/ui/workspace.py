@@ -30,6 +30,7 @@ class Workspace(QSplitter):
         self._training = training
         self._unfolded: list[int] = []  # heights while the training panel is folded
         self._across = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
+        pictures.setMinimumWidth(220)  # names of pictures can be told apart
         for widget in (pictures, centre, side):
             self._across.addWidget(widget)
         self._across.setStretchFactor(1, 1)
