@@ -1,4 +1,4 @@
-"""From the first label to an export: a run is taught while it learns, reviewed, and leaves with the point chosen there."""
+"""From the first label to an export: a run is taught while it learns, reviewed, and leaves with the chosen point."""
 
 from __future__ import annotations
 
