@@ -154,9 +154,9 @@ def changes(count: int, size: int = 1500, pictures: int = 24) -> tuple[float, fl
             while len(opened) <= number:
                 QApplication.processEvents()
             if number % 3 == 0:
-                session.begin("paint")
-                session.paint_segment((100, 100 + number), (900, 100 + number), 6, 1)
-                session.commit()
+                session.editor.begin("paint")
+                session.editor.paint_segment((100, 100 + number), (900, 100 + number), 6, 1)
+                session.editor.commit()
             step = 1 if number // (pictures - 1) % 2 == 0 else -1
             session.go(step)
             if number + 1 in (count // 5, count):

@@ -115,9 +115,9 @@ def gui_thread(app: QCoreApplication, side: int, rounds: int) -> list[tuple[str,
         saver = session._saver
         commits, shares, gaps = [], [], []
         for number in range(3 * rounds + 1):
-            session.begin("paint")
-            session.paint_segment((100, 100 + number), (180, 130), 12, 1 + number % 5)
-            commits.append(milliseconds(session.commit, 1))
+            session.editor.begin("paint")
+            session.editor.paint_segment((100, 100 + number), (180, 130), 12, 1 + number % 5)
+            commits.append(milliseconds(session.editor.commit, 1))
             held = Held(saver, "_save", "_saved")
             saver._timer.stop()
             saver._save_all()
@@ -126,7 +126,7 @@ def gui_thread(app: QCoreApplication, side: int, rounds: int) -> list[tuple[str,
             del saver._save, saver._saved
         whole = {}
         for what, order in (
-            ("unpainted: not labelled", lambda: session.set_explicit_background(True)),
+            ("unpainted: not labelled", lambda: session.editor.set_explicit_background(True)),
             ("undo of it", session.undo),
             ("redo of it", session.redo),
             ("back to the beginning", lambda: session.restore(None)),

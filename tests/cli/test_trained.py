@@ -205,6 +205,12 @@ def test_export_gives_what_the_run_gives_and_a_damaged_one_is_refused(copy, tmp_
     said = workbench("export", copy, "--formats", "onnx")
     folder = Path(said["path"])
     assert operating_point.Point.of(load_settings(folder / "model.json")) == point
+    names = [info.name for info in find_run(copy, "best").dataset().classes]
+    assert said["point"] == {
+        "chosen_by": "review", "chosen_on": ["val"], "thresholds": dict(zip(names, point.thresholds)),
+        "min_area": dict(zip(names, point.min_area)),
+    }  # fmt: skip
+    assert "chosen this operating point in review, on pictures of `val`" in (folder / "README.md").read_text("utf-8")
     assert folder.parent == copy / "exports" and said["formats"] == ["onnx"]
     assert said["parity"]["onnx"]["mask_agreement"] > 0.999
     pictures = copy / "pictures" / "lot-02"

@@ -55,9 +55,9 @@ def show(session: Session, qtbot, key: str) -> None:
 
 def dot(session: Session, x: float, y: float, id: int = 1, radius: float = 3) -> None:
     """One stroke, and so one undo step."""
-    session.begin("paint")
-    session.paint_segment((x, y), (x + 4, y), radius, id)
-    session.commit()
+    session.editor.begin("paint")
+    session.editor.paint_segment((x, y), (x + 4, y), radius, id)
+    session.editor.commit()
 
 
 def saved_mask(session: Session, key: str):

@@ -52,21 +52,21 @@ def orders(session: Session, seed: int) -> Iterator[int]:
         act = rng.random()
         finished, undone = session.steps()
         if act < 0.72:
-            session.begin("paint")
+            session.editor.begin("paint")
             x, y, radius, id = rng.uniform(0, width), rng.uniform(0, height), rng.uniform(1, 30), rng.randint(0, 2)
             for _ in range(rng.randint(1, 6)):
                 to = x + rng.uniform(-40, 40), y + rng.uniform(-40, 40)
-                session.paint_segment((x, y), to, radius, id)
+                session.editor.paint_segment((x, y), to, radius, id)
                 x, y = to
-            session.commit()
+            session.editor.commit()
         elif act < 0.84:
-            if session.can_undo() and session._editor.history.next_undo.key == session.key:
+            if session.can_undo() and session.editor.history.next_undo.key == session.key:
                 session.undo()
         elif act < 0.9:
-            if session.can_redo() and session._editor.history.next_redo.key == session.key:
+            if session.can_redo() and session.editor.history.next_redo.key == session.key:
                 session.redo()
         elif act < 0.94:
-            session.set_explicit_background(not session.note.explicit_background)
+            session.editor.set_explicit_background(not session.note.explicit_background)
         elif finished or undone:
             session.restore(rng.choice([None, *finished, *undone]))
         done += 1

@@ -73,7 +73,7 @@ def test_merging_rewrites_every_mask_and_undo_restores_the_very_bytes(mixed, qtb
 def test_a_deleted_class_is_background_or_not_labelled_and_its_id_is_never_given_again(mixed, qtbot):
     first, second = mixed.keys[:2]
     show(mixed, qtbot, second)
-    mixed.set_explicit_background(True)
+    mixed.editor.set_explicit_background(True)
     was = {key: saved_mask(mixed, key) for key in (first, second)} if mixed.flush() else {}
     run(mixed, qtbot, mixed.class_work.start, [2])
     assert np.array_equal(saved_mask(mixed, first), np.where(was[first] == 2, 0, was[first]))
@@ -103,11 +103,11 @@ def test_cancel_puts_everything_back(mixed, qtbot):
     with qtbot.waitSignal(work.ended, timeout=20_000):
         assert work.start([2], 1)
         work.cancel()
-        assert not mixed.begin("paint")  # not while masks are rewritten
+        assert not mixed.editor.begin("paint")  # not while masks are rewritten
     settle(mixed, qtbot)
     assert masks(mixed.project) == before and [info.id for info in mixed.project.classes] == [1, 2]
-    assert work.plan is None and mixed.begin("paint")
-    mixed.cancel()
+    assert work.plan is None and mixed.editor.begin("paint")
+    mixed.editor.cancel()
 
 
 KILLED = """

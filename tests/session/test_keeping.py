@@ -89,7 +89,7 @@ def test_a_change_of_everything_packs_everything(large, packed):
     dot(large, 100, 100, 2)
     assert large.flush()
     packed.clear()
-    large.set_explicit_background(True)
+    large.editor.set_explicit_background(True)
     assert large.flush() and sum(packed) == 1800
     check_file(large)
     large.undo()
@@ -184,12 +184,12 @@ def test_a_stroke_made_while_the_mask_is_packed_is_in_the_file(project, monkeypa
 def test_a_save_that_met_a_stroke_in_the_air_runs_when_that_ends(large):
     saver = large._saver
     dot(large, 100, 100, 2)
-    large.begin("paint")
-    large.paint_segment((500, 500), (600, 500), 4, 1)
+    large.editor.begin("paint")
+    large.editor.paint_segment((500, 500), (600, 500), 4, 1)
     saver._save_all()
     saver._lane.finish()
     assert large.save_state == "dirty" and not large.project.mask_path("large.png").exists()
-    large.commit()
+    large.editor.commit()
     saver._lane.finish()
     assert large.save_state == "saved"
     check_file(large)
@@ -202,7 +202,7 @@ def test_going_back_is_a_step_that_is_saved_and_can_be_undone(opened, qtbot):
     first, start = opened.key, opened.mask.copy()
     dot(opened, 20, 20, 2)
     one = opened.mask.copy()
-    opened.set_explicit_background(True)
+    opened.editor.set_explicit_background(True)
     show(opened, qtbot, opened.keys[1])
     dot(opened, 20, 20, 2)
     other = opened.mask.copy()
@@ -233,13 +233,13 @@ def test_a_restored_explicit_background_survives_a_crash(opened, root, qtbot):
     opened._saver._settle_ms = 600_000
     key, start = opened.key, opened.mask.copy()
     dot(opened, 20, 20, 2)
-    opened.set_explicit_background(True)
+    opened.editor.set_explicit_background(True)
     painted = opened.mask.copy()
     crashed = shutil.copytree(root, root.with_name("crashed"))  # the disk as a kill would leave it
     opened.close_project()
     session = opened
     assert session.open_project(crashed)
-    assert [patch.what for patch in session._editor.history._done] == ["paint", "label only what is painted"]
+    assert [patch.what for patch in session.editor.history._done] == ["paint", "label only what is painted"]
     show(session, qtbot, key)
     assert np.array_equal(session.mask, painted) and session.note.explicit_background
     session.undo()
@@ -440,7 +440,7 @@ def fill_up(folder: Path) -> Path:
 def noise(session: Session, seed: int) -> None:
     """A step that does not pack well."""
     region = np.random.default_rng(seed).random((80, 96)) > 0.5
-    session.paint_region(region, (0, 0), 1 + seed % 2)
+    session.editor.paint_region(region, (0, 0), 1 + seed % 2)
 
 
 def test_a_full_disk_costs_nothing(on_small_disk, small_disk, qtbot):
@@ -482,7 +482,7 @@ def test_strokes_that_a_full_disk_kept_out_of_the_journal_follow(on_small_disk, 
     crashed = shutil.copytree(small_disk / "p", small_disk.parent / "crashed")
     session.close_project()
     assert session.open_project(crashed) and session.flush()
-    assert np.array_equal(saved_mask(session, key), painted) and len(session._editor.history._done) == 3
+    assert np.array_equal(saved_mask(session, key), painted) and len(session.editor.history._done) == 3
 
 
 def test_folders_that_turn_read_only_cost_nothing(on_small_disk, small_disk, qtbot):

@@ -133,7 +133,7 @@ def test_a_large_tiff_is_labelled_like_any_other(project, small_limits, qtbot):
     session.open_picture("large.tif")
     qtbot.waitUntil(lambda: session.picture is not None, timeout=10_000)
     assert isinstance(session.picture, TiffPicture) and session.mask.shape == (1003, 1501)
-    session.paint_segment((50, 50), (60, 60), 4, 1)
+    session.editor.paint_segment((50, 50), (60, 60), 4, 1)
     assert 50 < float(np.asarray(session.picture[55, 55])) / 200 < 170
     assert session.flush() and project.mask_path("large.tif").exists()
     assert max(pictures.thumbnail(path, 64).shape) == 64

@@ -13,13 +13,13 @@ def test_what_lies_between_begin_and_commit_is_one_step(opened, qtbot):
     before = opened.mask.copy()
     rects = []
     opened.mask_changed.connect(rects.append)
-    assert opened.begin("brush")
-    opened.paint_segment((10, 10), (20, 10), 2, 1)
-    opened.paint_segment((20, 10), (20, 30), 2, 1)
-    opened.paint_polygon([(50, 50), (60, 50), (60, 60)], 2)
-    opened.paint_region(np.ones((3, 3), bool), (-1, -1), 2)
+    assert opened.editor.begin("brush")
+    opened.editor.paint_segment((10, 10), (20, 10), 2, 1)
+    opened.editor.paint_segment((20, 10), (20, 30), 2, 1)
+    opened.editor.paint_polygon([(50, 50), (60, 50), (60, 60)], 2)
+    opened.editor.paint_region(np.ones((3, 3), bool), (-1, -1), 2)
     with qtbot.waitSignal(opened.history_changed):
-        opened.commit()
+        opened.editor.commit()
     changed = opened.mask != before
     union = Rect(0, 0, 0, 0)
     for rect in rects:
@@ -37,18 +37,18 @@ def test_what_lies_between_begin_and_commit_is_one_step(opened, qtbot):
 
 def test_a_cancelled_stroke_leaves_nothing(opened):
     before = opened.mask.copy()
-    opened.begin("brush")
-    opened.paint_segment((10, 10), (80, 70), 9, 2)
+    opened.editor.begin("brush")
+    opened.editor.paint_segment((10, 10), (80, 70), 9, 2)
     assert not np.array_equal(opened.mask, before)
-    opened.cancel()
+    opened.editor.cancel()
     assert np.array_equal(opened.mask, before)
     assert not opened.can_undo() and opened.save_state == "saved"
 
 
 def test_a_stroke_that_changes_nothing_is_no_step(opened):
-    opened.begin("erase")
-    opened.paint_segment((0, 0), (5, 0), 1, int(opened.mask[0, 0]))
-    opened.commit()
+    opened.editor.begin("erase")
+    opened.editor.paint_segment((0, 0), (5, 0), 1, int(opened.mask[0, 0]))
+    opened.editor.commit()
     assert not opened.can_undo() and opened.save_state == "saved"
 
 
@@ -56,13 +56,13 @@ def test_fill_takes_the_connected_area(opened):
     opened.mask[...] = 0
     dot(opened, 40, 40, 1, radius=10)
     area = int((opened.mask == 1).sum())
-    opened.paint_fill((42, 40), 2)
+    opened.editor.paint_fill((42, 40), 2)
     assert int((opened.mask == 2).sum()) == area and not (opened.mask == 1).any()
-    opened.paint_fill((0, 0), 1)
+    opened.editor.paint_fill((0, 0), 1)
     assert int((opened.mask == 1).sum()) == opened.mask.size - area
     opened.undo()
     assert not (opened.mask == 1).any()
-    opened.paint_fill((-5, 3), 1)  # outside
+    opened.editor.paint_fill((-5, 3), 1)  # outside
     assert not (opened.mask == 1).any()
 
 
@@ -70,28 +70,28 @@ def test_other_and_locked_classes_are_kept(opened):
     opened.mask[...] = 0
     opened.mask[10:20, 10:20] = 2
     whole = np.ones((40, 40), bool)
-    opened.set_keep_other(True)
+    opened.editor.set_keep_other(True)
     opened.choose_class(1)
-    opened.paint_region(whole, (0, 0), 1)
+    opened.editor.paint_region(whole, (0, 0), 1)
     assert (opened.mask[10:20, 10:20] == 2).all() and opened.mask[0, 0] == 1
-    opened.paint_region(whole, (0, 0), 0)  # the eraser takes the current class only
+    opened.editor.paint_region(whole, (0, 0), 0)  # the eraser takes the current class only
     assert (opened.mask[10:20, 10:20] == 2).all() and not (opened.mask == 1).any()
-    opened.set_keep_other(False)
+    opened.editor.set_keep_other(False)
     opened.set_locked(2, True)
-    opened.paint_region(whole, (0, 0), 1)
+    opened.editor.paint_region(whole, (0, 0), 1)
     assert (opened.mask[10:20, 10:20] == 2).all() and opened.mask[0, 0] == 1
     opened.set_locked(2, False)
-    opened.paint_region(whole, (0, 0), 1)
+    opened.editor.paint_region(whole, (0, 0), 1)
     assert (opened.mask[:40, :40] == 1).all()
 
 
 def test_a_class_that_is_not_there_cannot_be_painted(opened):
     met, before = [], opened.mask.copy()
     opened.problem_met.connect(met.append)
-    opened.begin("brush")
+    opened.editor.begin("brush")
     for x in range(5):
-        opened.paint_segment((x, 5), (x + 1, 5), 2, 9)
-    opened.commit()
+        opened.editor.paint_segment((x, 5), (x + 1, 5), 2, 9)
+    opened.editor.commit()
     assert [type(problem) for problem in met] == [problems.UnknownClass]  # once a stroke
     assert np.array_equal(opened.mask, before)
     dot(opened, 30, 30, 2)
@@ -135,8 +135,8 @@ def test_undo_passes_a_picture_that_is_gone(opened, qtbot):
 
 def test_undo_during_a_stroke_takes_that_stroke(opened):
     before = opened.mask.copy()
-    opened.begin("brush")
-    opened.paint_segment((10, 10), (20, 10), 2, 2)
+    opened.editor.begin("brush")
+    opened.editor.paint_segment((10, 10), (20, 10), 2, 2)
     assert opened.can_undo()
     opened.undo()
     assert np.array_equal(opened.mask, before) and opened.can_redo()
@@ -182,7 +182,7 @@ def test_a_verdict_is_noted_and_may_be_new(opened):
 
 def test_scribbles_on_an_explicit_background(opened, qtbot):
     show(opened, qtbot, opened.keys[6])
-    opened.set_explicit_background(True)
+    opened.editor.set_explicit_background(True)
     assert (opened.mask == 255).all() and opened.note.explicit_background
     dot(opened, 20, 20, 1)
     dot(opened, 60, 60, 0)  # painted background: a statement
@@ -243,11 +243,11 @@ def test_strokes_on_a_picture_that_is_left_quickly_stay(opened, qtbot):
 
 def test_leaving_in_the_middle_of_a_stroke_keeps_it(opened, root, qtbot):
     first = opened.key
-    opened.begin("brush")
-    opened.paint_segment((10, 10), (20, 10), 3, 2)
+    opened.editor.begin("brush")
+    opened.editor.paint_segment((10, 10), (20, 10), 3, 2)
     show(opened, qtbot, opened.keys[1])
-    opened.begin("brush")
-    opened.paint_segment((30, 30), (31, 30), 3, 2)
+    opened.editor.begin("brush")
+    opened.editor.paint_segment((30, 30), (31, 30), 3, 2)
     second = opened.key
     opened.close_project()
     assert annotation.read_mask(root / "masks" / f"{first}.png")[10, 10] == 2
@@ -262,13 +262,13 @@ def test_a_seeded_storm_of_strokes_undoes_exactly(opened, qtbot):
         kind = rng.integers(4)
         id = int(rng.choice([0, 1, 2, 254]))
         if kind == 0:
-            opened.paint_segment((x, y), (x + rng.uniform(-30, 30), y + 3), r, id)
+            opened.editor.paint_segment((x, y), (x + rng.uniform(-30, 30), y + 3), r, id)
         elif kind == 1:
-            opened.paint_polygon([tuple(p) for p in rng.uniform(-10, 100, (5, 2))], id)
+            opened.editor.paint_polygon([tuple(p) for p in rng.uniform(-10, 100, (5, 2))], id)
         elif kind == 2:
-            opened.paint_fill((x, y), id)
+            opened.editor.paint_fill((x, y), id)
         else:
-            opened.paint_region(rng.random((15, 9)) > 0.5, (int(x), int(y)), id)
+            opened.editor.paint_region(rng.random((15, 9)) > 0.5, (int(x), int(y)), id)
         if not np.array_equal(states[-1], opened.mask):
             states.append(opened.mask.copy())
     for state in reversed(states[:-1]):

@@ -210,7 +210,7 @@ def test_changed_before_it_is_accepted(rooms):
 def test_what_is_painted_meanwhile_is_not_proposed(rooms):
     room = rooms()
     room.look()
-    room.session.paint_region(np.ones((9, 12), bool), (10, 10), 1)
+    room.session.editor.paint_region(np.ones((9, 12), bool), (10, 10), 1)
     room.rest()
     assert (10, 10) not in room.at and len(room.at) == 4
     room.session.undo()
@@ -221,7 +221,7 @@ def test_what_is_painted_meanwhile_is_not_proposed(rooms):
 def test_a_protected_class_is_not_covered(rooms):
     room = rooms()
     room.look()
-    room.session.paint_region(np.ones((100, 150), bool), (0, 0), 2)
+    room.session.editor.paint_region(np.ones((100, 150), bool), (0, 0), 2)
     room.session.set_locked(2, True)
     room.rest()
     refused = []

@@ -41,12 +41,12 @@ def test_a_stroke_is_saved_by_itself(opened, qtbot):
 def test_a_stroke_in_the_air_is_not_saved_until_it_has_settled(opened, qtbot):
     on_disk = saved_mask(opened, opened.key)
     opened.set_verdict("NG")
-    opened.begin("brush")
-    opened.paint_segment((10, 10), (60, 60), 5, 2)
+    opened.editor.begin("brush")
+    opened.editor.paint_segment((10, 10), (60, 60), 5, 2)
     assert not opened._saver.unsaved(opened.key).mask_unsaved
     opened._saver.flush()
     assert np.array_equal(saved_mask(opened, opened.key), on_disk)
-    opened.commit()
+    opened.editor.commit()
     qtbot.waitUntil(lambda: opened.save_state == "saved")
     assert np.array_equal(saved_mask(opened, opened.key), opened.mask)
 
@@ -126,7 +126,7 @@ def test_a_stroke_made_during_a_save_stays_in_the_journal_until_the_next(opened)
     opened._saver.changed(opened._label, now=True)
     opened._saver._lane._pool.waitForDone()  # written, but not told yet
     dot(opened, 60, 60, 2)
-    second = opened._editor.history.next_undo
+    second = opened.editor.history.next_undo
     opened._saver._lane.finish()
     assert saved_mask(opened, opened.key)[60, 60] == 0 and opened.save_state == "dirty"
     assert in_journal(opened, opened.key) == [second]
@@ -157,9 +157,9 @@ session.picture_opened.connect(lambda key: app.quit())
 
 def paint(*strokes):
     for x, y, id in strokes:
-        session.begin("paint")
-        session.paint_segment((x, y), (x + 9, y), 3, id)
-        session.commit()
+        session.editor.begin("paint")
+        session.editor.paint_segment((x, y), (x + 9, y), 3, id)
+        session.editor.commit()
 
 session.open_picture(sys.argv[2])
 while session.key != sys.argv[2]:
@@ -173,8 +173,8 @@ session.open_picture(sys.argv[3])
 while session.key != sys.argv[3]:
     app.processEvents()
 paint((30, 30, 1))
-session.begin("in the air")
-session.paint_segment((5, 5), (9, 9), 2, 2)
+session.editor.begin("in the air")
+session.editor.paint_segment((5, 5), (9, 9), 2, 2)
 print("painted", flush=True)
 time.sleep(600)
 """
@@ -374,7 +374,7 @@ def test_a_whole_session_knows_nothing_of_paddle(root):
         "session.open_project(sys.argv[1])\n"
         "session.pictures_listed.connect(lambda keys: session.open_picture(keys[0]))\n"
         "def opened(key):\n"
-        "    session.paint_fill((1, 1), 1); session.undo(); session.set_verdict('NG')\n"
+        "    session.editor.paint_fill((1, 1), 1); session.undo(); session.set_verdict('NG')\n"
         "    predictions.load('nowhere'); predictions.predict(key)\n"
         "session.picture_opened.connect(opened)\n"
         "training.ended.connect(lambda ending: (print(ending.problem or ending.why), app.quit()))\n"

@@ -191,7 +191,7 @@ session.picture_opened.connect(lambda key: training.run is None and training.sta
 
 def heard(event):
     if event.kind == "trouble":
-        session.paint_fill((1, 1), 2)
+        session.editor.paint_fill((1, 1), 2)
         print(training.run.root, event.kind, flush=True)
         app.quit()
 

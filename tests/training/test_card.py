@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -19,12 +20,14 @@ from workbench.core.project import Project
 from workbench.core.run import Run
 from workbench.inference.predictor import Predictor
 from workbench.inference.reading import decode_picture
+from workbench.inference.settings import MODEL_FILE, load_settings, save_settings
 from workbench.training.card.blocks import Card, Headline, Section, Share, Table, Text, to_markdown
 from workbench.training.card.content import labels_revision, make_card
-from workbench.training.card.look import look
+from workbench.training.card.look import HeldOut, look
 from workbench.training.card.origins import Sources
 from workbench.training.card.page import to_html
 from workbench.training.card.write import CARD_FILE, README_FILE, write_card
+from workbench.training.point import Origin
 
 PARITY = {"onnx": {"passed": True, "why": "", "max_abs": 1e-6, "mask_agreement": 1.0, "pictures": 7}}
 
@@ -98,6 +101,55 @@ def test_verdicts_have_a_card_too(trained_resnet, tmp_path):
     rows = metrics["confusion"]["rows"]
     assert f"| OK | {rows[0][0]} | {rows[0][1]} |" in text and f"| NG | {rows[1][0]} | {rows[1][1]} |" in text
     Page((folder / CARD_FILE).read_text("utf-8"))
+
+
+def test_a_band_in_which_no_verdict_is_given_is_told_of(trained_resnet, tmp_path):
+    folder = Path(shutil.copytree(trained_resnet.best, tmp_path / "export"))
+    surest = sorted(each.confidence for each in looked_at(trained_resnet, folder).verdicts)
+    least = (surest[0] + surest[1]) / 2  # one picture lies below
+    save_settings(replace(load_settings(folder / MODEL_FILE), unsure=least), folder / MODEL_FILE)
+    found = looked_at(trained_resnet, folder)
+    wrong = sum(each.truth != each.said for each in found.verdicts if each.confidence >= least)
+    for language, words in (
+        ("en", ("It always says one of", "called one of OK, NG all the same, or “unsure”",
+                f"1 of {len(surest)} are “unsure”", f"of the {len(surest) - 1} that get a verdict {wrong} are wrong",
+                "A person has chosen this operating point in review.")),
+        ("zh_CN", ("它总会说出", "仍会说出 OK, NG 中的一个，或“unsure”", f"{len(surest)} 张中有 1 张为“unsure”",
+                   f"给出判定的 {len(surest) - 1} 张中有 {wrong} 张判错", "这个工作点由人在审查中选定。")),
+    ):  # fmt: skip
+        write_card(folder, trained_resnet, project_of(trained_resnet), PARITY, {}, point=Origin("review"),
+                   language=language)  # fmt: skip
+        text = (folder / README_FILE).read_text("utf-8")
+        assert words[0] not in text and [one for one in words[1:] if one not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("point", "honest"),
+    [
+        (Origin("training", ("val",)), "they had no say in any choice"),
+        (Origin("review", ("val",)), "they had no say in any choice"),
+        (Origin("review", ("test",)), "its operating point was chosen by them"),
+        (Origin("export", ("val", "test")), "its operating point was chosen by them"),
+        (Origin("export"), "they had no say in any choice"),
+    ],
+)
+def test_test_pictures_by_which_the_point_was_chosen_did_have_a_say(trained, point, honest):
+    dataset = trained.dataset()
+    for item in dataset.of("val"):
+        item.split = "test"
+    predictor = Predictor.open(trained.best)
+    found = look(project_of(trained), dataset, predictor)
+    text = to_markdown(make_card(Sources(trained, dataset, predictor.settings, found, PARITY, point=point)))
+    said = [words for words in ("they had no say in any choice", "its operating point was chosen by them")
+            if words in text]  # fmt: skip
+    assert said == [honest]
+    told = point.chosen_by in ("review", "export")
+    assert ("operating point in review" in text or "operating point was asked for" in text) == told
+    assert ("pictures of `val` and `test`." in text) == (len(point.chosen_on) == 2)
+
+
+def looked_at(run: Run, folder: Path) -> HeldOut:
+    return look(project_of(run), run.dataset(), Predictor.open(folder))
 
 
 def test_labels_that_changed_and_pictures_that_are_gone_are_said(trained, tmp_path):

@@ -74,9 +74,9 @@ def test_what_is_impossible_is_disabled(application, qtbot, root):
         session.open_project(root)
     qtbot.waitUntil(lambda: table["next"].isEnabled() and table["class_2"].isEnabled() and table["train"].isEnabled())
     assert not table["undo"].isEnabled() and not table["class_3"].isEnabled() and not table["export"].isEnabled()
-    session.begin("paint")
-    session.paint_segment((5, 5), (9, 9), 3, 1)
-    session.commit()
+    session.editor.begin("paint")
+    session.editor.paint_segment((5, 5), (9, 9), 3, 1)
+    session.editor.commit()
     qtbot.waitUntil(table["undo"].isEnabled)
 
 

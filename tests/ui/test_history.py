@@ -35,9 +35,9 @@ def show(session, qtbot, key) -> None:
 
 
 def step(session, x: int, what: str = "paint") -> np.ndarray:
-    session.begin(what)
-    session.paint_segment((x, 10), (x + 5, 30), 3, 0 if what == "erase" else 2)
-    session.commit()
+    session.editor.begin(what)
+    session.editor.paint_segment((x, 10), (x + 5, 30), 3, 0 if what == "erase" else 2)
+    session.editor.commit()
     return session.mask.copy()
 
 

@@ -212,7 +212,7 @@ def test_from_region_to_region_at_one_scale(hand):
     hand.open("lot1/new.png")
     session, canvas = hand.session, hand.canvas
     for x, y in ((20, 10), (70, 12), (40, 60)):
-        session.paint_segment((x, y), (x + 3, y), 2, 1)
+        session.editor.paint_segment((x, y), (x + 3, y), 2, 1)
     scales, middles = set(), []
     for _ in range(4):
         hand.key(Qt.Key.Key_N)
@@ -234,8 +234,8 @@ def test_from_region_to_region_at_one_scale(hand):
 def test_the_status_line_tells_values_places_and_sizes(hand):
     hand.open("lot1/new.png")
     hand.rooms.displays.set_scale(20.0)
-    hand.session.paint_segment((30, 30), (30, 30), 0.5, 1)
-    hand.session.paint_segment((60, 30), (70, 30), 4, 2)
+    hand.session.editor.paint_segment((30, 30), (30, 30), 0.5, 1)
+    hand.session.editor.paint_segment((60, 30), (70, 30), 4, 2)
     status = hand.window.status
     QTest.mouseMove(hand.canvas, hand.pixel(65.5, 30.5))
     wanted = ("grey 140", "(1,300, 600) µm", "pit")

@@ -180,9 +180,9 @@ def test_a_label_corrected_on_the_canvas_is_counted_when_the_review_is_seen_agai
     session, room = application.rooms.session, application.rooms.review
     review.gallery.chosen.emit(MISSED, tab(review, "missed")[0].box)
     qtbot.waitUntil(lambda: session.key == MISSED and session.mask is not None, timeout=10_000)
-    session.begin("erase")
-    session.paint_polygon([(50, 0), (90, 0), (90, 20), (50, 20)], 0)
-    session.commit()
+    session.editor.begin("erase")
+    session.editor.paint_polygon([(50, 0), (90, 0), (90, 20), (50, 20)], 0)
+    session.editor.commit()
     with qtbot.waitSignal(room.judged, timeout=20_000):
         assert session.flush()
         QTest.keyClick(window.canvas, Qt.Key.Key_R, CONTROL_SHIFT)

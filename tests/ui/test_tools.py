@@ -69,7 +69,7 @@ def painted(hand, picture: str = "a.png") -> np.ndarray:
 
 def paint(hand, where: np.ndarray, id: int = 1) -> None:
     """Put something there that a tool can work on."""
-    hand.session.paint_region(where, (0, 0), id)
+    hand.session.editor.paint_region(where, (0, 0), id)
 
 
 def overlap(a: np.ndarray, b: np.ndarray) -> float:
@@ -335,7 +335,7 @@ class TestRegion:
         assert note.toolTip().startswith(f"{(DISC & ~HOLE).sum()} px") and " 31." in note.toolTip()
 
     def test_a_thin_one_is_taken_from_beside_it_and_a_hidden_one_is_not(self, stage):
-        stage.session.paint_region(np.ones((1, 100), bool), (10, 90), 2)
+        stage.session.editor.paint_region(np.ones((1, 100), bool), (10, 90), 2)
         stage.click(60, 91.6)
         assert stage.canvas.current.region.selection.rect == Rect(10, 90, 100, 1)
         stage.key(K.Key_Escape)
@@ -352,7 +352,7 @@ class TestRegion:
         assert any("protected" in text for text in stage.window.messages.texts)
 
     def test_kept_classes_are_spared_by_what_arrives(self, stage):
-        stage.session.set_keep_other(True)
+        stage.session.editor.set_keep_other(True)
         stage.drag((5.5, 5.5), (50.5, 50.5))
         mask = painted(stage)
         assert np.array_equal(mask == 1, DISC & ~HOLE) and not mask[:10, :10].any()
@@ -405,7 +405,7 @@ def test_every_tool_endures_the_smallest_and_the_longest_picture(hand, picture):
         settle(hand)
         assert hand.session.key == picture, tool
     choose(hand, "fill")
-    hand.session.paint_region(np.ones((1, width), bool), (0, 0), 2)
+    hand.session.editor.paint_region(np.ones((1, width), bool), (0, 0), 2)
     hand.click(width / 2, 0.5)
     assert (painted(hand) == 1).all()
 

@@ -30,7 +30,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--point", default="balanced", metavar="balanced|more|fewer|P",
-        help="where a defect begins: as validated, find more, give fewer false alarms, or a probability such as 0.35; "
+        help="where a defect begins: as in use (validated, or chosen in review), find more, give fewer false alarms, or a probability such as 0.35; "
         "a verdict that is less probable than that is not given",
     )  # fmt: skip
     parser.add_argument("--target", type=float, metavar="MS", help="milliseconds that the usual picture may take")
@@ -92,7 +92,7 @@ def export(
     told = ending.result
     return {
         "path": told.get("path", str(out)), "formats": told.get("formats", []), "parity": told.get("parity", {}),
-        "latency": told.get("latency", {}), "note": told.get("note", ""),
+        "latency": told.get("latency", {}), "note": told.get("note", ""), "point": told.get("point", {}),
         "run": run.name, "model": run.recipe().model, "troubles": troubles,
     }  # fmt: skip
 
@@ -114,7 +114,24 @@ def say(result: dict[str, Any], talk: Talk) -> None:
             talk.line(f"  {name}: {parity_text(parity)}{speed}")
     if result["note"]:
         talk.line(f"  {result['note']}")
+    if result["point"]:
+        talk.line(f"  {point_text(result['point'])}")
     talk.line(f"  Run it with: python {Path(result['path']) / 'predict.py'} PICTURES --out results")
+
+
+def point_text(point: dict[str, Any]) -> str:
+    """Where a defect begins, and who said so."""
+    by = {"review": "chosen in review", "export": "as asked for"}.get(point["chosen_by"], "as trained")
+    on = f" on {' and '.join(point['chosen_on'])}" if point["chosen_on"] else ""
+    if "unsure" in point:
+        least = point["unsure"]
+        where = f"a verdict below {least:.0%} is not given" if least else "every verdict is given"
+    else:
+        where = ", ".join(
+            f"{name} from {least:g}" + (f" and {area} px²" if (area := point["min_area"][name]) else "")
+            for name, least in point["thresholds"].items()
+        )
+    return f"operating point, {by}{on}: {where}"
 
 
 def parity_text(parity: dict[str, Any]) -> str:

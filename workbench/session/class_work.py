@@ -80,7 +80,7 @@ class ClassWork(QObject):
 
     def undoes(self) -> bool:
         """Whether it is the last thing that was done."""
-        history = self._session._editor.history
+        history = self._session.editor.history
         return self._fresh and self.can_take_back and history.next_undo is None
 
     # --- orders -----------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ class ClassWork(QObject):
 
     def undone(self) -> bool:
         """Take the change back, if it is the last thing that was done."""
-        self._session.commit()
+        self._session.editor.commit()
         if not self.undoes():
             return False
         self.take_back()
@@ -106,7 +106,7 @@ class ClassWork(QObject):
         except Problem as problem:
             self._session.problem_met.emit(problem)
             return False
-        editor = self._session._editor
+        editor = self._session.editor
         self._kept = (editor.history, editor.contents)
         editor.history, editor.contents = History(), {}
         self._run()
@@ -192,7 +192,7 @@ class ClassWork(QObject):
 
     def _restore(self) -> None:
         """Steps made before the change fit again, unless others were made after it."""
-        editor, kept = self._session._editor, self._kept
+        editor, kept = self._session.editor, self._kept
         self.plan, self._kept, self._fresh = None, None, False
         if kept is not None and editor.history.next_undo is None:
             editor.history, editor.contents = kept

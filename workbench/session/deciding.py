@@ -37,8 +37,8 @@ class Decisions(QObject):
 
     def mark(self, what: str) -> Patch | None:
         """A step without pixels: it stands in the history, and is undone, like any other. None if it may not be."""
-        session, editor = self._session, self._session._editor
-        session.commit()
+        session, editor = self._session, self._session.editor
+        editor.commit()
         problem = editor.refusal()
         if problem is not None:
             session.problem_met.emit(problem)
@@ -77,7 +77,7 @@ class Decisions(QObject):
 
     def _follow(self) -> None:
         """A decision that is undone is open again; one that is redone holds again."""
-        note, history, label = self._session.note, self._session._editor.history, self._session._label
+        note, history, label = self._session.note, self._session.editor.history, self._session._label
         if note is None or label is None:
             return
         turned = False

@@ -78,7 +78,7 @@ class Editor(QObject):
         return self._recording is not None
 
     def begin(self, what: str) -> bool:
-        """Start a step; False, with one `problem_met`, if the picture may not be painted on."""
+        """Start an undo step; False, with one `problem_met`, if the picture may not be painted on."""
         self.commit()
         problem = self.refusal()
         label = self.label
@@ -91,6 +91,10 @@ class Editor(QObject):
         self._tip = None
         label.begin()
         return True
+
+    def set_keep_other(self, on: bool) -> None:
+        """Whether only background is painted over, of whatever class."""
+        self.keep_other = on
 
     def settle(self) -> None:
         """Another picture, an undo or the end comes: let what is still being computed for this one arrive first."""
@@ -127,7 +131,7 @@ class Editor(QObject):
             return self.label.problem
         return None if self._project.writable else ProjectReadOnly(what=self.label.key)
 
-    # --- tools; outside of begin and commit each is a step of its own ------------------------------
+    # --- tools; outside of begin and commit each is a step of its own; id 0 erases -----------------
 
     def paint_segment(self, start: Point, end: Point, radius: float, id: int) -> None:
         """A round brush drawn on; where the segment before ended at `start`, only what is new is touched."""
@@ -148,6 +152,7 @@ class Editor(QObject):
         self.paint_region(found.inside, found.corner, id)
 
     def paint_region(self, region: np.ndarray, corner: tuple[int, int], id: int) -> None:
+        """Lay down bool (h, w) with its first pixel at `corner` (x, y)."""
         self._draw(id, lambda mask, paint: Stamp(np.asarray(region, bool), corner, mask.shape))
 
     def replace_region(self, old: Selection, new: Selection, id: int) -> None:

@@ -56,24 +56,24 @@ class Judging(QObject):
             session.add_verdict(name)
         after = dict.fromkeys(before, name)
         self._undone.clear()
-        self._done.append(_Step(before, after, session._editor.history.next_undo))
+        self._done.append(_Step(before, after, session.editor.history.next_undo))
         self._put(after)
 
     def undoes(self) -> bool:
-        return bool(self._done) and self._done[-1].under is self._session._editor.history.next_undo
+        return bool(self._done) and self._done[-1].under is self._session.editor.history.next_undo
 
     def undone(self) -> bool:
         """Take the last step back, if it is one of these."""
-        self._session.commit()
+        self._session.editor.commit()
         if not self.undoes():
             return False
-        step, history = self._done.pop(), self._session._editor.history
+        step, history = self._done.pop(), self._session.editor.history
         self._undone.append(replace(step, over=history.next_redo))
         self._put(step.before)
         return True
 
     def redoes(self) -> bool:
-        history = self._session._editor.history
+        history = self._session.editor.history
         last = self._undone[-1] if self._undone else None
         return last is not None and (last.under, last.over) == (history.next_undo, history.next_redo)
 

@@ -60,24 +60,24 @@ class LabelErrors(QObject):
 
     def take_model(self) -> bool:
         """The model is right: its region is painted, the labelled one taken away, or its verdict given."""
-        slip, session = self.slip, self._session
+        slip, session, editor = self.slip, self._session, self._session.editor
         if slip is None or not session.writable:
             return False
         if slip.kind == "verdict":
             session.set_verdict(slip.said)
             return True
-        if not session.begin(ADD if slip.kind == "missing" else MEND):
+        if not editor.begin(ADD if slip.kind == "missing" else MEND):
             return False
         found, mask = slip.selection, session.mask
         inside = found.inside
         if slip.kind != "missing":  # what was painted there meanwhile stays
             inside = inside & (mask[found.rect.slices] == slip.labelled_id)
         before = np.count_nonzero(mask[found.rect.slices] == slip.labelled_id)
-        session.paint_region(inside, found.corner, session.ground if slip.kind == "extra" else slip.class_id)
+        editor.paint_region(inside, found.corner, editor.ground if slip.kind == "extra" else slip.class_id)
         unchanged = np.count_nonzero(mask[found.rect.slices] == slip.labelled_id) == before
-        session.commit()
+        editor.commit()
         if unchanged and inside.any():
-            self.refused.emit("locked" if session.locked_classes else "kept")
+            self.refused.emit("locked" if editor.locked else "kept")
         elif not unchanged:
             self._tell_origin(slip)
         return not unchanged

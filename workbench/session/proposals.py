@@ -83,20 +83,20 @@ class Proposals(QObject):
 
     def accept(self, proposals: Sequence[Proposal]) -> bool:
         """Lay proposals down as labels of their classes: one step, through the editor as any stroke."""
-        session, editor = self._session, self._session._editor
+        editor = self._session.editor
         wanted = self._still_shown(proposals)
         if not wanted:
             return False
-        session.commit()
+        editor.commit()
         last = editor.history.next_undo
-        if not session.begin(ACCEPT):
+        if not editor.begin(ACCEPT):
             return False
         for one in wanted:
-            session.paint_region(one.selection.inside, one.selection.corner, one.class_id)
-        session.commit()
+            editor.paint_region(one.selection.inside, one.selection.corner, one.class_id)
+        editor.commit()
         patch = editor.history.next_undo
         if patch is None or patch is last:
-            self.refused.emit("locked" if session.locked_classes else "kept")
+            self.refused.emit("locked" if editor.locked else "kept")
             return False
         self._decide(patch, "accepted", wanted)
         return True

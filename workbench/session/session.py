@@ -14,12 +14,11 @@ from workbench.core.history import Patch
 from workbench.core.index import Row
 from workbench.core.problems import CannotWrite, Problem, ProjectLocked
 from workbench.core.project import BACKGROUND, ClassInfo, Project
-from workbench.core.selection import Selection
 from workbench.session import classes
 from workbench.session.class_work import ClassWork
 from workbench.session.copying import LabelCopier
 from workbench.session.desk import Desk
-from workbench.session.editing import Editor, Point
+from workbench.session.editing import Editor
 from workbench.session.judging import Judging
 from workbench.session.label import Label, Saved, saved_row
 from workbench.session.listing import Listing
@@ -28,7 +27,7 @@ from workbench.session.saving import Saver
 
 
 class Session(QObject):
-    """The window's silent engine. Orders never raise a Problem: they tell it by `problem_met`."""
+    """The window's silent engine. Orders never raise a Problem: they tell it by `problem_met`. `editor` paints."""
 
     project_opened = Signal()
     project_closed = Signal()
@@ -54,24 +53,24 @@ class Session(QObject):
         super().__init__(parent)
         self.project: Project | None = None
         self.hidden_classes: set[int] = set()
-        self._editor = Editor(self)
+        self.editor = Editor(self)
         self._saver = Saver(self, settle=settle, retry=retry)
         self._loader = Loader(self._saver.unsaved, self, limit=cache)
         self._listing = Listing(self)
-        self._desk = Desk(self._listing, self._loader, self._editor, self)
-        self._copier = LabelCopier(self._editor, self)
+        self._desk = Desk(self._listing, self._loader, self.editor, self)
+        self._copier = LabelCopier(self.editor, self)
         self.judging = Judging(self)
         self.class_work = ClassWork(self)
         self._connect()
 
     def _connect(self) -> None:
-        for part in (self._editor, self._saver, self._listing, self._copier):
+        for part in (self.editor, self._saver, self._listing, self._copier):
             part.problem_met.connect(self.problem_met)
-        self._editor.settling.connect(self.settling)
-        self._editor.mask_changed.connect(self.mask_changed)
-        self._editor.history_changed.connect(self.history_changed)
-        self._editor.note_changed.connect(self._note_changed)
-        self._editor.committed.connect(self._saver.note_down)
+        self.editor.settling.connect(self.settling)
+        self.editor.mask_changed.connect(self.mask_changed)
+        self.editor.history_changed.connect(self.history_changed)
+        self.editor.note_changed.connect(self._note_changed)
+        self.editor.committed.connect(self._saver.note_down)
         self._saver.state_changed.connect(self.save_state_changed)
         self._saver.saved.connect(self._saved)
         self._loader.previewed.connect(self.picture_previewed)
@@ -144,20 +143,7 @@ class Session(QObject):
 
     @property
     def class_id(self) -> int:
-        return self._editor.class_id
-
-    @property
-    def keep_other(self) -> bool:
-        return self._editor.keep_other
-
-    @property
-    def locked_classes(self) -> set[int]:
-        return self._editor.locked
-
-    @property
-    def ground(self) -> int:
-        """The id that erasing leaves behind."""
-        return self._editor.ground
+        return self.editor.class_id
 
     @property
     def save_state(self) -> str:
@@ -201,7 +187,7 @@ class Session(QObject):
             return
         self.judging.close()
         self.class_work.close()
-        self._editor.close()
+        self.editor.close()
         self._saver.close()
         self._loader.close()
         self._listing.close()
@@ -214,7 +200,7 @@ class Session(QObject):
 
     def flush(self) -> bool:
         """Save now, and wait for it; True if nothing is unsaved afterwards."""
-        self._editor.settle()
+        self.editor.settle()
         return self._saver.flush()
 
     def add_pictures(self, paths: Sequence[Path | str]) -> None:
@@ -236,10 +222,10 @@ class Session(QObject):
     def _take(self, project: Project) -> None:
         self.close_project()
         self.project = project
-        self._editor.open(project)
+        self.editor.open(project)
         self._loader.open(project)
         for patch in self._saver.open(project):
-            self._editor.history.add(patch)
+            self.editor.history.add(patch)
         self.project_opened.emit()
         self.current_class_changed.emit(self.class_id)
         self.refresh_pictures()
@@ -258,12 +244,9 @@ class Session(QObject):
     # --- classes ----------------------------------------------------------------------------------
 
     def choose_class(self, id: int) -> None:
-        if id != self._editor.class_id:
-            self._editor.class_id = id
+        if id != self.editor.class_id:
+            self.editor.class_id = id
             self.current_class_changed.emit(id)
-
-    def set_keep_other(self, on: bool) -> None:
-        self._editor.keep_other = on
 
     def set_hidden(self, id: int, hidden: bool) -> None:
         (self.hidden_classes.add if hidden else self.hidden_classes.discard)(id)
@@ -271,7 +254,7 @@ class Session(QObject):
 
     def set_locked(self, id: int, locked: bool) -> None:
         """A locked class is never painted over."""
-        (self.locked_classes.add if locked else self.locked_classes.discard)(id)
+        (self.editor.locked.add if locked else self.editor.locked.discard)(id)
         self.classes_changed.emit()
 
     def add_class(self, name: str, color: str | None = None) -> ClassInfo | None:
@@ -300,38 +283,7 @@ class Session(QObject):
         self.classes_changed.emit()
         return made
 
-    # --- painting: id 0 erases ------------------------------------------------------------------------
-
-    def begin(self, what: str) -> bool:
-        """Start one undo step. False, with `problem_met`, if the picture may not be painted on."""
-        return self._editor.begin(what)
-
-    def paint_segment(self, start: Point, end: Point, radius: float, id: int) -> None:
-        self._editor.paint_segment(start, end, radius, id)
-
-    def paint_polygon(self, points: Sequence[Point], id: int) -> None:
-        self._editor.paint_polygon(points, id)
-
-    def paint_fill(self, point: Point, id: int) -> None:
-        self._editor.paint_fill(point, id)
-
-    def paint_region(self, region: np.ndarray, corner: tuple[int, int], id: int) -> None:
-        """Lay down bool (h, w) with its first pixel at `corner` (x, y)."""
-        self._editor.paint_region(region, corner, id)
-
-    def replace_region(self, old: Selection, new: Selection, id: int) -> None:
-        """Lay `new` down as `id` in place of `old`; an empty `new` deletes."""
-        self._editor.replace_region(old, new, id)
-
-    def commit(self) -> None:
-        self._editor.commit()
-
-    def cancel(self) -> None:
-        self._editor.cancel()
-
-    def set_explicit_background(self, on: bool) -> None:
-        """Whether what is unpainted on this picture counts as not labelled (255) instead of background."""
-        self._editor.set_explicit_background(on)
+    # --- steps: strokes are the editor's --------------------------------------------------------------
 
     def copy_previous_labels(self) -> None:
         """Lay the painted pixels of the picture before this one over it, as one step."""
@@ -350,16 +302,16 @@ class Session(QObject):
 
     def steps(self) -> tuple[list[Patch], list[Patch]]:
         """The steps made on the open picture: done, oldest first, and undone, the next to redo first."""
-        return self._editor.history.steps(self.key) if self.key is not None else ([], [])
+        return self.editor.history.steps(self.key) if self.key is not None else ([], [])
 
     def restore(self, step: Patch | None) -> None:
         """The open picture as it stood after one of its `steps` (None: before the first); undo takes it back."""
-        self._editor.settle()
-        self._editor.restore(step)
+        self.editor.settle()
+        self.editor.restore(step)
 
     def can_undo(self) -> bool:
         wide = self.judging.undoes() or self.class_work.undoes()
-        return self._editor.painting or wide or self._desk.next_step("undo") is not None
+        return self.editor.painting or wide or self._desk.next_step("undo") is not None
 
     def can_redo(self) -> bool:
         return self.judging.redoes() or self._desk.next_step("redo") is not None
@@ -386,10 +338,10 @@ class Session(QObject):
         self._noted(status)
 
     def _may_note(self) -> bool:
-        problem = self._editor.refusal()
+        problem = self.editor.refusal()
         if problem is not None:
             self.problem_met.emit(problem)
-        self._editor.commit()
+        self.editor.commit()
         return problem is None and self._label is not None
 
     def _noted(self, what: str) -> None:
@@ -409,7 +361,7 @@ class Session(QObject):
         self.note_changed.emit(key)
 
     def _saved(self, key: str, saved: Saved) -> None:
-        self._editor.contents[key] = saved.content
+        self.editor.contents[key] = saved.content
         self._listing.put(saved_row(self._listing.row(key), saved))
         if saved.counts is not None:
             self._listing.look_again(key)

@@ -40,6 +40,7 @@ from workbench.training.evaluate import DygraphEngine
 from workbench.training.formats import Maker, remove
 from workbench.training.learner import load_weights
 from workbench.training.parity import Parity, compare, judge_cost
+from workbench.training.point import origin, summary
 from workbench.training.reporter import Reporter
 from workbench.training.stages import Cancelled, Stages
 from workbench.training.wishes import Wishes
@@ -83,6 +84,7 @@ class _Builder:
         self.formats = list(dict.fromkeys(wishes.formats))
         self.recipe, self.dataset = run.recipe(), run.dataset()
         self.project = Project.open(run.project_root, write=False)
+        self.point = origin(run, self.dataset, wishes.point)
         self.parity: dict[str, Parity] = {}
 
     def build(self) -> dict[str, Any]:
@@ -118,6 +120,7 @@ class _Builder:
             "parity": {name: found.summary() for name, found in self.parity.items()},
             "latency": {name: latency.p50(found) for name, found in measured.get("engines", {}).items()},
             "note": measured.get("note", ""),
+            "point": summary(settings, self.point),
         }
 
     def plan(self, chosen: list[witnesses.Witness]) -> list[tuple[str, float]]:
@@ -272,7 +275,7 @@ class _Builder:
         try:
             write_card(
                 self.folder, self.run, self.project, summaries, environment(), language=self.wishes.language,
-                tick=self.stages.share,
+                point=self.point, tick=self.stages.share,
             )  # fmt: skip
             write_checks(self.folder)
         except (SettingsError, EngineError) as error:

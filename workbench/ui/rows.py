@@ -128,7 +128,7 @@ class Rows(QObject):
         ]  # fmt: skip
 
     def _tool_rows(self, parts: Parts) -> list[Row]:
-        canvas, session = parts.canvas, parts.session
+        canvas, session, editor = parts.canvas, parts.session, parts.session.editor
         tools = (
             ("brush", self.tr("&Brush"), "B", self.tr("Brush: paint the current class; Ctrl-drag erases")),
             ("eraser", self.tr("&Eraser"), "E", self.tr("Eraser: back to unpainted")),
@@ -164,8 +164,8 @@ class Rows(QObject):
             Row("smaller", self.tr("&Smaller brush"), partial(canvas.change_diameter, -1), "[", "smaller"),
             Row("pick", self.tr("&Pick the class under the pointer"), canvas.pick, "I", "pick",
                 partial(_paintable, session)),
-            Row("keep", self.tr("&Keep other classes"), lambda: session.set_keep_other(not session.keep_other), "X",
-                "keep", on=lambda: session.keep_other, tip=self.tr("Keep other classes: paint over background only")),
+            Row("keep", self.tr("&Keep other classes"), lambda: editor.set_keep_other(not editor.keep_other), "X",
+                "keep", on=lambda: editor.keep_other, tip=self.tr("Keep other classes: paint over background only")),
             Row("explicit", self.tr("What is unpainted is &not labelled"), partial(_toggle_explicit, session),
                 when=partial(_paintable, session), on=partial(_is_explicit, session),
                 tip=self.tr("Learn from the painted parts of this picture only")),
@@ -353,4 +353,4 @@ def _is_explicit(session: Session) -> bool:
 
 
 def _toggle_explicit(session: Session) -> None:
-    session.set_explicit_background(not _is_explicit(session))
+    session.editor.set_explicit_background(not _is_explicit(session))

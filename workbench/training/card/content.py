@@ -15,6 +15,7 @@ from workbench.training.card import scores
 from workbench.training.card.blocks import Block, Card, Code, Gallery, Headline, Points, Section, Table, Text
 from workbench.training.card.look import HeldOut
 from workbench.training.card.origins import Sources, limits, lineage, pictures_with
+from workbench.training.point import Origin
 
 
 def make_card(sources: Sources) -> Card:
@@ -23,7 +24,7 @@ def make_card(sources: Sources) -> Card:
     sections = [
         Section("How good it is", [*_honesty(sources), *scores.tables(settings, found)]),
         *_worst(found),
-        Section("When it speaks up", _operating_point(settings)),
+        Section("When it speaks up", [*_operating_point(settings), *_who_chose(sources.point)]),
         Section("Does it give what the run gave?", _parity(sources)),
         *_speed(sources),
         Section("What it learned from", _data(sources)),
@@ -50,7 +51,12 @@ def _honesty(sources: Sources) -> Iterator[Block]:
         why = "no labelled pictures were held out" if not found.split else "none of the held-out pictures can be read"
         yield Text(f"Not known: {why}. Every number here would be an invention.", warns=True)
         return
-    if found.split == "test":
+    if found.split == "test" and "test" in sources.point.chosen_on:
+        yield Text(
+            f"Measured with this export on {looked} pictures of `test`: it has not learned from them, but its operating "
+            "point was chosen by them, so expect a little less. Intervals are those of 95 %."
+        )
+    elif found.split == "test":
         yield Text(
             f"Measured with this export on {looked} pictures of `test`: it has not learned from them, and they had no "
             "say in any choice. Intervals are those of 95 %."
@@ -92,6 +98,19 @@ def _operating_point(settings: ModelSettings) -> list[Block]:
     says = "A pixel counts when its probability reaches the least one of its class; smaller regions are dropped."
     head = ["class", "value in the mask", "least probability", "least area in pixels"]
     return [Text(says), Table(head, rows)]
+
+
+def _who_chose(point: Origin) -> Iterator[Block]:
+    """Nothing where it is the one of the training: that is the usual case, and told above."""
+    looked_at = " and ".join(f"`{split}`" for split in point.chosen_on)
+    if point.chosen_by == "review" and looked_at:
+        yield Text(f"A person has chosen this operating point in review, on pictures of {looked_at}.")
+    elif point.chosen_by == "review":
+        yield Text("A person has chosen this operating point in review.")
+    elif point.chosen_by == "export" and looked_at:
+        yield Text(f"This operating point was asked for when the export was made, on pictures of {looked_at}.")
+    elif point.chosen_by == "export":
+        yield Text("This operating point was asked for when the export was made.")
 
 
 def _parity(sources: Sources) -> list[Block]:

@@ -11,8 +11,9 @@ from workbench.core.dataset import Dataset
 from workbench.core.events import Started
 from workbench.core.problems import Problem
 from workbench.core.run import Run, find_run
-from workbench.inference.settings import ModelSettings
+from workbench.inference.settings import UNSURE, ModelSettings
 from workbench.training.card.look import HeldOut
+from workbench.training.point import Origin
 
 FEW = 10  # labelled pictures of a kind from which little can be learned or known
 
@@ -20,7 +21,7 @@ FEW = 10  # labelled pictures of a kind from which little can be learned or know
 @dataclass(frozen=True)
 class Sources:
     """What a card is made from. parity: format to its summary. latency: the content of latency.json, or nothing.
-    environment: what the export was made with.
+    environment: what the export was made with. point: who chose the operating point.
     """
 
     run: Run
@@ -30,6 +31,7 @@ class Sources:
     parity: Mapping[str, Mapping[str, Any]]
     latency: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
+    point: Origin = Origin()
 
 
 def pictures_with(dataset: Dataset, split: str, class_id: int) -> int:
@@ -61,6 +63,12 @@ def limits(sources: Sources) -> Iterator[str]:
         if good < FEW:
             yield f"Only {good} good parts are among the held-out pictures: how often it calls one bad is hardly known."
         yield "A kind of defect that nobody has painted is marked only if it happens to look like one that was."
+    elif settings.unsure:
+        names = ", ".join(settings.verdicts)
+        yield (
+            f"A picture that shows something else is called one of {names} all the same, or “{UNSURE}”: nobody has "
+            "measured how often."
+        )
     else:
         yield f"It always says one of {', '.join(settings.verdicts)}, also of a picture that shows something else."
     yield "It supports an inspection. Whether it may decide alone is for those to say who know what a miss costs."

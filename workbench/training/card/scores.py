@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from workbench.core.defects import ANY, ENOUGH, Defect, PictureFacts, dice, dice_interval, size_edges
-from workbench.inference.settings import ModelSettings
+from workbench.inference.settings import UNSURE, ModelSettings
 from workbench.training.card.blocks import Block, Headline, Number, Share, Table, Text
 from workbench.training.card.look import HeldOut, VerdictFacts
 
@@ -131,6 +131,16 @@ def _right(facts: list[VerdictFacts]) -> Share:
     return Share(sum(each.truth == each.said for each in facts), len(facts))
 
 
+def _band(least: float, facts: list[VerdictFacts]) -> str:
+    """What becomes of the pictures whose verdict is not given."""
+    given = [each for each in facts if each.confidence >= least]
+    wrong = sum(each.truth != each.said for each in given)
+    return (
+        f"These numbers count the likeliest verdict of every picture. {len(facts) - len(given)} of {len(facts)} are "
+        f"“{UNSURE}”, for a person to look at; of the {len(given)} that get a verdict {wrong} are wrong."
+    )
+
+
 def _verdicts(settings: ModelSettings, facts: list[VerdictFacts]) -> Iterator[Block]:
     rows = []
     for name in settings.verdicts:
@@ -139,6 +149,8 @@ def _verdicts(settings: ModelSettings, facts: list[VerdictFacts]) -> Iterator[Bl
         rows.append([name, _right(real), _right(said)])
     rows.append(["all", _right(facts), "–"])
     yield Table(["verdict", "of these, called so", "called so, and right"], rows)
+    if settings.unsure:
+        yield Text(_band(settings.unsure, facts))
     few = [name for name in settings.verdicts if sum(each.truth == name for each in facts) < ENOUGH]
     if few:
         yield Text(f"Fewer than {ENOUGH} held-out pictures are {', '.join(few)}: little is known of them.", warns=True)

@@ -18,6 +18,7 @@ from workbench.training.card.language import ENGLISH, speaker
 from workbench.training.card.look import SECONDS, look
 from workbench.training.card.origins import Sources
 from workbench.training.card.page import to_html
+from workbench.training.point import Origin
 
 CARD_FILE, README_FILE = "card.html", "README.md"
 _LATENCY_FILE = "latency.json"
@@ -25,17 +26,18 @@ _LATENCY_FILE = "latency.json"
 
 def write_card(
     folder: Path, run: Run, project: Project, parity: Mapping[str, Mapping[str, Any]], environment: Mapping[str, str],
-    *, language: str = ENGLISH, seconds: float = SECONDS, tick: Callable[[float], None] = lambda share: None,
+    *, language: str = ENGLISH, point: Origin = Origin(), seconds: float = SECONDS,
+    tick: Callable[[float], None] = lambda share: None,
 ) -> None:  # fmt: skip
     """card.html and README.md. parity: network to its summary, those that were left out too. language: one of
-    LANGUAGES. seconds: to look at held-out pictures for; tick(share): while that lasts, may raise to end it.
+    LANGUAGES. point: who chose the operating point. seconds: to look at held-out pictures for; tick(share): while that lasts, may raise to end it.
 
     Raises CannotWrite, EngineError, BadRecipe.
     """
     dataset = run.dataset()
     found = look(project, dataset, Predictor.open(folder), seconds=seconds, tick=tick)
     settings = load_settings(folder / MODEL_FILE)
-    card = make_card(Sources(run, dataset, settings, found, parity, _latency(folder), environment))
+    card = make_card(Sources(run, dataset, settings, found, parity, _latency(folder), environment, point))
     names = [settings.name, *(entry.name for entry in settings.classes), *settings.verdicts]
     say = speaker(language, names)
     write_text(folder / CARD_FILE, to_html(card, say=say, language=language))

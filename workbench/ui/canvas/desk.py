@@ -55,12 +55,12 @@ class Desk:
     """One for all tools of a canvas."""
 
     def __init__(self, canvas: Desktop, session: Session, work: Work, options: ToolOptions) -> None:
-        self._canvas, self._session = canvas, session
+        self._canvas, self._session, self._editor = canvas, session, session.editor
         self.work, self.options = work, options
         self.refuse, self.tell, self.chosen = canvas.refuse, canvas.tell, canvas.chosen
         self.proposals = canvas.proposals
-        self.segment = session.paint_segment
-        self.polygon = session.paint_polygon
+        self.segment = self._editor.paint_segment
+        self.polygon = self._editor.paint_polygon
         self._stroke = False
         self._later: list[Callable[[], None]] = []
         self._levels: tuple[np.ndarray, Levels] | None = None
@@ -101,7 +101,7 @@ class Desk:
 
     @property
     def ground(self) -> int:
-        return self._session.ground
+        return self._editor.ground
 
     @property
     def color(self) -> QColor:
@@ -125,7 +125,7 @@ class Desk:
         return [(info.id, info.name, info.key or "") for info in project.classes] if project else []
 
     def locked(self, id: int) -> bool:
-        return id in self._session.locked_classes
+        return id in self._editor.locked
 
     def hidden(self, id: int) -> bool:
         return id in self._session.hidden_classes
@@ -143,27 +143,27 @@ class Desk:
 
     def begin(self, what: str) -> None:
         self._stroke = True
-        self._session.begin(what)
+        self._editor.begin(what)
 
     def commit(self) -> None:
-        self._session.commit()
+        self._editor.commit()
         self._ended()
 
     def cancel(self) -> None:
-        self._session.cancel()
+        self._editor.cancel()
         self._ended()
 
     def paint(self, selection: Selection, id: int) -> None:
         """Lay a selection down, within a step or as one of its own."""
-        self._session.paint_region(selection.inside, selection.corner, id)
+        self._editor.paint_region(selection.inside, selection.corner, id)
 
     def lay(self, selection: Selection, id: int, what: str) -> None:
         """A finished selection becomes one step; while a stroke is drawn it waits for the end of that."""
 
         def order() -> None:
-            self._session.begin(what)
+            self._editor.begin(what)
             self.paint(selection, id)
-            self._session.commit()
+            self._editor.commit()
 
         self._soon(order)
 
@@ -171,9 +171,9 @@ class Desk:
         """`new` as `id` in place of `old`, one step."""
 
         def order() -> None:
-            self._session.begin(what)
-            self._session.replace_region(old, new, id)
-            self._session.commit()
+            self._editor.begin(what)
+            self._editor.replace_region(old, new, id)
+            self._editor.commit()
 
         self._soon(order)
 

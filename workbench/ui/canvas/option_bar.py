@@ -149,7 +149,7 @@ class OptionBar(QWidget):
         options.set(name, round(value, 1))
 
     def _set_explicit(self, on: bool) -> None:
-        self._session.set_explicit_background(on)
+        self._session.editor.set_explicit_background(on)
         self.refresh()
 
     def _act(self, what: str) -> None:

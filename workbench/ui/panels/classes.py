@@ -219,7 +219,7 @@ class ClassesPanel(QWidget):
         if not index.isValid() or index.data(IdRole) == DONT_CARE:
             return
         id, hidden = index.data(IdRole), index.data(HiddenRole)
-        locked = id in self._session.locked_classes
+        locked = id in self._session.editor.locked
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         place = self.view.viewport().mapToGlobal(position)
