@@ -15,13 +15,13 @@ from workbench.core.drawing import Rect
 from workbench.core.proposals import Proposal
 from workbench.core.selection import Point
 from workbench.inference.cv import cv2
-from workbench.ui.canvas.ghost import shape_of
 from workbench.ui.canvas.layers import premultiplied
+from workbench.ui.canvas.outlines import codes_of
 from workbench.ui.canvas.viewport import Viewport
 
-_DASH = 5  # logical pixels of a dash, and of the gap after it
 _FILL, _GAP = 0.20, 0.75  # opacities
 _WHOLE = 1 << 18  # device pixels: a larger one is drawn part by part, as it is needed
+_TOGETHER = 500  # regions on one sheet
 
 
 class ProposalLayer:
@@ -32,7 +32,7 @@ class ProposalLayer:
         self._ratio = 1.0
         self._every: list[Proposal] = []
         self._boxes = np.zeros((0, 4))  # left, top, right, bottom in picture pixels
-        self._inks: dict[int, np.ndarray] = {}  # int32 (4,): nothing, inside, dash, gap
+        self._inks: dict[int, np.ndarray] = {}  # int32 (256,): nothing, inside, dash, gap
         self._scale = 0.0
         self._drawn: dict[int, tuple[Rect, np.ndarray]] = {}  # by place in the list: codes at this scale
 
@@ -53,12 +53,7 @@ class ProposalLayer:
 
     def color(self, colors: dict[int, str], hidden: frozenset[int]) -> None:
         """Class colours, "#rrggbb" by id; proposals of other classes are not shown."""
-        self._inks = {
-            id: np.array(
-                [0, premultiplied(color, _FILL), premultiplied(color, 1.0), premultiplied("#000000", _GAP)], np.int32
-            )
-            for id, color in colors.items() if id not in hidden
-        }  # fmt: skip
+        self._inks = {id: _inks(color) for id, color in colors.items() if id not in hidden}
 
     def near(self, point: Point, reach: float) -> Proposal | None:
         """What is shown at a point of the picture, or nearest to it within `reach` picture pixels."""
@@ -92,47 +87,48 @@ class ProposalLayer:
         left, top, right, bottom = self._boxes.T * view.scale
         hits = (left < here.x + here.width + 1) & (right > here.x - 1)
         hits &= (top < here.y + here.height + 1) & (bottom > here.y - 1)
+        numbers = [n for n in np.flatnonzero(hits).tolist() if self._every[n].class_id in self._inks]
+        self._draw([number for number in numbers if number not in self._drawn])
         pixels: np.ndarray | None = None
-        for number in np.flatnonzero(hits).tolist():
-            inks = self._inks.get(self._every[number].class_id)
-            if inks is None:
-                continue
-            rect, codes = self._codes(number, here)
+        for number in numbers:
+            rect, codes = self._drawn.get(number) or self._part(number, here)
             common = rect.common(here)
             if not common.empty:
                 pixels = np.zeros((here.height, here.width), np.int32) if pixels is None else pixels
-                some, into = codes[_within(common, rect)], pixels[_within(common, here)]
-                np.copyto(into, inks[some], where=some > 0)
+                some = codes[_within(common, rect)]
+                inks = self._inks[self._every[number].class_id]
+                cv2.copyTo(cv2.LUT(some, inks), some, pixels[_within(common, here)])
         if pixels is None:
             return None
         kind = QImage.Format.Format_ARGB32_Premultiplied
         return QImage(pixels.data, here.width, here.height, pixels.strides[0], kind)
 
-    def _codes(self, number: int, here: Rect) -> tuple[Rect, np.ndarray]:
-        """0 nothing, 1 inside, 2 dash, 3 gap, uint8, in device pixels from the picture's corner; of a large one what
-        is at `here`."""
-        if number in self._drawn:
-            return self._drawn[number]
-        selection, scale, thickness = self._every[number].selection, self._scale, max(2, round(2 * self._ratio))
-        margin = thickness + 1
-        box = selection.rect
+    def _draw(self, numbers: list[int]) -> None:
+        """Those that are small enough are drawn whole, all together, and kept."""
+        rects = {number: self._device(number) for number in numbers}
+        small = [number for number, rect in rects.items() if rect.width * rect.height <= _WHOLE]
+        for first in range(0, len(small), _TOGETHER):
+            some = small[first : first + _TOGETHER]
+            wanted = [rects[number] for number in some]
+            every = codes_of([self._every[n].selection for n in some], wanted, self._scale, self._ratio)
+            self._drawn.update(zip(some, zip(wanted, every, strict=True), strict=True))
+
+    def _part(self, number: int, here: Rect) -> tuple[Rect, np.ndarray]:
+        """Of a large one what is at `here`."""
+        rect = self._device(number).common(here)
+        return rect, codes_of([self._every[number].selection], [rect], self._scale, self._ratio)[0]
+
+    def _device(self, number: int) -> Rect:
+        """Around one, in device pixels from the picture's corner."""
+        box, scale = self._every[number].selection.rect, self._scale
         x, y = math.floor(box.x * scale), math.floor(box.y * scale)
-        right, bottom = math.ceil((box.x + box.width) * scale), math.ceil((box.y + box.height) * scale)
-        whole = Rect(x, y, right - x, bottom - y)
-        small = whole.width * whole.height <= _WHOLE
-        if not small:
-            whole = whole.common(here)
-        wide = Rect(whole.x - margin, whole.y - margin, whole.width + 2 * margin, whole.height + 2 * margin)
-        shape = shape_of(selection, Viewport(1, 1, scale=scale), wide).astype(np.uint8)
-        square = np.ones((2 * thickness + 1,) * 2, np.uint8)
-        core = cv2.erode(shape, square, borderType=cv2.BORDER_CONSTANT, borderValue=0)
-        rows, columns = np.ogrid[wide.y : wide.y + wide.height, wide.x : wide.x + wide.width]
-        # Aslant, and not at 45 degrees: an outline along the stripes would not be dashed.
-        stripes = ((2 * rows + 3 * columns) // round(3 * _DASH * self._ratio)) & 1
-        codes = np.where(core > 0, 1, shape * (2 + stripes)).astype(np.uint8)[margin:-margin, margin:-margin]
-        if small:
-            self._drawn[number] = whole, codes
-        return whole, codes
+        return Rect(x, y, math.ceil((box.x + box.width) * scale) - x, math.ceil((box.y + box.height) * scale) - y)
+
+
+def _inks(color: str) -> np.ndarray:
+    inks = np.zeros(256, np.int32)  # as many as a table of bytes has
+    inks[1:4] = premultiplied(color, _FILL), premultiplied(color, 1.0), premultiplied("#000000", _GAP)
+    return inks
 
 
 def _within(part: Rect, rect: Rect) -> tuple[slice, slice]:
