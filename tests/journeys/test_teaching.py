@@ -169,5 +169,9 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
     carried = load_settings(path)
     assert (carried.thresholds, carried.min_area) == ((wanted,), area)
     assert (carried.thresholds, carried.min_area) != (trained.thresholds, trained.min_area)
+    assert ended[0]["point"] == {
+        "chosen_by": "review", "chosen_on": [room.split], "thresholds": {"scratch": wanted},
+        "min_area": {"scratch": area[0]},
+    }  # fmt: skip
     parity = ended[0]["parity"]["onnx"]
     assert parity["passed"] and parity["max_abs"] <= 1e-4 and parity["mask_agreement"] >= 0.9999

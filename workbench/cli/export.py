@@ -30,8 +30,8 @@ def fill(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--point", default="balanced", metavar="balanced|more|fewer|P",
-        help="where a defect begins: as in use (validated, or chosen in review), find more, give fewer false alarms, or a probability such as 0.35; "
-        "a verdict that is less probable than that is not given",
+        help="where a defect begins: as in use (validated, or chosen in review), find more, give fewer false alarms, "
+        "or a probability such as 0.35; a verdict that is less probable than that is not given",
     )  # fmt: skip
     parser.add_argument("--target", type=float, metavar="MS", help="milliseconds that the usual picture may take")
     parser.add_argument(

@@ -53,8 +53,8 @@ def _honesty(sources: Sources) -> Iterator[Block]:
         return
     if found.split == "test" and "test" in sources.point.chosen_on:
         yield Text(
-            f"Measured with this export on {looked} pictures of `test`: it has not learned from them, but its operating "
-            "point was chosen by them, so expect a little less. Intervals are those of 95 %."
+            f"Measured with this export on {looked} pictures of `test`: it has not learned from them, but its "
+            "operating point was chosen by them, so expect a little less. Intervals are those of 95 %."
         )
     elif found.split == "test":
         yield Text(

@@ -13,7 +13,7 @@ from workbench.core.problems import Problem
 from workbench.core.run import Run, find_run
 from workbench.inference.settings import UNSURE, ModelSettings
 from workbench.training.card.look import HeldOut
-from workbench.training.point import Origin
+from workbench.training.point import TRAINED, Origin
 
 FEW = 10  # labelled pictures of a kind from which little can be learned or known
 
@@ -31,7 +31,7 @@ class Sources:
     parity: Mapping[str, Mapping[str, Any]]
     latency: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
-    point: Origin = Origin()
+    point: Origin = TRAINED
 
 
 def pictures_with(dataset: Dataset, split: str, class_id: int) -> int:

@@ -15,10 +15,10 @@ from workbench.inference.settings import MODEL_FILE, load_settings
 from workbench.training.card.blocks import to_markdown
 from workbench.training.card.content import make_card
 from workbench.training.card.language import ENGLISH, speaker
-from workbench.training.card.look import SECONDS, look
+from workbench.training.card.look import look
 from workbench.training.card.origins import Sources
 from workbench.training.card.page import to_html
-from workbench.training.point import Origin
+from workbench.training.point import TRAINED, Origin
 
 CARD_FILE, README_FILE = "card.html", "README.md"
 _LATENCY_FILE = "latency.json"
@@ -26,16 +26,16 @@ _LATENCY_FILE = "latency.json"
 
 def write_card(
     folder: Path, run: Run, project: Project, parity: Mapping[str, Mapping[str, Any]], environment: Mapping[str, str],
-    *, language: str = ENGLISH, point: Origin = Origin(), seconds: float = SECONDS,
-    tick: Callable[[float], None] = lambda share: None,
+    *, language: str = ENGLISH, point: Origin = TRAINED, tick: Callable[[float], None] = lambda share: None,
 ) -> None:  # fmt: skip
     """card.html and README.md. parity: network to its summary, those that were left out too. language: one of
-    LANGUAGES. point: who chose the operating point. seconds: to look at held-out pictures for; tick(share): while that lasts, may raise to end it.
+    LANGUAGES. point: who chose the operating point. tick(share): while it looks at
+    held-out pictures; may raise to end it.
 
     Raises CannotWrite, EngineError, BadRecipe.
     """
     dataset = run.dataset()
-    found = look(project, dataset, Predictor.open(folder), seconds=seconds, tick=tick)
+    found = look(project, dataset, Predictor.open(folder), tick=tick)
     settings = load_settings(folder / MODEL_FILE)
     card = make_card(Sources(run, dataset, settings, found, parity, _latency(folder), environment, point))
     names = [settings.name, *(entry.name for entry in settings.classes), *settings.verdicts]
