@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint
@@ -244,6 +246,41 @@ def test_predictions_are_outlines_until_they_are_filled(view, qtbot):
     qtbot.wait(10)
     assert green(50, 50)
     assert view.rect().contains(QPoint(x + 50, y + 50))
+
+
+def test_a_large_prediction_takes_the_place_of_the_one_before_when_it_is_ready(view, qtbot):
+    """Levels and maps are made in a thread, and on the screen is what would be if they had been made at once."""
+    small, large = np.zeros((1000, 1200), np.uint8), np.zeros((1000, 1200), np.uint8)
+    small[10, 10], large[700:703, ::40], large[300:600, 200:900] = 1, 1, 2
+    asked = []
+
+    def maps(mode: str) -> np.ndarray:
+        asked.append((mode, threading.current_thread() is threading.main_thread()))
+        return large * 60
+
+    view.show_picture(np.full(large.shape, 100, np.uint8))
+    view.set_colors(RED)
+    view.fit()
+    view.show_predictions(small)
+    qtbot.waitUntil(lambda: view.predictions is not None, timeout=5000)
+    before = view.predictions
+    view.show_predictions(large, maps)
+    assert view.predictions is before and view.reading
+    qtbot.waitUntil(lambda: not view.reading, timeout=5000)
+    assert view.predictions.pyramid.mask is large
+    for kept, fresh in zip(view.predictions.pyramid.levels, MaskPyramid(large).levels, strict=True):
+        assert np.array_equal(kept, fresh)
+    outlines = view.grab().toImage()
+    assert not asked
+    view.prediction_style.mode = "heat"
+    view.restyle()
+    qtbot.waitUntil(lambda: view.predictions.ready, timeout=5000)
+    qtbot.wait(20)
+    assert asked == [("heat", False)] and view.grab().toImage() != outlines
+    view.show_predictions(small, maps)
+    view.show_predictions(None)
+    qtbot.wait(100)
+    assert view.predictions is None and not view.reading  # what was on its way has come for nothing
 
 
 def test_a_large_picture_is_shown_before_its_halvings_are_there(view, qtbot):

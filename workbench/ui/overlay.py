@@ -5,6 +5,7 @@ And how it is shown: as of an earlier step, with other thresholds. Nothing of th
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -234,16 +235,17 @@ class Overlay(QObject):
             self._thresholds.apply(self._owner, self.seen)
             self.told.emit(self.tr("Model, thresholds moved"))
         else:
-            self._canvas.show_predictions(None if self.seen is None else self.seen.mask, self._map)
+            self._canvas.show_predictions(None if self.seen is None else self.seen.mask, partial(_map, self.seen))
             if self.seen is not None:
                 self.told.emit(self._text)
         self._announce()
 
     def _applied(self, seen: Seen, mask: np.ndarray) -> None:
         if seen is self.seen and self.own_thresholds:
-            self._canvas.show_predictions(mask, self._map)
+            self._canvas.show_predictions(mask, partial(_map, seen))
 
-    def _map(self, mode: str) -> np.ndarray | None:
-        if self.seen is None:
-            return None
-        return self.seen.scores if mode == "heat" else self.seen.doubt()
+
+def _map(seen: Seen | None, mode: str) -> np.ndarray | None:
+    if seen is None:
+        return None
+    return seen.scores if mode == "heat" else seen.doubt()

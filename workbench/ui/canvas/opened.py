@@ -45,7 +45,7 @@ class Opened(View):
     def _recolor(self) -> None:
         project = self._session.project
         colors = {info.id: info.color for info in project.classes} if project else {}
-        self.set_colors(colors, self._session.hidden_classes)
+        self.set_colors(colors, self._session.classes.hidden)
 
     # --- pages -----------------------------------------------------------------------------------
 
@@ -55,7 +55,7 @@ class Opened(View):
         if picture is None:
             return
         self.drop_work()
-        covers = (self.labels, self.predictions, self.heat) if self.page_fits else self._covers
+        covers = (self.labels, self._coming or self.predictions, self.heat) if self.page_fits else self._covers
         shown = picture if page is None else page
         self.page_fits = shown.shape[:2] == picture.shape[:2]
         self.show_picture(shown, keep_display=True)

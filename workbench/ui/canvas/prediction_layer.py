@@ -20,6 +20,7 @@ MODES: tuple[Mode, ...] = ("outline", "filled", "heat", "doubt")
 Maps = Callable[[str], "np.ndarray | None"]  # "heat" or "doubt" to uint8 (H, W)
 
 _DOUBT = "#38d6ff"
+_QUICK = 1 << 19  # pixels of a mask for which nobody waits: a run under way sends another one every few seconds
 
 
 class PredictionStyle:
@@ -47,19 +48,39 @@ class PredictionLayer(MaskLayer):
     """A predicted mask. maps: asked for the scores or the doubts when they are to be seen, and only then."""
 
     def __init__(self, mask: np.ndarray, style: PredictionStyle, maps: Maps | None = None) -> None:
-        super().__init__(MaskPyramid(mask))
+        super().__init__(MaskPyramid(mask, at_once=_QUICK))
         self.style: PredictionStyle = style  # type: ignore[assignment]
         self._maps = maps
         self._heats: dict[str, _Map | None] = {}
 
+    @property
+    def ready(self) -> bool:
+        """It can be drawn as its style asks, and nobody waits for it."""
+        prepared = self.pyramid.ready and (not self._mapped or self.style.mode in self._heats)
+        return prepared or self.pyramid.mask.size <= _QUICK
+
+    def prepare(self) -> None:
+        """For a worker thread: do what is slow before it is drawn."""
+        if not self.pyramid.ready:
+            self.pyramid.build()
+            self.pyramid.ready = True
+        if self._mapped:
+            self._look(self.style.mode)
+
+    @property
+    def _mapped(self) -> bool:
+        return self.style.mode not in ("outline", "filled") and self._maps is not None
+
+    def _look(self, mode: Mode) -> None:
+        values = None if mode in self._heats or self._maps is None else self._maps(mode)
+        self._heats.setdefault(mode, None if values is None else _Map(values, mode))
+
     def image(self, view: Viewport, rect: Rect) -> QImage | None:
-        mode = self.style.mode
-        if mode in ("outline", "filled") or self._maps is None:
+        if not self._mapped:
             return super().image(view, rect)
-        if mode not in self._heats:
-            values = self._maps(mode)
-            self._heats[mode] = None if values is None else _Map(values, mode)
-        layer = self._heats[mode]
+        if self.ready:
+            self._look(self.style.mode)
+        layer = self._heats.get(self.style.mode)
         return None if layer is None else layer.image(view, rect, self.style.opacity)
 
 

@@ -11,7 +11,7 @@ from workbench.inference.tiff_regions import Halved, TiffPicture
 
 _SMALLEST = 128  # no level is halved below this many pixels on its longer side
 _TILE = 128  # cells along the side of what is looked at together when a mask changes
-_AT_ONCE = 4 << 20  # pixels of a mask whose levels are made when it is first shown
+_AT_ONCE = 4 << 20  # pixels of a label whose levels are made when it is first shown
 _ONE_LOOK = 4096  # cells that cost as much as one more look
 _BAND = 512  # rows that are looked at together when a mask is first halved
 
@@ -69,7 +69,8 @@ class MaskPyramid:
     large mask are first made by `build`, in a thread; until they are `ready` they are better not asked for.
     """
 
-    def __init__(self, mask: np.ndarray) -> None:
+    def __init__(self, mask: np.ndarray, *, at_once: int = _AT_ONCE) -> None:
+        """at_once: pixels of a mask whose levels are made here and now."""
         self._levels = [mask]
         height, width = mask.shape
         for _ in range(depth(width, height)):
@@ -79,7 +80,7 @@ class MaskPyramid:
         self._pending: list[list[Rect]] = [[] for _ in self._levels]
         self.touched = 0  # bytes written since the start, for tests of what a stroke costs
         self.ready = False
-        if mask.size <= _AT_ONCE:
+        if mask.size <= at_once:
             self.build()
             self.ready = True
 

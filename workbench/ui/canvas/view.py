@@ -41,6 +41,7 @@ class View(Surface):
         self.picture: PictureLayer | None = None
         self.labels: MaskLayer | None = None
         self.predictions: PredictionLayer | None = None
+        self._coming: PredictionLayer | None = None  # takes the place of `predictions` when it is ready
         self.heat: HeatLayer | None = None
         self.proposed = ProposalLayer()
         self.overlays_hidden = False  # for as long as a key is held
@@ -60,7 +61,7 @@ class View(Surface):
 
     def show_picture(self, picture: np.ndarray | None, *, keep_display: bool = False) -> None:
         """Show another picture, (H, W) or (H, W, 3). A picture of the same size keeps zoom and place."""
-        self.labels = self.predictions = self.heat = None
+        self.labels = self.predictions = self._coming = self.heat = None
         self.previewing = False
         if picture is None:
             self.picture = None
@@ -84,7 +85,7 @@ class View(Surface):
 
     def show_preview(self, small: np.ndarray, size: tuple[int, int]) -> None:
         """Show a picture of `size` (width, height) reduced, until it comes as it is; nobody can paint on it."""
-        self.labels = self.predictions = self.heat = None
+        self.labels = self.predictions = self._coming = self.heat = None
         self.previewing = True
         step = round(math.log2(max(1.0, max(size) / max(small.shape[:2]))))
         self.picture = PictureLayer([*[None] * step, *halvings(small)], (size[1], size[0], *small.shape[2:]))
@@ -132,13 +133,34 @@ class View(Surface):
         self.update()
 
     def show_predictions(self, mask: np.ndarray | None, maps: Maps | None = None) -> None:
-        """maps: gives the scores or the doubts, uint8 (H, W), when they are to be seen."""
-        self.predictions = None if mask is None else PredictionLayer(mask, self.prediction_style, maps)
+        """maps: gives the scores or the doubts, uint8 (H, W), when they are to be seen; asked in any thread.
+
+        A large mask takes the place of the one before when it has been made ready in a thread.
+        """
+        self._coming = None if mask is None else PredictionLayer(mask, self.prediction_style, maps)
+        if self._coming is None or self._coming.ready:
+            self._come()
+        else:
+            self._prepare(self._coming)
+
+    def _come(self) -> None:
+        self.predictions, self._coming = self._coming, None
         if self.predictions is not None:
             self.predictions.color(self._colors, self._hidden)
-        self._pool(self.predictions)
         self.minimap.refresh()
         self.update()
+
+    def _prepare(self, layer: PredictionLayer) -> None:
+        def then(_: object, error: Exception | None) -> None:
+            if error is None and not layer.ready and layer in (self._coming, self.predictions):
+                self._prepare(layer)  # it is to be drawn in another way by now
+            elif layer is self._coming:
+                self._come()
+            elif layer is self.predictions:
+                self.minimap.refresh()
+                self.update()
+
+        self._reads.submit(layer.prepare, then)
 
     def _pool(self, layer: MaskLayer | None) -> None:
         """The levels of a large mask are made in a thread; for so long it is seen roughly."""
@@ -147,7 +169,7 @@ class View(Surface):
 
         def then(_: object, error: Exception | None) -> None:
             layer.pyramid.ready = error is None
-            if layer in (self.labels, self.predictions):
+            if layer is self.labels:
                 self.minimap.refresh()
                 self.update()
 
@@ -176,6 +198,8 @@ class View(Surface):
         for layer in (self.labels, self.predictions):
             if layer is not None:
                 layer.color(self._colors, self._hidden)
+        if self.predictions is not None and not self.predictions.ready:
+            self._prepare(self.predictions)
         self.proposed.color(self._colors, self._hidden)
         self.minimap.refresh()
         self.update()
@@ -226,9 +250,9 @@ class View(Surface):
 
     @property
     def reading(self) -> bool:
-        """True while something in sight is shown roughly, because it is being read."""
-        layers = (layer for layer in (self.labels, self.predictions) if layer is not None)
-        if self._reading is not None or not all(layer.pyramid.ready for layer in layers):
+        """True while something in sight is shown roughly, because it is being read, or is still on its way."""
+        rough = self.labels is not None and not self.labels.pyramid.ready
+        if self._reading is not None or self._coming is not None or rough:
             return True
         return self.picture is not None and bool(self.picture.wanted)
 
