@@ -35,6 +35,7 @@ class ProposalLayer:
         self._inks: dict[int, np.ndarray] = {}  # int32 (256,): nothing, inside, dash, gap
         self._scale = 0.0
         self._drawn: dict[int, tuple[Rect, np.ndarray]] = {}  # by place in the list: codes at this scale
+        self._other: tuple[float, dict[int, tuple[Rect, np.ndarray]]] = 0.0, {}  # those at the scale before
 
     @property
     def proposals(self) -> list[Proposal]:
@@ -49,7 +50,7 @@ class ProposalLayer:
         self._every = list(proposals)
         rects = [one.selection.rect for one in self._every]
         self._boxes = np.array([[r.x, r.y, r.x + r.width, r.y + r.height] for r in rects], float).reshape(-1, 4)
-        self._drawn.clear()
+        self._forget()
 
     def color(self, colors: dict[int, str], hidden: frozenset[int]) -> None:
         """Class colours, "#rrggbb" by id; proposals of other classes are not shown."""
@@ -74,13 +75,13 @@ class ProposalLayer:
     def took_size(self, ratio: float) -> None:
         """How many device pixels a logical one has."""
         self._ratio = ratio
-        self._drawn.clear()
+        self._forget()
 
     def image(self, view: Viewport, part: Rect) -> QImage | None:
         """`part` in colours with transparency; None where there is nothing."""
-        if view.scale != self._scale:
-            self._scale = view.scale
-            self._drawn.clear()
+        if view.scale != self._scale:  # a map of the whole and the view take turns
+            (scale, drawn), self._other = self._other, (self._scale, self._drawn)
+            self._scale, self._drawn = view.scale, drawn if scale == view.scale else {}
         if not self.visible or not self._every:
             return None
         here = Rect(part.x - view.x, part.y - view.y, part.width, part.height)
@@ -102,6 +103,9 @@ class ProposalLayer:
             return None
         kind = QImage.Format.Format_ARGB32_Premultiplied
         return QImage(pixels.data, here.width, here.height, pixels.strides[0], kind)
+
+    def _forget(self) -> None:
+        self._drawn, self._other = {}, (0.0, {})
 
     def _draw(self, numbers: list[int]) -> None:
         """Those that are small enough are drawn whole, all together, and kept."""
