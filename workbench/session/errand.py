@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QObject, QThread, Signal
+from PySide6.QtCore import QCoreApplication, QObject, QThread, Signal, Slot
 
 from workbench.core.problems import Problem
 
@@ -13,7 +13,7 @@ class ErrandThread(QThread):
     """Does the work. `work` gives what came of it, or None if there is nothing to say; it looks now and then whether
     an interruption was asked for."""
 
-    ended = Signal(object)  # what came of it, or a Problem
+    ended = Signal(object, object)  # itself, and what came of it or a Problem
 
     def run(self) -> None:
         try:
@@ -23,7 +23,7 @@ class ErrandThread(QThread):
         except Exception as error:  # a thread that dies silently would leave the window waiting
             ending = self.as_problem(error)
         if ending is not None:
-            self.ended.emit(ending)
+            self.ended.emit(self, ending)
 
     def work(self) -> Any:
         raise NotImplementedError
@@ -72,14 +72,16 @@ class Errand(QObject):
             thread.blockSignals(True)
             thread.give_up()
             thread.wait()
+            thread.deleteLater()
 
     def heed(self, thread: ErrandThread, ending: Any) -> None:
         raise NotImplementedError
 
-    def _end(self, ending: Any) -> None:
-        thread, self._thread = self._thread, None
-        if thread is None:  # it was closed meanwhile
+    @Slot(object, object)
+    def _end(self, thread: ErrandThread, ending: Any) -> None:
+        if thread is not self._thread:  # it was closed meanwhile, and perhaps another has begun
             return
+        self._thread = None
         thread.wait()
         thread.deleteLater()
         self.heed(thread, ending)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from PySide6.QtCore import QCoreApplication, QObject, QThread, Signal, Slot
+from PySide6.QtCore import QObject, QThread, Signal
 
 from workbench.core.advice import Doubts, Suggestions, doubt_labels, is_open, newest_usable, suggest
 from workbench.core.index import Row
@@ -16,6 +16,7 @@ from workbench.core.project import Project
 from workbench.core.queue import Why, slip_why
 from workbench.core.run import Run
 from workbench.core.survey import AT_ONCE
+from workbench.session.errand import Errand, ErrandThread
 from workbench.session.session import Session
 from workbench.session.training import Training
 
@@ -23,11 +24,10 @@ Mode = Literal["", "next", "errors"]
 COUNT = 200  # pictures in the list of what to label next
 
 
-class _Thread(QThread):
+class _Thread(ErrandThread):
     """Looks, and says what it has found; interrupted, it says what it has found so far."""
 
     progressed = Signal(int, int)
-    ended = Signal(object)  # Suggestions | Doubts | Problem
 
     def __init__(
         self, project: Project, rows: dict[str, Row], run: Run | None, mode: Mode, most: int, parent: QObject
@@ -35,15 +35,10 @@ class _Thread(QThread):
         super().__init__(parent)
         self._project, self._rows, self._run, self._mode, self._most = project, rows, run, mode, most
 
-    def run(self) -> None:
-        try:
-            self.ended.emit(self._work())
-        except Problem as problem:
-            self.ended.emit(problem)
-        except Exception as error:  # a thread that dies silently would leave the window waiting
-            self.ended.emit(ModelUnusable(path=str(self._run.best) if self._run else "", why=str(error)))
+    def as_problem(self, error: Exception) -> Problem:
+        return ModelUnusable(path=str(self._run.best) if self._run else "", why=str(error) or type(error).__name__)
 
-    def _work(self) -> Suggestions | Doubts:
+    def work(self) -> Suggestions | Doubts:
         asked: dict[str, Any] = {
             "most": self._most, "progress": self.progressed.emit, "cancelled": self.isInterruptionRequested,
         }  # fmt: skip
@@ -52,13 +47,11 @@ class _Thread(QThread):
         return doubt_labels(self._project, self._rows, self._run, **asked) if self._run is not None else Doubts()
 
 
-class Guide(QObject):
+class Guide(Errand):
     """`mode` is which of the two lists leads through the pictures, "" for none. Signals tell, `keys` and `whys` say."""
 
     changed = Signal()  # the mode, or which pictures are listed
-    state_changed = Signal()  # it looks, or has ended
     progressed = Signal(int, int)
-    failed = Signal(object)  # Problem
 
     def __init__(self, session: Session, training: Training, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -66,7 +59,6 @@ class Guide(QObject):
         self.suggestions: Suggestions | None = None
         self.doubts: Doubts | None = None
         self._session = session
-        self._thread: _Thread | None = None
         self._stale = False
         self._newest: Run | None = None  # the run that is asked
         self._reasons: dict[str, tuple[Why, ...]] = {}
@@ -78,15 +70,8 @@ class Guide(QObject):
         session.history_changed.connect(self._sift)
         session.note_changed.connect(self._sift)
         training.ended.connect(self._model_changed)
-        app = QCoreApplication.instance()
-        if app is not None:
-            app.aboutToQuit.connect(self.close)
 
     # --- state ------------------------------------------------------------------------------------
-
-    @property
-    def running(self) -> bool:
-        return self._thread is not None
 
     @property
     def found(self) -> Suggestions | Doubts | None:
@@ -134,24 +119,9 @@ class Guide(QObject):
         self._session.flush()
         self._find_run()
         rows = {key: self._session.rows.get(key) or Row(key) for key in self._session.keys}
-        self._thread = _Thread(project, rows, self._newest, self.mode, 5 * AT_ONCE if more else AT_ONCE, self)
-        self._thread.progressed.connect(self.progressed)
-        self._thread.ended.connect(self._end)
-        self._thread.start(QThread.Priority.LowPriority)
-        self.state_changed.emit()
-
-    def cancel(self) -> None:
-        """Stop looking; what was found so far is listed."""
-        if self._thread is not None:
-            self._thread.requestInterruption()
-
-    def close(self) -> None:
-        """End without a word."""
-        thread, self._thread = self._thread, None
-        if thread is not None:
-            thread.blockSignals(True)
-            thread.requestInterruption()
-            thread.wait()
+        thread = _Thread(project, rows, self._newest, self.mode, 5 * AT_ONCE if more else AT_ONCE, self)
+        thread.progressed.connect(self.progressed)
+        self.begin(thread, QThread.Priority.LowPriority)
 
     # --- facts ------------------------------------------------------------------------------------
 
@@ -159,13 +129,7 @@ class Guide(QObject):
         project = self._session.project
         self._newest = newest_usable(project.root) if project is not None else None
 
-    @Slot(object)
-    def _end(self, found: Suggestions | Doubts | Problem) -> None:
-        thread, self._thread = self._thread, None
-        if thread is None:
-            return
-        thread.wait()
-        thread.deleteLater()
+    def heed(self, thread: ErrandThread, found: Suggestions | Doubts | Problem) -> None:
         stale, self._stale = self._stale, False
         if stale:
             pass  # another model has come meanwhile
@@ -177,7 +141,6 @@ class Guide(QObject):
             self._left = dict(found.slips)
         else:
             self.failed.emit(found)
-        self.state_changed.emit()
         if self.mode and self.found is None and (stale or not isinstance(found, Problem)):
             self.look()  # the other list was asked for meanwhile
         self._sift()
@@ -195,6 +158,7 @@ class Guide(QObject):
 
     def _closed(self) -> None:
         self.close()
+        self._stale = False
         self.mode, self.suggestions, self.doubts, self._newest = "", None, None, None
         self._reasons, self._left, self._listed = {}, {}, []
         self.state_changed.emit()
