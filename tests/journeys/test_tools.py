@@ -72,7 +72,7 @@ def test_one_gesture_takes_a_real_blowhole(stage, shared_data, tool):
 
 def test_a_real_crack_from_its_two_ends(stage):
     stage.open("001.jpg")
-    stage.session.choose_class(2)
+    stage.session.classes.choose(2)
     stage.window.table["crack"].trigger()
     height, width = stage.session.mask.shape
     press_at(stage, 0, 163)

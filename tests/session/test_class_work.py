@@ -78,7 +78,7 @@ def test_a_deleted_class_is_background_or_not_labelled_and_its_id_is_never_given
     run(mixed, qtbot, mixed.class_work.start, [2])
     assert np.array_equal(saved_mask(mixed, first), np.where(was[first] == 2, 0, was[first]))
     assert np.array_equal(saved_mask(mixed, second), np.where(was[second] == 2, NOT_LABELLED, was[second]))
-    assert mixed.add_class("new").id == 3
+    assert mixed.classes.add("new").id == 3
 
 
 def test_pixels_painted_since_survive_taking_it_back(mixed, qtbot):
@@ -86,7 +86,7 @@ def test_pixels_painted_since_survive_taking_it_back(mixed, qtbot):
     was = saved_mask(mixed, first)
     run(mixed, qtbot, mixed.class_work.start, [2], 1)
     show(mixed, qtbot, first)
-    new = mixed.add_class("later").id
+    new = mixed.classes.add("later").id
     dot(mixed, 6, 6, new, 2)
     assert mixed.flush()
     now = saved_mask(mixed, first)
@@ -217,18 +217,18 @@ def test_a_mask_that_cannot_be_read_stays_and_is_told(mixed, qtbot):
 
 
 def test_classes_are_reordered_and_keep_their_ids(opened):
-    opened.class_work.reorder([2, 1])
+    opened.classes.reorder([2, 1])
     stored = Project.open(opened.project.root, write=False).classes
     assert [(info.id, info.name) for info in stored] == [(2, "dent"), (1, "scratch")]
     met = []
     opened.problem_met.connect(met.append)
-    opened.class_work.reorder([2])
+    opened.classes.reorder([2])
     assert isinstance(met[0], problems.BadClass) and [info.id for info in opened.project.classes] == [2, 1]
 
 
 def test_many_verdicts_are_one_step(opened, qtbot):
     keys = opened.keys[:5]
-    opened.set_verdict("NG")
+    opened.notes.set_verdict("NG")
     was = {key: opened.rows[key].verdict for key in keys}
     opened.judging.give(keys, "OK")
     assert opened.note.verdict == "OK" and {opened.rows[key].verdict for key in keys} == {"OK"}

@@ -79,7 +79,7 @@ def test_a_save_packs_the_bands_that_changed_and_no_other(large, packed):
         check_file(large)
         assert dict(large.rows["large.png"].counts) == dict(annotation.foreground_counts(large.mask))
     packed.clear()
-    large.recolor_class(1, "#123456")
+    large.classes.recolor(1, "#123456")
     dot(large, 900, 1000, 2)
     assert large.flush() and len(packed) <= 4
     check_file(large)
@@ -101,7 +101,7 @@ def test_a_note_alone_packs_nothing(large, packed):
     dot(large, 100, 100, 2)
     assert large.flush()
     packed.clear()
-    large.set_verdict("NG")
+    large.notes.set_verdict("NG")
     assert large.flush() and not packed
 
 
@@ -283,7 +283,7 @@ def test_a_note_that_another_program_wrote_is_kept(opened):
     opened.problem_met.connect(met.append)
     path = opened.project.note_path(opened.key)
     path.write_text('{"verdict": "by hand"}', encoding="utf-8")
-    opened.set_verdict("NG")
+    opened.notes.set_verdict("NG")
     assert opened.flush()
     (problem,) = met
     assert Path(problem.fields["kept"]).read_text(encoding="utf-8") == '{"verdict": "by hand"}'

@@ -71,16 +71,16 @@ def test_other_and_locked_classes_are_kept(opened):
     opened.mask[10:20, 10:20] = 2
     whole = np.ones((40, 40), bool)
     opened.editor.set_keep_other(True)
-    opened.choose_class(1)
+    opened.classes.choose(1)
     opened.editor.paint_region(whole, (0, 0), 1)
     assert (opened.mask[10:20, 10:20] == 2).all() and opened.mask[0, 0] == 1
     opened.editor.paint_region(whole, (0, 0), 0)  # the eraser takes the current class only
     assert (opened.mask[10:20, 10:20] == 2).all() and not (opened.mask == 1).any()
     opened.editor.set_keep_other(False)
-    opened.set_locked(2, True)
+    opened.classes.set_locked(2, True)
     opened.editor.paint_region(whole, (0, 0), 1)
     assert (opened.mask[10:20, 10:20] == 2).all() and opened.mask[0, 0] == 1
-    opened.set_locked(2, False)
+    opened.classes.set_locked(2, False)
     opened.editor.paint_region(whole, (0, 0), 1)
     assert (opened.mask[:40, :40] == 1).all()
 
@@ -162,7 +162,7 @@ def test_done_saves_an_empty_mask(opened, qtbot):
     key = opened.keys[6]
     show(opened, qtbot, key)
     assert not opened.project.mask_path(key).exists()
-    opened.set_status("done")
+    opened.notes.set_status("done")
     assert opened.flush()
     assert not saved_mask(opened, key).any()
     assert annotation.load_note(opened.project, key).status == "done"
@@ -171,12 +171,12 @@ def test_done_saves_an_empty_mask(opened, qtbot):
 
 def test_a_verdict_is_noted_and_may_be_new(opened):
     key = opened.key
-    opened.set_verdict("NG")
+    opened.notes.set_verdict("NG")
     assert opened.note.verdict == "NG" and opened.project.file.verdicts == ["NG"]
     assert opened.rows[key].verdict == "NG"
     assert opened.flush()
     assert annotation.load_note(opened.project, key).verdict == "NG"
-    opened.set_verdict(None)
+    opened.notes.set_verdict(None)
     assert opened.flush() and annotation.load_note(opened.project, key).verdict is None
 
 

@@ -93,7 +93,7 @@ def test_a_broken_picture_stops_only_itself(opened, qtbot):
     assert failed.args[0] == key and isinstance(failed.args[1], problems.PictureBroken)
     assert opened.key == key and opened.picture is None and opened.mask is None
     dot(opened, 10, 10)  # nowhere to go, and no harm
-    opened.set_status("done")
+    opened.notes.set_status("done")
     assert opened.go(1)
     qtbot.waitUntil(lambda: opened.key == opened.keys[3] and opened.picture is not None)
     opened.refresh_pictures()
@@ -124,8 +124,8 @@ def test_a_broken_label_is_shown_as_such_and_never_overwritten(opened, qtbot):
         opened.problem_met.connect(met.append)
         dot(opened, 10, 10)
         opened.editor.paint_fill((5, 5), 1)
-        opened.set_verdict("NG")
-        opened.set_status("done")
+        opened.notes.set_verdict("NG")
+        opened.notes.set_status("done")
         opened.problem_met.disconnect(met.append)
         assert len(met) == 4 and all(isinstance(problem, kind) for problem in met)
         assert opened.key == key and opened.flush()
@@ -144,8 +144,8 @@ def test_the_second_window_reads_only_and_says_why(opened, root, qtbot):
     before = other.mask.copy()
     assert not other.editor.begin("paint")
     other.editor.commit()
-    other.set_status("new")
-    other.add_class("another")
+    other.notes.set_status("new")
+    other.classes.add("another")
     other.add_pictures([root])
     assert np.array_equal(other.mask, before) and other.flush()
     assert [type(problem) for problem in met[1:]] == [problems.ProjectReadOnly] * 4
@@ -184,7 +184,7 @@ def test_a_new_project_takes_pictures_from_files_and_folders(session, tmp_path, 
 
 def test_what_this_session_changed_is_newer_than_what_the_index_read(opened, qtbot):
     first, second = (opened.rows[key] for key in opened.keys[:2])
-    opened.set_status("started")
+    opened.notes.set_status("started")
     listing = opened._listing
     late = [replace(first, counts=()), replace(second, verdict="NG")]  # read before the change, heard after it
     with qtbot.waitSignal(listing._heard):
@@ -217,22 +217,22 @@ def test_memory_for_pictures_is_bounded_by_bytes():
 
 def test_classes_can_be_added_renamed_and_recoloured(opened, qtbot):
     with qtbot.waitSignal(opened.classes_changed):
-        added = opened.add_class("pore", "#123456")
-    opened.rename_class(added.id, "pinhole")
-    opened.recolor_class(added.id, "#abcdef")
+        added = opened.classes.add("pore", "#123456")
+    opened.classes.rename(added.id, "pinhole")
+    opened.classes.recolor(added.id, "#abcdef")
     stored = Project.open(opened.project.root, write=False).class_named("pinhole")
     assert stored.id == 3 and stored.color == "#abcdef"
     met = []
     opened.problem_met.connect(met.append)
-    opened.rename_class(added.id, "dent")
-    opened.rename_class(added.id, "  ")
-    opened.recolor_class(added.id, "red")
-    opened.recolor_class(99, "#000000")
-    assert opened.add_class("scratch") is None and opened.add_class("x", "blue") is None
+    opened.classes.rename(added.id, "dent")
+    opened.classes.rename(added.id, "  ")
+    opened.classes.recolor(added.id, "red")
+    opened.classes.recolor(99, "#000000")
+    assert opened.classes.add("scratch") is None and opened.classes.add("x", "blue") is None
     assert [type(problem) for problem in met] == [problems.BadClass] * 6
     assert [info.name for info in opened.project.classes] == ["scratch", "dent", "pinhole"]
     with qtbot.waitSignal(opened.current_class_changed) as chosen:
-        opened.choose_class(added.id)
+        opened.classes.choose(added.id)
     assert chosen.args == [added.id] and opened.class_id == added.id
 
 
@@ -242,8 +242,8 @@ def test_a_class_that_cannot_be_stored_is_not_there(opened, monkeypatch, qtbot):
 
     monkeypatch.setattr(Project, "save", refuse)
     with qtbot.waitSignal(opened.problem_met):
-        opened.add_class("pore")
-    opened.rename_class(1, "x")
+        opened.classes.add("pore")
+    opened.classes.rename(1, "x")
     assert [info.name for info in opened.project.classes] == ["scratch", "dent"]
 
 

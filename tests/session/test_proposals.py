@@ -222,7 +222,7 @@ def test_a_protected_class_is_not_covered(rooms):
     room = rooms()
     room.look()
     room.session.editor.paint_region(np.ones((100, 150), bool), (0, 0), 2)
-    room.session.set_locked(2, True)
+    room.session.classes.set_locked(2, True)
     room.rest()
     refused = []
     room.proposals.refused.connect(refused.append)

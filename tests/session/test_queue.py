@@ -71,7 +71,7 @@ def test_open_pictures_are_listed_with_reasons_and_leave_when_they_are_done(guid
     assert guide.found.model and told[-1][0] == told[-1][1]
     first, second = guide.keys
     show(opened, qtbot, first)
-    opened.set_status("done")
+    opened.notes.set_status("done")
     assert guide.keys == [first, second]  # not under the hand
     show(opened, qtbot, second)
     assert guide.keys == [second]
@@ -170,7 +170,7 @@ def test_the_label_is_right_is_remembered_and_can_be_taken_back(guide, errors, o
 def test_a_protected_class_is_not_painted_over(guide, errors, opened, qtbot):
     lead(guide, qtbot, "errors")
     show(opened, qtbot, opened.keys[2])
-    opened.set_locked(1, True)
+    opened.classes.set_locked(1, True)
     with qtbot.waitSignal(errors.refused) as refused:
         assert not errors.take_model()
     assert refused.args == ["locked"] and opened.mask[:6, :6].all()

@@ -40,7 +40,7 @@ def test_a_stroke_is_saved_by_itself(opened, qtbot):
 
 def test_a_stroke_in_the_air_is_not_saved_until_it_has_settled(opened, qtbot):
     on_disk = saved_mask(opened, opened.key)
-    opened.set_verdict("NG")
+    opened.notes.set_verdict("NG")
     opened.editor.begin("brush")
     opened.editor.paint_segment((10, 10), (60, 60), 5, 2)
     assert not opened._saver.unsaved(opened.key).mask_unsaved
@@ -374,7 +374,7 @@ def test_a_whole_session_knows_nothing_of_paddle(root):
         "session.open_project(sys.argv[1])\n"
         "session.pictures_listed.connect(lambda keys: session.open_picture(keys[0]))\n"
         "def opened(key):\n"
-        "    session.editor.paint_fill((1, 1), 1); session.undo(); session.set_verdict('NG')\n"
+        "    session.editor.paint_fill((1, 1), 1); session.undo(); session.notes.set_verdict('NG')\n"
         "    predictions.load('nowhere'); predictions.predict(key)\n"
         "session.picture_opened.connect(opened)\n"
         "training.ended.connect(lambda ending: (print(ending.problem or ending.why), app.quit()))\n"

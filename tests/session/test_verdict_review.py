@@ -72,7 +72,7 @@ def test_a_corrected_verdict_changes_the_review_at_once(judge, run, session, qtb
     session.open_picture(wrong.key)
     qtbot.waitUntil(lambda: session.key == wrong.key and session.note is not None, timeout=10_000)
     with qtbot.waitSignal(judge.reviewed, timeout=10_000) as told:
-        session.set_verdict("OK")
+        session.notes.set_verdict("OK")
     assert len(told.args[0].mistakes()) == len(before.mistakes()) - 1
 
 

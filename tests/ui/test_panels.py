@@ -135,7 +135,7 @@ def test_classes_are_added_renamed_recoloured_and_hidden(hand):
     assert hand.canvas._colors[3] == "#123456"
     rect = panel.view.visualRect(panel._item(1).index())
     QTest.mouseClick(panel.view.viewport(), Qt.MouseButton.LeftButton, pos=eye_of(rect).center())
-    assert session.hidden_classes == {1} and hand.canvas._hidden == {1}
+    assert session.classes.hidden == {1} and hand.canvas._hidden == {1}
     panel._item(2).setText("scratch")  # taken already: refused, and the old name comes back
     assert [panel.model.item(i).text() for i in range(3)] == ["scratch", "pit", "Öl, Fleck 油"]
     assert any("scratch" in text for text in hand.window.messages.texts)

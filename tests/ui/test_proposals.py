@@ -242,7 +242,7 @@ def test_hidden_overlays_and_hidden_classes_cannot_be_hit(judge):
     judge.key(Qt.Key.Key_Space)
     QTest.keyRelease(judge.canvas, Qt.Key.Key_Tab)
     assert not judge.session.mask.any()
-    judge.session.set_hidden(1, True)
+    judge.session.classes.set_hidden(1, True)
     judge.over(12, 13)
     assert judge.canvas.proposals.current is None
     judge.key(Qt.Key.Key_A, CTRL | SHIFT)

@@ -110,7 +110,7 @@ def test_the_wand_heeds_locks_and_kept_classes(hand):
     hand.open("a.png")
     left = COLUMNS < 60
     paint(hand, left, 2)
-    hand.session.set_locked(2, True)
+    hand.session.classes.set_locked(2, True)
     choose(hand, "wand")
     hand.click(70.5, 50.5)
     assert np.array_equal(painted(hand), np.where(left, 2, np.where(DISC, 1, 0)))
@@ -339,12 +339,12 @@ class TestRegion:
         stage.click(60, 91.6)
         assert stage.canvas.current.region.selection.rect == Rect(10, 90, 100, 1)
         stage.key(K.Key_Escape)
-        stage.session.set_hidden(2, True)
+        stage.session.classes.set_hidden(2, True)
         stage.click(60, 90.5)
         assert stage.canvas.current.region is None
 
     def test_a_locked_class_stays(self, stage):
-        stage.session.set_locked(1, True)
+        stage.session.classes.set_locked(1, True)
         before = painted(stage).copy()
         stage.drag((50.5, 50.5), (70.5, 50.5))
         stage.key(K.Key_Delete)

@@ -12,11 +12,13 @@ from workbench.core import class_changes
 from workbench.core.class_changes import Done, Plan
 from workbench.core.history import History
 from workbench.core.problems import ClassesChanging, Problem
-from workbench.core.project import BACKGROUND
-from workbench.session import classes
+from workbench.core.project import BACKGROUND, Project
+from workbench.session.class_list import ClassList
+from workbench.session.editing import Editor
 from workbench.session.label import Label
 from workbench.session.lane import Lane
-from workbench.session.whole import Whole
+from workbench.session.listing import Listing
+from workbench.session.saving import Saver
 
 _SAMPLED = 500  # masks whose files are measured to tell the cost
 
@@ -37,10 +39,16 @@ class ClassWork(QObject):
     progressed = Signal(int, int)
     changed = Signal()  # it began, ended, or something can be taken back now that could not
     ended = Signal(object, object)  # Plan, Done
+    rewritten = Signal()  # masks are others on the disk now
+    history_changed = Signal()
+    problem_met = Signal(object)
 
-    def __init__(self, session: Whole) -> None:
-        super().__init__(session)
-        self._session = session
+    def __init__(
+        self, editor: Editor, saver: Saver, listing: Listing, classes: ClassList, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._editor, self._saver, self._listing, self._classes = editor, saver, listing, classes
+        self._project: Project | None = None
         self.plan: Plan | None = None  # under way, cut off, or done and kept
         self.running = False
         self._fresh = False  # done since the project was opened: the next undo takes it back
@@ -48,17 +56,25 @@ class ClassWork(QObject):
         self._barred: list[tuple[Label, Problem | None]] = []
         self._stop = threading.Event()
         self._lane = Lane(parent=self)
-        session.project_opened.connect(self._opened)
-        session.picture_opened.connect(self._bar)
+
+    def open(self, project: Project) -> None:
+        """Look whether a change of classes was cut off here."""
+        self._project = project
+        try:
+            self.plan = class_changes.load_plan(project)
+        except Problem as problem:
+            self.plan = None
+            self.problem_met.emit(problem)
+        self.changed.emit()
 
     # --- asked ------------------------------------------------------------------------------------
 
     def extent(self, ids: set[int]) -> Extent:
         """What the list knows of some classes."""
-        project, pictures, regions, pixels, size = self._session.project, 0, 0, 0, 0
+        project, pictures, regions, pixels, size = self._project, 0, 0, 0, 0
         if project is None:
             return Extent(0, 0, 0)
-        for key, row in self._session.rows.items():
+        for key, row in self._listing.rows.items():
             found = [number for id, number in row.counts if id in ids]
             if found:
                 pictures += 1
@@ -76,22 +92,18 @@ class ClassWork(QObject):
 
     @property
     def can_take_back(self) -> bool:
-        return self.plan is not None and not self.running and self._session.writable
+        return self.plan is not None and not self.running and self._project.writable
 
     def undoes(self) -> bool:
         """Whether it is the last thing that was done."""
-        history = self._session.editor.history
+        history = self._editor.history
         return self._fresh and self.can_take_back and history.next_undo is None
 
     # --- orders -----------------------------------------------------------------------------------
 
-    def reorder(self, ids: list[int]) -> None:
-        """The order in which classes are listed; ids, masks and keys stay."""
-        self._session._change(classes.reorder_classes, ids)
-
     def undone(self) -> bool:
         """Take the change back, if it is the last thing that was done."""
-        self._session.editor.commit()
+        self._editor.commit()
         if not self.undoes():
             return False
         self.take_back()
@@ -102,11 +114,11 @@ class ClassWork(QObject):
         if self.running or not self._flushed():
             return False
         try:
-            self.plan = class_changes.begin(self._session.project, removed, into)
+            self.plan = class_changes.begin(self._project, removed, into)
         except Problem as problem:
-            self._session.problem_met.emit(problem)
+            self.problem_met.emit(problem)
             return False
-        editor = self._session.editor
+        editor = self._editor
         self._kept = (editor.history, editor.contents)
         editor.history, editor.contents = History(), {}
         self._run()
@@ -114,7 +126,7 @@ class ClassWork(QObject):
 
     def go_on(self) -> None:
         """Finish what was cut off."""
-        if self.half_done and self._session.writable and self._flushed():
+        if self.half_done and self._project.writable and self._flushed():
             if self.plan.state == "undoing":
                 self.take_back()
             else:
@@ -125,11 +137,11 @@ class ClassWork(QObject):
         if not self.can_take_back or not self._flushed():
             return
         try:
-            self.plan = class_changes.begin_back(self._session.project, self.plan)
+            self.plan = class_changes.begin_back(self._project, self.plan)
         except Problem as problem:
-            self._session.problem_met.emit(problem)
+            self.problem_met.emit(problem)
             return
-        self._session.classes_changed.emit()
+        self._classes.changed.emit()
         self._run()
 
     def cancel(self) -> None:
@@ -141,24 +153,27 @@ class ClassWork(QObject):
         self._stop.set()
         self._lane.abandon()
         self._free()
-        self.plan, self.running, self._kept, self._fresh = None, False, None, False
+        self._project, self.plan, self.running, self._kept, self._fresh = None, None, False, None, False
 
     # --- work -------------------------------------------------------------------------------------
 
     def _flushed(self) -> bool:
-        return self._session.project is not None and self._session.flush()
+        if self._project is None:
+            return False
+        self._editor.settle()
+        return self._saver.flush()
 
     def _run(self) -> None:
-        project, plan, stop = self._session.project, self.plan, threading.Event()
+        project, plan, stop = self._project, self.plan, threading.Event()
         self._stop, self.running = stop, True
-        self._bar()
+        self.bar()
         work = class_changes.take_back if plan.state == "undoing" else class_changes.carry_out
         tell = _Sparse(self.progressed.emit)
         self.changed.emit()
         self._lane.submit(lambda: work(project, plan, tell, stop.is_set), self._arrived)
 
     def _arrived(self, done: Done | None, error: Exception | None) -> None:
-        plan, project = self.plan, self._session.project
+        plan, project = self.plan, self._project
         self.running = False
         self._free()
         try:
@@ -173,34 +188,33 @@ class ClassWork(QObject):
             else:
                 class_changes.settle(project, plan)
                 self.plan, self._fresh = plan.model_copy(update={"state": "done"}), True
-                if self._session.class_id in plan.removed:
+                if self._editor.class_id in plan.removed:
                     ids = [info.id for info in project.classes]
-                    self._session.choose_class(plan.into or (ids[0] if ids else BACKGROUND))
+                    self._classes.choose(plan.into or (ids[0] if ids else BACKGROUND))
         except Problem as problem:
-            self._session.problem_met.emit(problem)
+            self.problem_met.emit(problem)
             self.changed.emit()
             return
-        self._session.classes_changed.emit()
+        self._classes.changed.emit()
         for problem in done.left[:1]:
-            self._session.problem_met.emit(problem)
-        if self._session.key is not None:
-            self._session.open_picture(self._session.key)
-        self._session.refresh_pictures()
+            self.problem_met.emit(problem)
+        self.rewritten.emit()
         self.changed.emit()
         self.ended.emit(plan, done)
-        self._session.history_changed.emit()
+        self.history_changed.emit()
 
     def _restore(self) -> None:
         """Steps made before the change fit again, unless others were made after it."""
-        editor, kept = self._session.editor, self._kept
+        editor, kept = self._editor, self._kept
         self.plan, self._kept, self._fresh = None, None, False
         if kept is not None and editor.history.next_undo is None:
             editor.history, editor.contents = kept
 
     # --- the open picture -------------------------------------------------------------------------
 
-    def _bar(self, _: str = "") -> None:
-        label = self._session._label
+    def bar(self, _: str = "") -> None:
+        """While masks are rewritten, the picture that opens may not be painted on."""
+        label = self._editor.label
         if self.running and label is not None and not isinstance(label.problem, ClassesChanging):
             self._barred.append((label, label.problem))
             label.problem = ClassesChanging()
@@ -209,14 +223,6 @@ class ClassWork(QObject):
         for label, problem in self._barred:
             label.problem = problem
         self._barred.clear()
-
-    def _opened(self) -> None:
-        try:
-            self.plan = class_changes.load_plan(self._session.project)
-        except Problem as problem:
-            self.plan = None
-            self._session.problem_met.emit(problem)
-        self.changed.emit()
 
 
 class _Sparse:

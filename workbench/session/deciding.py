@@ -57,7 +57,7 @@ class Decisions(QObject):
         is written too.
         """
         session = self._session
-        note, label = session.note, session._label
+        note, label = session.note, session.editor.label
         if note is None or label is None:
             return
         self._steps.append(_Step(patch, list(added), list(removed)))
@@ -67,8 +67,7 @@ class Decisions(QObject):
             last.detail = detail  # the editor has told the act already
         else:
             note.add(patch.what, detail)
-        label.note_edits += 1
-        session._saver.changed(label, now=patch.what != ACCEPT)
+        session.notes.touched(now=patch.what != ACCEPT)
         session.note_changed.emit(label.key)
         session.history_changed.emit()
 
@@ -77,7 +76,7 @@ class Decisions(QObject):
 
     def _follow(self) -> None:
         """A decision that is undone is open again; one that is redone holds again."""
-        note, history, label = self._session.note, self._session.editor.history, self._session._label
+        note, history, label = self._session.note, self._session.editor.history, self._session.editor.label
         if note is None or label is None:
             return
         turned = False
@@ -92,6 +91,5 @@ class Decisions(QObject):
             out, into = (step.added, step.removed) if undone else (step.removed, step.added)
             note.decided = [one for one in note.decided if one not in out] + into
         if turned:
-            label.note_edits += 1
-            self._session._saver.changed(label)
+            self._session.notes.touched()
             self.turned.emit()

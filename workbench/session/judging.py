@@ -11,8 +11,12 @@ from workbench.core import annotation
 from workbench.core.history import Patch
 from workbench.core.problems import Problem, ProjectReadOnly
 from workbench.core.project import Project
+from workbench.session.class_list import ClassList
+from workbench.session.editing import Editor
 from workbench.session.lane import Lane
-from workbench.session.whole import Whole
+from workbench.session.listing import Listing
+from workbench.session.notes import Notes
+from workbench.session.saving import Saver
 
 Verdicts = dict[str, str | None]
 
@@ -31,49 +35,56 @@ class Judging(QObject):
     """The open picture is judged in memory, the others' notes are written in a worker thread."""
 
     judged = Signal(int)  # pictures whose verdict changed
+    history_changed = Signal()
+    problem_met = Signal(object)
 
-    def __init__(self, session: Whole) -> None:
-        super().__init__(session)
-        self._session = session
+    def __init__(
+        self, editor: Editor, saver: Saver, listing: Listing, classes: ClassList, notes: Notes,
+        parent: QObject | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(parent)
+        self._editor, self._saver, self._listing, self._classes, self._notes = editor, saver, listing, classes, notes
+        self._project: Project | None = None
         self._lane = Lane(parent=self)
         self._done: list[_Step] = []
         self._undone: list[_Step] = []
 
+    def open(self, project: Project) -> None:
+        self._project = project
+
     def give(self, keys: Sequence[str], verdict: str | None) -> None:
         """Give pictures a verdict, None takes it back; pictures that have it already are passed over."""
-        session = self._session
-        name = (verdict or "").strip() or None
-        known = {key: session.rows[key].verdict for key in keys if key in session.rows}
-        if session.key in keys and session.note is not None:
-            known[session.key] = session.note.verdict  # its row may not have been read yet
+        name, rows, label = (verdict or "").strip() or None, self._listing.rows, self._editor.label
+        known = {key: rows[key].verdict for key in keys if key in rows}
+        if label is not None and label.key in keys:
+            known[label.key] = label.note.verdict  # its row may not have been read yet
         before = {key: verdict for key, verdict in known.items() if verdict != name}
-        if session.project is None or not before:
+        if self._project is None or not before:
             return
-        if not session.writable:
-            session.problem_met.emit(ProjectReadOnly(what="the verdict"))
+        if not self._project.writable:
+            self.problem_met.emit(ProjectReadOnly(what="the verdict"))
             return
-        if name is not None and name not in session.project.file.verdicts:
-            session.add_verdict(name)
+        self._classes.need_verdict(name)
         after = dict.fromkeys(before, name)
         self._undone.clear()
-        self._done.append(_Step(before, after, session.editor.history.next_undo))
+        self._done.append(_Step(before, after, self._editor.history.next_undo))
         self._put(after)
 
     def undoes(self) -> bool:
-        return bool(self._done) and self._done[-1].under is self._session.editor.history.next_undo
+        return bool(self._done) and self._done[-1].under is self._editor.history.next_undo
 
     def undone(self) -> bool:
         """Take the last step back, if it is one of these."""
-        self._session.editor.commit()
+        self._editor.commit()
         if not self.undoes():
             return False
-        step, history = self._done.pop(), self._session.editor.history
+        step, history = self._done.pop(), self._editor.history
         self._undone.append(replace(step, over=history.next_redo))
         self._put(step.before)
         return True
 
     def redoes(self) -> bool:
-        history = self._session.editor.history
+        history = self._editor.history
         last = self._undone[-1] if self._undone else None
         return last is not None and (last.under, last.over) == (history.next_undo, history.next_redo)
 
@@ -87,36 +98,37 @@ class Judging(QObject):
 
     def close(self) -> None:
         self._lane.finish()  # what was told as given is written
+        self._project = None
         self._done.clear()
         self._undone.clear()
 
     def _put(self, verdicts: Mapping[str, str | None]) -> None:
-        session, rest = self._session, dict(verdicts)
-        if session.key in rest and session.note is not None:
-            session.set_verdict(rest.pop(session.key))
+        rest, opened = dict(verdicts), self._editor.label
+        if opened is not None and opened.key in rest:
+            self._notes.set_verdict(rest.pop(opened.key))
         for key in list(rest):
-            label = session._saver.unsaved(key)
+            label = self._saver.unsaved(key)
             if label is not None and label.problem is None:
                 label.note.verdict = rest.pop(key)
                 label.note.add("verdict")
                 label.note_edits += 1
-                session._saver.changed(label, now=True)
-                session._listing.put(replace(session._listing.row(key), verdict=label.note.verdict))
-        project = session.project
+                self._saver.changed(label, now=True)
+                self._listing.put(replace(self._listing.row(key), verdict=label.note.verdict))
+        project = self._project
         for key, verdict in rest.items():
-            session._listing.put(replace(session._listing.row(key), verdict=verdict))
+            self._listing.put(replace(self._listing.row(key), verdict=verdict))
         if rest and project is not None:
             self._lane.submit(lambda: _write(project, rest), self._written)
-        session.history_changed.emit()
+        self.history_changed.emit()
         self.judged.emit(len(verdicts))
 
     def _written(self, refused: dict[str, tuple[str | None, Problem]] | None, error: Exception | None) -> None:
         if error is not None:
             raise error
         for key, (verdict, _) in refused.items():
-            self._session._listing.put(replace(self._session._listing.row(key), verdict=verdict))
+            self._listing.put(replace(self._listing.row(key), verdict=verdict))
         for _, problem in list(refused.values())[:1]:
-            self._session.problem_met.emit(problem)
+            self.problem_met.emit(problem)
 
 
 def _write(project: Project, verdicts: Verdicts) -> dict[str, tuple[str | None, Problem]]:

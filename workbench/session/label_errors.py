@@ -64,7 +64,7 @@ class LabelErrors(QObject):
         if slip is None or not session.writable:
             return False
         if slip.kind == "verdict":
-            session.set_verdict(slip.said)
+            session.notes.set_verdict(slip.said)
             return True
         if not editor.begin(ADD if slip.kind == "missing" else MEND):
             return False
@@ -92,8 +92,7 @@ class LabelErrors(QObject):
         model = doubts.model if doubts is not None else ""
         detail = f"run {model}: {slip.kind} {names.get(slip.class_id, slip.class_id)} {slip.certainty:.2f}"
         note.history[-1] = note.history[-1].model_copy(update={"detail": detail})
-        session._label.note_edits += 1
-        session._saver.changed(session._label)
+        session.notes.touched()
 
     def keep_label(self) -> bool:
         """The label is right: this is not asked again, of whatever model."""
@@ -101,7 +100,7 @@ class LabelErrors(QObject):
         if slip is None or not session.writable or session.note is None:
             return False
         session.note.confirmed.append(confirmation(slip))
-        session._noted(RIGHT)
+        session.notes.add(RIGHT)
         self.kept.emit(session.key or "")
         return True
 
@@ -110,7 +109,7 @@ class LabelErrors(QObject):
         session = self._session
         if session.key == key and session.note is not None and session.note.confirmed and session.writable:
             session.note.confirmed.pop()
-            session._noted("doubt label")
+            session.notes.add("doubt label")
 
     # --- facts ------------------------------------------------------------------------------------
 

@@ -102,7 +102,7 @@ class Proposals(QObject):
         return True
 
     def accept_all(self) -> bool:
-        return self.accept([one for one in self.shown if one.class_id not in self._session.hidden_classes])
+        return self.accept([one for one in self.shown if one.class_id not in self._session.classes.hidden])
 
     def reject(self, proposals: Sequence[Proposal]) -> bool:
         """Do not propose these again, by this model, in this picture: one step, which changes no pixel."""

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
-from workbench.core.annotation import Note, Status
+from workbench.core.annotation import Note
 from workbench.core.history import Patch
 from workbench.core.index import Row
 from workbench.core.problems import CannotWrite, Problem, ProjectLocked
-from workbench.core.project import BACKGROUND, ClassInfo, Project
-from workbench.session import classes
+from workbench.core.project import Project
+from workbench.session.class_list import ClassList
 from workbench.session.class_work import ClassWork
 from workbench.session.copying import LabelCopier
 from workbench.session.desk import Desk
@@ -23,6 +23,7 @@ from workbench.session.judging import Judging
 from workbench.session.label import Label, Saved, saved_row
 from workbench.session.listing import Listing
 from workbench.session.loading import Loader
+from workbench.session.notes import Notes
 from workbench.session.saving import Saver
 
 
@@ -52,20 +53,28 @@ class Session(QObject):
     ) -> None:
         super().__init__(parent)
         self.project: Project | None = None
-        self.hidden_classes: set[int] = set()
         self.editor = Editor(self)
         self._saver = Saver(self, settle=settle, retry=retry)
         self._loader = Loader(self._saver.unsaved, self, limit=cache)
         self._listing = Listing(self)
         self._desk = Desk(self._listing, self._loader, self.editor, self)
         self._copier = LabelCopier(self.editor, self)
-        self.judging = Judging(self)
-        self.class_work = ClassWork(self)
+        self.classes = ClassList(self.editor, self)
+        self.notes = Notes(self.editor, self._saver, self.classes, self)
+        self.judging = Judging(self.editor, self._saver, self._listing, self.classes, self.notes, self)
+        self.class_work = ClassWork(self.editor, self._saver, self._listing, self.classes, self)
         self._connect()
 
     def _connect(self) -> None:
-        for part in (self.editor, self._saver, self._listing, self._copier):
+        for part in (self.editor, self._saver, self._listing, self._copier, self.classes, self.notes):
             part.problem_met.connect(self.problem_met)
+        for wide in (self.judging, self.class_work):
+            wide.problem_met.connect(self.problem_met)
+            wide.history_changed.connect(self.history_changed)
+        self.class_work.rewritten.connect(self._reread)
+        self.classes.changed.connect(self.classes_changed)
+        self.classes.chosen.connect(self.current_class_changed)
+        self.notes.changed.connect(self._note_changed)
         self.editor.settling.connect(self.settling)
         self.editor.mask_changed.connect(self.mask_changed)
         self.editor.history_changed.connect(self.history_changed)
@@ -74,6 +83,7 @@ class Session(QObject):
         self._saver.state_changed.connect(self.save_state_changed)
         self._saver.saved.connect(self._saved)
         self._loader.previewed.connect(self.picture_previewed)
+        self._desk.opened.connect(self.class_work.bar)
         self._desk.opened.connect(self.picture_opened)
         self._desk.failed.connect(self.picture_failed)
         self._desk.history_changed.connect(self.history_changed)
@@ -195,7 +205,7 @@ class Session(QObject):
         self._desk.close()
         self.project.close()
         self.project = None
-        self.hidden_classes = set()
+        self.classes.close()
         self.project_closed.emit()
 
     def flush(self) -> bool:
@@ -226,6 +236,8 @@ class Session(QObject):
         self._loader.open(project)
         for patch in self._saver.open(project):
             self.editor.history.add(patch)
+        for part in (self.classes, self.judging, self.class_work):
+            part.open(project)
         self.project_opened.emit()
         self.current_class_changed.emit(self.class_id)
         self.refresh_pictures()
@@ -240,48 +252,6 @@ class Session(QObject):
     def go(self, step: int) -> bool:
         """`step` pictures on (or back), not past the ends; False if there is nowhere to go."""
         return self._desk.go(step)
-
-    # --- classes ----------------------------------------------------------------------------------
-
-    def choose_class(self, id: int) -> None:
-        if id != self.editor.class_id:
-            self.editor.class_id = id
-            self.current_class_changed.emit(id)
-
-    def set_hidden(self, id: int, hidden: bool) -> None:
-        (self.hidden_classes.add if hidden else self.hidden_classes.discard)(id)
-        self.classes_changed.emit()
-
-    def set_locked(self, id: int, locked: bool) -> None:
-        """A locked class is never painted over."""
-        (self.editor.locked.add if locked else self.editor.locked.discard)(id)
-        self.classes_changed.emit()
-
-    def add_class(self, name: str, color: str | None = None) -> ClassInfo | None:
-        info = self._change(classes.add_class, name, color)
-        if info is not None and self.class_id == BACKGROUND:
-            self.choose_class(info.id)
-        return info
-
-    def rename_class(self, id: int, name: str) -> None:
-        self._change(classes.rename_class, id, name)
-
-    def recolor_class(self, id: int, color: str) -> None:
-        self._change(classes.recolor_class, id, color)
-
-    def add_verdict(self, name: str) -> None:
-        self._change(classes.add_verdict, name)
-
-    def _change(self, change, *values):
-        if self.project is None:
-            return None
-        try:
-            made = change(self.project, *values)
-        except Problem as problem:
-            self.problem_met.emit(problem)
-            return None
-        self.classes_changed.emit()
-        return made
 
     # --- steps: strokes are the editor's --------------------------------------------------------------
 
@@ -316,41 +286,13 @@ class Session(QObject):
     def can_redo(self) -> bool:
         return self.judging.redoes() or self._desk.next_step("redo") is not None
 
-    # --- notes ------------------------------------------------------------------------------------
-
-    def set_verdict(self, name: str | None) -> None:
-        """The picture's verdict; a name that is new to the project is added to it."""
-        name = (name or "").strip() or None
-        if not self._may_note() or self.note.verdict == name:
-            return
-        if name is not None and name not in self.project.file.verdicts:
-            self.add_verdict(name)
-        self.note.verdict = name
-        self._noted("verdict")
-
-    def set_status(self, status: Status) -> None:
-        """new, started or done; a done picture without a mask gets an empty one, which says that it is good."""
-        if not self._may_note():
-            return
-        if status == "done" and not self._label.on_disk:
-            self._label.edits += 1
-        self.note.status = status
-        self._noted(status)
-
-    def _may_note(self) -> bool:
-        problem = self.editor.refusal()
-        if problem is not None:
-            self.problem_met.emit(problem)
-        self.editor.commit()
-        return problem is None and self._label is not None
-
-    def _noted(self, what: str) -> None:
-        self.note.add(what)
-        self._label.note_edits += 1
-        self._saver.changed(self._label, now=True)
-        self._note_changed(self._label.key)
-
     # --- facts from the parts ---------------------------------------------------------------------
+
+    def _reread(self) -> None:
+        """Masks are others on the disk now."""
+        if self.key is not None:
+            self.open_picture(self.key)
+        self.refresh_pictures()
 
     def _note_changed(self, key: str) -> None:
         label = self._label

@@ -201,8 +201,8 @@ class Rows(QObject):
                 on=lambda: pictures.browsing, tip=self.tr("All listed pictures at a glance; judge many at once")),
             Row("done_next", self.tr("&Done and next"), partial(_done_and_next, session, pictures), "Return; Enter",
                 "done-next", judged, tip=self.tr("Mark this picture done and go on")),
-            Row("not_done", self.tr("Mark as not d&one"), partial(session.set_status, "started"), when=lambda: judged()
-                and session.note.status == "done"),
+            Row("not_done", self.tr("Mark as not d&one"), partial(session.notes.set_status, "started"),
+                when=lambda: judged() and session.note.status == "done"),
         ]  # fmt: skip
         rows += [
             Row(f"verdict_{n}", self.tr("Verdict {n}").format(n=n), partial(parts.verdict.choose, n - 1), f"Alt+{n}",
@@ -314,7 +314,7 @@ def _toggle_minimap(canvas: Canvas) -> None:
 
 
 def _done_and_next(session: Session, pictures: PicturesPanel) -> None:
-    session.set_status("done")
+    session.notes.set_status("done")
     pictures.go(1)
 
 
@@ -345,7 +345,7 @@ def _choose_class(session: Session, pictures: PicturesPanel, number: int) -> Non
     if _judges(session, pictures, number):
         pictures.judge(number - 1)
     if info is not None:
-        session.choose_class(info.id)
+        session.classes.choose(info.id)
 
 
 def _is_explicit(session: Session) -> bool:

@@ -97,7 +97,7 @@ class Canvas(Opened):
             return
         x, y = (int(np.floor(v)) for v in self.picture_point(self.pointer))
         if 0 <= x < mask.shape[1] and 0 <= y < mask.shape[0] and BACKGROUND < mask[y, x] <= MAX_CLASS_ID:
-            self._session.choose_class(int(mask[y, x]))
+            self._session.classes.choose(int(mask[y, x]))
 
     # --- facts of the session --------------------------------------------------------------------
 

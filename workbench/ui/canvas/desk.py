@@ -128,7 +128,7 @@ class Desk:
         return id in self._editor.locked
 
     def hidden(self, id: int) -> bool:
-        return id in self._session.hidden_classes
+        return id in self._session.classes.hidden
 
     @property
     def diameter(self) -> int:

@@ -89,16 +89,16 @@ class ClassesPanel(QWidget):
         names = {info.name for info in project.classes}
         pattern = self.tr("defect {n}")
         name = next(text for n in range(1, 1000) if (text := pattern.format(n=n)) not in names)
-        info = self._session.add_class(name)
+        info = self._session.classes.add(name)
         if info is not None:
-            self._session.choose_class(info.id)
+            self._session.classes.choose(info.id)
             item = self._item(info.id)
             if item is not None:
                 self.view.setFocus()
                 self.view.edit(item.index())
 
     def recolor(self, id: int, color: str) -> None:
-        self._session.recolor_class(id, color)
+        self._session.classes.recolor(id, color)
 
     def move(self, id: int, step: int) -> None:
         """Change places with the class above (-1) or below (1)."""
@@ -106,7 +106,7 @@ class ClassesPanel(QWidget):
         here = ids.index(id)
         there = min(max(here + step, 0), len(ids) - 1)
         ids[here], ids[there] = ids[there], ids[here]
-        self._session.class_work.reorder(ids)
+        self._session.classes.reorder(ids)
 
     def change(self, id: int, *, merge: bool) -> ClassChange:
         """Ask before a class is merged into another one or deleted."""
@@ -130,7 +130,7 @@ class ClassesPanel(QWidget):
             item.setData(id, IdRole)
             item.setData(color, ColorRole)
             item.setData(key, KeyRole)
-            item.setData(id in self._session.hidden_classes, HiddenRole)
+            item.setData(id in self._session.classes.hidden, HiddenRole)
             item.setToolTip(self._tip(id, name, key))
             mine = id != DONT_CARE and self._session.writable and not self._session.class_work.running
             item.setEditable(mine)
@@ -172,7 +172,7 @@ class ClassesPanel(QWidget):
 
     def _chosen(self, current, _) -> None:
         if current.isValid() and not self._filling:
-            self._session.choose_class(current.data(IdRole))
+            self._session.classes.choose(current.data(IdRole))
 
     def _renamed(self, item: QStandardItem) -> None:
         if self._filling:
@@ -182,13 +182,13 @@ class ClassesPanel(QWidget):
         old = next((info.name for info in project.classes if info.id == id), "") if project else ""
         if id != DONT_CARE and name != old:
             if name:
-                self._session.rename_class(id, name)
+                self._session.classes.rename(id, name)
             # A refused name must not stay in sight.
             self._list()
 
     def _reordered(self) -> None:
         ids = [self.model.item(i).data(IdRole) for i in range(self.model.rowCount())]
-        self._session.class_work.reorder([id for id in ids if id != DONT_CARE])
+        self._session.classes.reorder([id for id in ids if id != DONT_CARE])
         self._list()  # don't care stands last, whatever was dropped under it
 
     def _count(self, id: int) -> str:
@@ -211,7 +211,7 @@ class ClassesPanel(QWidget):
                 if swatch_of(rect).contains(event.position().toPoint()) and index.data(IdRole) != DONT_CARE:
                     self._colors(index.data(IdRole), self.view.viewport().mapToGlobal(rect.bottomLeft()))
                 elif eye_of(rect).contains(event.position().toPoint()) and index.data(IdRole) != DONT_CARE:
-                    self._session.set_hidden(index.data(IdRole), not index.data(HiddenRole))
+                    self._session.classes.set_hidden(index.data(IdRole), not index.data(HiddenRole))
         return super().eventFilter(watched, event)
 
     def _menu_at(self, position: QPoint) -> None:
@@ -243,10 +243,10 @@ class ClassesPanel(QWidget):
             menu.addAction(text, work.take_back)
         menu.addSeparator()
         menu.addAction(
-            self.tr("Show") if hidden else self.tr("Hide"), partial(self._session.set_hidden, id, not hidden)
+            self.tr("Show") if hidden else self.tr("Hide"), partial(self._session.classes.set_hidden, id, not hidden)
         )
         text = self.tr("Allow painting over it") if locked else self.tr("Protect from painting over")
-        menu.addAction(text, partial(self._session.set_locked, id, not locked))
+        menu.addAction(text, partial(self._session.classes.set_locked, id, not locked))
         menu.popup(place)
 
     def _colors(self, id: int, place: QPoint) -> None:

@@ -77,7 +77,7 @@ class SheetCell(QStyledItemDelegate):
 
     def _table(self) -> list[int]:
         """ARGB of each id; hidden classes show nothing."""
-        project, hidden = self._session.project, self._session.hidden_classes
+        project, hidden = self._session.project, self._session.classes.hidden
         wanted = [(info.id, info.color) for info in project.classes if info.id not in hidden] if project else []
         if self._colors[0] != wanted:
             table = [0] * 256

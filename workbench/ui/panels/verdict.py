@@ -78,7 +78,7 @@ class VerdictPanel(QWidget):
         self._name.clear()
         self._name.hide()
         if name:
-            self._session.add_verdict(name)
+            self._session.classes.add_verdict(name)
 
     def _list(self) -> None:
         project = self._session.project

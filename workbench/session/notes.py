@@ -1,0 +1,59 @@
+"""What is said of the open picture beside its mask: verdict, status, and what was done, in its note."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Signal
+
+from workbench.core.annotation import Status
+from workbench.session.class_list import ClassList
+from workbench.session.editing import Editor
+from workbench.session.saving import Saver
+
+
+class Notes(QObject):
+    """Every change of the note goes to the disk like a stroke."""
+
+    changed = Signal(str)  # key
+    problem_met = Signal(object)
+
+    def __init__(self, editor: Editor, saver: Saver, classes: ClassList, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._editor, self._saver, self._classes = editor, saver, classes
+
+    def set_verdict(self, name: str | None) -> None:
+        """The picture's verdict; a name that is new to the project is added to it."""
+        name = (name or "").strip() or None
+        if not self._may() or self._editor.label.note.verdict == name:
+            return
+        self._classes.need_verdict(name)
+        self._editor.label.note.verdict = name
+        self.add("verdict")
+
+    def set_status(self, status: Status) -> None:
+        """new, started or done; a done picture without a mask gets an empty one, which says that it is good."""
+        if not self._may():
+            return
+        label = self._editor.label
+        if status == "done" and not label.on_disk:
+            label.edits += 1
+        label.note.status = status
+        self.add(status)
+
+    def add(self, what: str) -> None:
+        """Its history tells what was done; written at once."""
+        label = self._editor.label
+        label.note.add(what)
+        self.touched(now=True)
+        self.changed.emit(label.key)
+
+    def touched(self, *, now: bool = False) -> None:
+        """The note was changed: write it soon, or at once."""
+        self._editor.label.note_edits += 1
+        self._saver.changed(self._editor.label, now=now)
+
+    def _may(self) -> bool:
+        problem = self._editor.refusal()
+        if problem is not None:
+            self.problem_met.emit(problem)
+        self._editor.commit()
+        return problem is None and self._editor.label is not None
