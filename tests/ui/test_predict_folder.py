@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from PySide6.QtTest import QTest
 
 from tests.inference.conftest import grey_export, spotted, verdict_export
 from workbench.inference.reading import write_png
+from workbench.session import batch
 from workbench.ui.dialogs.predict_folder import PredictFolder
 
 __all__ = ["grey_export", "verdict_export"]
@@ -71,17 +73,25 @@ def test_a_folder_is_predicted_beside_the_window(dialog, grey_export, pictures, 
     qtbot.waitUntil(lambda: not dialog.preview.pixmap().isNull(), timeout=LONG)  # the first row's overlay
 
 
-def test_stopped_it_goes_on_where_it_was(dialog, grey_export, pictures, tmp_path, qtbot):
+def test_stopped_it_goes_on_where_it_was(dialog, grey_export, pictures, tmp_path, qtbot, monkeypatch):
     rng = np.random.default_rng(8)
     for number in range(10, 30):
-        side = 2000 if number == 12 else 90  # stopped in the middle of it, or after it at the latest
-        write_png(pictures / f"{number}.png", spotted(rng, side, side))
+        write_png(pictures / f"{number}.png", spotted(rng, 90, 90))
+    pressed, told = threading.Event(), batch._looked
+
+    def told_slowly(number: int, *rest: object) -> batch.Looked:
+        if number > 5:  # however busy the machine is, the button is pressed before the end
+            pressed.wait(LONG / 1000)
+        return told(number, *rest)
+
+    monkeypatch.setattr(batch, "_looked", told_slowly)
     ask(dialog, grey_export, pictures, tmp_path / "out")
     assert not dialog.go_on.isEnabled()
     with qtbot.waitSignal(dialog.work.ended, timeout=LONG) as first:
         click(dialog.go)
         qtbot.waitUntil(lambda: dialog.found.rowCount() >= 2, timeout=LONG)
         click(dialog.go)
+        pressed.set()
     assert not first.args[0].whole and 2 <= first.args[0].pictures < 25
     assert dialog.go_on.isEnabled() and dialog.go_on.isChecked() and "Stopped" in dialog.said.text()
     with qtbot.waitSignal(dialog.work.ended, timeout=LONG) as second:
