@@ -14,6 +14,7 @@ from workbench.core.problems import PictureBroken, RunUnusable
 from workbench.core.run import Run
 from workbench.inference.predictor import Predictor
 from workbench.inference.settings import save_settings
+from workbench.inference.tuning import Tuning
 from workbench.session.predictions import Predictions
 from workbench.session.thresholds import Thresholds
 
@@ -58,6 +59,23 @@ def test_a_prediction_is_kept_until_the_model_changes(predictions, opened, run, 
     with qtbot.waitSignal(predictions.predicted, timeout=20_000):
         predictions.predict(opened.key)
     assert not np.array_equal(results[2].mask, results[0].mask)
+
+
+def test_the_window_keeps_no_memory_for_the_next_picture_and_runs_the_model_as_it_says_otherwise(
+    predictions, opened, run, qtbot
+):
+    tuning = Tuning(threads=1, optimise="extended", spin=False)
+    save_settings(replace(grey_settings(), engines={"onnx": tuning}), run.best / "model.json")
+    before = (run.best / "model.json").read_bytes()
+    predictions.load(run)
+    with qtbot.waitSignal(predictions.predicted, timeout=20_000):
+        predictions.predict(opened.key)
+    options = predictions._predictor.engine._session.get_session_options()
+    assert not options.enable_cpu_mem_arena and options.intra_op_num_threads == 1
+    assert options.get_session_config_entry("session.intra_op.allow_spinning") == "0"
+    assert predictions.seen(opened.key).settings.engines == {"onnx": tuning}
+    assert (run.best / "model.json").read_bytes() == before
+    assert Predictor.open(run.best).engine._session.get_session_options().enable_cpu_mem_arena  # an export's runner
 
 
 def test_only_the_last_wish_is_predicted(predictions, opened, run, qtbot):

@@ -7,6 +7,7 @@ from typing import Any
 from PySide6.QtCore import QCoreApplication, QObject, QThread, Signal, Slot
 
 from workbench.core.problems import Problem
+from workbench.session.memory import give_back
 
 
 class ErrandThread(QThread):
@@ -22,6 +23,7 @@ class ErrandThread(QThread):
             ending = problem
         except Exception as error:  # a thread that dies silently would leave the window waiting
             ending = self.as_problem(error)
+        give_back()  # a model has been asked, or thousands of pictures were looked at
         if ending is not None:
             self.ended.emit(self, ending)
 

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from workbench.core.problems import Problem, RunUnusable
 from workbench.core.run import Run
 from workbench.core.seen import MOST_BYTES, Seen
 from workbench.session.lane import Lane
+from workbench.session.memory import give_back
 from workbench.session.session import Session
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 LIMIT = 256 << 20  # bytes of results kept
 AHEAD_PIXELS = 6_000_000  # of a picture that is predicted without being asked for
+RELEASE = 2000  # ms after the last prediction: what it took for the while goes back to the system
 _GENTLE = 5  # niceness of the thread, below the window's
 
 
@@ -53,6 +56,7 @@ class Predictions(QObject):
         self._looking_ahead = False
         self._settings: ModelSettings | None = None  # of the model that has predicted last
         self._lane = Lane(parent=self)
+        self._release = QTimer(self, singleShot=True, interval=RELEASE, timeout=self._give_back)
         session.project_closed.connect(self.close)
         app = QCoreApplication.instance()
         if app is not None:
@@ -101,6 +105,7 @@ class Predictions(QObject):
             elif result is not None:
                 self._keep((stamp, key), result)
                 self._tell(key, result)
+            self._release.start()
             self._look_ahead()
 
         self._lane.submit(work, then, urgent=True)
@@ -130,6 +135,7 @@ class Predictions(QObject):
 
         def then(result: Result | None, error: Exception | None) -> None:
             self._looking_ahead = False
+            self._release.start()
             if result is not None and stamp == self._stamp:
                 self._keep((stamp, key), result)
                 self._tell(key, result)
@@ -173,6 +179,10 @@ class Predictions(QObject):
         self.source = self._folder = self._predictor = None
         self._stamp = ""
         self._kept.clear()
+        self._release.start()
+
+    def _give_back(self) -> None:
+        self._lane.submit(give_back, lambda *_: None)
 
     def _forget_wishes(self) -> None:
         self._wanted = None
@@ -198,9 +208,16 @@ def _be_gentle() -> None:
 
 
 def _open(folder: Path) -> Predictor:
+    """What a network needs for one picture is given back after it, as a window looks at few of them."""
+    from workbench.inference.engines import choose_engine
     from workbench.inference.predictor import Predictor
+    from workbench.inference.settings import MODEL_FILE, load_settings
+    from workbench.inference.tuning import Tuning
 
-    return Predictor.open(folder)
+    settings = load_settings(folder / MODEL_FILE)
+    own = {name: settings.engines.get(name, Tuning(threads=settings.threads)) for name in settings.files}
+    engines = {name: replace(tuning, arena=False) for name, tuning in own.items()}
+    return Predictor(settings, choose_engine("auto", folder, replace(settings, engines=engines)))
 
 
 def _stamp(folder: Path) -> str:

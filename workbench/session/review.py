@@ -23,6 +23,7 @@ from workbench.core.review.sweep import Sweep
 from workbench.core.run import Run
 from workbench.inference.settings import ModelSettings
 from workbench.session.lane import Lane
+from workbench.session.memory import give_back
 from workbench.session.reviewed import THREADS, Reviewed, review
 from workbench.session.session import Session
 from workbench.session.training import Training
@@ -166,6 +167,7 @@ class Review(QObject):
             looked = look.over(
                 data.of(split), progress=lambda done, total: self._seen.emit(turn, done, total), cancelled=stop.is_set
             )
+            give_back()
             return looked, leaks(project, data, split) if looked is not None else []
 
         self._enter("looking")

@@ -26,6 +26,7 @@ from workbench.inference.settings import (
 )
 from workbench.session.following import living
 from workbench.session.lane import Lane
+from workbench.session.memory import give_back
 from workbench.session.session import Session
 
 _FORMAT = 1
@@ -83,7 +84,13 @@ class VerdictJudge(QObject):
                 self._looked, self.settings = looked, looked[1]
                 self._tell()
 
-        self._lane.submit(lambda: _look(run, project.picture_path, project.root, writable, tell), then)
+        def work() -> Looked | None:
+            try:
+                return _look(run, project.picture_path, project.root, writable, tell)
+            finally:
+                give_back()
+
+        self._lane.submit(work, then)
 
     def store(self, least: float) -> None:
         """From now on this run gives no verdict that is less probable. `stored` follows, or `failed`."""

@@ -40,6 +40,14 @@ class Look:
         self, items: Sequence[Item], *, progress: Callable[[int, int], None], cancelled: Callable[[], bool]
     ) -> Looked | None:
         """The labels as they are now; None if cancelled, what was seen until then is kept. Raises EngineError."""
+        try:
+            return self._over(items, progress, cancelled)
+        finally:
+            self._predictor = None  # a network takes much memory, and has nothing to do from now on
+
+    def _over(
+        self, items: Sequence[Item], progress: Callable[[int, int], None], cancelled: Callable[[], bool]
+    ) -> Looked | None:
         looked = Looked()
         classes = [entry.id for entry in self._settings.classes]
         for number, item in enumerate(items, start=1):
