@@ -19,7 +19,8 @@ from workbench.core import annotation, problems
 from workbench.core.dataset import Dataset, collect
 from workbench.core.grouping import lookalikes
 from workbench.core.pictures import read
-from workbench.core.project import DONT_CARE, Project, natural_key
+from workbench.core.project import DONT_CARE, Project
+from workbench.core.sources import natural_key
 from workbench.inference.cv import cv2
 
 Kind = Literal[

@@ -16,7 +16,8 @@ from pydantic import BaseModel, ConfigDict
 from workbench.core import annotation, problems
 from workbench.core.grouping import group
 from workbench.core.pictures import picture_size
-from workbench.core.project import DONT_CARE, NOT_LABELLED, ClassInfo, Project, natural_key
+from workbench.core.project import DONT_CARE, NOT_LABELLED, ClassInfo, Project
+from workbench.core.sources import natural_key
 
 Split = Literal["train", "val", "test"]
 SPLITS: tuple[Split, ...] = ("train", "val", "test")

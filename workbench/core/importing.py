@@ -11,7 +11,7 @@ import hashlib
 import os
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -21,7 +21,7 @@ from workbench.core import annotation, problems
 from workbench.core.formats import FORMATS, recognise
 from workbench.core.formats.foreign import Batch, Entry, Label, Options, Tree, Unreadable, suffix_of, without_suffix
 from workbench.core.pictures import picture_size
-from workbench.core.project import DONT_CARE, Project, Source
+from workbench.core.project import DONT_CARE, Project
 from workbench.inference.reading import ReadError, decode_picture
 
 _BEFORE = "it is already labelled (say to overwrite, to replace the label)"
@@ -89,14 +89,13 @@ class _Import:
         self.by_path: dict[str, list[str]] = defaultdict(list)
         self.by_stem: dict[str, list[str]] = defaultdict(list)
         for source in project.file.sources:
-            prefix = f"@{source.name}/" if source.name else ""
-            folder = os.path.realpath(project.source_folder(source))
-            for key in _keys(project, source):
+            folder = os.path.realpath(source.folder(project.root))
+            for key in source.pictures(project.root):
                 file = os.path.join(folder, *PurePosixPath(key).parts)
                 if file not in masks:
-                    self.by_file[file] = prefix + key
-                    self.by_path[without_suffix(key)].append(prefix + key)
-                    self.by_stem[PurePosixPath(key).stem].append(prefix + key)
+                    self.by_file[file] = source.prefix + key
+                    self.by_path[without_suffix(key)].append(source.prefix + key)
+                    self.by_stem[PurePosixPath(key).stem].append(source.prefix + key)
         self.done: dict[str, str] = {}  # key -> digest of the label taken over
         self.seen: set[str] = set()
 
@@ -203,13 +202,6 @@ class _Import:
         return table
 
 
-def _keys(project: Project, source: Source) -> Iterable[str]:
-    """Keys below one source, without its prefix."""
-    prefix = f"@{source.name}/" if source.name else ""
-    alone = project.file.model_copy(update={"sources": [source]})
-    return [key[len(prefix) :] for key in Project(project.root, alone, None).pictures()]
-
-
 def _holds_label(project: Project, key: str, note: annotation.Note) -> bool:
     """A mask with something in it, one that cannot be read, or an empty one that a person called done."""
     if not project.mask_path(key).exists():
@@ -238,8 +230,8 @@ def _hide_masks(project: Project, masks: list[Path]) -> list[str]:
     files = {_real(mask) for mask in masks}
     added: list[str] = []
     for source in project.file.sources:
-        folder = os.path.realpath(project.source_folder(source))
-        keys = list(_keys(project, source))
+        folder = os.path.realpath(source.folder(project.root))
+        keys = source.pictures(project.root)
         hidden = {key for key in keys if os.path.join(folder, *PurePosixPath(key).parts) in files}
         source.ignore += (patterns := _patterns(keys, hidden))
         added += patterns

@@ -190,8 +190,7 @@ class _Stamps:
     def __init__(self, project: Project) -> None:
         self._pictures: dict[str, str] = {}
         for source in project.file.sources:
-            prefix = f"@{source.name}/" if source.name else ""
-            walk_stamps(project.source_folder(source), self._pictures, prefix)
+            walk_stamps(source.folder(project.root), self._pictures, source.prefix)
         self._masks = walk_stamps(project.root / "masks")
         self._notes = walk_stamps(project.root / "notes")
 

@@ -7,21 +7,18 @@ A picture's *key* is its posix path below `pictures/` ("lot7/a.jpg"), or "@name/
 
 from __future__ import annotations
 
-import fnmatch
 import json
 import os
-import re
-import shutil
 import socket
 from pathlib import Path
 from typing import Literal
 
 import filelock
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from workbench.core import problems
+from workbench.core.sources import Source, copy_picture, source_of
 from workbench.core.storage import inside, write_json
-from workbench.inference.reading import PICTURE_SUFFIXES
 
 FORMAT = 1
 BACKGROUND, DONT_CARE, NOT_LABELLED = 0, 254, 255
@@ -33,15 +30,6 @@ PALETTE = (
     "#00c2c7", "#ff9b54", "#c5e063", "#8fa8ff", "#ff6ad5", "#5ad1a4",
 )  # fmt: skip
 
-_DIGITS = re.compile(r"(\d+)")
-
-
-def natural_key(text: object) -> list[str | int]:
-    """Sorts as a person expects: numbers by their value, letters without their case."""
-    parts: list[str | int] = _DIGITS.split(str(text).casefold())
-    parts[1::2] = map(int, parts[1::2])
-    return parts
-
 
 class ClassInfo(BaseModel):
     """A kind of defect that can be painted. `id` (1..253) is for ever; name, colour, key and order are free."""
@@ -51,21 +39,6 @@ class ClassInfo(BaseModel):
     name: str = Field(min_length=1, max_length=100)
     color: str = Field(pattern=r"^#[0-9a-fA-F]{6}$")
     key: str | None = Field(default=None, max_length=1)
-
-
-class Source(BaseModel):
-    """A folder of pictures. `name` is "" for the project's own `pictures/`; others are read, never written."""
-
-    name: str = ""
-    path: str = "pictures"
-    ignore: list[str] = []  # glob patterns on the key below this source, e.g. masks that lie among the pictures
-
-    @field_validator("name")
-    @classmethod
-    def _plain(cls, name: str) -> str:
-        if any(sign in name for sign in "/\\") or name in {".", ".."}:
-            raise ValueError("a source's name is one folder name")
-        return name
 
 
 class Grouping(BaseModel):
@@ -182,17 +155,13 @@ class Project:
 
     # --- pictures --------------------------------------------------------------------------------
 
-    def source_folder(self, source: Source) -> Path:
-        folder = Path(source.path)
-        return folder if source.name else inside(self.root, source.path)
-
     def picture_path(self, key: str) -> Path:
         """Where the picture `key` lies."""
         if key.startswith("@"):
             name, _, rest = key[1:].partition("/")
             for source in self.file.sources:
                 if source.name == name and name:
-                    return inside(self.source_folder(source), rest)
+                    return inside(source.folder(self.root), rest)
         return inside(self.root / "pictures", key)
 
     def mask_path(self, key: str) -> Path:
@@ -203,52 +172,21 @@ class Project:
 
     def pictures(self) -> list[str]:
         """Keys of all pictures, in natural order, own pictures first. Reads folders only, no file is opened."""
-        keys: list[str] = []
-        for source in self.file.sources:
-            prefix = f"@{source.name}/" if source.name else ""
-            found = [
-                rest for rest in _walk(self.source_folder(source))
-                if not any(fnmatch.fnmatchcase(rest, pattern) for pattern in source.ignore)
-            ]  # fmt: skip
-            keys += [prefix + rest for rest in sorted(found, key=natural_key)]
-        return keys
+        return [source.prefix + rest for source in self.file.sources for rest in source.pictures(self.root)]
 
     def add_source(self, folder: Path | str, *, save: bool = True) -> Source:
         """List a folder elsewhere as a source of pictures."""
-        path = Path(folder).resolve()
-        if not path.is_dir():
-            raise problems.FolderMissing(path=str(folder))
-        for source in self.file.sources:
-            if self.source_folder(source).resolve() == path:
-                return source
-        taken = {source.name for source in self.file.sources}
-        stem = path.name or "source"
-        name = next(n for i in range(1, 10_000) if (n := stem if i == 1 else f"{stem}-{i}") not in taken)
-        source = Source(name=name, path=str(path))
-        self.file.sources.append(source)
-        if save:
-            self.save()
+        source = source_of(folder, self.file.sources, self.root)
+        if source not in self.file.sources:
+            self.file.sources.append(source)
+            if save:
+                self.save()
         return source
 
     def copy_picture(self, path: Path, key: str) -> str:
         """Copy a picture file into `pictures/` as `key`; a different file of that name there gets a number."""
         self.need_write(key)
-        stem, suffix = os.path.splitext(key)
-        for i in range(1, 100_000):
-            candidate = key if i == 1 else f"{stem}-{i}{suffix}"
-            target = inside(self.root / "pictures", candidate)
-            try:
-                if not target.exists():
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    part = target.with_name("." + target.name + ".part")
-                    shutil.copyfile(path, part)
-                    os.replace(part, target)
-                    return candidate
-                if target.stat().st_size == path.stat().st_size and target.read_bytes() == path.read_bytes():
-                    return candidate
-            except OSError as error:
-                raise problems.CannotWrite(path=str(target), why=error.strerror or str(error)) from error
-        raise problems.CannotWrite(path=key, why="too many pictures of this name")
+        return copy_picture(path, self.root / "pictures", key)
 
     # --- classes ---------------------------------------------------------------------------------
 
@@ -315,24 +253,3 @@ def read_project_file(root: Path) -> ProjectFile:
     if len(set(ids)) != len(ids):
         raise problems.ProjectBroken(path=str(path), why="two classes share an id")
     return file
-
-
-def _walk(folder: Path) -> list[str]:
-    """Posix paths of the picture files below `folder`; hidden files and folders are passed over."""
-    found: list[str] = []
-    pending = [("", str(folder))]
-    while pending:
-        prefix, path = pending.pop()
-        try:
-            with os.scandir(path) as entries:
-                for entry in entries:
-                    name = entry.name
-                    if name.startswith("."):
-                        continue
-                    if entry.is_dir():
-                        pending.append((prefix + name + "/", entry.path))
-                    elif os.path.splitext(name)[1].lower() in PICTURE_SUFFIXES:
-                        found.append(prefix + name)
-        except OSError:
-            continue  # a folder that is gone or forbidden hides its pictures, nothing else
-    return found

@@ -10,7 +10,8 @@ from pathlib import Path, PurePath
 from workbench.core.index import Index, Row
 from workbench.core.pictures import PICTURE_SUFFIXES
 from workbench.core.problems import FolderMissing, Problem
-from workbench.core.project import Project, natural_key
+from workbench.core.project import Project
+from workbench.core.sources import natural_key
 
 TELL_EVERY = 0.2  # seconds
 # A worker that never rests keeps the interpreter to itself for 5 ms at a time, and a window asks for it often.

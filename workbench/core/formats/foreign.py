@@ -10,7 +10,9 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from workbench.core.project import PICTURE_SUFFIXES, Project, natural_key
+from workbench.core.project import Project
+from workbench.core.sources import natural_key
+from workbench.inference.reading import PICTURE_SUFFIXES
 
 # Folder names that say what lies in them, and nothing about the part or the defect.
 PICTURE_FOLDERS = frozenset("image images img imgs picture pictures jpegimages photo photos input inputs data".split())

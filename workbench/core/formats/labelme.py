@@ -20,9 +20,10 @@ from workbench.core import annotation
 from workbench.core.drawing import NOTHING, Paint, Rect, draw_polygon, draw_region, draw_segment
 from workbench.core.formats.foreign import Batch, Entry, Label, Options, Tree, Unreadable, without_suffix
 from workbench.core.pictures import picture_size
-from workbench.core.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELLED, PICTURE_SUFFIXES, Project
+from workbench.core.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELLED, Project
 from workbench.core.storage import write_json
 from workbench.inference.cv import cv2
+from workbench.inference.reading import PICTURE_SUFFIXES
 
 IGNORE, BACKGROUND = "__ignore__", "_background_"
 LINE_RADIUS = 1.5  # a line has no width of its own: three pixels

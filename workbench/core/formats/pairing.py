@@ -20,7 +20,7 @@ from workbench.core.formats.foreign import (
     without_suffix,
 )
 from workbench.core.formats.mask_values import read_raw
-from workbench.core.project import PICTURE_SUFFIXES
+from workbench.inference.reading import PICTURE_SUFFIXES
 
 MASK_SUFFIXES = (".png", ".gif", ".bmp", ".tif", ".tiff")
 LOSSY = (".jpg", ".jpeg", ".jpe", ".jfif", ".webp")

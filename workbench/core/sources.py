@@ -1,0 +1,115 @@
+"""Folders of pictures: what in them is a picture of the project, under which key, and how another one comes in."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import BaseModel, field_validator
+
+from workbench.core.problems import CannotWrite, FolderMissing
+from workbench.core.storage import inside
+from workbench.inference.reading import PICTURE_SUFFIXES
+
+_DIGITS = re.compile(r"(\d+)")
+
+
+def natural_key(text: object) -> list[str | int]:
+    """Sorts as a person expects: numbers by their value, letters without their case."""
+    parts: list[str | int] = _DIGITS.split(str(text).casefold())
+    parts[1::2] = map(int, parts[1::2])
+    return parts
+
+
+class Source(BaseModel):
+    """A folder of pictures. `name` is "" for the project's own `pictures/`; others are read, never written."""
+
+    name: str = ""
+    path: str = "pictures"
+    ignore: list[str] = []  # glob patterns on the key below this source, e.g. masks that lie among the pictures
+
+    @field_validator("name")
+    @classmethod
+    def _plain(cls, name: str) -> str:
+        if any(sign in name for sign in "/\\") or name in {".", ".."}:
+            raise ValueError("a source's name is one folder name")
+        return name
+
+    @property
+    def prefix(self) -> str:
+        """What the keys of its pictures begin with."""
+        return f"@{self.name}/" if self.name else ""
+
+    def folder(self, root: Path) -> Path:
+        """Where it lies, seen from the project's folder."""
+        return Path(self.path) if self.name else inside(root, self.path)
+
+    def pictures(self, root: Path) -> list[str]:
+        """The keys of its pictures without the prefix, in natural order. Reads folders only, no file is opened."""
+        found = [
+            rest for rest in _walk(self.folder(root))
+            if not any(fnmatch.fnmatchcase(rest, pattern) for pattern in self.ignore)
+        ]  # fmt: skip
+        return sorted(found, key=natural_key)
+
+
+def source_of(folder: Path | str, sources: Sequence[Source], root: Path) -> Source:
+    """The one of `sources` that is `folder`, or a new one with a name of its own. Raises FolderMissing."""
+    path = Path(folder).resolve()
+    if not path.is_dir():
+        raise FolderMissing(path=str(folder))
+    for source in sources:
+        if source.folder(root).resolve() == path:
+            return source
+    taken = {source.name for source in sources}
+    stem = path.name or "source"
+    name = next(n for i in range(1, 10_000) if (n := stem if i == 1 else f"{stem}-{i}") not in taken)
+    return Source(name=name, path=str(path))
+
+
+def copy_picture(path: Path, folder: Path, key: str) -> str:
+    """Copy a picture file into `folder` as `key`; a different file of that name there gets a number.
+
+    Returns the key it has then. Raises CannotWrite.
+    """
+    stem, suffix = os.path.splitext(key)
+    for i in range(1, 100_000):
+        candidate = key if i == 1 else f"{stem}-{i}{suffix}"
+        target = inside(folder, candidate)
+        try:
+            if not target.exists():
+                target.parent.mkdir(parents=True, exist_ok=True)
+                part = target.with_name("." + target.name + ".part")
+                shutil.copyfile(path, part)
+                os.replace(part, target)
+                return candidate
+            if target.stat().st_size == path.stat().st_size and target.read_bytes() == path.read_bytes():
+                return candidate
+        except OSError as error:
+            raise CannotWrite(path=str(target), why=error.strerror or str(error)) from error
+    raise CannotWrite(path=key, why="too many pictures of this name")
+
+
+def _walk(folder: Path) -> list[str]:
+    """Posix paths of the picture files below `folder`; hidden files and folders are passed over."""
+    found: list[str] = []
+    pending = [("", str(folder))]
+    while pending:
+        prefix, path = pending.pop()
+        try:
+            with os.scandir(path) as entries:
+                for entry in entries:
+                    name = entry.name
+                    if name.startswith("."):
+                        continue
+                    if entry.is_dir():
+                        pending.append((prefix + name + "/", entry.path))
+                    elif os.path.splitext(name)[1].lower() in PICTURE_SUFFIXES:
+                        found.append(prefix + name)
+        except OSError:
+            continue  # a folder that is gone or forbidden hides its pictures, nothing else
+    return found
