@@ -26,7 +26,7 @@ def segmentation_loss(
     entropy = -(planes * logs).sum() / counted.sum().clip(min=1.0)
     if not dice_weight:
         return cross_entropy_weight * entropy
-    said = logs.exp() * _widened(counted.unsqueeze(1), channels)
+    said = logs.exp() * widened(counted.unsqueeze(1), channels)
     # (N, foreground channels): all that both kinds of Dice need.
     both, said, real = ((plane.sum(axis=(2, 3)))[:, 1:] for plane in (said * planes, said, planes))
     alone = _lost(both, said, real)
@@ -37,11 +37,11 @@ def segmentation_loss(
 def _log_softmax(logits: paddle.Tensor) -> paddle.Tensor:
     """Over the channels of (N, K, H, W). Paddle's own takes three times as long along this axis on a processor."""
     channels = logits.shape[1]
-    lowered = logits - _widened(logits.detach().max(axis=1, keepdim=True), channels)
-    return lowered - _widened(lowered.exp().sum(axis=1, keepdim=True).log(), channels)
+    lowered = logits - widened(logits.detach().max(axis=1, keepdim=True), channels)
+    return lowered - widened(lowered.exp().sum(axis=1, keepdim=True).log(), channels)
 
 
-def _widened(plane: paddle.Tensor, channels: int) -> paddle.Tensor:
+def widened(plane: paddle.Tensor, channels: int) -> paddle.Tensor:
     """(N, 1, H, W) to (N, channels, H, W): broadcasting inside of an operation is ten times slower than this copy."""
     return plane if channels == 1 else paddle.concat([plane] * channels, axis=1)
 

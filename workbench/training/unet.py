@@ -8,6 +8,7 @@ import numpy as np
 import paddle
 from paddle import nn
 
+from workbench.training.losses import widened
 from workbench.training.resnet import Body, stage_widths
 
 
@@ -67,7 +68,7 @@ class LocalContrast(nn.Layer):
         channels = x.shape[1]
         gain, offset, ones = paddle.split(grown, [channels, channels, 1], axis=1)
         # Beyond the border there are no cells: what the ones have lost there, the others have lost too.
-        lost = ones if channels == 1 else paddle.concat([ones] * channels, axis=1)
+        lost = widened(ones, channels)
         gain, offset = gain / lost, offset / lost
         return paddle.concat([x, x * gain - offset], axis=1)
 
