@@ -136,6 +136,31 @@ def test_the_newest_preview_is_at_hand_after_a_replay(training, opened, qtbot):
     assert not training.running and training.run is run
 
 
+def test_previews_are_in_memory_while_the_run_goes_on_and_read_again_after_it(training, opened, qtbot):
+    run = create_run(opened.project, request("unet", epochs=1))
+    previews = training.previews
+    previews.open(run)
+    for step in range(3):
+        with qtbot.waitSignal(previews.arrived):
+            previews.add(write_preview(run, step, step))
+    one = previews.get("a.png", 0).nbytes
+    assert previews.nbytes == 3 * one
+    training._end(Finished())
+    assert previews.nbytes == 0
+    for step in (1, 0, 2):
+        with qtbot.waitSignal(previews.recalled):
+            previews.recall("a.png", step)
+        assert (previews.get("a.png", step).mask == step).all() and previews.nbytes == one
+    with qtbot.waitSignal(previews.arrived):
+        previews.add(write_preview(run, 3, 0))  # was on its way
+    assert previews.nbytes == one
+    previews.open(run)
+    for step in range(2):
+        with qtbot.waitSignal(previews.arrived):
+            previews.add(write_preview(run, step, step))
+    assert previews.nbytes == 2 * one
+
+
 def test_events_of_the_run_before_do_not_mix_into_the_next(training, opened, qtbot):
     runs = [create_run(opened.project, request("unet", epochs=1)) for _ in range(2)]
     for i, run in enumerate(runs):

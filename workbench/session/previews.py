@@ -18,7 +18,7 @@ from workbench.core.storage import inside
 from workbench.inference.settings import ClassSettings, ModelSettings, SettingsError
 from workbench.session.lane import Lane
 
-LIMIT = 256 << 20  # bytes kept
+LIMIT = 256 << 20  # bytes kept while the run goes on
 MOST_PIXELS = 64_000_000  # of a picture whose previews are shown
 
 
@@ -35,11 +35,18 @@ class Previews(QObject):
         self._shown: OrderedDict[tuple[str, int], Seen] = OrderedDict()
         self._reading: set[str] = set()
         self._wanted: tuple[str, int] | None = None
+        self._limit = LIMIT
         self._lane = Lane(parent=self)
 
     def open(self, run: Run) -> None:
         self.close()
         self._run = run
+        self._limit = LIMIT
+
+    def rest(self) -> None:
+        """The run has ended, and its model looks at pictures in its place: only what was asked for last is kept."""
+        self._limit = 0
+        self._shown.clear()
 
     def close(self) -> None:
         self._lane.abandon()
@@ -61,6 +68,11 @@ class Previews(QObject):
             self._read(event.picture)
         else:  # of a verdict there is nothing to read
             self.arrived.emit(event.picture)
+
+    @property
+    def nbytes(self) -> int:
+        """Of the previews that are in memory."""
+        return sum(seen.nbytes for seen in self._shown.values())
 
     def steps(self, key: str) -> list[int]:
         """The steps of which there are previews of a picture, ascending."""
@@ -112,7 +124,8 @@ class Previews(QObject):
         def then(seen: Seen | None, _: Exception | None) -> None:
             self._reading.discard(key)
             if seen is not None:  # a file that is already gone was followed by a newer one
-                self._keep((key, event.step), seen)
+                if self._limit:
+                    self._keep((key, event.step), seen)
                 self.arrived.emit(key)
             if self._event(key, None) is not event:
                 self._read(key)
@@ -122,7 +135,7 @@ class Previews(QObject):
     def _keep(self, at: tuple[str, int], seen: Seen) -> None:
         self._shown[at] = seen
         self._shown.move_to_end(at)
-        while len(self._shown) > 1 and sum(seen.nbytes for seen in self._shown.values()) > LIMIT:
+        while len(self._shown) > 1 and self.nbytes > self._limit:
             self._shown.popitem(last=False)
 
 

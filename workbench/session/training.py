@@ -277,6 +277,7 @@ class Training(QObject):
         self.preparing = self.stopping = self.paused = False
         if isinstance(ending, Finished) and ending.why == "done":
             self.progress = 1.0
+        self._previews.rest()
         self.ended.emit(ending)
         self.state_changed.emit()
 
