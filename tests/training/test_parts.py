@@ -23,7 +23,7 @@ from workbench.training.precision import Choice, Precision, Scaler
 from workbench.training.previews import safe_name
 from workbench.training.resnet import ResNet
 from workbench.training.schedule import Budget, one_cycle
-from workbench.training.thresholds import AreaSweep, ThresholdSweep, choose_temperature
+from workbench.training.thresholds import AreaSweep, ThresholdSweep, choose_temperature, most_areas
 from workbench.training.unet import UNet, multiple_of
 
 GPU = Device("gpu:0", "a card", (8, 0))
@@ -105,6 +105,25 @@ def test_threshold_is_where_dice_is_greatest():
     nothing = ThresholdSweep((7,))
     nothing.add(truth, scores)
     assert nothing.best() == [0.5]
+
+
+def test_least_area_does_not_drop_defects_of_a_known_size():
+    truth = np.zeros((200, 200), np.uint8)
+    truth[20:80, 20:80] = 3  # what is held out shows a large one only
+    mask = truth.copy()
+    mask[100:190:10, 100:190:10] = 3
+    for corner in range(100, 190, 10):
+        mask[corner : corner + 9, 20:29] = 3  # and nine false ones of 81 pixels
+    sweep = AreaSweep((3,))
+    sweep.add(truth, mask)
+    assert sweep.best() == [100]
+    known = np.zeros((100, 100), np.uint8)
+    for number in range(10):
+        known[10 * number : 10 * number + 7, 10:17] = 3  # others are of 49 pixels
+    most = most_areas([known, truth], (3, 4))
+    assert most == {3: 24}
+    assert sweep.best(most=most) == [4], "specks go, what could be a small defect stays"
+    assert sweep.best(least=50, most=most) == [50], "a person's word counts for more"
 
 
 def test_least_area_weighs_false_specks_against_defects():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
 import zlib
@@ -9,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,8 +25,10 @@ from workbench.core.project import Project
 from workbench.inference.predictor import Cancelled, Engine, Predictor, apply_thresholds
 from workbench.inference.settings import ModelSettings
 from workbench.training.device import is_out_of_memory
-from workbench.training.thresholds import AreaSweep, ThresholdSweep, choose_temperature
+from workbench.training.thresholds import AreaSweep, ThresholdSweep, choose_temperature, most_areas
 from workbench.training.truth import Truth
+
+_SIZED = 24  # training pictures of each class, whose regions tell how small a defect may be
 
 
 class DygraphEngine:
@@ -169,7 +173,24 @@ class Judge:
         raw = dataclasses.replace(settings, thresholds=tuple(levels.best()), min_area=(0,) * len(ids))
         for look in looks:
             areas.add(look.truth, apply_thresholds(look.class_scores, raw)[0])  # type: ignore[arg-type]
-        return dataclasses.replace(raw, min_area=tuple(areas.best(self.least_area)))
+        return dataclasses.replace(raw, min_area=tuple(areas.best(self.least_area, self._most_areas)))
+
+    @cached_property
+    def _most_areas(self) -> dict[int, int]:
+        """What the training pictures' labels say of the sizes of defects; some of the pictures of each class do."""
+        chosen: dict[str, Item] = {}
+        for info in self.dataset.classes:
+            painted = [item for item in self.dataset.of("train") if info.id in item.classes]
+            chosen |= {item.key: item for item in painted[:: max(1, len(painted) // _SIZED)][:_SIZED]}
+
+        def masks() -> Iterator[np.ndarray]:
+            for item in chosen.values():
+                with contextlib.suppress(Problem):
+                    mask = annotation.load_mask(self.project, item.key, (item.width, item.height))
+                    if mask is not None:
+                        yield mask
+
+        return most_areas(masks(), [info.id for info in self.dataset.classes])
 
     def _measure(self, settings: ModelSettings, looks: list[_Look]) -> dict[str, Any]:
         if settings.task == "classification":

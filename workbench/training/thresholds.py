@@ -5,7 +5,7 @@ Also the temperature that makes a verdict's probabilities mean what they say (Gu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -88,8 +88,10 @@ class AreaSweep:
             countable = np.bincount(found[counted], minlength=len(said) + 1)[1:] * 2 >= said
             self.false.setdefault(id, []).extend(said[~touching & countable].tolist())
 
-    def best(self, least: int = 0) -> list[int]:
-        """Per class the least area with the best balance of defects found and regions said in vain; at least `least`.
+    def best(self, least: int = 0, most: Mapping[int, int] | None = None) -> list[int]:
+        """Per class the least area with the best balance of defects found and regions said in vain.
+
+        At least `least`, and else not above that of the class in `most`.
 
         The balance is F2 (van Rijsbergen 1979): a defect that is missed weighs as much as four false regions. Of equal
         ones the smallest area is taken, so without false regions nothing is dropped.
@@ -98,12 +100,27 @@ class AreaSweep:
         for id in self.ids:
             finds, false = np.array(self.finds.get(id, [])), np.array(self.false.get(id, []))
             count = self.real.get(id, 0)
-            areas = [area for area in _AREAS if area <= max(finds, default=0)] or [0]
+            bound = min(max(finds, default=0), (most or {}).get(id, max(_AREAS)))
+            areas = [area for area in _AREAS if area <= bound] or [0]
             found = np.array([(finds >= area).sum() for area in areas])
             vain = np.array([(false >= area).sum() for area in areas])
             balance = 5 * found / np.maximum(1, 5 * found + 4 * (count - found) + vain)
             chosen.append(max(least, areas[int(np.argmax(balance))]))
         return chosen
+
+
+def most_areas(masks: Iterable[np.ndarray], ids: Sequence[int]) -> dict[int, int]:
+    """Per class of `ids` half the area which four of five regions of these masks, uint8 (H, W), exceed.
+
+    The few parts that are held out may show large defects only, by chance; a least area that suits them would drop
+    defects of a size that is known from other parts.
+    """
+    found: dict[int, list[np.ndarray]] = {id: [] for id in ids}
+    for mask in masks:
+        for id in found:
+            if (mask == id).any():
+                found[id].append(_areas(mask == id)[0])
+    return {id: int(np.percentile(np.concatenate(of), 20) / 2) for id, of in found.items() if of}
 
 
 def choose_temperature(probabilities: Sequence[np.ndarray], truths: Sequence[int]) -> float:

@@ -69,7 +69,7 @@ class LayersPanel(QWidget):
     def _name_sample(self) -> None:
         name = self._comparison.sample
         text = self.tr("No good sample") if name is None else name.rpartition("/")[2]
-        self.sample.setText(self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, 92))
+        self.sample.setText(self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, 106))
         self.sample.setToolTip(name or self.tr("A picture of a part without defects, of the same size"))
         self.choose.setEnabled(self._view.picture is not None)
         self.difference.check.setEnabled(self._comparison.possible())
