@@ -7,16 +7,29 @@ from collections.abc import Iterable
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 
-from workbench.ui.rows import Parts, Row, Rows
+from workbench.ui.rows import Parts, Row
+from workbench.ui.rows_edit import EditRows
+from workbench.ui.rows_help import HelpRows
 from workbench.ui.rows_kept import KeptRows
 from workbench.ui.rows_live import LiveRows
+from workbench.ui.rows_looking import LookingRows
 from workbench.ui.rows_pages import PageRows
+from workbench.ui.rows_pictures import PictureRows
+from workbench.ui.rows_project import ProjectRows
 from workbench.ui.rows_proposals import ProposalRows
 from workbench.ui.rows_queue import QueueRows
 from workbench.ui.rows_recipe import RecipeRows
 from workbench.ui.rows_review import ReviewRows
+from workbench.ui.rows_tools import ToolRows
+from workbench.ui.rows_training import TrainingRows
+from workbench.ui.rows_view import ViewRows
 from workbench.ui.theme import Style
 from workbench.ui.words import plain
+
+TABLES = (
+    ProjectRows, EditRows, ToolRows, PictureRows, ViewRows, LookingRows, TrainingRows, ProposalRows, LiveRows,
+    QueueRows, ReviewRows, RecipeRows, KeptRows, PageRows,
+)  # fmt: skip
 
 
 class Actions(QObject):
@@ -25,11 +38,9 @@ class Actions(QObject):
     def __init__(self, parts: Parts, style: Style, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._style = style
-        table = Rows(self)
-        self.keys_wanted = table.keys_wanted
-        rows = (*table.all(parts), *ProposalRows(self).all(parts), *LiveRows(self).all(parts),
-                *QueueRows(self).all(parts), *ReviewRows(self).all(parts), *RecipeRows(self).all(parts),
-                *KeptRows(self).all(parts), *PageRows(self).all(parts))  # fmt: skip
+        help = HelpRows(self)
+        self.keys_wanted = help.keys_wanted
+        rows = [row for table in (*(kind(self) for kind in TABLES), help) for row in table.all(parts)]
         self.rows = {row.id: row for row in rows}
         self._groups: dict[str, QActionGroup] = {}
         self._actions = {row.id: self._make(row) for row in self.rows.values()}

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import QObject
-
 from workbench.ui.overlay import Overlay
-from workbench.ui.rows import Parts, Row
+from workbench.ui.rows import Parts, Row, Rows
 
 
-class KeptRows(QObject):
-    """Makes the rows for some parts."""
-
+class KeptRows(Rows):
     def all(self, parts: Parts) -> list[Row]:
         look, overlay, kept, style = parts.layers.look, parts.overlay, parts.kept, parts.canvas.prediction_style
         texts = {

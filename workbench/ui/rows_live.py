@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject
-
-from workbench.ui.rows import Parts, Row
+from workbench.ui.rows import Parts, Row, Rows
 
 
-class LiveRows(QObject):
-    """Makes the rows for some parts."""
-
+class LiveRows(Rows):
     def all(self, parts: Parts) -> list[Row]:
         panel = parts.training
         files = panel.view.files

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import QObject
-
-from workbench.ui.rows import Parts, Row
+from workbench.ui.rows import Parts, Row, Rows
 
 
-class PageRows(QObject):
-    """Makes the rows for some parts."""
-
+class PageRows(Rows):
     def all(self, parts: Parts) -> list[Row]:
         pages = parts.pages
         return [

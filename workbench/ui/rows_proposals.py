@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import QObject
-
-from workbench.ui.rows import Parts, Row
+from workbench.ui.rows import Parts, Row, Rows
 
 
-class ProposalRows(QObject):
-    """Makes the rows for some parts."""
-
+class ProposalRows(Rows):
     def all(self, parts: Parts) -> list[Row]:
         canvas, proposing = parts.canvas, parts.proposing
         return [

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import QObject
-
-from workbench.ui.rows import Parts, Row
+from workbench.ui.rows import Parts, Row, Rows
 
 
-class QueueRows(QObject):
-    """Makes the rows for some parts."""
-
+class QueueRows(Rows):
     def all(self, parts: Parts) -> list[Row]:
         advice = parts.advice
         guide, errors = advice.guide, advice.errors

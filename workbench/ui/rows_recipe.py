@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject
-
-from workbench.ui.rows import Parts, Row
+from workbench.ui.rows import Parts, Row, Rows
 
 
-class RecipeRows(QObject):
-    """Makes the rows for some parts."""
-
+class RecipeRows(Rows):
     def all(self, parts: Parts) -> list[Row]:
         recipes = parts.recipes
         return [

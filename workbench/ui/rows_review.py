@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject
-
-from workbench.ui.rows import Parts, Row
+from workbench.ui.rows import Parts, Row, Rows
 
 
-class ReviewRows(QObject):
-    """Makes the rows for some parts."""
-
+class ReviewRows(Rows):
     def all(self, parts: Parts) -> list[Row]:
         opening = parts.review
         return [

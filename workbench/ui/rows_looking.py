@@ -1,0 +1,47 @@
+"""The commands of looking closely: regions, scale, display, the good sample."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from workbench.ui.canvas.canvas import Canvas
+from workbench.ui.dialogs.scale import ask_scale
+from workbench.ui.rows import Parts, Row, Rows
+
+
+class LookingRows(Rows):
+    def all(self, parts: Parts) -> list[Row]:
+        canvas, walk, display, comparison = parts.canvas, parts.walk, parts.display, parts.comparison
+
+        def shown() -> bool:
+            return canvas.picture is not None
+
+        return [
+            Row("next_region", self.tr("Next re&gion"), partial(walk.go, 1), "N", when=walk.possible,
+                tip=self.tr("To the next labelled or predicted region, always at the same scale")),
+            Row("previous_region", self.tr("Previous regi&on"), partial(walk.go, -1), "Shift+N", when=walk.possible),
+            Row("ruler", self.tr("&Measure"), partial(_toggle_ruler, canvas), "M", "ruler", shown,
+                lambda: canvas.ruler.on, tip=self.tr("Measure: drag a line, read its length")),
+            Row("scale", self.tr("Set the scale…"), partial(ask_scale, canvas, canvas.ruler, parts.displays),
+                when=lambda: parts.session.writable, tip=self.tr("How many micrometres a pixel shows")),
+            Row("minimap", self.tr("O&verview"), partial(_toggle_minimap, canvas), on=lambda: canvas.minimap.enabled,
+                tip=self.tr("The whole picture in a corner while only a part is in sight")),
+            Row("difference", self.tr("Show the &difference to the good sample"), parts.layers.toggle_difference,
+                "Ctrl+D", when=comparison.possible, on=lambda: comparison.on),
+            Row("good_sample", self.tr("Use as the good sa&mple"), comparison.choose, when=shown,
+                tip=self.tr("The open picture is a good one: show how others differ from it")),
+            Row("invert", self.tr("In&vert"), display.toggle_invert, "Shift+I", when=shown,
+                on=lambda: canvas.display.invert),
+            Row("stretch", self.tr("Stretch &brightness"), display.stretch, when=shown,
+                tip=self.tr("From the darkest to the brightest values that occur")),
+            Row("reset_display", self.tr("&Reset display"), display.set_automatic, when=shown),
+        ]  # fmt: skip
+
+
+def _toggle_ruler(canvas: Canvas) -> None:
+    canvas.ruler.switch(not canvas.ruler.on)
+
+
+def _toggle_minimap(canvas: Canvas) -> None:
+    canvas.minimap.enabled = not canvas.minimap.enabled
+    canvas.update()
