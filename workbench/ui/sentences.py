@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from PySide6.QtCore import QCoreApplication
 
@@ -12,25 +12,36 @@ from workbench.ui import resources
 
 _FIELD = re.compile(r"\{(\w+)\}")
 _DEEPEST = 3  # a reason may hold a reason
+_SAID = 500  # sentences whose patterns are kept in mind
 
 
 def sentence(english: str, depth: int = 0) -> str:
     """In the chosen language what matches a known pattern; anything else stays English."""
     if not english or depth > _DEEPEST:
         return english
-    for line, context, texts in _known():
-        # Nearly all are told apart by their first words; compiling all of them would hold the window for a moment.
-        matched = _compiled(line).fullmatch(english) if english.startswith(line.partition("{")[0]) else None
-        if matched:
-            fields = {name: sentence(text, depth + 1) for name, text in matched.groupdict().items()}
-            return " ".join(_filled(QCoreApplication.translate(context, text), fields) for text in texts)
-    return english
+    found = _matched(english)
+    if found is None:
+        return english
+    context, texts, said = found
+    fields = {name: sentence(text, depth + 1) for name, text in said.items()}
+    return " ".join(_filled(QCoreApplication.translate(context, text), fields) for text in texts)
 
 
 def kinds() -> list[type[problems.Problem]]:
     """Every kind of problem that core names."""
     found = [kind for kind in vars(problems).values() if isinstance(kind, type)]
     return [kind for kind in found if issubclass(kind, problems.Problem)]
+
+
+@lru_cache(_SAID)
+def _matched(english: str) -> tuple[str, tuple[str, ...], dict[str, str]] | None:
+    """(context, patterns to translate, fields). A panel says the same sentences again five times a second."""
+    for line, context, texts in _known():
+        # Nearly all are told apart by their first words; compiling all of them would hold the window for a moment.
+        matched = _compiled(line).fullmatch(english) if english.startswith(line.partition("{")[0]) else None
+        if matched:
+            return context, texts, matched.groupdict()
+    return None
 
 
 @cache
