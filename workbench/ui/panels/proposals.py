@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPainterPath, QPen
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 from workbench.core.proposals import Proposal
 from workbench.session.session import Session
 from workbench.ui import words
+from workbench.ui.panels.plate import draw_plate
 from workbench.ui.proposing import Proposing
 from workbench.ui.theme import Style
 
@@ -73,11 +74,9 @@ class ProposalRow(QStyledItemDelegate):
         theme, rect = self._style.theme, option.rect
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        path = QPainterPath()
-        path.addRoundedRect(QRectF(rect).adjusted(0.5, 1, -0.5, -1), 5, 5)
         selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        if selected or option.state & QStyle.StateFlag.State_MouseOver:
-            painter.fillPath(path, theme.color("selection" if selected else "hover"))
+        over = bool(option.state & QStyle.StateFlag.State_MouseOver)
+        draw_plate(painter, rect, theme, fill="selection" if selected else "hover" if over else "")
         color = QColor(index.data(ColorRole))
         swatch = QRectF(rect.x() + 8, rect.y() + (rect.height() - 12) / 2, 17, 12)
         inside = QColor(color)
