@@ -8,17 +8,18 @@ import json
 import time
 import zlib
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from workbench.core.drawing import Rect
-from workbench.core.problems import ProposalsBroken
+from workbench.core.problems import CannotWrite, ProposalsBroken
 from workbench.core.project import MAX_CLASS_ID, Project
 from workbench.core.proposals import LARGEST, Proposal, of_region
 from workbench.core.selection import Selection
-from workbench.core.storage import inside, write_json
+from workbench.core.storage import file_stamp, inside, write_json
 from workbench.inference.cv import cv2
 
 FORMAT = 1
@@ -120,3 +121,35 @@ def without_decided(stored: Stored, proposals: Sequence[Proposal], open_now: Ite
     left = {id(proposal.origin) for proposal in open_now}
     kept = [region for region, one in zip(stored.regions, proposals, strict=True) if id(one.origin) in left]
     return stored.model_copy(update={"regions": kept})
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What proposals/<key>.json held when it was read or written, while a person decides on it."""
+
+    stored: Stored
+    proposals: tuple[Proposal, ...]
+    stamp: str
+    held: frozenset[int]  # identities of the origins that the file holds now
+
+    @classmethod
+    def read(cls, project: Project, key: str) -> Kept | None:
+        """None if nothing was proposed beforehand. Raises ProposalsBroken."""
+        stamp = file_stamp(proposals_path(project, key))
+        found = load_stored(project, key)
+        return None if found is None else cls(*found, stamp, frozenset(id(one.origin) for one in found[1]))
+
+    def cleared(self, project: Project, key: str, left: Iterable[Proposal]) -> Kept:
+        """The file holds what is still open, so that it need not be looked through again and again.
+
+        A file that someone else has written since stays as it is.
+        """
+        left = list(left)
+        path, held = proposals_path(project, key), frozenset(id(one.origin) for one in left)
+        if not project.writable or held == self.held or file_stamp(path) != self.stamp:
+            return self
+        try:
+            write_stored(project, key, without_decided(self.stored, self.proposals, left))
+        except CannotWrite:
+            return replace(self, stamp="")  # the note has what counts, and says what is wrong with the disk
+        return replace(self, stamp=file_stamp(path), held=held)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,13 +12,11 @@ from PySide6.QtCore import QCoreApplication, QObject, QTimer, Signal
 
 from workbench.core.annotation import Decided
 from workbench.core.history import Patch
-from workbench.core.problems import CannotWrite, Problem
-from workbench.core.project import Project
-from workbench.core.proposal_files import Stored, load_stored, proposals_path, without_decided, write_stored
+from workbench.core.problems import Problem
+from workbench.core.proposal_files import Kept
 from workbench.core.proposals import Found, Proposal, class_table, first_like, merged, open_ones, propose
 from workbench.core.run import Run
 from workbench.core.seen import Seen
-from workbench.core.storage import file_stamp
 from workbench.inference.regions import Region, find_regions
 from workbench.session.deciding import ACCEPT, BRING_BACK, REJECT, Decisions
 from workbench.session.lane import Lane
@@ -30,16 +28,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 500  # at a time, the most certain ones; more come when these are decided on
 _SETTLED = 120  # ms after the last change of the labels
-
-
-@dataclass(frozen=True)
-class _Kept:
-    """What proposals/<key>.json held when it was read or written."""
-
-    stored: Stored
-    proposals: tuple[Proposal, ...]
-    stamp: str
-    held: frozenset[int]  # identities of the origins that the file holds now
 
 
 class Proposals(QObject):
@@ -55,7 +43,7 @@ class Proposals(QObject):
         self._session, self._predictions = session, predictions
         self._live, self._live_model = Found(), ""
         self._seen: np.ndarray | None = None  # the mask that the live ones are regions of
-        self._kept: _Kept | None = None
+        self._kept: Kept | None = None
         self._edits: dict[int, tuple[Decided, Proposal]] = {}  # by the identity of the origin, which is kept alive
         self._decisions = Decisions(session, self)
         self._decisions.turned.connect(self._sift)
@@ -183,7 +171,7 @@ class Proposals(QObject):
         if project is None:
             return
 
-        def then(kept: _Kept | None, error: Exception | None) -> None:
+        def then(kept: Kept | None, error: Exception | None) -> None:
             if round != self._round:
                 return
             if isinstance(error, Problem):
@@ -194,7 +182,7 @@ class Proposals(QObject):
             if kept is not None:
                 self._sift()
 
-        self._lane.submit(lambda: _read(project, key), then)
+        self._lane.submit(lambda: Kept.read(project, key), then)
 
     def _predicted(self, key: str, result: Result) -> None:
         source = self._predictions.source
@@ -257,7 +245,7 @@ class Proposals(QObject):
         mask, decided, painted_only = session.mask, list(note.decided), note.explicit_background
         size = (mask.shape[1], mask.shape[0])
 
-        def work() -> tuple[list[Proposal], _Kept | None]:
+        def work() -> tuple[list[Proposal], Kept | None]:
             if kept is not None and (kept.stored.width, kept.stored.height) != size:
                 every = list(live.proposals)  # of a picture that was exchanged since
             else:
@@ -269,9 +257,9 @@ class Proposals(QObject):
             if kept is None:
                 return left, None
             waiting = open_ones(kept.proposals, mask, decided, painted_only=painted_only)
-            return left, _clear(project, key, kept, waiting)
+            return left, kept.cleared(project, key, waiting)
 
-        def then(found: tuple[list[Proposal], _Kept | None] | None, error: Exception | None) -> None:
+        def then(found: tuple[list[Proposal], Kept | None] | None, error: Exception | None) -> None:
             if round != self._round:
                 return
             if error is not None:
@@ -304,24 +292,6 @@ class Proposals(QObject):
             self._sift()
         self._lane.finish()
         self._lane.finish()  # what the answers of the first have asked
-
-
-def _read(project: Project, key: str) -> _Kept | None:
-    stamp = file_stamp(proposals_path(project, key))
-    found = load_stored(project, key)
-    return None if found is None else _Kept(*found, stamp, frozenset(id(one.origin) for one in found[1]))
-
-
-def _clear(project: Project, key: str, kept: _Kept, left: list[Proposal]) -> _Kept:
-    """The file holds what is still open, so that it need not be looked through again and again."""
-    path, held = proposals_path(project, key), frozenset(id(one.origin) for one in left)
-    if not project.writable or held == kept.held or file_stamp(path) != kept.stamp:
-        return kept
-    try:
-        write_stored(project, key, without_decided(kept.stored, kept.proposals, left))
-    except CannotWrite:
-        return replace(kept, stamp="")  # the note has what counts, and says what is wrong with the disk
-    return replace(kept, stamp=file_stamp(path), held=held)
 
 
 def _origin(proposals: list[Proposal], names: dict[int, str]) -> str:
