@@ -128,12 +128,12 @@ def test_every_control_can_be_reached_and_has_a_name(opened, qtbot):
 
 
 def _ours(widget: QWidget) -> bool:
-    """Not a part that Qt makes for itself: scroll bars, editors of spin boxes, lists of combo boxes."""
+    """Not a part that Qt or a plot makes for itself: scroll bars, editors of spin boxes, a menu never shown."""
     parents, parent = [], widget
     while parent is not None:
         parents.append(parent.metaObject().className())
         parent = parent.parentWidget()
-    foreign = ("QComboBoxPrivate", "QScrollBar", "QDoubleSpinBox", "QMenuBar", "QToolBarExt")
+    foreign = ("QComboBoxPrivate", "QScrollBar", "QDoubleSpinBox", "QMenu", "QToolBarExt")
     return not any(name.startswith(foreign) for name in parents)
 
 
