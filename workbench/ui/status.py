@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QLabel, QProgressBar, QStatusBar
 
@@ -13,6 +14,7 @@ from workbench.core.run import Run
 from workbench.core.selection import region_at
 from workbench.core.sight import least_area
 from workbench.inference.tiff_regions import TiffPicture
+from workbench.session.lane import Lane
 from workbench.session.session import Session
 from workbench.ui import words
 from workbench.ui.canvas.canvas import Canvas
@@ -34,6 +36,7 @@ class Status(QStatusBar):
         self._read = QTimer(self, singleShot=True, interval=_OFTEN, timeout=self._read_spot)
         self._due = False
         self._rest = QTimer(self, singleShot=True, interval=_RESTED, timeout=self._measure)
+        self._measuring = Lane(parent=self)  # a region of many small holes takes a while
         self._session, self._canvas = session, canvas
         self.setSizeGripEnabled(False)
         self.saved, self.reading, self.bar = (
@@ -135,19 +138,36 @@ class Status(QStatusBar):
         mask, project = self._session.mask, self._session.project
         if self._spot is None or mask is None or project is None:
             return
-        x, y = self._spot
+        spot = x, y = self._spot
         inside = 0 <= x < mask.shape[1] and 0 <= y < mask.shape[0]
         if not inside or mask[y, x] in (BACKGROUND, DONT_CARE, NOT_LABELLED):
             return
-        found = region_at(mask, (x + 0.5, y + 0.5), limit=_MEASURED)
-        area = int(found.inside.sum())
-        text = words.area(area, project.file.um_per_pixel)
-        if found.cut:
+
+        def work() -> tuple[int, bool] | None:
+            if self._spot != spot:
+                return None  # the pointer has gone on
+            found = region_at(mask, (x + 0.5, y + 0.5), limit=_MEASURED)
+            return int(np.count_nonzero(found.inside)), found.cut
+
+        def then(found: tuple[int, bool] | None, _: Exception | None) -> None:
+            if found is not None and self._spot == spot and self._session.mask is mask:
+                self._say_area(*found)
+
+        self._measuring.submit(work, then)
+
+    def _say_area(self, area: int, cut: bool) -> None:
+        project = self._session.project
+        text = words.area(area, project.file.um_per_pixel if project else None)
+        if cut:
             text = self.tr("more than {area}").format(area=text)
         least = self._least_area()
         if area < least:
             text += "   " + self.tr("⚠ the model sees regions from {n} px² on").format(n=least)
         self.region.setText(text)
+
+    def end(self) -> None:
+        """Wait for the thread."""
+        self._measuring.abandon()
 
     def _least_area(self) -> int:
         run = self._run()

@@ -214,7 +214,7 @@ class Window(QMainWindow):
         settings.model, settings.minutes, settings.device = self.training.controls.wishes()
         settings.save()
         self._rooms.session.flush()
-        for part in (self.canvas, self.pictures, self.commands, self.review):
+        for part in (self.canvas, self.pictures, self.commands, self.review, self.status):
             part.end()
         super().closeEvent(event)
         self.closed.emit()
