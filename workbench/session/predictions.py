@@ -78,6 +78,7 @@ class Predictions(QObject):
             return
         self._lane.abandon()
         self.source, self._folder, self._stamp, self._predictor = source, folder, stamp, None
+        self._kept.clear()  # every run leaves a model behind, and hundreds of megabytes could be of former ones
         self._forget_wishes()
         self.model_changed.emit()
 

@@ -11,6 +11,7 @@ from PySide6.QtGui import QImageReader
 from PySide6.QtWidgets import QApplication
 
 from workbench import __version__
+from workbench.session.memory import keep_apart
 from workbench.session.settings import Settings
 from workbench.ui import translation
 from workbench.ui.garbage import Garbage
@@ -51,6 +52,7 @@ class Application(QObject):
 
     def __init__(self, app: QApplication, settings: Settings, rooms: Rooms | None = None) -> None:
         super().__init__()
+        keep_apart()
         app.setApplicationName("defect-workbench")
         app.setOrganizationName("defect-workbench")
         app.setApplicationDisplayName("Defect Workbench")
