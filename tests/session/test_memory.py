@@ -1,4 +1,4 @@
-"""What a window has needed for a while is the system's again afterwards: in a process of its own, as no test undoes it."""
+"""What a window has needed is the system's again afterwards: in a process of its own, as no test undoes it."""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import sys
 
-
 _LARGE = 4 << 20  # bytes; what is smaller comes and goes with every frame that is drawn
 _MMAP_THRESHOLD = -3  # M_MMAP_THRESHOLD of malloc.h
 
@@ -32,4 +31,3 @@ def give_back() -> None:
         ctypes.CDLL(None).malloc_trim(0)
     except (OSError, AttributeError):
         return  # another C library, which has no such habit
-
