@@ -614,6 +614,41 @@
     </message>
 </context>
 <context>
+    <name>EditRows</name>
+    <message>
+        <source>&amp;Undo</source>
+        <translation>撤销(&amp;U)</translation>
+    </message>
+    <message>
+        <source>&amp;Redo</source>
+        <translation>重做(&amp;R)</translation>
+    </message>
+    <message>
+        <source>&amp;History</source>
+        <translation>历史(&amp;H)</translation>
+    </message>
+    <message>
+        <source>The steps made on this picture; each can be gone back to</source>
+        <translation>在此图片上做过的步骤，可回到任一步</translation>
+    </message>
+    <message>
+        <source>Copy the &amp;labels of the previous picture</source>
+        <translation>复制上一张图片的标注(&amp;L)</translation>
+    </message>
+    <message>
+        <source>&amp;Search pictures</source>
+        <translation>搜索图片(&amp;S)</translation>
+    </message>
+    <message>
+        <source>&amp;Save now</source>
+        <translation>立即保存(&amp;S)</translation>
+    </message>
+    <message>
+        <source>Everything is saved by itself within a second; this saves at once</source>
+        <translation>所有内容会在一秒内自动保存；此命令立即保存</translation>
+    </message>
+</context>
+<context>
     <name>ExportChoices</name>
     <message>
         <source>Export for the line</source>
@@ -778,6 +813,17 @@
     <message>
         <source>{number} of {count}</source>
         <translation>第 {number} / {count} 张</translation>
+    </message>
+</context>
+<context>
+    <name>HelpRows</name>
+    <message>
+        <source>&amp;Keys</source>
+        <translation>快捷键(&amp;K)</translation>
+    </message>
+    <message>
+        <source>&amp;About Defect Workbench</source>
+        <translation>关于 Defect Workbench(&amp;A)</translation>
     </message>
 </context>
 <context>
@@ -1139,6 +1185,73 @@
     <message>
         <source>Save the curves as a &amp;table…</source>
         <translation>将曲线保存为表格(&amp;T)…</translation>
+    </message>
+</context>
+<context>
+    <name>LookingRows</name>
+    <message>
+        <source>Next re&amp;gion</source>
+        <translation>下一个区域(&amp;G)</translation>
+    </message>
+    <message>
+        <source>To the next labelled or predicted region, always at the same scale</source>
+        <translation>到下一个标注或预测的区域，始终以相同比例</translation>
+    </message>
+    <message>
+        <source>Previous regi&amp;on</source>
+        <translation>上一个区域(&amp;O)</translation>
+    </message>
+    <message>
+        <source>&amp;Measure</source>
+        <translation>测量(&amp;M)</translation>
+    </message>
+    <message>
+        <source>Measure: drag a line, read its length</source>
+        <translation>测量：拖出一条线，读出长度</translation>
+    </message>
+    <message>
+        <source>Set the scale…</source>
+        <translation>设置比例…</translation>
+    </message>
+    <message>
+        <source>How many micrometres a pixel shows</source>
+        <translation>一个像素代表多少微米</translation>
+    </message>
+    <message>
+        <source>O&amp;verview</source>
+        <translation>总览(&amp;V)</translation>
+    </message>
+    <message>
+        <source>The whole picture in a corner while only a part is in sight</source>
+        <translation>只看到局部时，在角落显示整张图片</translation>
+    </message>
+    <message>
+        <source>Show the &amp;difference to the good sample</source>
+        <translation>显示与良品样本的差异(&amp;D)</translation>
+    </message>
+    <message>
+        <source>Use as the good sa&amp;mple</source>
+        <translation>用作良品样本(&amp;M)</translation>
+    </message>
+    <message>
+        <source>The open picture is a good one: show how others differ from it</source>
+        <translation>当前图片是良品：显示其他图片与它的差异</translation>
+    </message>
+    <message>
+        <source>In&amp;vert</source>
+        <translation>反相(&amp;V)</translation>
+    </message>
+    <message>
+        <source>Stretch &amp;brightness</source>
+        <translation>拉伸亮度(&amp;B)</translation>
+    </message>
+    <message>
+        <source>From the darkest to the brightest values that occur</source>
+        <translation>从实际出现的最暗值到最亮值</translation>
+    </message>
+    <message>
+        <source>&amp;Reset display</source>
+        <translation>重置显示(&amp;R)</translation>
     </message>
 </context>
 <context>
@@ -1721,6 +1834,61 @@
     </message>
 </context>
 <context>
+    <name>PictureRows</name>
+    <message>
+        <source>&amp;Next picture</source>
+        <translation>下一张图片(&amp;N)</translation>
+    </message>
+    <message>
+        <source>&amp;Previous picture</source>
+        <translation>上一张图片(&amp;P)</translation>
+    </message>
+    <message>
+        <source>Next &amp;unlabelled picture</source>
+        <translation>下一张未标注图片(&amp;U)</translation>
+    </message>
+    <message>
+        <source>Previous un&amp;labelled picture</source>
+        <translation>上一张未标注图片(&amp;L)</translation>
+    </message>
+    <message>
+        <source>Next picture that is no&amp;t done</source>
+        <translation>下一张未完成的图片(&amp;T)</translation>
+    </message>
+    <message>
+        <source>Next picture that cannot be &amp;read</source>
+        <translation>下一张无法读取的图片(&amp;R)</translation>
+    </message>
+    <message>
+        <source>Contact s&amp;heet</source>
+        <translation>缩略图总览(&amp;H)</translation>
+    </message>
+    <message>
+        <source>All listed pictures at a glance; judge many at once</source>
+        <translation>一览所有列出的图片，可同时判定多张</translation>
+    </message>
+    <message>
+        <source>&amp;Done and next</source>
+        <translation>完成并下一张(&amp;D)</translation>
+    </message>
+    <message>
+        <source>Mark this picture done and go on</source>
+        <translation>把这张图片标为完成，并转到下一张</translation>
+    </message>
+    <message>
+        <source>Mark as not d&amp;one</source>
+        <translation>标为未完成(&amp;O)</translation>
+    </message>
+    <message>
+        <source>Verdict {n}</source>
+        <translation>判定 {n}</translation>
+    </message>
+    <message>
+        <source>Verdict {n}, then on</source>
+        <translation>判定 {n} 并转到下一张</translation>
+    </message>
+</context>
+<context>
     <name>PicturesPanel</name>
     <message>
         <source>Which pictures are listed</source>
@@ -2082,6 +2250,45 @@
     <message>
         <source>Moved by hand; click for the run&apos;s own thresholds</source>
         <translation>已手动调整；单击恢复这次训练自己的阈值</translation>
+    </message>
+</context>
+<context>
+    <name>ProjectRows</name>
+    <message>
+        <source>&amp;New project…</source>
+        <translation>新建项目(&amp;N)…</translation>
+    </message>
+    <message>
+        <source>&amp;Open project…</source>
+        <translation>打开项目(&amp;O)…</translation>
+    </message>
+    <message>
+        <source>Make the &amp;sample project</source>
+        <translation>生成示例项目(&amp;S)</translation>
+    </message>
+    <message>
+        <source>Add &amp;pictures…</source>
+        <translation>添加图片(&amp;P)…</translation>
+    </message>
+    <message>
+        <source>Add a &amp;folder of pictures…</source>
+        <translation>添加图片文件夹(&amp;F)…</translation>
+    </message>
+    <message>
+        <source>&amp;Look for new pictures</source>
+        <translation>查找新图片(&amp;L)</translation>
+    </message>
+    <message>
+        <source>Show the project&apos;s folde&amp;r</source>
+        <translation>显示项目文件夹(&amp;R)</translation>
+    </message>
+    <message>
+        <source>&amp;Close project</source>
+        <translation>关闭项目(&amp;C)</translation>
+    </message>
+    <message>
+        <source>&amp;Quit</source>
+        <translation>退出(&amp;Q)</translation>
     </message>
 </context>
 <context>
@@ -2665,75 +2872,161 @@
     </message>
 </context>
 <context>
-    <name>Rows</name>
+    <name>RunPicker</name>
     <message>
-        <source>&amp;New project…</source>
-        <translation>新建项目(&amp;N)…</translation>
+        <source>Put beside the shown run</source>
+        <translation>与当前训练并排显示</translation>
     </message>
     <message>
-        <source>&amp;Open project…</source>
-        <translation>打开项目(&amp;O)…</translation>
+        <source>Runs to compare</source>
+        <translation>要比较的训练</translation>
     </message>
     <message>
-        <source>Make the &amp;sample project</source>
-        <translation>生成示例项目(&amp;S)</translation>
+        <source>{run}  ·  checked on other pictures</source>
+        <translation>{run}  ·  检验图片不同</translation>
     </message>
     <message>
-        <source>Add &amp;pictures…</source>
-        <translation>添加图片(&amp;P)…</translation>
+        <source>Up to {n} runs.</source>
+        <translation>最多 {n} 次训练。</translation>
     </message>
     <message>
-        <source>Add a &amp;folder of pictures…</source>
-        <translation>添加图片文件夹(&amp;F)…</translation>
+        <source>Scores on other held-out pictures are no comparison: they are not shown.</source>
+        <translation>在其他留出图片上得到的分数无法比较，因此不显示。</translation>
     </message>
     <message>
-        <source>&amp;Look for new pictures</source>
-        <translation>查找新图片(&amp;L)</translation>
+        <source>There is no other run yet.</source>
+        <translation>还没有其他训练。</translation>
+    </message>
+</context>
+<context>
+    <name>RunView</name>
+    <message>
+        <source>At {time}</source>
+        <translation>{time} 时</translation>
     </message>
     <message>
-        <source>Show the project&apos;s folde&amp;r</source>
-        <translation>显示项目文件夹(&amp;R)</translation>
+        <source>Now</source>
+        <translation>现在</translation>
     </message>
     <message>
-        <source>&amp;Close project</source>
-        <translation>关闭项目(&amp;C)</translation>
+        <source>At the end</source>
+        <translation>结束时</translation>
+    </message>
+</context>
+<context>
+    <name>SearchField</name>
+    <message>
+        <source>Search: name, class:, score:&lt;0.5 …</source>
+        <translation>搜索：名称、class:、score:&lt;0.5 …</translation>
     </message>
     <message>
-        <source>&amp;Quit</source>
-        <translation>退出(&amp;Q)</translation>
+        <source>Search by name or by terms</source>
+        <translation>按名称或条件搜索</translation>
+    </message>
+</context>
+<context>
+    <name>Section</name>
+    <message>
+        <source>Fold or unfold this part</source>
+        <translation>折叠或展开此部分</translation>
+    </message>
+</context>
+<context>
+    <name>Status</name>
+    <message>
+        <source>Read-only</source>
+        <translation>只读</translation>
     </message>
     <message>
-        <source>&amp;Undo</source>
-        <translation>撤销(&amp;U)</translation>
+        <source>All saved</source>
+        <translation>全部已保存</translation>
     </message>
     <message>
-        <source>&amp;Redo</source>
-        <translation>重做(&amp;R)</translation>
+        <source>Saving…</source>
+        <translation>正在保存…</translation>
     </message>
     <message>
-        <source>&amp;History</source>
-        <translation>历史(&amp;H)</translation>
+        <source>Not saved, trying again</source>
+        <translation>未保存，正在重试</translation>
     </message>
     <message>
-        <source>The steps made on this picture; each can be gone back to</source>
-        <translation>在此图片上做过的步骤，可回到任一步</translation>
+        <source>Looking through {total} pictures</source>
+        <translation>正在检查 {total} 张图片</translation>
     </message>
     <message>
-        <source>Copy the &amp;labels of the previous picture</source>
-        <translation>复制上一张图片的标注(&amp;L)</translation>
+        <source>{x}, {y}   grey {value}</source>
+        <translation>{x}, {y}   灰度 {value}</translation>
     </message>
     <message>
-        <source>&amp;Search pictures</source>
-        <translation>搜索图片(&amp;S)</translation>
+        <source>⚠ {n} parts of the file are damaged</source>
+        <translation>⚠ 文件有 {n} 个部分已损坏</translation>
     </message>
     <message>
-        <source>&amp;Save now</source>
-        <translation>立即保存(&amp;S)</translation>
+        <source>No region here</source>
+        <translation>这里没有区域</translation>
     </message>
     <message>
-        <source>Everything is saved by itself within a second; this saves at once</source>
-        <translation>所有内容会在一秒内自动保存；此命令立即保存</translation>
+        <source>Region {number} of {count}</source>
+        <translation>区域 {number} / {count}</translation>
     </message>
+    <message>
+        <source>more than {area}</source>
+        <translation>大于 {area}</translation>
+    </message>
+    <message>
+        <source>⚠ the model sees regions from {n} px² on</source>
+        <translation>⚠ 模型只能看到不小于 {n} px² 的区域</translation>
+    </message>
+    <message>
+        <source>don&apos;t care</source>
+        <translation>不计入</translation>
+    </message>
+    <message>
+        <source>not labelled</source>
+        <translation>未标注</translation>
+    </message>
+    <message>
+        <source>Brush {n} px</source>
+        <translation>画笔 {n} 像素</translation>
+    </message>
+</context>
+<context>
+    <name>Summary</name>
+    <message>
+        <source>Defects found</source>
+        <translation>找到的缺陷</translation>
+    </message>
+    <message>
+        <source>False alarms a picture</source>
+        <translation>每张图片误报</translation>
+    </message>
+    <message>
+        <source>Dice of the pixels</source>
+        <translation>像素 Dice</translation>
+    </message>
+    <message>
+        <source>A labelled defect counts as found when predictions cover a tenth of it or more. The range is Wilson&apos;s.</source>
+        <translation>预测覆盖了标注缺陷的十分之一或更多，即算找到。区间为 Wilson 区间。</translation>
+    </message>
+    <message>
+        <source>Marked regions that touch no labelled defect. The range heeds that pictures of one part are alike.</source>
+        <translation>没有碰到任何标注缺陷的标记区域。区间考虑了同一零件的图片彼此相似。</translation>
+    </message>
+    <message>
+        <source>Dice and IoU of all pictures together. Good pictures that are left empty earn nothing.</source>
+        <translation>所有图片合计的 Dice 和 IoU。良品图片上什么也不标，不会得分。</translation>
+    </message>
+    <message>
+        <source>on good pictures {rate}</source>
+        <translation>良品图片上 {rate}</translation>
+    </message>
+    <message>
+        <source>95 % sure of {range}</source>
+        <translation>95 % 置信区间 {range}</translation>
+    </message>
+</context>
+<context>
+    <name>ToolRows</name>
     <message>
         <source>&amp;Brush</source>
         <translation>画笔(&amp;B)</translation>
@@ -2893,388 +3186,6 @@
     <message>
         <source>Class {n}</source>
         <translation>类别 {n}</translation>
-    </message>
-    <message>
-        <source>&amp;Next picture</source>
-        <translation>下一张图片(&amp;N)</translation>
-    </message>
-    <message>
-        <source>&amp;Previous picture</source>
-        <translation>上一张图片(&amp;P)</translation>
-    </message>
-    <message>
-        <source>Next &amp;unlabelled picture</source>
-        <translation>下一张未标注图片(&amp;U)</translation>
-    </message>
-    <message>
-        <source>Previous un&amp;labelled picture</source>
-        <translation>上一张未标注图片(&amp;L)</translation>
-    </message>
-    <message>
-        <source>Next picture that is no&amp;t done</source>
-        <translation>下一张未完成的图片(&amp;T)</translation>
-    </message>
-    <message>
-        <source>Next picture that cannot be &amp;read</source>
-        <translation>下一张无法读取的图片(&amp;R)</translation>
-    </message>
-    <message>
-        <source>Contact s&amp;heet</source>
-        <translation>缩略图总览(&amp;H)</translation>
-    </message>
-    <message>
-        <source>All listed pictures at a glance; judge many at once</source>
-        <translation>一览所有列出的图片，可同时判定多张</translation>
-    </message>
-    <message>
-        <source>&amp;Done and next</source>
-        <translation>完成并下一张(&amp;D)</translation>
-    </message>
-    <message>
-        <source>Mark this picture done and go on</source>
-        <translation>把这张图片标为完成，并转到下一张</translation>
-    </message>
-    <message>
-        <source>Mark as not d&amp;one</source>
-        <translation>标为未完成(&amp;O)</translation>
-    </message>
-    <message>
-        <source>Verdict {n}</source>
-        <translation>判定 {n}</translation>
-    </message>
-    <message>
-        <source>Verdict {n}, then on</source>
-        <translation>判定 {n} 并转到下一张</translation>
-    </message>
-    <message>
-        <source>&amp;Fit to window</source>
-        <translation>适合窗口(&amp;F)</translation>
-    </message>
-    <message>
-        <source>&amp;100 %</source>
-        <translation>&amp;100 %</translation>
-    </message>
-    <message>
-        <source>Zoom &amp;in</source>
-        <translation>放大(&amp;I)</translation>
-    </message>
-    <message>
-        <source>Zoom &amp;out</source>
-        <translation>缩小(&amp;O)</translation>
-    </message>
-    <message>
-        <source>Show &amp;labels</source>
-        <translation>显示标注(&amp;L)</translation>
-    </message>
-    <message>
-        <source>Show labels; hold Tab to hide everything for a moment</source>
-        <translation>显示标注；按住 Tab 可暂时隐藏全部叠加</translation>
-    </message>
-    <message>
-        <source>Show &amp;predictions</source>
-        <translation>显示预测(&amp;P)</translation>
-    </message>
-    <message>
-        <source>Pi&amp;ctures panel</source>
-        <translation>图片面板(&amp;C)</translation>
-    </message>
-    <message>
-        <source>Cl&amp;asses and layers panel</source>
-        <translation>类别和图层面板(&amp;A)</translation>
-    </message>
-    <message>
-        <source>&amp;Training panel</source>
-        <translation>训练面板(&amp;T)</translation>
-    </message>
-    <message>
-        <source>&amp;Next panel</source>
-        <translation>下一个面板(&amp;N)</translation>
-    </message>
-    <message>
-        <source>Pre&amp;vious panel</source>
-        <translation>上一个面板(&amp;V)</translation>
-    </message>
-    <message>
-        <source>F&amp;ull screen</source>
-        <translation>全屏(&amp;U)</translation>
-    </message>
-    <message>
-        <source>As the &amp;system</source>
-        <translation>跟随系统(&amp;S)</translation>
-    </message>
-    <message>
-        <source>&amp;Dark</source>
-        <translation>深色(&amp;D)</translation>
-    </message>
-    <message>
-        <source>&amp;Light</source>
-        <translation>浅色(&amp;L)</translation>
-    </message>
-    <message>
-        <source>As the system</source>
-        <translation>跟随系统</translation>
-    </message>
-    <message>
-        <source>Next re&amp;gion</source>
-        <translation>下一个区域(&amp;G)</translation>
-    </message>
-    <message>
-        <source>To the next labelled or predicted region, always at the same scale</source>
-        <translation>到下一个标注或预测的区域，始终以相同比例</translation>
-    </message>
-    <message>
-        <source>Previous regi&amp;on</source>
-        <translation>上一个区域(&amp;O)</translation>
-    </message>
-    <message>
-        <source>&amp;Measure</source>
-        <translation>测量(&amp;M)</translation>
-    </message>
-    <message>
-        <source>Measure: drag a line, read its length</source>
-        <translation>测量：拖出一条线，读出长度</translation>
-    </message>
-    <message>
-        <source>Set the scale…</source>
-        <translation>设置比例…</translation>
-    </message>
-    <message>
-        <source>How many micrometres a pixel shows</source>
-        <translation>一个像素代表多少微米</translation>
-    </message>
-    <message>
-        <source>O&amp;verview</source>
-        <translation>总览(&amp;V)</translation>
-    </message>
-    <message>
-        <source>The whole picture in a corner while only a part is in sight</source>
-        <translation>只看到局部时，在角落显示整张图片</translation>
-    </message>
-    <message>
-        <source>Show the &amp;difference to the good sample</source>
-        <translation>显示与良品样本的差异(&amp;D)</translation>
-    </message>
-    <message>
-        <source>Use as the good sa&amp;mple</source>
-        <translation>用作良品样本(&amp;M)</translation>
-    </message>
-    <message>
-        <source>The open picture is a good one: show how others differ from it</source>
-        <translation>当前图片是良品：显示其他图片与它的差异</translation>
-    </message>
-    <message>
-        <source>In&amp;vert</source>
-        <translation>反相(&amp;V)</translation>
-    </message>
-    <message>
-        <source>Stretch &amp;brightness</source>
-        <translation>拉伸亮度(&amp;B)</translation>
-    </message>
-    <message>
-        <source>From the darkest to the brightest values that occur</source>
-        <translation>从实际出现的最暗值到最亮值</translation>
-    </message>
-    <message>
-        <source>&amp;Reset display</source>
-        <translation>重置显示(&amp;R)</translation>
-    </message>
-    <message>
-        <source>&amp;Train or stop</source>
-        <translation>训练或停止(&amp;T)</translation>
-    </message>
-    <message>
-        <source>&amp;Predict this picture</source>
-        <translation>预测这张图片(&amp;P)</translation>
-    </message>
-    <message>
-        <source>Show what the newest model sees on this picture</source>
-        <translation>显示最新模型在这张图片上的结果</translation>
-    </message>
-    <message>
-        <source>Predict a &amp;folder…</source>
-        <translation>预测文件夹(&amp;F)…</translation>
-    </message>
-    <message>
-        <source>Masks, overlays and tables for many pictures</source>
-        <translation>为多张图片生成掩码、叠加图和表格</translation>
-    </message>
-    <message>
-        <source>&amp;Export for the line</source>
-        <translation>导出到产线(&amp;E)</translation>
-    </message>
-    <message>
-        <source>Make a folder that gives the same results without the workbench</source>
-        <translation>生成一个文件夹，不用本软件也能得到相同结果</translation>
-    </message>
-    <message>
-        <source>Export with &amp;choices…</source>
-        <translation>带选项导出(&amp;C)…</translation>
-    </message>
-    <message>
-        <source>Choose formats, where a defect begins, and how quick it must be</source>
-        <translation>选择格式、缺陷判定起点以及速度要求</translation>
-    </message>
-    <message>
-        <source>&amp;Keys</source>
-        <translation>快捷键(&amp;K)</translation>
-    </message>
-    <message>
-        <source>&amp;About Defect Workbench</source>
-        <translation>关于 Defect Workbench(&amp;A)</translation>
-    </message>
-</context>
-<context>
-    <name>RunPicker</name>
-    <message>
-        <source>Put beside the shown run</source>
-        <translation>与当前训练并排显示</translation>
-    </message>
-    <message>
-        <source>Runs to compare</source>
-        <translation>要比较的训练</translation>
-    </message>
-    <message>
-        <source>{run}  ·  checked on other pictures</source>
-        <translation>{run}  ·  检验图片不同</translation>
-    </message>
-    <message>
-        <source>Up to {n} runs.</source>
-        <translation>最多 {n} 次训练。</translation>
-    </message>
-    <message>
-        <source>Scores on other held-out pictures are no comparison: they are not shown.</source>
-        <translation>在其他留出图片上得到的分数无法比较，因此不显示。</translation>
-    </message>
-    <message>
-        <source>There is no other run yet.</source>
-        <translation>还没有其他训练。</translation>
-    </message>
-</context>
-<context>
-    <name>RunView</name>
-    <message>
-        <source>At {time}</source>
-        <translation>{time} 时</translation>
-    </message>
-    <message>
-        <source>Now</source>
-        <translation>现在</translation>
-    </message>
-    <message>
-        <source>At the end</source>
-        <translation>结束时</translation>
-    </message>
-</context>
-<context>
-    <name>SearchField</name>
-    <message>
-        <source>Search: name, class:, score:&lt;0.5 …</source>
-        <translation>搜索：名称、class:、score:&lt;0.5 …</translation>
-    </message>
-    <message>
-        <source>Search by name or by terms</source>
-        <translation>按名称或条件搜索</translation>
-    </message>
-</context>
-<context>
-    <name>Section</name>
-    <message>
-        <source>Fold or unfold this part</source>
-        <translation>折叠或展开此部分</translation>
-    </message>
-</context>
-<context>
-    <name>Status</name>
-    <message>
-        <source>Read-only</source>
-        <translation>只读</translation>
-    </message>
-    <message>
-        <source>All saved</source>
-        <translation>全部已保存</translation>
-    </message>
-    <message>
-        <source>Saving…</source>
-        <translation>正在保存…</translation>
-    </message>
-    <message>
-        <source>Not saved, trying again</source>
-        <translation>未保存，正在重试</translation>
-    </message>
-    <message>
-        <source>Looking through {total} pictures</source>
-        <translation>正在检查 {total} 张图片</translation>
-    </message>
-    <message>
-        <source>{x}, {y}   grey {value}</source>
-        <translation>{x}, {y}   灰度 {value}</translation>
-    </message>
-    <message>
-        <source>⚠ {n} parts of the file are damaged</source>
-        <translation>⚠ 文件有 {n} 个部分已损坏</translation>
-    </message>
-    <message>
-        <source>No region here</source>
-        <translation>这里没有区域</translation>
-    </message>
-    <message>
-        <source>Region {number} of {count}</source>
-        <translation>区域 {number} / {count}</translation>
-    </message>
-    <message>
-        <source>more than {area}</source>
-        <translation>大于 {area}</translation>
-    </message>
-    <message>
-        <source>⚠ the model sees regions from {n} px² on</source>
-        <translation>⚠ 模型只能看到不小于 {n} px² 的区域</translation>
-    </message>
-    <message>
-        <source>don&apos;t care</source>
-        <translation>不计入</translation>
-    </message>
-    <message>
-        <source>not labelled</source>
-        <translation>未标注</translation>
-    </message>
-    <message>
-        <source>Brush {n} px</source>
-        <translation>画笔 {n} 像素</translation>
-    </message>
-</context>
-<context>
-    <name>Summary</name>
-    <message>
-        <source>Defects found</source>
-        <translation>找到的缺陷</translation>
-    </message>
-    <message>
-        <source>False alarms a picture</source>
-        <translation>每张图片误报</translation>
-    </message>
-    <message>
-        <source>Dice of the pixels</source>
-        <translation>像素 Dice</translation>
-    </message>
-    <message>
-        <source>A labelled defect counts as found when predictions cover a tenth of it or more. The range is Wilson&apos;s.</source>
-        <translation>预测覆盖了标注缺陷的十分之一或更多，即算找到。区间为 Wilson 区间。</translation>
-    </message>
-    <message>
-        <source>Marked regions that touch no labelled defect. The range heeds that pictures of one part are alike.</source>
-        <translation>没有碰到任何标注缺陷的标记区域。区间考虑了同一零件的图片彼此相似。</translation>
-    </message>
-    <message>
-        <source>Dice and IoU of all pictures together. Good pictures that are left empty earn nothing.</source>
-        <translation>所有图片合计的 Dice 和 IoU。良品图片上什么也不标，不会得分。</translation>
-    </message>
-    <message>
-        <source>on good pictures {rate}</source>
-        <translation>良品图片上 {rate}</translation>
-    </message>
-    <message>
-        <source>95 % sure of {range}</source>
-        <translation>95 % 置信区间 {range}</translation>
     </message>
 </context>
 <context>
@@ -3492,6 +3403,45 @@
     </message>
 </context>
 <context>
+    <name>TrainingRows</name>
+    <message>
+        <source>&amp;Train or stop</source>
+        <translation>训练或停止(&amp;T)</translation>
+    </message>
+    <message>
+        <source>&amp;Predict this picture</source>
+        <translation>预测这张图片(&amp;P)</translation>
+    </message>
+    <message>
+        <source>Show what the newest model sees on this picture</source>
+        <translation>显示最新模型在这张图片上的结果</translation>
+    </message>
+    <message>
+        <source>Predict a &amp;folder…</source>
+        <translation>预测文件夹(&amp;F)…</translation>
+    </message>
+    <message>
+        <source>Masks, overlays and tables for many pictures</source>
+        <translation>为多张图片生成掩码、叠加图和表格</translation>
+    </message>
+    <message>
+        <source>&amp;Export for the line</source>
+        <translation>导出到产线(&amp;E)</translation>
+    </message>
+    <message>
+        <source>Make a folder that gives the same results without the workbench</source>
+        <translation>生成一个文件夹，不用本软件也能得到相同结果</translation>
+    </message>
+    <message>
+        <source>Export with &amp;choices…</source>
+        <translation>带选项导出(&amp;C)…</translation>
+    </message>
+    <message>
+        <source>Choose formats, where a defect begins, and how quick it must be</source>
+        <translation>选择格式、缺陷判定起点以及速度要求</translation>
+    </message>
+</context>
+<context>
     <name>UnsureBand</name>
     <message>
         <source>&amp;Unsure below</source>
@@ -3665,6 +3615,77 @@
     <message>
         <source>Below {least}, the least sure first: {n}</source>
         <translation>低于 {least}，最不确定的在前：{n}</translation>
+    </message>
+</context>
+<context>
+    <name>ViewRows</name>
+    <message>
+        <source>&amp;Fit to window</source>
+        <translation>适合窗口(&amp;F)</translation>
+    </message>
+    <message>
+        <source>&amp;100 %</source>
+        <translation>&amp;100 %</translation>
+    </message>
+    <message>
+        <source>Zoom &amp;in</source>
+        <translation>放大(&amp;I)</translation>
+    </message>
+    <message>
+        <source>Zoom &amp;out</source>
+        <translation>缩小(&amp;O)</translation>
+    </message>
+    <message>
+        <source>Show &amp;labels</source>
+        <translation>显示标注(&amp;L)</translation>
+    </message>
+    <message>
+        <source>Show labels; hold Tab to hide everything for a moment</source>
+        <translation>显示标注；按住 Tab 可暂时隐藏全部叠加</translation>
+    </message>
+    <message>
+        <source>Show &amp;predictions</source>
+        <translation>显示预测(&amp;P)</translation>
+    </message>
+    <message>
+        <source>Pi&amp;ctures panel</source>
+        <translation>图片面板(&amp;C)</translation>
+    </message>
+    <message>
+        <source>Cl&amp;asses and layers panel</source>
+        <translation>类别和图层面板(&amp;A)</translation>
+    </message>
+    <message>
+        <source>&amp;Training panel</source>
+        <translation>训练面板(&amp;T)</translation>
+    </message>
+    <message>
+        <source>&amp;Next panel</source>
+        <translation>下一个面板(&amp;N)</translation>
+    </message>
+    <message>
+        <source>Pre&amp;vious panel</source>
+        <translation>上一个面板(&amp;V)</translation>
+    </message>
+    <message>
+        <source>F&amp;ull screen</source>
+        <translation>全屏(&amp;U)</translation>
+    </message>
+    <message>
+        <source>As the &amp;system</source>
+        <translation>跟随系统(&amp;S)</translation>
+    </message>
+    <message>
+        <source>&amp;Dark</source>
+        <translation>深色(&amp;D)</translation>
+    </message>
+    <message>
+        <source>&amp;Light</source>
+        <translation>浅色(&amp;L)</translation>
+    </message>
+    <message>
+        <source>As the system</source>
+        <translation>跟随系统</translation>
     </message>
 </context>
 <context>
