@@ -160,12 +160,16 @@ def test_every_dependency_is_used():
     """A dependency that no file names is a dependency to drop."""
     text = (ROOT / "pyproject.toml").read_text("utf-8")
     quoted = re.findall(r'^\s+"([A-Za-z0-9_.-]+)[^"]*",', text.split("[project.scripts]")[0], re.M)
-    everything = "\n".join(
-        path.read_text("utf-8")
-        for folder in ("workbench", "tests", "packaging", ".ci")
-        for path in (ROOT / folder).rglob("*")
-        if path.is_file() and path.suffix in ("", ".py", ".sh", ".spec")
-    ) + (ROOT / "README.md").read_text("utf-8") + text.split("[tool.", 1)[1]
+    everything = (
+        "\n".join(
+            path.read_text("utf-8")
+            for folder in ("workbench", "tests", "packaging", ".ci")
+            for path in (ROOT / folder).rglob("*")
+            if path.is_file() and path.suffix in ("", ".py", ".sh", ".spec")
+        )
+        + (ROOT / "README.md").read_text("utf-8")
+        + text.split("[tool.", 1)[1]
+    )
     assert len(quoted) > 15
     for name in {n.lower() for n in quoted}:
         imported = IMPORTED_AS.get(name, name.replace("-", "_"))

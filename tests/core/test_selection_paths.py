@@ -165,7 +165,6 @@ def by_rows(corners, rect):
     return inside
 
 
-
 @settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(-20, 60), st.integers(-20, 60)), min_size=1, max_size=12), st.sampled_from([1, 2, 3])

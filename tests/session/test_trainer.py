@@ -199,7 +199,7 @@ def test_a_pipe_held_open_by_a_grandchild_does_not_hold_the_ending(tmp_path):
     script = (
         "import subprocess, sys\n"
         "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
-        "print('{\"kind\": \"trouble\", \"what\": \"%d\"}' % p.pid, flush=True)\n"
+        'print(\'{"kind": "trouble", "what": "%d"}\' % p.pid, flush=True)\n'
         "sys.exit(3)\n"
     )
     child = Child([sys.executable, "-c", script], log=tmp_path / "log.txt")

@@ -24,7 +24,7 @@ from workbench.core.storage import file_stamp
 from workbench.inference.cv import cv2
 
 VERSION = 2
-_COLUMNS = "key, width, height, status, verdict, counts, masked, broken, regions, \"group\", date"
+_COLUMNS = 'key, width, height, status, verdict, counts, masked, broken, regions, "group", date'
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS pictures (
   key TEXT PRIMARY KEY, {_COLUMNS.partition(", ")[2]}, stamp TEXT, place INTEGER) WITHOUT ROWID;

@@ -22,9 +22,7 @@ class Scene:
     size: (width, height). scale: of what is drawn; None fits it to the size.
     """
 
-    def __init__(
-        self, rng: np.random.Generator, lot: Lot, size: tuple[int, int], scale: float | None = None
-    ) -> None:
+    def __init__(self, rng: np.random.Generator, lot: Lot, size: tuple[int, int], scale: float | None = None) -> None:
         self.rng, self.lot = rng, lot
         self.width, self.height = size
         self.scale = float(np.clip(min(size) / 280, 0.4, 1.6)) if scale is None else scale

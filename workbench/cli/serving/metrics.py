@@ -46,7 +46,7 @@ class Counters:
 
     def text(self) -> str:
         """The sums over all processes."""
-        total = [sum(self._cells[at :: WIDTH]) for at in range(WIDTH)]
+        total = [sum(self._cells[at::WIDTH]) for at in range(WIDTH)]
         lines = _head("workbench_requests_total", "counter", "Requests that were answered, by status.")
         for status, at in [*((str(status), at) for at, status in enumerate(STATUSES)), ("other", _OTHER)]:
             lines.append(f'workbench_requests_total{{status="{status}"}} {total[at]:.0f}')

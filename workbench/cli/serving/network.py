@@ -87,9 +87,7 @@ class SharedNetwork:
         left: deque[tuple[np.ndarray, Future[np.ndarray]]] = deque()
         pictures = 0
         for batch, answer in self._line:
-            fits = not taken or (
-                batch.shape[1:] == taken[0][0].shape[1:] and pictures + len(batch) <= self._together
-            )
+            fits = not taken or (batch.shape[1:] == taken[0][0].shape[1:] and pictures + len(batch) <= self._together)
             if not fits:
                 left.append((batch, answer))
             elif answer.set_running_or_notify_cancel():
