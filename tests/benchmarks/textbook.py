@@ -1,6 +1,6 @@
 """The UNet of a textbook, trained as one would write it in an afternoon: what ours must be ahead of.
 
-    python tests/benchmarks/textbook.py PICTURES.json OUT --minutes 3 [--library paddle|torch] [--best] [--looks 4]
+    python tests/benchmarks/textbook.py PICTURES.json OUT --minutes 3 [--framework paddle|torch] [--best] [--looks 4]
 
 Two 3x3 convolutions with batch norm and ReLU a level, 64-128-256-512; patches of 256 cut anywhere and flipped, four a
 batch; Adam with a constant rate; cross entropy. Needs NumPy, OpenCV and one library, and nothing of the workbench, so
@@ -228,7 +228,7 @@ def main() -> int:
     parser.add_argument("pictures", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--minutes", type=float, required=True)
-    parser.add_argument("--library", choices=("paddle", "torch"), default="paddle")
+    parser.add_argument("--framework", choices=("paddle", "torch"), default="paddle")
     parser.add_argument("--best", action="store_true")
     parser.add_argument("--looks", type=int, default=1)
     parser.add_argument("--batch", type=int, default=4)
@@ -239,7 +239,7 @@ def main() -> int:
     wishes = parser.parse_args()
     content = json.loads(wishes.pictures.read_text("utf-8"))
     widths = [int(width) for width in wishes.widths.split(",")]
-    kind = InPaddle if wishes.library == "paddle" else InTorch
+    kind = InPaddle if wishes.framework == "paddle" else InTorch
     net = kind(widths, wishes.rate, wishes.seed, wishes.best)
     crops = Crops(content["train"], side=wishes.patch, batch=wishes.batch, seed=wishes.seed)
     seconds, steps, losses = 0.0, 0, []

@@ -66,11 +66,11 @@ class Row:
 
 
 def textbook(name: str, listed: Path, test: list[Shown], wishes: argparse.Namespace, place: Path) -> Row:
-    library, _, mode = name.partition("-")
-    python = sys.executable if library == "paddle" else wishes.torch
+    framework, _, mode = name.partition("-")
+    python = sys.executable if framework == "paddle" else wishes.torch
     if python is None:
         return Row(name, why="no Python with torch was named (--torch)")
-    command = [str(python), str(HERE / "textbook.py"), str(listed), str(place / name), "--library", library,
+    command = [str(python), str(HERE / "textbook.py"), str(listed), str(place / name), "--framework", framework,
                "--minutes", str(wishes.minutes), "--looks", str(wishes.looks), "--seed", str(wishes.seed),
                "--rate", str(wishes.rate), *(["--best"] if mode else [])]  # fmt: skip
     clean = {key: value for key, value in os.environ.items() if key not in OURS}

@@ -11,11 +11,11 @@ from workbench.cli.running import Talk, WrongUse, bar, names
 from workbench.core import problems
 from workbench.core.events import Event, Progress, Trouble
 from workbench.core.project import read_project_file
+from workbench.core.resources import LANGUAGES
 from workbench.core.run import Run, find_run
 from workbench.inference.engines import NAMES
 
 FORMATS = ("onnx", "paddle")  # where none is named
-_LANGUAGES = ("en", "zh_CN")
 
 
 def fill(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +37,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seconds", type=float, default=None, metavar="S", help="to measure the speed of each engine (8); 0: not"
     )
-    parser.add_argument("--language", choices=_LANGUAGES, help="of the model card and README.md (en)")
+    parser.add_argument("--language", choices=list(LANGUAGES), help="of the model card and README.md (en)")
 
 
 def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:

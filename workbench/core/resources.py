@@ -8,6 +8,8 @@ from pathlib import Path
 
 import workbench
 
+LANGUAGES = {"en": "English", "zh_CN": "简体中文"}  # English is what the sources speak
+
 
 @cache
 def folder() -> Path:

@@ -13,6 +13,7 @@ import numpy as np
 
 from .cv import cv2
 
+_BAND_ROWS = 64
 _NEXT_TO_NOTHING = 1e-6  # and not 0: at the border of the picture there is no neighbour
 
 
@@ -125,7 +126,9 @@ def stitch(grid: Grid, answers: Iterable[np.ndarray]) -> Iterator[tuple[int, np.
         following = grid.rows[row + 1] if row + 1 < len(grid.rows) else grid.height
         finished = following - y
         assert pending is not None
-        yield y, pending[:, :finished].copy()
+        # In thin bands: who takes them works on a copy, and of a wide picture with many classes that is much.
+        for top in range(0, finished, _BAND_ROWS):
+            yield y + top, pending[:, top : min(top + _BAND_ROWS, finished)].copy()
         kept = max(0, grid.tile_height - finished)
         pending[:, :kept] = pending[:, finished : finished + kept]
         pending[:, kept:] = 0

@@ -5,10 +5,15 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+# Seconds. On Windows a file that somebody reads at this moment cannot be replaced, and readers are done soon.
+_PAUSES = (0.01, 0.05, 0.2, 0.5) if sys.platform == "win32" else ()
 
 
 def write_atomic(path: Path | str, data: bytes | memoryview) -> None:
@@ -27,6 +32,16 @@ def sweep(folder: Path, *, below: bool = False) -> None:
             path.unlink(missing_ok=True)
 
 
+def _put(temporary: Path, path: Path) -> None:
+    for pause in _PAUSES:
+        try:
+            temporary.replace(path)
+            return
+        except PermissionError:
+            time.sleep(pause)
+    temporary.replace(path)
+
+
 @contextmanager
 def replacing(path: Path | str) -> Iterator[BinaryIO]:
     """A file to write into, which takes the place of `path` when the block ends well and is gone when it does not.
@@ -42,7 +57,7 @@ def replacing(path: Path | str) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(path)
+        _put(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

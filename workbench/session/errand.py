@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QObject, QThread, Signal, Slot
@@ -27,12 +28,13 @@ class ErrandThread(QThread):
         if ending is not None:
             self.ended.emit(self, ending)
 
+    @abstractmethod
     def work(self) -> Any:
-        raise NotImplementedError
+        """In the thread. Raises a Problem."""
 
+    @abstractmethod
     def as_problem(self, error: Exception) -> Problem:
         """What is to be said of an error that nobody has foreseen."""
-        raise NotImplementedError
 
     def give_up(self) -> None:
         """From any thread."""
@@ -76,8 +78,9 @@ class Errand(QObject):
             thread.wait()
             thread.deleteLater()
 
+    @abstractmethod
     def heed(self, thread: ErrandThread, ending: Any) -> None:
-        raise NotImplementedError
+        """ending: what came of it, or a Problem."""
 
     @Slot(object, object)
     def _end(self, thread: ErrandThread, ending: Any) -> None:

@@ -238,4 +238,5 @@ def _as_problem(error: Exception, folder: Path) -> Problem:
 
 
 def _nbytes(result: Result) -> int:
-    return sum(array.nbytes for array in (result.mask, result.scores, result.heat) if array is not None) + 1000
+    arrays = (result.mask, result.scores, result.class_scores, result.heat)
+    return sum(array.nbytes for array in arrays if array is not None) + 1000

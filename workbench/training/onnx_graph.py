@@ -176,7 +176,7 @@ def _local_contrast(graph: Graph, layer: LocalContrast, x: str) -> str:
 
     mean, square = around(x), around(graph.add("Mul", [x, x]))
     spread = graph.relu(graph.add("Sub", [square, graph.add("Mul", [mean, mean])]))
-    root = graph.add("Sqrt", [graph.add("Add", [spread, graph.number(0.02)])])
+    root = graph.add("Sqrt", [graph.add("Add", [spread, graph.number(layer.even)])])
     gain = graph.add("Reciprocal", [root])
     offset = graph.add("Mul", [mean, gain])
     gain, offset = graph.split(_grown(graph, graph.join(gain, offset), layer.cell, 2 * channels), 2)

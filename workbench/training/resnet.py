@@ -93,15 +93,6 @@ class ResNet(Body):
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
         return self.head(self.stages(x)[-1].mean(axis=[2, 3]))
 
-    def with_maps(self, x: paddle.Tensor) -> tuple[paddle.Tensor, paddle.Tensor]:
-        """Logits as `forward` gives them, and what each place of the last features adds to each: (N, outputs, h, w).
-
-        The head is linear, so the mean of a map and its bias are the logit (Zhou et al. 2016).
-        """
-        seen = self.stages(x)[-1]
-        weight = self.head.weight.t().reshape([-1, self.outputs, 1, 1])
-        return self.head(seen.mean(axis=[2, 3])), nn.functional.conv2d(seen, weight)
-
 
 def stage_widths(width: float) -> list[int]:
     """Channels of the four stages' 3x3 convolutions, to multiples of 8."""

@@ -47,6 +47,7 @@ class LocalContrast(nn.Layer):
     """
 
     cell, reach = 8, 9
+    even = 0.02  # the least spread, in the pictures' own: noise on an even surface is not blown up
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -59,8 +60,7 @@ class LocalContrast(nn.Layer):
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
         mean = self._around(nn.functional.avg_pool2d(x, self.cell))
         square = self._around(nn.functional.avg_pool2d(x * x, self.cell))
-        # 0.02: in units of the pictures' own spread, so that noise on an even surface is not blown up.
-        gain = (nn.functional.relu(square - mean * mean) + 0.02) ** -0.5  # the converter knows no rsqrt
+        gain = (nn.functional.relu(square - mean * mean) + self.even) ** -0.5  # the converter knows no rsqrt
         cells = paddle.concat([gain, mean * gain, paddle.ones_like(mean[:, :1])], axis=1)
         grown = nn.functional.conv2d_transpose(
             cells, self.kernel, stride=self.cell, padding=self.cell // 2, groups=self.planes

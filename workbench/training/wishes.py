@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workbench.core.problems import BadRecipe
+from workbench.core.resources import LANGUAGES
 from workbench.inference.engines.kinds import KINDS
-from workbench.training.card.language import ENGLISH, LANGUAGES
+from workbench.training.card.language import ENGLISH
 from workbench.training.latency import SECONDS
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -73,9 +74,9 @@ class Parts:
 class Rows(QObject):
     """One room's part of the table."""
 
+    @abstractmethod
     def all(self, parts: Parts) -> list[Row]:
         """The rows for some parts."""
-        raise NotImplementedError
 
 
 def paintable(session: Session) -> bool:

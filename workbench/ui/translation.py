@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QTranslator
 
+from workbench.core.resources import LANGUAGES
 from workbench.ui import resources
-
-LANGUAGES = {"en": "English", "zh_CN": "简体中文"}
 
 
 def chosen(wish: str) -> str:

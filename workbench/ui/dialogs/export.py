@@ -17,9 +17,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from workbench.core.resources import LANGUAGES
 from workbench.inference.engines.kinds import KINDS, cannot_make
 from workbench.session.exporter import Choices, language_of_window
-from workbench.ui import export_words, translation, words
+from workbench.ui import export_words, words
 
 
 class ExportChoices(QDialog):
@@ -109,7 +110,7 @@ class ExportChoices(QDialog):
         self.target.setSuffix(self.tr(" ms"))
         self.target.setValue(choices.target_ms or 0)
         self.language = QComboBox()
-        for name, text in translation.LANGUAGES.items():
+        for name, text in LANGUAGES.items():
             self.language.addItem(text, name)
         self.language.setCurrentIndex(self.language.findData(choices.language or language_of_window()))
         for field in (self.probability, self.target):

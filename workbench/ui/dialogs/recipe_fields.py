@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -29,11 +30,13 @@ class Field(QWidget):
         grid.addWidget(widget)
         self.setFocusProxy(widget)
 
+    @abstractmethod
     def put(self, value: Any) -> None:
-        raise NotImplementedError
+        """Show a value."""
 
+    @abstractmethod
     def value(self) -> Any:
-        raise NotImplementedError
+        """What is shown."""
 
 
 class Text(Field):
