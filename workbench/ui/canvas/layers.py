@@ -141,14 +141,17 @@ class PictureLayer:
 
 
 def as_image(shown: np.ndarray, display: Display) -> QImage:
-    """uint8 (H, W) or (H, W, 3) as an image, grey values in the colours of the display's palette."""
-    shown = np.ascontiguousarray(shown)
+    """uint8 (H, W) or (H, W, 3) as an image, grey values in the colours of the display's palette.
+
+    In the format of the screen: Qt copies that row by row, and hands any other to threads that it then waits for.
+    """
     height, width = shown.shape[:2]
     if shown.ndim == 3:
-        return QImage(shown.data, width, height, shown.strides[0], QImage.Format.Format_RGB888)
-    if display.palette == "none":
-        return QImage(shown.data, width, height, shown.strides[0], QImage.Format.Format_Grayscale8)
-    pixels = cv2.LUT(shown, palette_colors(display.palette))
+        pixels = cv2.cvtColor(shown, cv2.COLOR_RGB2BGRA)
+    elif display.palette == "none":
+        pixels = cv2.cvtColor(shown, cv2.COLOR_GRAY2BGRA)
+    else:
+        pixels = cv2.LUT(shown, palette_colors(display.palette))
     return QImage(pixels.data, width, height, pixels.strides[0], QImage.Format.Format_RGB32)
 
 
@@ -294,4 +297,5 @@ def _take(level: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarra
     part = level[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
     if part.shape[:2] == (len(rows), len(columns)):
         return part  # one to one
-    return part.take(rows - rows[0], axis=0).take(columns - columns[0], axis=1)
+    # Not `take` for the rows: of an array that is a part of another one, it first copies the whole part.
+    return part[rows - rows[0]].take(columns - columns[0], axis=1)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 from PySide6.QtCore import QEvent, QPointF, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QImage, QPainter
+from PySide6.QtGui import QColor, QImage, QPainter, QRegion
 from PySide6.QtWidgets import QWidget
 
 from workbench.core.drawing import Rect
 from workbench.ui.canvas.guests import MOVE, PRESS, RELEASE, Guest
-from workbench.ui.canvas.painting import Backing
+from workbench.ui.canvas.painting import Backing, joined
 from workbench.ui.canvas.viewport import Viewport
 
 
@@ -28,6 +28,7 @@ class Surface(QWidget):
         self.view = Viewport(1, 1)
         self._fitted = True
         self._backing = Backing()
+        self._waiting = QRegion()  # will be painted next
         self._guests: tuple[Guest, ...] = ()
 
     # --- for those above -------------------------------------------------------------------------
@@ -119,20 +120,29 @@ class Surface(QWidget):
             x, y = math.floor(corner.x()), math.floor(corner.y())
             right, bottom = math.ceil((area.right() + 1) * ratio), math.ceil((area.bottom() + 1) * ratio)
             self._backing.spoil(Rect(x, y, right - x, bottom - y))
-            super().update(area)
+            self._repaint(area)
 
     def update_scene(self, rect: Rect) -> None:
         """The scene is another one in some device pixels."""
         rect = rect.clipped(self.view.width, self.view.height)
         if not rect.empty:
             self._backing.spoil(rect)
-            super().update(self._logical(rect))
+            self._repaint(self._logical(rect))
 
     def update_over(self, rect: Rect) -> None:
         """What is drawn over the scene is another in some device pixels."""
         rect = rect.clipped(self.view.width, self.view.height)
         if not rect.empty:
-            super().update(self._logical(rect))
+            self._repaint(self._logical(rect))
+
+    def _repaint(self, area: QRect) -> None:
+        """As one rectangle with what waits already, where that is hardly more: clipping to many takes Qt far longer."""
+        self._waiting = self._waiting.united(area)
+        parts = joined(self._waiting)
+        if len(parts) == 1:
+            area = parts[0]
+            self._waiting = QRegion(area)
+        super().update(area)
 
     def _logical(self, rect: Rect) -> QRect:
         ratio = self.devicePixelRatioF()
@@ -145,6 +155,7 @@ class Surface(QWidget):
     # --- events ----------------------------------------------------------------------------------
 
     def paintEvent(self, event) -> None:
+        self._waiting = QRegion()
         ratio = self.devicePixelRatioF()
         scene = self._backing.drawn(self, ratio)
         painter = QPainter(self)

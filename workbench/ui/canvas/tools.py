@@ -20,6 +20,7 @@ from workbench.ui.canvas.desk import Desk
 from workbench.ui.canvas.ghost import Ghost
 
 MAX_DIAMETER = 4000
+_SMALL, _STEPS = 16, 4  # below this radius a circle is placed to a quarter of a device pixel, else to a whole one
 _SPRITE = 320  # device pixels: a circle of a greater radius is drawn, not kept
 DARK = QColor(0, 0, 0, 170)  # beside a light line: seen on any picture
 ENDING = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
@@ -127,21 +128,22 @@ def ring(painter: QPainter, center: QPointF, radius: float, color: QColor, *, ma
         _draw_ring(painter, center, radius, color.name(), mark)
         return
     # A smooth circle takes long to draw, and is the same at every place but for a fraction of a pixel.
-    x, y = center.x() * ratio, center.y() * ratio
-    phase = round((x % 1) * 8), round((y % 1) * 8)
+    steps = _STEPS if radius * ratio < _SMALL else 1
+    x, y = (math.floor(place * ratio * steps + 0.5) / steps for place in (center.x(), center.y()))
+    phase = x % 1, y % 1
     sprite, reach = _ring_sprite(round(radius * ratio, 3), color.name(), mark, phase, ratio)
     painter.drawPixmap(QPointF((math.floor(x) - reach) / ratio, (math.floor(y) - reach) / ratio), sprite)
 
 
 @lru_cache(64)
-def _ring_sprite(radius: float, color: str, mark: str, phase: tuple[int, int], ratio: float) -> tuple[QPixmap, int]:
+def _ring_sprite(radius: float, color: str, mark: str, phase: tuple[float, float], ratio: float) -> tuple[QPixmap, int]:
     """The ring, and how many device pixels its middle lies from the corner. radius: device pixels."""
     reach = math.ceil(max(radius, 4 * ratio) + 3 * ratio) + 1
     sprite = QPixmap(2 * reach + 1, 2 * reach + 1)
     sprite.setDevicePixelRatio(ratio)
     sprite.fill(Qt.GlobalColor.transparent)
     painter = QPainter(sprite)
-    middle = QPointF((reach + phase[0] / 8) / ratio, (reach + phase[1] / 8) / ratio)
+    middle = QPointF((reach + phase[0]) / ratio, (reach + phase[1]) / ratio)
     _draw_ring(painter, middle, radius / ratio, color, mark)
     painter.end()
     return sprite, reach
