@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from workbench.core.drawing import (
     Paint,
-    draw_polygon,
+    Runs,
     draw_region,
     draw_segment,
-    polygon_runs,
     segment_runs,
 )
+from workbench.core.polygons import draw_polygon, polygon_runs
 
 coordinate = st.floats(-30, 90, allow_nan=False)
 
@@ -139,3 +139,23 @@ def test_shapes_are_laid_on_cut_outs_too():
         draw_segment(mask, (5, 5), (30, 20), 3, Paint(1))
         draw_polygon(mask, [(2, 2), (38, 8), (20, 28)], Paint(2, frozenset({1})))
     assert np.array_equal(whole[10:40, 20:60], plain) and whole.sum() == plain.sum() > 0
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_long_runs_cover_exactly_their_pixels(seed, keep, steep):
+    """Of any shape: one a row or several, in common with their neighbours or not."""
+    rng = np.random.default_rng(seed)
+    height, width = 90, 700
+    rows = np.sort(rng.choice(height, 60, replace=not steep))
+    starts = rng.normal(100, 30, rows.size).clip(0, 300).astype(int)
+    first = rng.integers(0, width - 1, rows.size) if steep else starts
+    stop = np.minimum(width, first + rng.integers(1, 600, rows.size))
+    mask = rng.integers(0, 4, (height, width)).astype(np.uint8)
+    wanted = mask.copy()
+    paint = Paint(2, frozenset({3}) if keep else frozenset())
+    for row, begin, end in zip(rows, first, stop):
+        part = wanted[row, begin:end]
+        part[part != 3 if keep else ...] = 2
+    Runs(rows, first, stop).lay(mask, paint)
+    np.testing.assert_array_equal(mask, wanted)

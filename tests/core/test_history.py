@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.core.drawing import Paint, Rect, draw_polygon, draw_segment, polygon_rect, segment_rect
+from workbench.core.drawing import Paint, Rect, draw_segment, segment_rect
 from workbench.core.history import TILE, History, Recording
+from workbench.core.polygons import draw_polygon, polygon_rect
 from workbench.session.journal import decode_records, encode_record
 
 coordinate = st.floats(-40, 200)

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.core.drawing import Rect, polygon_inside
+from workbench.core.drawing import Rect
+from workbench.core.polygons import polygon_inside
 from workbench.core.selection import CrackTracer, Scissors, close, trace_crack
 from workbench.core.selection.paths import FINE, CheapestPaths, Guide
 from workbench.inference.reading import read_picture

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import math
 import mmap
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 _CELL = 128  # pixels: changed places that lie this far apart are told one by one
+_SMALL = 1 << 18  # pixels: changed places that are not more are told as one
 _PAGED = 1 << 20  # bytes of a mask from which on its memory is asked for page by page
-_LONG = 48  # pixels of a run, on average, from which on runs are laid down one by one
+_LONG = 48  # pixels of a run, on average, from which on runs are laid down in blocks
+_BLOCK = 16  # rows of such a block
 
 Point = tuple[float, float]
 
@@ -123,7 +124,7 @@ class Runs:
         whole = self.rect
         if whole.empty:
             return []
-        if whole.width <= 2 * _CELL and whole.height <= 2 * _CELL:
+        if whole.width * whole.height <= _SMALL:
             return [whole]
         left, band = whole.x // _CELL, self.rows // _CELL - whole.y // _CELL
         across = (whole.x + whole.width - 1) // _CELL - left + 2  # the last cell of each band stays free
@@ -146,16 +147,36 @@ class Runs:
             self.lay(copy, paint)
             mask[...] = copy
             return
-        lengths = self.stop - self.first
-        total = int(lengths.sum())
-        pixels, starts = mask.reshape(-1), self.rows * mask.shape[1] + self.first
-        if total > _LONG * lengths.size:
-            for first, stop in zip(starts.tolist(), (starts + lengths).tolist(), strict=True):
-                part = pixels[first:stop]
-                part[paint.free[part] if paint.keep else ...] = paint.id
-        else:
-            places = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths) + np.arange(total)
-            pixels[places[paint.free[pixels[places]]] if paint.keep else places] = paint.id
+        long = int((self.stop - self.first).sum()) > _LONG * self.rows.size
+        rest = self._lay_blocks(mask, paint) if long else self
+        lengths = rest.stop - rest.first
+        starts = rest.rows * mask.shape[1] + rest.first - (np.cumsum(lengths) - lengths)
+        places = np.repeat(starts, lengths) + np.arange(int(lengths.sum()))
+        pixels = mask.reshape(-1)
+        pixels[places[paint.free[pixels[places]]] if paint.keep else places] = paint.id
+
+    def _lay_blocks(self, mask: np.ndarray, paint: Paint) -> Runs:
+        """Paint what some rows that follow one another have in common, block by block; returns what is left."""
+        starts = np.empty(self.rows.size, bool)
+        np.not_equal(self.rows[1:], self.rows[:-1] + 1, out=starts[1:])
+        starts[::_BLOCK] = True
+        begins = np.flatnonzero(starts)
+        left = np.maximum.reduceat(self.first, begins)
+        right = np.maximum(left, np.minimum.reduceat(self.stop, begins))
+        tops, ends = self.rows[begins], np.append(begins[1:], self.rows.size)
+        lows = tops + (ends - begins)
+        for top, low, begin, end in zip(tops.tolist(), lows.tolist(), left.tolist(), right.tolist()):
+            part = mask[top:low, begin:end]
+            part[paint.free[part] if paint.keep else ...] = paint.id
+        block = np.cumsum(starts) - 1
+        left, right = left[block], right[block]
+        # Where a block is empty, `left` may lie beyond some of its runs.
+        left = np.minimum(left, self.stop)
+        right = np.maximum(right, left)
+        rows = np.concatenate((self.rows, self.rows))
+        first, stop = np.concatenate((self.first, right)), np.concatenate((left, self.stop))
+        some = stop > first
+        return Runs(rows[some], first[some], stop[some])
 
     def inside(self, rect: Rect) -> np.ndarray:
         """bool (rect.height, rect.width): the pixels of the runs, which lie in `rect`."""
@@ -205,62 +226,6 @@ def draw_segment(mask: np.ndarray, start: Point, end: Point, radius: float, pain
     return runs.rect
 
 
-def draw_polygon(mask: np.ndarray, points: Sequence[Point], paint: Paint) -> Rect:
-    """The inside of a polygon, even-odd rule; the pixels under its corners are always in."""
-    runs = polygon_runs(points, mask.shape)
-    runs.lay(mask, paint)
-    return runs.rect
-
-
-def polygon_rect(points: Sequence[Point], shape: tuple[int, ...]) -> Rect:
-    """The pixels that a polygon can touch inside a mask of `shape` (H, W)."""
-    if not len(points):
-        return NOTHING
-    corners = np.asarray(points, np.float64)
-    x, y = np.floor(corners.min(axis=0)).astype(int)
-    right, bottom = np.ceil(corners.max(axis=0)).astype(int)
-    return Rect(int(x), int(y), int(right - x) + 1, int(bottom - y) + 1).clipped(shape[1], shape[0])
-
-
-def polygon_runs(points: Sequence[Point], shape: tuple[int, ...]) -> Runs:
-    """Pixel centres inside the polygon of `points`, even-odd rule, and the pixels under its corners.
-
-    Work and memory go by where its sides cross rows, never by the area.
-    """
-    return _polygon_runs(np.asarray(points, np.float64).reshape(-1, 2), polygon_rect(points, shape))
-
-
-def polygon_inside(corners: np.ndarray, rect: Rect) -> np.ndarray:
-    """bool (rect.height, rect.width): the `polygon_runs` of `corners` float (N, 2) that lie in `rect`."""
-    return _polygon_runs(corners, rect).inside(rect)
-
-
-def _polygon_runs(corners: np.ndarray, rect: Rect) -> Runs:
-    if rect.empty or not len(corners):
-        return Runs(*np.zeros((3, 0), np.int64))
-    following = np.roll(corners, -1, axis=0)
-    y = np.arange(rect.y, rect.y + rect.height) + 0.5
-    columns = np.arange(rect.x, rect.x + rect.width) + 0.5
-    # The rows whose centre lies in (lower, upper] of a side: corners exactly on a centre belong to the side above.
-    first = np.searchsorted(y, np.minimum(corners[:, 1], following[:, 1]), side="left")
-    last = np.searchsorted(y, np.maximum(corners[:, 1], following[:, 1]), side="left")
-    count = last - first
-    side = np.repeat(np.arange(len(corners)), count)
-    row = np.arange(len(side)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(first, count)
-    a, b = corners[side], following[side]
-    cuts = a[:, 0] + (y[row] - a[:, 1]) * (b[:, 0] - a[:, 0]) / (b[:, 1] - a[:, 1])
-    # A row is crossed an even number of times; between the first and the second crossing it is inside, and so on.
-    crossings = np.sort(row * (rect.width + 1) + np.searchsorted(columns, cuts, side="left"))
-    rows, begin = np.divmod(crossings[::2], rect.width + 1)
-    end = crossings[1::2] % (rect.width + 1)
-    at = np.floor(corners).astype(np.int64) - (rect.x, rect.y)
-    at = at[(at >= 0).all(axis=1) & (at[:, 0] < rect.width) & (at[:, 1] < rect.height)]
-    rows, begin = np.concatenate((rows, at[:, 1])), np.concatenate((begin, at[:, 0]))
-    end = np.concatenate((end, at[:, 0] + 1))
-    real = end > begin
-    return Runs(rows[real] + rect.y, begin[real] + rect.x, end[real] + rect.x)
-
-
 class Stamp:
     """`region`, bool (h, w), to be laid on masks of `shape` (H, W) with its first pixel at `corner` (x, y)."""
 
@@ -306,15 +271,10 @@ def _capsule_spans(y: np.ndarray, start: Point, end: Point, radius: float) -> tu
     length = math.hypot(bx - ax, by - ay)
     if length > 0 and radius > 0:
         nx, ny = -(by - ay) / length * radius, (bx - ax) / length * radius
-        # The long sides of the rectangle between the discs, and the short ones.
-        corners = np.array([(ax + nx, ay + ny), (bx + nx, by + ny), (bx - nx, by - ny), (ax - nx, ay - ny)])
-        following = corners[[1, 2, 3, 0]]
-        real = corners[:, 1] != following[:, 1]
-        x0, y0 = corners[real].T[:, :, None]
-        x1, y1 = following[real].T[:, :, None]
-        along = (y - y0) / (y1 - y0)
-        x = x0 + along * (x1 - x0)
-        on = (along >= 0) & (along <= 1)
-        low = np.minimum(low, np.where(on, x, np.inf).min(axis=0))
-        high = np.maximum(high, np.where(on, x, -np.inf).max(axis=0))
+        if ay != by:  # the long sides of the rectangle between the discs, which hold the short ones
+            along = (y - np.array([[ay + ny], [ay - ny]])) / (by - ay)
+            x = np.array([[ax + nx], [ax - nx]]) + along * (bx - ax)
+            on = (along >= 0) & (along <= 1)
+            low = np.minimum(low, np.where(on, x, np.inf).min(axis=0))
+            high = np.maximum(high, np.where(on, x, -np.inf).max(axis=0))
     return (lows[0], highs[0]), low, high

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
-from workbench.core.drawing import NOTHING, Paint, Point, Rect, Runs, Stamp, polygon_runs, segment_runs
+from workbench.core.drawing import NOTHING, Paint, Point, Rect, Runs, Stamp, segment_runs
 from workbench.core.history import History, Patch, Recording
+from workbench.core.polygons import polygon_runs
 from workbench.core.problems import Problem, ProjectReadOnly, UnknownClass
 from workbench.core.project import BACKGROUND, DONT_CARE, NOT_LABELLED, Project
 from workbench.core.selection import EMPTY, Selection, region_at

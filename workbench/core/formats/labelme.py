@@ -17,9 +17,10 @@ import numpy as np
 from PIL import Image
 
 from workbench.core import annotation
-from workbench.core.drawing import NOTHING, Paint, Rect, draw_polygon, draw_region, draw_segment
+from workbench.core.drawing import NOTHING, Paint, Rect, draw_region, draw_segment
 from workbench.core.formats.foreign import Batch, Entry, Label, Options, Tree, Unreadable, without_suffix
 from workbench.core.pictures import picture_size
+from workbench.core.polygons import draw_polygon
 from workbench.core.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELLED, Project
 from workbench.core.storage import write_json
 from workbench.inference.cv import cv2

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from workbench.core.drawing import Paint, Rect, draw_segment, polygon_inside, polygon_rect
+from workbench.core.drawing import Paint, Rect, draw_segment
+from workbench.core.polygons import polygon_inside, polygon_rect
 from workbench.core.selection.selection import EMPTY, Point, Selection, padded, pixel_at
 from workbench.inference.cv import cv2
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.core.drawing import Rect, polygon_inside, polygon_rect
+from workbench.core.drawing import Rect
+from workbench.core.polygons import polygon_inside, polygon_rect
 from workbench.core.selection.paths import Guide
 from workbench.core.selection.ridges import cost_of
 from workbench.core.selection.selection import EMPTY, Point, Selection, pixel_at

@@ -5,6 +5,7 @@ Whatever rectangle is drawn, its pixels are those of a whole repaint.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from PySide6.QtCore import QRect, QSize
@@ -69,8 +70,13 @@ def joined(region: QRegion) -> list[QRect]:
     if region.rectCount() == 1:
         return [around]
     parts = list(region)
+    return [around] if hardly_more(around, parts) else parts
+
+
+def hardly_more(around: QRect, parts: Sequence[QRect]) -> bool:
+    """Whether drawing `around` costs little more than drawing the parts that it holds."""
     least = sum(part.width() * part.height() for part in parts)
-    return [around] if around.width() * around.height() <= least + _JOINED * len(parts) else parts
+    return around.width() * around.height() <= least + _JOINED * len(parts)
 
 
 def draw_part(painter: QPainter, area: QRect, scene: Scene, line: int) -> None:

@@ -150,8 +150,10 @@ class MaskPyramid:
                 least, most, _, _ = cv2.minMaxLoc(part)
                 if least == most:
                     level[top:low, left:after] = RANKS[int(most)]
-                elif max(after - left, low - top) > _TILE:
+                elif max(after - left, low - top) > 2 * _TILE:
                     self._rank(left, top, after, low, _TILE)
+                elif most <= MAX_CLASS_ID:  # ids and ranks have the same order, and of cells there are fewer
+                    level[top:low, left:after] = cv2.LUT(_pooled(part), RANKS)
                 else:
                     level[top:low, left:after] = _pooled(cv2.LUT(part, RANKS))
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 from PySide6.QtCore import QEvent, QPointF, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QImage, QPainter, QRegion
+from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtWidgets import QWidget
 
 from workbench.core.drawing import Rect
 from workbench.ui.canvas.guests import MOVE, PRESS, RELEASE, Guest
-from workbench.ui.canvas.painting import Backing, joined
+from workbench.ui.canvas.painting import Backing, hardly_more
 from workbench.ui.canvas.viewport import Viewport
 
 
@@ -28,7 +28,7 @@ class Surface(QWidget):
         self.view = Viewport(1, 1)
         self._fitted = True
         self._backing = Backing()
-        self._waiting = QRegion()  # will be painted next
+        self._waiting = QRect()  # will be painted next
         self._guests: tuple[Guest, ...] = ()
 
     # --- for those above -------------------------------------------------------------------------
@@ -137,11 +137,11 @@ class Surface(QWidget):
 
     def _repaint(self, area: QRect) -> None:
         """As one rectangle with what waits already, where that is hardly more: clipping to many takes Qt far longer."""
-        self._waiting = self._waiting.united(area)
-        parts = joined(self._waiting)
-        if len(parts) == 1:
-            area = parts[0]
-            self._waiting = QRegion(area)
+        if self._waiting.contains(area):
+            return
+        around = self._waiting.united(area)
+        if hardly_more(around, (self._waiting, area)):
+            self._waiting = area = around
         super().update(area)
 
     def _logical(self, rect: Rect) -> QRect:
@@ -155,7 +155,7 @@ class Surface(QWidget):
     # --- events ----------------------------------------------------------------------------------
 
     def paintEvent(self, event) -> None:
-        self._waiting = QRegion()
+        self._waiting = QRect()
         ratio = self.devicePixelRatioF()
         scene = self._backing.drawn(self, ratio)
         painter = QPainter(self)
