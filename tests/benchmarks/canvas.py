@@ -1,12 +1,13 @@
 """What the canvas costs, from a mouse event to the painted frame, beside what a plain Qt canvas would. One table.
 
-python -m tests.benchmarks.canvas [--sizes 1024,4096] [--radii 5,100] [--moves 150] [--naive 4096] [--full]
+python -m tests.benchmarks.canvas [--sizes 1024,4096] [--radii 5,100] [--moves 150] [--rounds 5] [--naive 4096] [--full]
     [--training 3] [--turns 500]
 `--full` takes 20,000 pixels squared as well. Without a display it draws offscreen; with DISPLAY set and
 QT_QPA_PLATFORM=xcb to that screen. Every number is of this run on this machine; ratios are what carries over.
 
-A stroke is one press, then moves of 12 screen pixels. "Painted" means that paintEvent has run and the event loop is
-empty. The naive canvas is what many tools do: a class mask turned to RGBA as a whole, then a pixmap, on every move.
+A stroke is one press, then moves of 12 screen pixels; of several strokes each number is the median, as now and then
+something else runs on the machine. "Painted" means that paintEvent has run and the event loop is empty. The naive
+canvas is what many tools do: a class mask turned to RGBA as a whole, then a pixmap, on every move.
 """
 
 from __future__ import annotations
@@ -44,9 +45,11 @@ def told(times: list[float]) -> str:
 # --- measurements ---------------------------------------------------------------------------------
 
 
-def strokes(bench: Bench, sizes: list[int], radii: list[int], moves: int) -> dict[tuple[int, int, str], list[float]]:
-    """Milliseconds by size, radius and zoom; each is told as soon as it is known."""
-    found: dict[tuple[int, int, str], list[float]] = {}
+def strokes(
+    bench: Bench, sizes: list[int], radii: list[int], moves: int, rounds: int
+) -> dict[tuple[int, int, str], tuple[float, float]]:
+    """Milliseconds, half of the moves and 99 % of them, by size, radius and zoom; each is told when it is known."""
+    found: dict[tuple[int, int, str], tuple[float, float]] = {}
     for size in sizes:
         bench.show(size)
         for where in ("1:1", "fit"):
@@ -54,9 +57,15 @@ def strokes(bench: Bench, sizes: list[int], radii: list[int], moves: int) -> dic
             for radius in radii:
                 bench.canvas.set_diameter(2 * radius)
                 bench.stroke(path(10, 9))
-                times = found[size, radius, where] = bench.stroke(path(moves))
-                busy = f"{np.percentile(bench.work, 50):8.3f} {np.percentile(bench.work, 99):8.3f} {bench.release:8.3f}"
-                print(f"stroke {size:6d}²  radius {radius:5d}  {where:4} {told(times)} {busy}")
+                rows = []
+                for number in range(rounds):
+                    times = bench.stroke(path(moves, number))
+                    rows.append([*np.percentile(times, (50, 99, 100)), *np.percentile(bench.work, (50, 99)),
+                                 bench.release])  # fmt: skip
+                typical = np.median(rows, axis=0).tolist()
+                found[size, radius, where] = typical[0], typical[1]
+                numbers = " ".join(f"{number:8.3f}" for number in typical)
+                print(f"stroke {size:6d}²  radius {radius:5d}  {where:4} {numbers}", flush=True)
     return found
 
 
@@ -277,6 +286,7 @@ def main() -> None:
     parser.add_argument("--training", type=float, default=3, help="minutes that a training may take beside; 0: none")
     parser.add_argument("--turns", type=int, default=500, help="changes of the picture; 0: none")
     parser.add_argument("--moves", type=int, default=150)
+    parser.add_argument("--rounds", type=int, default=5, help="strokes of each kind")
     parser.add_argument("--full", action="store_true", help="20,000 pixels squared too")
     parser.add_argument("--peak-of", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -290,25 +300,26 @@ def main() -> None:
             print(highest())
         else:
             sizes, slow = args.sizes + ([20_000] if args.full else []), args.naive
-            report(bench, sizes, args.radii, slow, args.moves, args.training, args.turns)
+            report(bench, sizes, args.radii, slow, args.moves, args.rounds, args.training, args.turns)
         bench.close()
     app.processEvents()
 
 
 def report(
-    bench: Bench, sizes: list[int], radii: list[int], slow: list[int], moves: int, training: float, turns: int
-) -> None:
+    bench: Bench, sizes: list[int], radii: list[int], slow: list[int], moves: int, rounds: int, training: float,
+    turns: int,
+) -> None:  # fmt: skip
     print(f"{QApplication.platformName()}, {WIDTH} x {HEIGHT}; milliseconds from event to painted frame")
     print(f"{'':34}{'p50':>8} {'p99':>8} {'most':>8} {'p50':>8} {'p99':>8} {'release':>8} of processor time")
-    found = strokes(bench, sizes, radii, moves)
+    found = strokes(bench, sizes, radii, moves, rounds)
     largest, middle = sizes[-1], radii[0]
-    half = {key: float(np.percentile(times, 50)) for key, times in found.items()}
+    half = {key: times[0] for key, times in found.items()}
     ratio = half[largest, middle, "1:1"] / half[sizes[0], middle, "1:1"]
     print(f"p50 at {largest}² over {sizes[0]}², radius {middle}, 1:1: {ratio:.2f}  {verdict(ratio <= 2)} (at most 2)")
     for limit, chosen in ((2.0, [r for r in radii if r <= 100]), (8.0, [r for r in radii if 100 < r <= 1000])):
         if not chosen:
             continue
-        worst = max((float(np.percentile(found[key], 99)) for key in found if key[1] in chosen), default=0.0)
+        worst = max((found[key][1] for key in found if key[1] in chosen), default=0.0)
         print(f"worst p99, radii {chosen}: {worst:.2f} ms  {verdict(worst <= limit)} (at most {limit:g})")
     for size in slow:
         times = naive(size, middle, 6 if size > 5000 else 12)

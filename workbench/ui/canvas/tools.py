@@ -125,7 +125,7 @@ def ring(painter: QPainter, center: QPointF, radius: float, color: QColor, *, ma
     """A circle of true size, with a "+" or "-" in its middle where there is room."""
     ratio = painter.device().devicePixelRatioF()
     if radius * ratio > _SPRITE:
-        _draw_ring(painter, center, radius, color.name(), mark)
+        _draw_great_ring(painter, center, radius, color, mark)
         return
     # A smooth circle takes long to draw, and is the same at every place but for a fraction of a pixel.
     steps = _STEPS if radius * ratio < _SMALL else 1
@@ -152,13 +152,36 @@ def _ring_sprite(radius: float, color: str, mark: str, phase: tuple[float, float
 def _draw_ring(painter: QPainter, center: QPointF, radius: float, color: str, mark: str) -> None:
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setBrush(Qt.BrushStyle.NoBrush)
-    for ink, width in ((DARK, 3.0), (QColor(color), 1.4)):
+    for ink, width in _inks(QColor(color)):
         painter.setPen(QPen(ink, width))
         painter.drawEllipse(center, max(radius, 1.5), max(radius, 1.5))
-        if mark and radius > 9:
-            painter.drawLine(center - QPointF(3, 0), center + QPointF(3, 0))
-            if mark == "+":
-                painter.drawLine(center - QPointF(0, 3), center + QPointF(0, 3))
+        if radius > 9:
+            _draw_mark(painter, center, mark)
+
+
+def _draw_great_ring(painter: QPainter, center: QPointF, radius: float, color: QColor, mark: str) -> None:
+    """Of lines as thin as can be: Qt draws those at once, and fills wider ones in threads that it waits for."""
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    step = 1 / painter.device().devicePixelRatioF()
+    for ink, beside in ((DARK, -step), (DARK, step), (color, 0.0)):
+        painter.setPen(QPen(ink, 0))
+        painter.drawEllipse(center, radius + beside, radius + beside)
+    for ink, width in _inks(color):
+        painter.setPen(QPen(ink, width))
+        _draw_mark(painter, center, mark)
+
+
+def _draw_mark(painter: QPainter, center: QPointF, mark: str) -> None:
+    if mark:
+        painter.drawLine(center - QPointF(3, 0), center + QPointF(3, 0))
+    if mark == "+":
+        painter.drawLine(center - QPointF(0, 3), center + QPointF(0, 3))
+
+
+def _inks(color: QColor) -> tuple[tuple[QColor, float], ...]:
+    """A light line in a dark one: colours and widths, the lower first."""
+    return (DARK, 3.0), (color, 1.4)
 
 
 def outline(painter: QPainter, shape: QPolygonF, color: QColor, *, fill: bool = False, closed: bool = False) -> None:
@@ -171,7 +194,7 @@ def outline(painter: QPainter, shape: QPolygonF, color: QColor, *, fill: bool = 
         painter.setBrush(inside)
         painter.drawPolygon(shape)
     painter.setBrush(Qt.BrushStyle.NoBrush)
-    for ink, width in ((DARK, 3.0), (color, 1.4)):
+    for ink, width in _inks(color):
         pen = QPen(ink, width)
         pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)  # a mitre would reach far beyond what is drawn anew
         painter.setPen(pen)
