@@ -133,8 +133,8 @@ def test_another_operating_point_is_carried_by_evaluation_and_prediction(copy, c
     trained = operating_point.Point.of(operating_point.settings_of(run))
     assert operating_point.read(run) == operating_point.Chosen(trained)
     point = operating_point.Point((0.05,) * 4, (0,) * 4)
-    operating_point.store(run, point, chosen_on="val")
-    assert operating_point.read(run) == operating_point.Chosen(trained, "val")
+    operating_point.store(run, point, chosen_on=["val"])
+    assert operating_point.read(run) == operating_point.Chosen(trained, ("val",))
     after = inside(capsys, "evaluate", copy)[1]
     assert after["regions"]["found"] >= before["regions"]["found"] and after["dice"] != before["dice"]
     assert any("operating point in use was chosen on these" in note for note in after["notes"])
@@ -148,7 +148,7 @@ def test_another_operating_point_is_carried_by_evaluation_and_prediction(copy, c
 def test_a_training_that_went_on_makes_a_chosen_point_a_thing_of_the_past(copy):
     run = find_run(copy, "best")
     trained = operating_point.settings_of(run)
-    operating_point.store(run, operating_point.Point((0.3,) * 4, (9,) * 4), chosen_on="test")
+    operating_point.store(run, operating_point.Point((0.3,) * 4, (9,) * 4), chosen_on=["test"])
     newer = operating_point.Point((0.6,) * 4, (4,) * 4)
     save_settings(newer.on(trained), run.best / "model.json")
     assert operating_point.read(run) == operating_point.Chosen(newer)
@@ -201,7 +201,7 @@ def test_predict_writes_masks_tables_and_overlays(trained, tmp_path, capsys):
 
 def test_export_gives_what_the_run_gives_and_a_damaged_one_is_refused(copy, tmp_path, capsys):
     point = operating_point.Point((0.3, 0.4, 0.3, 0.3), (7, 7, 0, 7))  # chosen in review, and so carried
-    operating_point.store(find_run(copy, "best"), point, chosen_on="val")
+    operating_point.store(find_run(copy, "best"), point, chosen_on=["val"])
     said = workbench("export", copy, "--formats", "onnx")
     folder = Path(said["path"])
     assert operating_point.Point.of(load_settings(folder / "model.json")) == point

@@ -154,7 +154,7 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
     area = room.point.min_area
     assert area[0] > trained.min_area[0] and room.point.thresholds == (wanted,)
     QTest.mouseClick(page.points.store, LEFT)
-    assert operating_point.read(run).chosen_on == room.split and "chosen in review" in page.points.in_use.text()
+    assert operating_point.read(run).chosen_on == (room.split,) and "chosen in review" in page.points.in_use.text()
     QTest.keyClick(page, Qt.Key.Key_Escape)
     assert not window.centre.in_review
 

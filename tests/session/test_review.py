@@ -118,7 +118,7 @@ def test_a_point_in_use_is_carried_by_predictions_and_taken_back(room, run, sess
         room.set_point(chosen)
     with qtbot.waitSignal(room.stored) as told:
         room.store()
-    assert told.args[0] is run and operating_point.read(run) == Chosen(trained, "val") == room.chosen
+    assert told.args[0] is run and operating_point.read(run) == Chosen(trained, ("val",)) == room.chosen
     assert Point.of(operating_point.settings_of(run)) == chosen
     predictions = Predictions(session)
     predictions.load(run)

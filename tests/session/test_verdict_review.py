@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.session.verdict_run import make_verdict_project
-from workbench.core import pictures
+from workbench.core import operating_point, pictures
 from workbench.core.problems import RunUnusable
 from workbench.core.run import Run
 from workbench.inference.predictor import Predictor
@@ -85,12 +85,14 @@ def test_pictures_that_are_gone_are_counted_and_stop_nothing(judge, run, qtbot):
 def test_the_band_is_stored_with_the_run(judge, run, qtbot, monkeypatch):
     review = look(judge, run, qtbot)
     with qtbot.waitSignal(judge.stored, timeout=5000):
-        judge.store(0.9)
+        judge.store(0.9, ("val",))
+    chosen = operating_point.read(run)
+    assert chosen.chosen_on == ("val",) and chosen.trained.unsure == 0
     assert load_settings(run.best / MODEL_FILE).unsure == judge.unsure == 0.9
     assert look(judge, run, qtbot).pictures == review.pictures
     monkeypatch.setattr(verdict_review, "living", lambda run: object())  # not beside a trainer
     with qtbot.waitSignal(judge.failed, timeout=5000) as failed:
-        judge.store(0.5)
+        judge.store(0.5, ("val",))
     assert isinstance(failed.args[0], RunUnusable) and judge.unsure == 0.9
 
 

@@ -97,7 +97,7 @@ def evaluate(run: Run, talk: Talk, *, split: str | None = None) -> dict[str, Any
 
 def _say_in_it(run: Run, data: Dataset, split: str) -> list[str]:
     """What must be said of pictures on which something was chosen that is now measured on them."""
-    if data.model == "unet" and operating_point.read(run).chosen_on == split:
+    if split in operating_point.read(run).chosen_on:
         return ["The operating point in use was chosen on these pictures: the numbers are somewhat too good."]
     if split == "val":
         return ["The training chose its thresholds on these pictures: the numbers are somewhat too good."]

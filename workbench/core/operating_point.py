@@ -1,4 +1,4 @@
-"""From which score on a pixel is a defect, from which size on a region is one: chosen for a run, and taken back again.
+"""What a run marks and says: from which score on, which size on and which probability on. Chosen, and taken back again.
 
 The choice is written into the run's best/model.json, which the overlay, `workbench predict` and every export read;
 what the training had chosen is kept beside it, in operating_point.json.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,14 +24,16 @@ FILE = "operating_point.json"
 
 @dataclass(frozen=True)
 class Point:
-    """Per class of the model: thresholds, above 0 to 1; min_area, pixels of the picture."""
+    """Per class of the model: thresholds, above 0 to 1; min_area, pixels of the picture. unsure: of a model that gives
+    verdicts, the least probability of one."""
 
     thresholds: tuple[float, ...]
     min_area: tuple[int, ...]
+    unsure: float = 0.0
 
     @classmethod
     def of(cls, settings: ModelSettings) -> Point:
-        return cls(settings.thresholds, settings.min_area)
+        return cls(settings.thresholds, settings.min_area, settings.unsure)
 
     def at(self, number: int, *, threshold: float | None = None, area: int | None = None) -> Point:
         """Another threshold, or least area, for one class."""
@@ -39,21 +42,21 @@ class Point:
             thresholds[number] = threshold
         if area is not None:
             areas[number] = area
-        return Point(tuple(thresholds), tuple(areas))
+        return dataclasses.replace(self, thresholds=tuple(thresholds), min_area=tuple(areas))
 
     def on(self, settings: ModelSettings) -> ModelSettings:
         """The settings with this point in them."""
-        return dataclasses.replace(settings, thresholds=self.thresholds, min_area=self.min_area)
+        return dataclasses.replace(settings, **dataclasses.asdict(self))
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """trained: what the training chose. chosen_on: "val", "test": the pictures that a person saw when choosing another
-    point; "" while the trained one is in use.
+    """trained: what the training chose. chosen_on: of "val" and "test" those whose pictures a person saw when choosing
+    another point; none while the trained one is in use.
     """
 
     trained: Point
-    chosen_on: str = ""
+    chosen_on: tuple[str, ...] = ()
 
 
 def read(run: Run) -> Chosen:
@@ -62,15 +65,16 @@ def read(run: Run) -> Chosen:
     try:
         raw = json.loads((run.root / FILE).read_text("utf-8"))
         trained, chosen = _point(raw["trained"]), _point(raw["chosen"])
-        split = str(raw["chosen_on"])
+        splits = raw["chosen_on"]
+        splits = (splits,) if isinstance(splits, str) else tuple(map(str, splits))
     except (OSError, ValueError, KeyError, TypeError):
         return Chosen(now)
     # A training that went on has chosen anew since: that is the trained one now.
     fits = chosen == now and len(trained.thresholds) == len(now.thresholds)
-    return Chosen(trained, split) if fits else Chosen(now)
+    return Chosen(trained, splits) if fits else Chosen(now)
 
 
-def store(run: Run, point: Point, *, chosen_on: str) -> None:
+def store(run: Run, point: Point, *, chosen_on: Sequence[str]) -> None:
     """Use `point` from now on. Not while the run is trained: its training is the only writer then.
 
     Raises RunBroken, CannotWrite.
@@ -81,7 +85,7 @@ def store(run: Run, point: Point, *, chosen_on: str) -> None:
         return
     said: dict[str, Any] = {
         "format": 1, "trained": dataclasses.asdict(before.trained), "chosen": dataclasses.asdict(point),
-        "chosen_on": chosen_on, "when": time.strftime("%Y-%m-%dT%H:%M:%S"),
+        "chosen_on": list(chosen_on), "when": time.strftime("%Y-%m-%dT%H:%M:%S"),
     }  # fmt: skip
     # First the way back, then the change: whatever happens in between, nothing is lost.
     write_json(run.root / FILE, said)
@@ -112,4 +116,7 @@ def _write(settings: ModelSettings, path: Path) -> None:
 
 
 def _point(raw: dict[str, Any]) -> Point:
-    return Point(tuple(float(value) for value in raw["thresholds"]), tuple(int(value) for value in raw["min_area"]))
+    return Point(
+        tuple(float(value) for value in raw["thresholds"]), tuple(int(value) for value in raw["min_area"]),
+        float(raw.get("unsure", 0.0)),
+    )  # fmt: skip

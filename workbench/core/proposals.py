@@ -34,7 +34,7 @@ ANSWERED = 0.5  # the share of a region that the labels cover from which on it i
 LIKE = 0.5  # how far two boxes and areas may differ (intersection over union) and still be one region
 LARGEST = 64 << 20  # pixels of a region's box: a larger one would be painted at once, and nobody could check it
 _AT_ONCE = 200  # regions that are compared with all others at a time
-MOST = 20_000  # regions of one picture, the most certain ones: a model that marks more has learned nothing yet
+MOST = 2_000  # regions of one picture, the most certain ones: a model that marks more has learned nothing yet
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,10 +88,13 @@ def class_table(classes: Sequence[ClassInfo], regions: Iterable[Region], *, own:
     return table
 
 
-def propose(mask: np.ndarray, regions: Sequence[Region], table: Mapping[int, int], model: str) -> Found:
+def propose(
+    mask: np.ndarray, regions: Sequence[Region], table: Mapping[int, int], model: str, *, beyond: int = 0
+) -> Found:
     """The regions of a prediction as proposals, the most certain first.
 
-    mask: uint8 (H, W), the model's ids. table: from `class_table`. Work goes by the regions' boxes.
+    mask: uint8 (H, W), the model's ids. table: from `class_table`. beyond: regions that nobody has listed. Work goes by
+    the regions' boxes.
     """
     wanted = [region for region in regions if region.class_id in table]
     fit = [region for region in wanted if region.width * region.height <= LARGEST]
@@ -102,7 +105,7 @@ def propose(mask: np.ndarray, regions: Sequence[Region], table: Mapping[int, int
         if where is not None:
             rect, id = Rect(region.x, region.y, region.width, region.height), table[region.class_id]
             found.append(of_region(Selection(rect, where), id, region.score, model, region.area))
-    return Found(tuple(found), len(wanted) - len(found))
+    return Found(tuple(found), len(wanted) - len(found) + beyond)
 
 
 def open_ones(

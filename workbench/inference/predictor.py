@@ -14,7 +14,7 @@ import numpy as np
 from .engines import EngineError, choose_engine
 from .heat import look
 from .normalise import normalise, resize_for_network
-from .regions import Region, drop_small_in_place, find_regions
+from .regions import Region, drop_small_in_place, surest_regions
 from .settings import MODEL_FILE, UNSURE, ModelSettings, load_settings
 from .tiles import Grid, cut, plan_grid, resize_bands, stitch
 
@@ -42,7 +42,8 @@ class Result:
 
     Classification: verdict and probabilities by name; regions is empty. The verdict is "unsure" where the likeliest
     one is less probable than the settings ask for. heat, uint8 (H,W), where asked for and where the network can tell:
-    what in the picture spoke for the likeliest verdict, 255 being what spoke most.
+    what in the picture spoke for the likeliest verdict, 255 being what spoke most. left_out: regions beyond those that
+    were asked for.
     """
 
     mask: np.ndarray | None
@@ -53,6 +54,7 @@ class Result:
     milliseconds: float
     class_scores: np.ndarray | None = None
     heat: np.ndarray | None = None
+    left_out: int = 0
 
     @property
     def likeliest(self) -> str | None:
@@ -130,12 +132,14 @@ class Predictor:
         cancelled: Callable[[], bool] | None = None,
         keep_probabilities: bool = False,
         keep_heat: bool = False,
+        most_regions: int | None = None,
     ) -> Result:
         """The result of a picture, (H,W) or (H,W,3) RGB, uint8, uint16 or float32.
 
         progress(done, total) is called after every tile, cancelled() before every call of the network. With
         keep_probabilities the result carries class_scores, so that other thresholds can be tried without the
-        network. With keep_heat a verdict's result carries heat, see `heat`. Raises Cancelled, EngineError.
+        network. With keep_heat a verdict's result carries heat, see `heat`. most_regions: of more, the most certain.
+        Raises Cancelled, EngineError.
         """
         started = time.perf_counter()
         _need_picture(picture)
@@ -161,8 +165,8 @@ class Predictor:
             if kept is not None:
                 kept[:, rows] = quantised
         _drop_small(mask, self.settings)
-        regions = find_regions(mask, scores, self.settings)
-        return Result(mask, scores, regions, None, None, _since(started), kept)
+        regions, left_out = surest_regions(mask, scores, self.settings, most_regions)
+        return Result(mask, scores, regions, None, None, _since(started), kept, left_out=left_out)
 
     def probabilities(self, picture: np.ndarray) -> np.ndarray:
         """Segmentation: float32 (K,H,W), size of the picture, background first. Classification: float32 (V,).

@@ -20,6 +20,7 @@ from PySide6.QtCore import QCoreApplication, QObject, QTimer, Signal
 
 from workbench.core import pictures
 from workbench.core.problems import Problem, RunUnusable
+from workbench.core.proposals import MOST
 from workbench.core.run import Run
 from workbench.core.seen import MOST_BYTES, Seen
 from workbench.session.lane import Lane
@@ -157,7 +158,9 @@ class Predictions(QObject):
             self._settings = self._predictor.settings
         classes = len(self._predictor.settings.classes)
         by_class = classes > 1 and classes * picture.shape[0] * picture.shape[1] <= MOST_BYTES
-        return self._predictor.predict(picture, keep_probabilities=by_class, keep_heat=True, cancelled=cancelled)
+        return self._predictor.predict(
+            picture, keep_probabilities=by_class, keep_heat=True, most_regions=MOST, cancelled=cancelled
+        )
 
     def seen(self, key: str) -> Seen | None:
         """What the loaded model has marked in a picture."""

@@ -14,10 +14,10 @@ from workbench.core.annotation import Decided
 from workbench.core.history import Patch
 from workbench.core.problems import Problem
 from workbench.core.proposal_files import Kept
-from workbench.core.proposals import Found, Proposal, class_table, first_like, merged, open_ones, propose
+from workbench.core.proposals import MOST, Found, Proposal, class_table, first_like, merged, open_ones, propose
 from workbench.core.run import Run
 from workbench.core.seen import Seen
-from workbench.inference.regions import Region, find_regions
+from workbench.inference.regions import Region, surest_regions
 from workbench.session.deciding import ACCEPT, BRING_BACK, REJECT, Decisions
 from workbench.session.lane import Lane
 from workbench.session.predictions import Predictions
@@ -187,8 +187,9 @@ class Proposals(QObject):
     def _predicted(self, key: str, result: Result) -> None:
         source = self._predictions.source
         if key == self._session.key and source is not None and result.mask is not None:
-            root, regions = source.root if isinstance(source, Run) else Path(source), result.regions
-            self._propose(result.mask, root, lambda: regions)
+            root = source.root if isinstance(source, Run) else Path(source)
+            regions, left_out = result.regions, result.left_out
+            self._propose(result.mask, root, lambda: (regions, left_out))
 
     def follow(self, seen: Seen, mask: np.ndarray, run: Run) -> None:
         """The open picture is seen in another way: by a run under way, or with thresholds of a person's own.
@@ -197,10 +198,13 @@ class Proposals(QObject):
         """
         settings = seen.settings
         if settings is not None:
-            self._propose(mask, run.root, lambda: find_regions(mask, seen.scores, settings))
+            self._propose(mask, run.root, lambda: surest_regions(mask, seen.scores, settings, MOST))
 
-    def _propose(self, mask: np.ndarray, root: Path, regions: Callable[[], list[Region]]) -> None:
-        """`regions` of the mask are asked for in the worker thread. root: of the run or export that has marked them."""
+    def _propose(self, mask: np.ndarray, root: Path, regions: Callable[[], tuple[list[Region], int]]) -> None:
+        """`regions` of the mask, and how many more there are, are asked for in the worker thread.
+
+        root: of the run or export that has marked them.
+        """
         project = self._session.project
         if project is None or mask is self._seen:
             return
@@ -211,8 +215,8 @@ class Proposals(QObject):
         def work() -> Found | None:
             if mask is not self._seen:
                 return None  # by now it is seen in yet another way
-            found = regions()
-            return propose(mask, found, class_table(classes, found, own=own), model)
+            found, beyond = regions()
+            return propose(mask, found, class_table(classes, found, own=own), model, beyond=beyond)
 
         def then(found: Found | None, error: Exception | None) -> None:
             if error is not None:

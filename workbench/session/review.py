@@ -284,7 +284,7 @@ class Review(QObject):
     def store(self) -> None:
         """Use the point that is looked at: overlay, prediction and export carry it from now on."""
         if self.can_store():
-            self._write(lambda run: operating_point.store(run, self.point, chosen_on=self.split))
+            self._write(lambda run: operating_point.store(run, self.point, chosen_on=(self.split,)))
 
     def restore(self) -> None:
         """Back to the point that the training chose."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 
-from workbench.core import pictures
+from workbench.core import operating_point, pictures
 from workbench.core.dataset import Dataset
 from workbench.core.problems import CannotWrite, Problem, RunUnusable
 from workbench.core.run import Run
@@ -19,9 +19,7 @@ from workbench.core.verdict_review import Judged, VerdictReview
 from workbench.inference.settings import (
     MODEL_FILE,
     ModelSettings,
-    SettingsError,
     load_settings,
-    save_settings,
     settings_hash,
 )
 from workbench.session.following import living
@@ -92,25 +90,23 @@ class VerdictJudge(QObject):
 
         self._lane.submit(work, then)
 
-    def store(self, least: float) -> None:
-        """From now on this run gives no verdict that is less probable. `stored` follows, or `failed`."""
+    def store(self, least: float, chosen_on: Sequence[str]) -> None:
+        """From now on this run gives no verdict that is less probable. `stored` follows, or `failed`.
+
+        chosen_on: of "val" and "test" those whose pictures were looked at.
+        """
         run = self.run
         if run is None or self.settings is None or not self._session.writable:
             return
         try:
             if living(run) is not None:
                 raise RunUnusable(name=run.name, why="it is still learning, and its model may change")
-            path = run.best / MODEL_FILE
-            settings = replace(load_settings(path), unsure=least)
-            save_settings(settings, path)
+            point = replace(operating_point.Point.of(operating_point.settings_of(run)), unsure=least)
+            operating_point.store(run, point, chosen_on=chosen_on)
+            self.settings = operating_point.settings_of(run)
         except Problem as problem:
             self.failed.emit(problem)
-        except SettingsError as error:
-            self.failed.emit(_as_problem(error, run))
-        except OSError as error:
-            self.failed.emit(CannotWrite(path=str(run.best / MODEL_FILE), why=error.strerror or str(error)))
         else:
-            self.settings = settings
             self.stored.emit(run)
 
     def close(self) -> None:

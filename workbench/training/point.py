@@ -33,10 +33,8 @@ def origin(run: Run, dataset: Dataset, wish: str) -> Origin:
     by_training = Origin("training", ("val",) if dataset.of("val") else ())
     if not (run.best / MODEL_FILE).exists():
         return by_training
-    if operating_point.settings_of(run).unsure:  # a training never sets it
-        return Origin("review")
     chosen_on = operating_point.read(run).chosen_on
-    return Origin("review", (chosen_on,)) if chosen_on else by_training
+    return Origin("review", chosen_on) if chosen_on else by_training
 
 
 def summary(settings: ModelSettings, chosen: Origin) -> dict[str, Any]:

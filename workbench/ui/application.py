@@ -19,6 +19,8 @@ from workbench.ui.rooms import Rooms
 from workbench.ui.theme import Style
 from workbench.ui.window import Window
 
+_TURN = 0.001  # seconds after which a thread that computes in Python lets the window go on: a fifth of Python's own
+
 
 def unusable_qt(qt: str, python: tuple[int, ...]) -> str:
     """Why this pair of Qt and Python cannot be used; "" if it can."""
@@ -53,6 +55,7 @@ class Application(QObject):
     def __init__(self, app: QApplication, settings: Settings, rooms: Rooms | None = None) -> None:
         super().__init__()
         keep_apart()
+        sys.setswitchinterval(_TURN)
         app.setApplicationName("defect-workbench")
         app.setOrganizationName("defect-workbench")
         app.setApplicationDisplayName("Defect Workbench")

@@ -197,7 +197,7 @@ class Overlay(QObject):
             where = None if result.heat is None else Heat(np.zeros_like(result.heat), result.heat)
             self._show(where, self._verdict(result))
         else:
-            count = len(result.regions)
+            count = len(result.regions) + result.left_out
             text = {0: self.tr("Model: no defect"), 1: self.tr("Model: 1 defect")}.get(
                 count, self.tr("Model: {n} defects")
             )

@@ -81,7 +81,7 @@ class Notices(QWidget):
         many = self.tr("{n} pictures of {parts} parts.").format(
             n=words.number(len(room.looked.evidence)), parts=words.number(parts)
         )
-        if room.chosen is not None and room.chosen.chosen_on == room.split:
+        if room.chosen is not None and room.split in room.chosen.chosen_on:
             text = self.tr("The point in use was chosen on these pictures, so the figures are somewhat too good.")
             return "warning", f"{many} {text}"
         if room.moved:

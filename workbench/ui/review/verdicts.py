@@ -139,7 +139,7 @@ class VerdictReview(QWidget):
         for chosen in (self.matrix.chosen, self.mistakes.clicked, self.unsure.clicked):
             chosen.connect(self._reveal)
         self.band.moved.connect(self._band_moved)
-        self.band.store_wanted.connect(judge.store)
+        self.band.store_wanted.connect(self._store)
         self.gallery.wanted.connect(self.picture_wanted)
 
     # --- orders ----------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ class VerdictReview(QWidget):
 
     def _choose_pictures(self, *_: object) -> None:
         if self._whole is not None:
-            self._show(self._whole.of(*(self.split.currentData() or ("val", "test"))))
+            self._show(self._whole.of(*self._splits))
 
     def _show(self, review: Review | None) -> None:
         self._shown = review
@@ -292,6 +292,14 @@ class VerdictReview(QWidget):
     def _reveal(self, *_: object) -> None:
         """In a low window the pictures lie below its end."""
         self._area.ensureWidgetVisible(self.gallery, 0, 10)
+
+    def _store(self, least: float) -> None:
+        self._judge.store(least, self._splits)
+
+    @property
+    def _splits(self) -> tuple[str, ...]:
+        """Those whose pictures are shown."""
+        return self.split.currentData() or ("val", "test")
 
     def _uncheck(self) -> None:
         self._lists.setExclusive(False)
