@@ -21,7 +21,7 @@ import psutil
 import tifffile
 from PySide6.QtWidgets import QApplication
 
-from tests.benchmarks.canvas import Measured, surface
+from tests.benchmarks.canvas_hand import Measured, surface
 from workbench.core.project import Project
 from workbench.inference.cv import cv2
 from workbench.inference.reading import read_picture

@@ -27,7 +27,9 @@ from PySide6.QtWidgets import QApplication, QListView, QListWidget
 from workbench.core.annotation import Note, encode_mask
 from workbench.core.project import Project
 from workbench.inference.reading import write_png
+from workbench.session.queue import Guide
 from workbench.session.session import Session
+from workbench.session.training import Training
 from workbench.ui.panels.picture_list import PictureList
 from workbench.ui.panels.pictures import PicturesPanel
 from workbench.ui.theme import Style
@@ -95,7 +97,7 @@ def opened(app: QApplication, style: Style, root: Path, what: str) -> tuple[Sess
 
     PictureList.key_at = key_at
     session = Session()
-    panel = PicturesPanel(session, style)
+    panel = PicturesPanel(session, style, Guide(session, Training(session)))
     panel.resize(230, 700)
     panel.show()
     app.processEvents()

@@ -343,12 +343,12 @@ def test_more_than_can_be_decided_on_come_as_the_others_go(rooms, root):
         write_png(project.picture_path(KEY), picture)
     room = rooms()
     room.look()
-    assert len(room.proposals.shown) == 500 and room.proposals.left_out == 20 * 106 - 500
-    for left in (20 * 106 - 1000, 20 * 106 - 1500):
+    assert len(room.proposals.shown) == 200 and room.proposals.left_out == 20 * 106 - 200
+    for left in (20 * 106 - 400, 20 * 106 - 600):
         assert room.proposals.accept_all()
         room.rest()
-        assert len(room.proposals.shown) == 500 and room.proposals.left_out == left
-    assert np.count_nonzero(room.session.mask == 1) == 1000 * 4
+        assert len(room.proposals.shown) == 200 and room.proposals.left_out == left
+    assert np.count_nonzero(room.session.mask == 1) == 400 * 4
 
 
 def test_looking_at_all_pictures_can_be_stopped_and_gone_on_with(rooms, root, qtbot):

@@ -34,7 +34,7 @@ ANSWERED = 0.5  # the share of a region that the labels cover from which on it i
 LIKE = 0.5  # how far two boxes and areas may differ (intersection over union) and still be one region
 LARGEST = 64 << 20  # pixels of a region's box: a larger one would be painted at once, and nobody could check it
 _AT_ONCE = 200  # regions that are compared with all others at a time
-MOST = 2_000  # regions of one picture, the most certain ones: a model that marks more has learned nothing yet
+MOST = 1_000  # regions of one picture, the most certain ones: a model that marks more has learned nothing yet
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ from workbench.session.session import Session
 if TYPE_CHECKING:
     from workbench.inference.predictor import Result
 
-_SHOWN = 500  # at a time, the most certain ones; more come when these are decided on
+_SHOWN = 200  # at a time, the most certain ones; more come when these are decided on
 _SETTLED = 120  # ms after the last change of the labels
 
 

@@ -184,7 +184,10 @@ class TrainControls(QWidget):
         self.left.setVisible(bool(text))
         self.left.setText(text)
         if share is not None:
+            # A bar paints itself, and all else that waits, before `setValue` returns, unless it may not.
+            self.bar.setUpdatesEnabled(False)
             self.bar.setValue(round(1000 * share))
+            self.bar.setUpdatesEnabled(True)
 
     def show_export(self, possible: bool, busy: bool) -> None:
         self.export.setEnabled(possible or busy)
