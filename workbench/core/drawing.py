@@ -69,7 +69,7 @@ NOTHING = Rect(0, 0, 0, 0)
 
 
 def blank(height: int, width: int) -> np.ndarray:
-    """A mask of zeros, uint8 (H, W), that takes memory only where it is painted on, and there a few KB at a time.
+    """A mask of zeros, uint8 (H, W), that takes memory only where it is looked at or painted on, a few KB at a time.
 
     NumPy would ask for pages of 2 MB: whoever touches one first waits until all of it is cleared, or even collected.
     """
