@@ -6006,8 +6006,8 @@
         <translation>最长的图片为 {n} 像素；缺陷保留其周围环境。</translation>
     </message>
     <message>
-        <source>Seams between tiles are blended away.</source>
-        <translation>图块之间的接缝会被融合。</translation>
+        <source>Tiles of a large picture share so much that their seams are not seen.</source>
+        <translation>大图的图块相互重叠这么多,看不出接缝。</translation>
     </message>
     <message>
         <source>The median defect covers {n} of its picture.</source>

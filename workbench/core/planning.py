@@ -182,7 +182,7 @@ def _plan_unet(training: list[Item], thin: float, asked: Recipe, choose: Choose)
     choose("widths", widths[asked.quality], f"Quality '{asked.quality}' on this kind of machine.")
     patch = most if edge > most else max(64, -(-edge // 32) * 32)
     choose("patch", patch, f"The longest picture is {edge} pixels; defects keep their surroundings.")
-    choose("overlap", 64, "Seams between tiles are blended away.")
+    choose("overlap", 128, "Tiles of a large picture share so much that their seams are not seen.")
     choose("foreground_share", 0.5, f"The median defect covers {share:.2%} of its picture.")
 
 

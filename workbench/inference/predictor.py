@@ -156,9 +156,9 @@ class Predictor:
         mask = np.empty((height, width), np.uint8)
         scores = np.empty((height, width), np.uint8)
         kept = np.empty((len(self.settings.classes), height, width), np.uint8) if keep_probabilities else None
-        for y, band in self._bands(picture, progress, cancelled):
+        for y, band in self._bands(picture, progress, cancelled, background=False):
             # In place: fresh memory of this size costs more than the arithmetic.
-            levels = np.multiply(band[1:], 255, out=band[1:])
+            levels = np.multiply(band, 255, out=band)
             quantised = np.rint(levels, out=levels).astype(np.uint8)
             rows = slice(y, y + band.shape[1])
             mask[rows], scores[rows] = _decide(quantised, self.settings)
@@ -192,12 +192,18 @@ class Predictor:
         picture: np.ndarray,
         progress: Callable[[int, int], None] | None,
         cancelled: Callable[[], bool] | None,
+        *,
+        background: bool = True,
     ) -> Iterator[tuple[int, np.ndarray]]:
-        """Probabilities of all classes as bands of whole rows, in the size of the picture, all within 0..1."""
+        """Probabilities as bands of whole rows, in the size of the picture, all within 0..1.
+
+        background: its probability comes first; else there are the classes' only.
+        """
         settings = self.settings
         seen = resize_for_network(picture, settings)
         grid = plan_grid(*seen.shape[:2], tile=settings.tile, overlap=settings.overlap, multiple=settings.multiple)
-        bands = stitch(grid, self._answers(seen, grid, progress, cancelled))
+        answers = self._answers(seen, grid, progress, cancelled)
+        bands = stitch(grid, answers if background else (answer[1:] for answer in answers))
         for y, band in resize_bands(bands, seen.shape[:2], picture.shape[:2]):
             yield y, np.clip(band, 0, 1, out=band)
 

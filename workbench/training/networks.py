@@ -15,7 +15,10 @@ from workbench.training.resnet import ResNet
 from workbench.training.unet import UNet, encoder_widths, multiple_of
 
 _ENCODERS = {"plain": None, "resnet18": 18, "resnet34": 34}  # of a recipe to a ResNet's depth
-_TILE = 512  # pixels; greater tiles waste less on their overlap and show a pixel more of its surroundings
+# Pixels. Greater tiles waste less on their overlap and show a pixel more of its surroundings: most pictures are one.
+# Without a stem that shrinks the picture they would take too much memory.
+_TILE, _TILE_AT_FULL_RESOLUTION = 1024, 512
+_AT_ONCE = 1 << 20  # pixels of the tiles that are computed together
 
 
 class Answer(nn.Layer):
@@ -76,12 +79,14 @@ def settings(
                 task="classification", verdicts=tuple(dataset.verdicts), input_size=recipe.input_size, **common
             )
         side = multiple(recipe)
-        tile = max(patch_side(recipe), _TILE // side * side)
+        shrinks = recipe.stem > 1 or _ENCODERS[recipe.encoder] is not None
+        tile = max(patch_side(recipe), (_TILE if shrinks else _TILE_AT_FULL_RESOLUTION) // side * side)
         classes = dataset.classes
         return ModelSettings(
             task="segmentation",
             classes=tuple(ClassSettings(c.id, c.name, c.color) for c in classes),
             scale=recipe.scale, tile=tile, overlap=min(recipe.overlap, tile // 2), multiple=side,
+            batch=max(1, _AT_ONCE // tile**2),
             thresholds=tuple(thresholds) or (0.5,) * len(classes),
             min_area=tuple(min_area) or (recipe.min_area,) * len(classes),
             **common,
