@@ -106,6 +106,7 @@ def test_regions_are_connected_by_corners_and_holes_are_none():
     mask[15, 15] = mask[16, 16] = 1  # touching by a corner
     mask[0, 29] = 2
     assert count_regions(mask, 1) == 3 and count_regions(mask, 2) == 1 and count_regions(mask, 3) == 0
+    assert [count_regions(np.full(shape, 2, np.uint8), 2) for shape in ((1, 1), (1, 9), (9, 1))] == [1, 1, 1]
 
 
 def test_the_smallest_defect_is_seen_in_a_small_mask():

@@ -255,7 +255,7 @@ def read_row(project: Project, key: str) -> Row:
 
 def count_regions(mask: np.ndarray, id: int) -> int:
     """How many connected pieces (8 neighbours) a class has in uint8 (H, W)."""
-    where = cv2.compare(mask, id, cv2.CMP_EQ)
+    where = (mask == id).view(np.uint8)  # OpenCV takes a mask of one pixel for a number
     # Outlines take far less memory than labels, of four bytes a pixel, and holes are told apart by their parent.
     _, tree = cv2.findContours(where, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_SIMPLE)
     return 0 if tree is None else int((tree[0][:, 3] < 0).sum())

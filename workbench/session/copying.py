@@ -87,7 +87,7 @@ def pieces_of(mask: np.ndarray) -> list[Piece]:
     pieces = []
     for id in annotation.ids_in(mask):
         if id not in (BACKGROUND, NOT_LABELLED):
-            where = cv2.compare(mask, id, cv2.CMP_EQ)
+            where = (mask == id).view(np.uint8)  # OpenCV takes a mask of one pixel for a number
             x, y, width, height = cv2.boundingRect(where)
             pieces.append((id, where[y : y + height, x : x + width] > 0, (x, y)))
     return pieces
