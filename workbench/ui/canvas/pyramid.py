@@ -13,6 +13,7 @@ _SMALLEST = 128  # no level is halved below this many pixels on its longer side
 _TILE = 128  # cells along the side of what is looked at together when a mask changes
 _AT_ONCE = 4 << 20  # pixels of a label whose levels are made when it is first shown
 _ONE_LOOK = 4096  # cells that cost as much as one more look
+_WARM = 1 << 29  # pixels of a mask whose levels take their memory at once
 _BAND = 512  # rows that are looked at together when a mask is first halved
 
 # From an id to its rank: where several ids fall into one cell, a painted class wins over "don't care" and that over
@@ -86,6 +87,9 @@ class MaskPyramid:
 
     def build(self) -> None:
         """Make all levels. What changes meanwhile is seen to when they are ready."""
+        for level in self._levels[1:]:
+            if self.mask.size <= _WARM:
+                level[:] = 0  # it gets its memory now: a stroke would wait for each page that it is the first on
         for top in range(0, self.mask.shape[0], _BAND):
             band = self.mask[top : top + _BAND]
             rect = Rect(0, top, band.shape[1], band.shape[0])
