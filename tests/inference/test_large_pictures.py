@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tifffile
 
-from workbench.inference import pieces
+from workbench.inference import pieces, predictor
 from workbench.inference.predictor import Predictor
 from workbench.inference.reading import read_picture
 from workbench.inference.regions import drop_small, find_regions
@@ -53,6 +53,23 @@ def test_tiles_give_what_the_whole_picture_gives(size):
     tiled = Predictor(SETTINGS, engine).probabilities(picture)
     assert engine.calls > 1
     assert np.abs(tiled - whole).max() < 1e-4  # of a probability; a seam would show as tenths
+
+
+def test_tiles_are_lower_where_a_row_of_them_would_take_too_much_memory(monkeypatch):
+    """Of a wide picture, and a model of many classes; the answer is the same."""
+    picture = np.random.default_rng(0).integers(0, 256, (900, 1400), dtype=np.uint8)
+    whole = Predictor(replace(SETTINGS, tile=1408, overlap=0), Coarse()).probabilities(picture)
+    monkeypatch.setattr(predictor, "_MOST_PENDING", 200 * 1400 * 4)
+    asked: list[tuple[int, ...]] = []
+
+    class Noting(Coarse):
+        def __call__(self, batch: np.ndarray) -> np.ndarray:
+            asked.append(batch.shape[2:])
+            return super().__call__(batch)
+
+    tiled = Predictor(SETTINGS, Noting()).probabilities(picture)
+    assert set(asked) == {(128, 512)}
+    assert np.abs(tiled - whole).max() < 1e-4
 
 
 @pytest.mark.parametrize("scale", [1.0, 0.5])

@@ -18,6 +18,8 @@ from .regions import Region, drop_small_in_place, surest_regions
 from .settings import MODEL_FILE, UNSURE, ModelSettings, load_settings
 from .tiles import Grid, cut, plan_grid, resize_bands, stitch
 
+_MOST_PENDING = 256 << 20  # bytes of answers that wait for the tiles below them
+
 
 class Engine(Protocol):
     """A network: float32 (N,C,h,w) to probabilities.
@@ -201,11 +203,22 @@ class Predictor:
         """
         settings = self.settings
         seen = resize_for_network(picture, settings)
-        grid = plan_grid(*seen.shape[:2], tile=settings.tile, overlap=settings.overlap, multiple=settings.multiple)
+        grid = plan_grid(
+            *seen.shape[:2], tile=settings.tile, overlap=settings.overlap, multiple=settings.multiple,
+            high=self._rows_at_once(seen.shape[1]),
+        )  # fmt: skip
         answers = self._answers(seen, grid, progress, cancelled)
         bands = stitch(grid, answers if background else (answer[1:] for answer in answers))
         for y, band in resize_bands(bands, seen.shape[:2], picture.shape[:2]):
             yield y, np.clip(band, 0, 1, out=band)
+
+    def _rows_at_once(self, width: int) -> int:
+        """The height of a tile: half of it, or less, where a row of tiles would take too much memory."""
+        settings = self.settings
+        rows, least = settings.tile, max(2 * settings.overlap, settings.multiple)
+        while len(settings.classes) * rows * width * 4 > _MOST_PENDING and rows // 2 >= least:
+            rows = rows // 2 // settings.multiple * settings.multiple
+        return rows
 
     def _answers(
         self,

@@ -40,8 +40,9 @@ class Grid:
         return ((y, x) for y in self.rows for x in self.columns)
 
 
-def plan_grid(height: int, width: int, *, tile: int, overlap: int, multiple: int) -> Grid:
-    """Equal tiles that cover a picture; the last of a row or column is shifted inwards.
+def plan_grid(height: int, width: int, *, tile: int, overlap: int, multiple: int, high: int | None = None) -> Grid:
+    """Equal tiles that cover a picture; the last of a row or column is shifted inwards. high: where they are lower
+    than `tile`.
 
     All begin at multiples of `multiple`, the last one so that it ends at the first multiple beyond the picture: a
     network that halves its picture again and again sees every pixel at the same place of its grid as it would in the
@@ -50,8 +51,8 @@ def plan_grid(height: int, width: int, *, tile: int, overlap: int, multiple: int
     pixels; tile must be a multiple of `multiple`, and overlap less than tile.
     """
     rounded = -(-overlap // multiple) * multiple
-    overlap = rounded if rounded < tile else overlap
-    tile_height, rows = _along(height, tile, overlap, multiple)
+    overlap = rounded if rounded < (high or tile) else overlap
+    tile_height, rows = _along(height, high or tile, overlap, multiple)
     tile_width, columns = _along(width, tile, overlap, multiple)
     return Grid(height, width, tile_height, tile_width, rows, columns, overlap)
 
