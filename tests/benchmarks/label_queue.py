@@ -4,12 +4,13 @@
                                            [--device auto] [--pool 240] [--defective 0.15] [--held 120]
                                            [--kinds MT_Blowhole] [--fresh] [--out FILE.json] [--set KEY=VALUE ...]
 
-Of the magnetic tiles in WORKBENCH_DATA a third of the parts is held out, another third in each repeat. Both arms begin
-with the same few labelled pictures and the same model; then in each round the queue, or chance, names as many pictures,
-they are labelled from the published masks, and a model learns from all that is labelled for as many seconds; it begins
-with the weights of the one before, with --fresh with none. All kinds of defects are one class, and the pool has as few
-pictures with defects as is said, since on a line most surfaces are good (--defective 1: as many as the set has). In a minute and from a dozen labels only the plainer kinds are learned at all (--kinds).
-Trained by the real trainer, asked by the code of the window.
+Of the magnetic tiles in WORKBENCH_DATA a third of the parts is held out, another third in each repeat. Both arms
+begin with the same few labelled pictures and the same model; then in each round the queue, or chance, names as many
+pictures, they are labelled from the published masks, and a model learns from all that is labelled for as many
+seconds; it begins with the weights of the one before, with --fresh with none. All kinds of defects are one class, and
+the pool has as few pictures with defects as is said, since on a line most surfaces are good (--defective 1: as many
+as the set has). In a minute and from a dozen labels only the plainer kinds are learned at all (--kinds). Trained by
+the real trainer, asked by the code of the window.
 
 Per arm and count of labels: Dice of all held-out pixels together with the model's own threshold; the same with the
 threshold that is best afterwards, which a handful of pictures for validation does not disturb; defects found; false
