@@ -203,18 +203,16 @@ def segment_runs(start: Point, end: Point, radius: float, shape: tuple[int, ...]
     if rect.empty:
         return Runs(*np.zeros((3, 0), np.int64))
     rows = np.arange(rect.y, rect.y + rect.height)
-    discs, low, high = _capsule_spans(rows + 0.5, start, end, radius)
-    first, stop = _columns(low, high, rect)
+    (known, first), (after, stop) = _columns(*_capsule_spans(rows + 0.5, start, end, radius), rect)
     ends = () if radius > 0.75 else (end,) if drawn else (start, end)  # a wider brush reaches the centre anyway
     under = [p for p in ends if 0 <= p[0] < shape[1] and 0 <= p[1] < shape[0]]
-    spots = np.array([(math.floor(y), math.floor(x)) for x, y in under], np.int64).reshape(-1, 2)
     if drawn:
-        known, after = _columns(*discs, rect)
         known, after = np.where(after > known, known, stop), np.where(after > known, after, stop)
         rows = np.concatenate((rows, rows))
         first, stop = np.concatenate((first, np.maximum(first, after))), np.concatenate((np.minimum(stop, known), stop))
-    rows, first = np.concatenate((rows, spots[:, 0])), np.concatenate((first, spots[:, 1]))
-    stop = np.concatenate((stop, spots[:, 1] + 1))
+    for x, y in under:
+        rows, first = np.append(rows, math.floor(y)), np.append(first, math.floor(x))
+        stop = np.append(stop, math.floor(x) + 1)
     real = stop > first
     return Runs(rows[real], first[real], stop[real])
 
@@ -259,14 +257,17 @@ def _columns(low: np.ndarray, high: np.ndarray, rect: Rect) -> tuple[np.ndarray,
     return first.astype(np.int64), stop.astype(np.int64)
 
 
-def _capsule_spans(y: np.ndarray, start: Point, end: Point, radius: float) -> tuple:
-    """For each of `y`: the x interval of the points within `radius` of `start`, and of those of the whole segment."""
+def _capsule_spans(y: np.ndarray, start: Point, end: Point, radius: float) -> tuple[np.ndarray, np.ndarray]:
+    """For each of `y`, float (2, n) twice: where the points begin and end, in x, that lie within `radius` of `start`,
+    and those within `radius` of the whole segment.
+    """
     centers = np.array((start, end))
     square = radius * radius - (y - centers[:, 1:]) ** 2
     half = np.sqrt(np.maximum(square, 0))
     lows = np.where(square >= 0, centers[:, :1] - half, np.inf)
     highs = np.where(square >= 0, centers[:, :1] + half, -np.inf)
-    low, high = np.minimum(lows[0], lows[1]), np.maximum(highs[0], highs[1])
+    np.minimum(lows[0], lows[1], out=lows[1])
+    np.maximum(highs[0], highs[1], out=highs[1])
     (ax, ay), (bx, by) = start, end
     length = math.hypot(bx - ax, by - ay)
     if length > 0 and radius > 0:
@@ -275,6 +276,6 @@ def _capsule_spans(y: np.ndarray, start: Point, end: Point, radius: float) -> tu
             along = (y - np.array([[ay + ny], [ay - ny]])) / (by - ay)
             x = np.array([[ax + nx], [ax - nx]]) + along * (bx - ax)
             on = (along >= 0) & (along <= 1)
-            low = np.minimum(low, np.where(on, x, np.inf).min(axis=0))
-            high = np.maximum(high, np.where(on, x, -np.inf).max(axis=0))
-    return (lows[0], highs[0]), low, high
+            np.minimum(lows[1], np.where(on, x, np.inf).min(axis=0), out=lows[1])
+            np.maximum(highs[1], np.where(on, x, -np.inf).max(axis=0), out=highs[1])
+    return lows, highs

@@ -109,7 +109,8 @@ class Brush(Tool):
         self._ring = point
 
     def _ring_area(self, point: Point) -> QRectF:
-        return bounds([self.desk.to_widget(point)], self.desk.to_length(self.radius) + 4)
+        center, reach = self.desk.to_widget(point), self.desk.to_length(self.radius) + 4
+        return QRectF(center.x() - reach, center.y() - reach, 2 * reach, 2 * reach)
 
     def _area(self) -> QRectF:
         return bounds((self.desk.to_widget(p) for p in self._points), 4)
