@@ -68,10 +68,12 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Found:
-    """What a model proposes in a picture. left_out: regions beyond MOST, and those that are too large."""
+    """What a model proposes in a picture. left_out: regions beyond MOST, and those that are too large. beyond:
+    those that nobody has listed yet."""
 
     proposals: tuple[Proposal, ...] = ()
     left_out: int = 0
+    beyond: int = 0
 
 
 def class_table(classes: Sequence[ClassInfo], regions: Iterable[Region], *, own: bool) -> dict[int, int]:
@@ -105,7 +107,15 @@ def propose(
         if where is not None:
             rect, id = Rect(region.x, region.y, region.width, region.height), table[region.class_id]
             found.append(of_region(Selection(rect, where), id, region.score, model, region.area))
-    return Found(tuple(found), len(wanted) - len(found) + beyond)
+    return Found(tuple(found), len(wanted) - len(found) + beyond, beyond)
+
+
+def without(mask: np.ndarray, proposals: Iterable[Proposal]) -> np.ndarray:
+    """A copy of a mask, uint8 (H, W), without the regions of some proposals that `propose` has made of it."""
+    rest = mask.copy()
+    for one in proposals:
+        rest[one.selection.rect.slices][one.selection.inside] = 0
+    return rest
 
 
 def open_ones(

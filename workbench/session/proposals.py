@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,10 +14,10 @@ from workbench.core.annotation import Decided
 from workbench.core.history import Patch
 from workbench.core.problems import Problem
 from workbench.core.proposal_files import Kept
-from workbench.core.proposals import MOST, Found, Proposal, class_table, first_like, merged, open_ones, propose
+from workbench.core.proposals import MOST, Found, Proposal, class_table, first_like, merged, open_ones, propose, without
 from workbench.core.run import Run
 from workbench.core.seen import Seen
-from workbench.inference.regions import Region, surest_regions
+from workbench.inference.regions import surest_regions
 from workbench.session.deciding import ACCEPT, BRING_BACK, REJECT, Decisions
 from workbench.session.lane import Lane
 from workbench.session.predictions import Predictions
@@ -43,6 +43,8 @@ class Proposals(QObject):
         self._session, self._predictions = session, predictions
         self._live, self._live_model = Found(), ""
         self._seen: np.ndarray | None = None  # the mask that the live ones are regions of
+        self._source: tuple[Seen, Path] | None = None  # what that mask marks, and the run or export it is of
+        self._spent: list[Proposal] = []  # decided on, and no more listed, as there were too many for all
         self._kept: Kept | None = None
         self._edits: dict[int, tuple[Decided, Proposal]] = {}  # by the identity of the origin, which is kept alive
         self._decisions = Decisions(session, self)
@@ -158,12 +160,12 @@ class Proposals(QObject):
         self._round += 1
         self._soon.stop()
         self._live, self._live_model, self._kept, self.left_out = Found(), "", None, 0
-        self._seen = None
+        self._seen = self._source = None
         self._edits.clear()
         self._show([])
 
     def _model_changed(self) -> None:
-        self._live, self._live_model, self._seen = Found(), "", None
+        self._live, self._live_model, self._seen, self._source = Found(), "", None, None
         self._sift()
 
     def _load(self, key: str) -> None:
@@ -187,36 +189,41 @@ class Proposals(QObject):
     def _predicted(self, key: str, result: Result) -> None:
         source = self._predictions.source
         if key == self._session.key and source is not None and result.mask is not None:
-            root = source.root if isinstance(source, Run) else Path(source)
-            regions, left_out = result.regions, result.left_out
-            self._propose(result.mask, root, lambda: (regions, left_out))
+            root, seen = source.root if isinstance(source, Run) else Path(source), self._predictions.seen(key)
+            if seen is not None:
+                self._propose(seen, result.mask, root)
 
     def follow(self, seen: Seen, mask: np.ndarray, run: Run) -> None:
         """The open picture is seen in another way: by a run under way, or with thresholds of a person's own.
 
         mask: uint8 (H, W), what of `seen` is marked; what is marked is proposed.
         """
-        settings = seen.settings
-        if settings is not None:
-            self._propose(mask, run.root, lambda: surest_regions(mask, seen.scores, settings, MOST))
+        self._propose(seen, mask, run.root)
 
-    def _propose(self, mask: np.ndarray, root: Path, regions: Callable[[], tuple[list[Region], int]]) -> None:
-        """`regions` of the mask, and how many more there are, are asked for in the worker thread.
+    def _propose(self, seen: Seen, mask: np.ndarray, root: Path) -> None:
+        """The surest regions of a mask. root: of the run or export that has marked them."""
+        if mask is not self._seen:
+            self._seen, self._spent, self._source = mask, [], (seen, root)
+            self._look()
 
-        root: of the run or export that has marked them.
-        """
-        project = self._session.project
-        if project is None or mask is self._seen:
+    def _look(self) -> None:
+        """List regions of what is seen, in the worker thread: as many as are listed at a time, without spent ones."""
+        project, mask = self._session.project, self._seen
+        if project is None or mask is None or self._source is None:
             return
-        self._seen = mask
+        (seen, root), spent = self._source, list(self._spent)
+        settings = seen.settings
+        if settings is None:
+            return
         classes, round, model = list(project.classes), self._round, root.name
         own = root.absolute().is_relative_to(project.root)
 
         def work() -> Found | None:
             if mask is not self._seen:
                 return None  # by now it is seen in yet another way
-            found, beyond = regions()
-            return propose(mask, found, class_table(classes, found, own=own), model, beyond=beyond)
+            rest = without(mask, spent) if spent else mask
+            found, beyond = surest_regions(rest, seen.scores, settings, MOST)
+            return propose(rest, found, class_table(classes, found, own=own), model, beyond=beyond)
 
         def then(found: Found | None, error: Exception | None) -> None:
             if error is not None:
@@ -276,8 +283,18 @@ class Proposals(QObject):
                 now = {number: changed for number, (_, changed) in self._edits.items()}
                 left = open_ones((now.get(id(one.origin), one) for one in left[:_SHOWN]), None, decided_now)
                 self._show(left)
+                if live is self._live and live.beyond and len(left) < _SHOWN:
+                    self._look_further(live, left)
 
         self._lane.submit(work, then)
+
+    def _look_further(self, live: Found, left: list[Proposal]) -> None:
+        """Most of what was listed is decided on: list what was left out for it."""
+        waiting = {id(one.origin) for one in left}
+        decided = [one for one in live.proposals if id(one.origin) not in waiting]
+        if decided:
+            self._spent += decided
+            self._look()
 
     def _show(self, proposals: list[Proposal]) -> None:
         if proposals or self.shown:
@@ -294,8 +311,8 @@ class Proposals(QObject):
         if self._soon.isActive():
             self._soon.stop()
             self._sift()
-        self._lane.finish()
-        self._lane.finish()  # what the answers of the first have asked
+        for _ in range(4):  # what is listed is sifted; if little is left, more is listed and sifted
+            self._lane.finish()
 
 
 def _origin(proposals: list[Proposal], names: dict[int, str]) -> str:
