@@ -4986,6 +4986,14 @@
         <translation>以缺陷为中心的图块所占比例。</translation>
     </message>
     <message>
+        <source>Look at mirrored pictures too</source>
+        <translation>也看镜像图片</translation>
+    </message>
+    <message>
+        <source>A prediction is the mean of those for the picture as it is and mirrored.</source>
+        <translation>预测结果取原图与各镜像图预测的平均值。</translation>
+    </message>
+    <message>
         <source>Least area</source>
         <translation>最小面积</translation>
     </message>
@@ -6008,6 +6016,18 @@
     <message>
         <source>Tiles of a large picture share so much that their seams are not seen.</source>
         <translation>大图的图块相互重叠这么多,看不出接缝。</translation>
+    </message>
+    <message>
+        <source>The network sees {n} pixels around each pixel: tiles that share so much answer as the whole would.</source>
+        <translation>网络能看到每个像素周围 {n} 个像素：重叠这么多的图块，其结果与整图一致。</translation>
+    </message>
+    <message>
+        <source>The mean of four looks at a picture errs less than one; predicting takes four times as long.</source>
+        <translation>看四次取平均比只看一次更准；预测耗时为四倍。</translation>
+    </message>
+    <message>
+        <source>Quality &apos;fast&apos;: one look at a picture is enough.</source>
+        <translation>质量为“快速”：看一次图片即可。</translation>
     </message>
     <message>
         <source>The median defect covers {n} of its picture.</source>

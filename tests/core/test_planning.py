@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from workbench.core import annotation
-from workbench.core.planning import grain
+from workbench.core.planning import grain, reach
 from workbench.core.recipe import request
 from workbench.core.run import create_run
 from workbench.inference.reading import write_png
@@ -42,3 +42,27 @@ def test_pictures_are_turned_only_where_no_direction_prevails(project, mixed):
     assert ("rotate_90" in recipe.augment) == mixed
     assert "%" in recipe.reasons["augment"]
     assert create_run(project, request("unet", epochs=1, augment=["noise"])).recipe().augment == ["noise"]
+
+
+def test_only_a_fast_model_looks_once(project):
+    for number in range(4):
+        write_png(project.picture_path(f"{number}.png"), brushed(number, turned=False))
+        mask = np.zeros((brushed(number, turned=False).shape), np.uint8)
+        mask[20:30, 20:30] = 1
+        annotation.save_mask(project, f"{number}.png", mask)
+    for quality, mirror in (("fast", False), ("balanced", True), ("best", True)):
+        recipe = create_run(project, request("unet", epochs=1, quality=quality)).recipe()
+        assert recipe.mirror == mirror and recipe.reasons["mirror"]
+    assert not create_run(project, request("unet", epochs=1, mirror=False)).recipe().mirror
+
+
+def test_tiles_share_what_the_network_sees_around_a_pixel(project):
+    mask = np.zeros((brushed(0, turned=False).shape), np.uint8)
+    mask[20:30, 20:30] = 1
+    for number in range(4):
+        write_png(project.picture_path(f"{number}.png"), brushed(number, turned=False))
+        annotation.save_mask(project, f"{number}.png", mask)
+    recipe = create_run(project, request("unet", epochs=1, device="cpu")).recipe()
+    assert recipe.overlap >= 2 * reach(recipe) and str(reach(recipe)) in recipe.reasons["overlap"]
+    deep = create_run(project, request("unet", epochs=1, device="cpu", encoder="resnet34")).recipe()
+    assert deep.overlap < 2 * reach(deep)  # too far for any tile

@@ -46,6 +46,47 @@ def test_tiles_give_what_the_whole_picture_gives(size, overlap):
     np.testing.assert_array_equal(result.scores, result.class_scores.max(axis=0))
 
 
+def leaning(batch: np.ndarray) -> np.ndarray:
+    """As `pixelwise`, of each pixel's left and upper neighbour."""
+    return pixelwise(np.pad(batch, ((0, 0), (0, 0), (1, 0), (1, 0)), "edge")[:, :, :-1, :-1])
+
+
+@pytest.mark.parametrize(
+    "mirrored", [("left_right",), ("upside_down",), ("both",), ("left_right", "upside_down", "both")]
+)
+def test_a_mirrored_look_sees_the_mirrored_picture_and_the_mean_of_all_counts(mirrored):
+    picture = np.random.default_rng(0).integers(0, 256, (64, 64)).astype(np.uint8)
+    found = Predictor(grey_settings(mirrored=mirrored), leaning).probabilities(picture)
+    plain = Predictor(grey_settings(), leaning)
+    turns = {"left_right": np.s_[:, ::-1], "upside_down": np.s_[::-1], "both": np.s_[::-1, ::-1]}
+    looks = [plain.probabilities(picture)]
+    for way in mirrored:
+        looks.append(np.stack([plane[turns[way]] for plane in plain.probabilities(picture[turns[way]])]))
+    np.testing.assert_allclose(found, np.mean(looks, axis=0), atol=1e-6)
+    assert np.abs(found - looks[0]).max() > 0.1
+
+
+def test_mirrored_looks_can_be_cancelled_between_them_and_make_verdicts_too():
+    calls = []
+
+    def verdicts(batch):
+        calls.append(batch)
+        share = batch[:, 0, :, : batch.shape[3] // 2].mean(axis=(1, 2), keepdims=False)
+        return np.stack([share, 1 - share], axis=1)
+
+    settings = ModelSettings(
+        task="classification", name="m", verdicts=("left", "right"), input_size=4, mirrored=("left_right",)
+    )
+    picture = np.zeros((4, 4), np.uint8)
+    picture[:, :2] = 255
+    result = Predictor(settings, verdicts).predict(picture)
+    assert result.probabilities == pytest.approx({"left": 0.5, "right": 0.5})
+    assert np.array_equal(calls[1], calls[0][:, :, :, ::-1])
+    with pytest.raises(Cancelled):
+        Predictor(settings, verdicts).predict(picture, cancelled=lambda: len(calls) > 2)
+    assert len(calls) == 3
+
+
 @pytest.mark.parametrize("scale", [0.3, 0.5, 1.7])
 def test_another_scale_gives_a_result_of_the_picture_s_own_size(scale):
     rows, columns = np.mgrid[:150, :170]

@@ -50,6 +50,7 @@ def test_every_setting_counts_in_the_hash():
         "name": "other", "run": "r", "channels": 1, "full_scale": 256.0, "low": 1.0, "high": 254.0, "mean": (0.4,),
         "std": (0.4,), "scale": 0.5, "tile": 128, "overlap": 8, "multiple": 8, "thresholds": (0.5, 0.61),
         "min_area": (5, 0), "um_per_pixel": 2.0, "batch": 1, "files": {}, "classes": settings.classes[::-1],
+        "mirrored": ("both",),
     }  # fmt: skip
     hashes = {settings_hash(replace(settings, **{name: value})) for name, value in others.items() if name != "channels"}
     assert len(hashes | {settings_hash(settings)}) == len(others)
@@ -89,6 +90,9 @@ def test_every_setting_counts_in_the_hash():
         ({"files": {"onnx": "C:\\network.onnx"}}, "outside the folder"),
         ({"files": {"onnx": "a/../../b"}}, "outside the folder"),
         ({"files": {"onnx": ""}}, "files must name"),
+        ({"mirrored": ("sideways",)}, "mirrored must name some of left_right, upside_down, both"),
+        ({"mirrored": ("both", "both")}, "mirrored"),
+        ({"mirrored": "both"}, "mirrored"),
         ({"format": 2}, "format"),
     ],
 )

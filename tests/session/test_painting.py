@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
+import pytest
 
 from tests.session.conftest import dot, saved_mask, show
 from workbench.core import annotation, problems
 from workbench.core.drawing import Rect
+from workbench.session import editing
 
 
 def test_what_lies_between_begin_and_commit_is_one_step(opened, qtbot):
@@ -194,6 +198,49 @@ def test_scribbles_on_an_explicit_background(opened, qtbot):
     assert not opened.mask.any() and not opened.note.explicit_background
     opened.redo()
     assert (opened.mask == 255).all() and opened.note.explicit_background
+
+
+def test_a_large_mask_changes_as_a_whole_in_a_thread_and_nothing_gets_in_between(opened, qtbot, monkeypatch):
+    monkeypatch.setattr(editing, "_AT_ONCE", 0)
+    threads = []
+    replace = editing._replace
+    monkeypatch.setattr(
+        editing, "_replace", lambda *given: threads.append(threading.current_thread()) or replace(*given)
+    )
+    show(opened, qtbot, opened.keys[6])
+    with qtbot.waitSignal(opened.editor.committed):
+        opened.editor.set_explicit_background(True)
+        assert not opened.note.explicit_background  # not before the pixels say so too
+    assert (opened.mask == 255).all() and opened.note.explicit_background
+    opened.editor.set_explicit_background(False)
+    dot(opened, 20, 20, 1)  # waits for it
+    assert set(np.unique(opened.mask)) == {0, 1} and not opened.note.explicit_background
+    opened.editor.set_explicit_background(True)
+    opened.undo()
+    assert set(np.unique(opened.mask)) == {0, 1} and not opened.note.explicit_background
+    opened.editor.set_explicit_background(True)
+    assert opened.flush()
+    assert sorted(annotation.ids_in(saved_mask(opened, opened.key))) == [1, 255]
+    assert len(threads) == 4 and threading.main_thread() not in threads
+
+
+def test_a_large_mask_that_cannot_be_changed_as_a_whole_stays_as_it_was(opened, qtbot, monkeypatch):
+    monkeypatch.setattr(editing, "_AT_ONCE", 0)
+    show(opened, qtbot, opened.keys[6])
+    dot(opened, 20, 20, 1)
+    before = opened.mask.copy()
+
+    def short(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(editing.cv2, "LUT", short)
+    with pytest.raises(MemoryError):
+        opened.editor.set_explicit_background(True)
+        opened.editor.commit()
+    assert np.array_equal(opened.mask, before) and not opened.note.explicit_background
+    monkeypatch.undo()
+    dot(opened, 60, 60, 2)
+    assert opened.flush() and sorted(annotation.ids_in(saved_mask(opened, opened.key))) == [0, 1, 2]
 
 
 def test_labels_of_the_previous_picture_are_laid_over(opened, qtbot):

@@ -15,8 +15,8 @@ from .engines import EngineError, choose_engine
 from .heat import look
 from .normalise import normalise, resize_for_network
 from .regions import Region, drop_small_in_place, surest_regions
-from .settings import MODEL_FILE, UNSURE, ModelSettings, load_settings
-from .tiles import Grid, cut, plan_grid, resize_bands, stitch
+from .settings import MIRRORED, MODEL_FILE, UNSURE, ModelSettings, load_settings
+from .tiles import RAMP, Grid, cut, plan_grid, resize_bands, stitch
 
 _MOST_PENDING = 256 << 20  # bytes of answers that wait for the tiles below them
 
@@ -181,10 +181,8 @@ class Predictor:
         return np.concatenate([band for _, band in self._bands(picture, None, None)], axis=1)
 
     def _verdict_probabilities(self, picture: np.ndarray, cancelled: Callable[[], bool] | None) -> np.ndarray:
-        if cancelled and cancelled():
-            raise Cancelled
         batch = normalise(resize_for_network(picture, self.settings), self.settings)[None]
-        answer = self._ask(batch, (1, len(self.settings.verdicts)))[0].astype(np.float64)
+        answer = self._look(batch, (1, len(self.settings.verdicts)), cancelled)[0].astype(np.float64)
         logits = np.log(np.maximum(answer, 1e-30)) / self.settings.temperature
         values = np.exp(logits - logits.max())
         return (values / values.sum()).astype(np.float32)
@@ -213,12 +211,13 @@ class Predictor:
             yield y, np.clip(band, 0, 1, out=band)
 
     def _rows_at_once(self, width: int) -> int:
-        """The height of a tile: half of it, or less, where a row of tiles would take too much memory."""
+        """The height of a tile: less than its width where a row of tiles would take too much memory."""
         settings = self.settings
-        rows, least = settings.tile, max(2 * settings.overlap, settings.multiple)
-        while len(settings.classes) * rows * width * 4 > _MOST_PENDING and rows // 2 >= least:
-            rows = rows // 2 // settings.multiple * settings.multiple
-        return rows
+        overlap = -(-settings.overlap // settings.multiple) * settings.multiple
+        # What neighbours share is held only once, and a ramp more.
+        most = _MOST_PENDING // (len(settings.classes) * width * 4) + max(0, overlap - RAMP)
+        least = max(2 * overlap, settings.multiple)
+        return min(settings.tile, max(least, most // settings.multiple * settings.multiple))
 
     def _answers(
         self,
@@ -229,16 +228,31 @@ class Predictor:
     ) -> Iterator[np.ndarray]:
         corners = list(grid)
         for first in range(0, len(corners), self.settings.batch):
-            if cancelled and cancelled():
-                raise Cancelled
             some = corners[first : first + self.settings.batch]
             batch = np.stack([normalise(cut(picture, grid, y, x), self.settings) for y, x in some])
             outputs = len(self.settings.classes) + 1
-            answers = self._ask(batch, (len(some), outputs, grid.tile_height, grid.tile_width))
+            answers = self._look(batch, (len(some), outputs, grid.tile_height, grid.tile_width), cancelled)
             for index, answer in enumerate(answers):
                 if progress:
                     progress(first + index + 1, len(corners))
                 yield answer
+
+    def _look(self, batch: np.ndarray, expected: tuple[int, ...], cancelled: Callable[[], bool] | None) -> np.ndarray:
+        """The network's answer, or the mean of those for the batch as it is and mirrored."""
+        total: np.ndarray | None = None
+        for axes in [(), *(MIRRORED[name] for name in self.settings.mirrored)]:
+            if cancelled and cancelled():
+                raise Cancelled
+            answer = self._ask(np.ascontiguousarray(np.flip(batch, axes)), expected)
+            if len(expected) == 4:
+                answer = np.flip(answer, axes)
+            if total is None:
+                total = answer
+            else:
+                total = total + answer
+        assert total is not None
+        ways = 1 + len(self.settings.mirrored)
+        return total / np.float32(ways) if ways > 1 else total
 
     def _ask(self, batch: np.ndarray, expected: tuple[int, ...]) -> np.ndarray:
         try:

@@ -19,8 +19,11 @@ FORMAT = 1
 MODEL_FILE = "model.json"
 UNSURE = "unsure"  # what a classification says where its best guess is not probable enough
 
-_SEQUENCES = ("classes", "verdicts", "mean", "std", "thresholds", "min_area", "order")
-_ADDED = ("order", "engines", "unsure")  # by exports that have measured, by review; left out where empty, as before
+# Each a way in which a network looks at a picture too, by the axes of (N,C,H,W) that are turned round.
+MIRRORED: dict[str, tuple[int, ...]] = {"left_right": (3,), "upside_down": (2,), "both": (2, 3)}
+
+_SEQUENCES = ("classes", "verdicts", "mean", "std", "thresholds", "min_area", "mirrored", "order")
+_ADDED = ("mirrored", "order", "engines", "unsure")  # left out where empty, as before there were such settings
 _FLOATS = (
     *("full_scale", "low", "high", "mean", "std", "scale"),
     *("thresholds", "um_per_pixel", "temperature", "unsure"),
@@ -57,6 +60,8 @@ class ModelSettings:
     scale: the picture is resized by this before the network; 1 keeps its pixels.
     tile, overlap: side of a tile and what neighbours share, in network pixels.
     multiple: the network's input sides are multiples of this.
+    mirrored: keys of MIRRORED; the network looks at each tile, or at the picture, in these ways too, and its answer is
+        the mean of all.
     thresholds, min_area: per class; the least probability, and the least region in pixels of the picture.
     input_size: side of the square that a picture is resized to for a verdict.
     temperature: divides the logarithms of a verdict's probabilities.
@@ -81,6 +86,7 @@ class ModelSettings:
     tile: int = 512
     overlap: int = 64
     multiple: int = 32
+    mirrored: tuple[str, ...] = ()
     thresholds: tuple[float, ...] = ()
     min_area: tuple[int, ...] = ()
     um_per_pixel: float | None = None
@@ -222,6 +228,8 @@ def _check(settings: ModelSettings) -> None:
         _need(0 <= settings.unsure < 1, f"unsure must be at least 0 and below 1, not {settings.unsure!r}")
         taken = settings.unsure and UNSURE in settings.verdicts
         _need(not taken, f"a verdict is named {UNSURE!r} itself, so nothing else can be called that")
+    fits = isinstance(settings.mirrored, tuple) and all(isinstance(n, str) and n in MIRRORED for n in settings.mirrored)
+    _need(fits and _unique(settings.mirrored), f"mirrored must name some of {', '.join(MIRRORED)}, each once")
     if settings.um_per_pixel is not None:
         _positive(settings.um_per_pixel, "um_per_pixel")
     _whole(settings.batch, 1, 4096, "batch")

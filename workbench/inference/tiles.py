@@ -1,7 +1,7 @@
 """A picture cut into equal tiles, and the network's answers blended together again.
 
-Memory is bounded by picture width times tile height: finished rows leave as bands while later tiles are
-computed.
+Memory is bounded by picture width times what the rows of tiles do not share: finished rows leave as bands while
+later tiles are computed.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from .cv import cv2
 
 _BAND_ROWS = 64
+RAMP = 32  # pixels in which neighbours pass over to one another
 _NEXT_TO_NOTHING = 1e-6  # and not 0: at the border of the picture there is no neighbour
 
 
@@ -77,30 +78,49 @@ def cut(picture: np.ndarray, grid: Grid, y: int, x: int) -> np.ndarray:
 
 
 def blend_window(length: int, overlap: int) -> np.ndarray:
-    """Weight of each pixel along one side of a tile: 1 inside, raised-cosine ramps in the overlap, never 0.
+    """Weight of each pixel along one side of a tile: 1 inside, a raised-cosine ramp in the overlap, never 0.
 
-    Returns float64 (length,). At a tile's rim the network has seen the least of the surroundings, so the outer quarter
-    of the overlap counts next to nothing wherever a neighbour knows better.
+    Returns float64 (length,). At a tile's rim the network has not seen the surroundings, so it counts next to nothing
+    wherever a neighbour knows better: only in the 32 pixels in the middle of the overlap both are heard.
     """
     window = np.ones(length)
-    ramp = min(overlap, length // 2)
-    if ramp:
-        rim = ramp // 4
-        rise = np.ones(ramp)
+    shared = min(overlap, length // 2)
+    if shared:
+        ramp = min(shared, RAMP)
+        rim = (shared - ramp) // 2
+        rise = np.ones(shared)
         rise[:rim] = _NEXT_TO_NOTHING
-        rise[rim : ramp - rim] = np.sin(np.pi / 2 * (np.arange(ramp - 2 * rim) + 0.5) / (ramp - 2 * rim)) ** 2
-        window[:ramp] = rise
-        window[-ramp:] = rise[::-1]
+        rise[rim : rim + ramp] = np.sin(np.pi / 2 * (np.arange(ramp) + 0.5) / ramp) ** 2
+        window[:shared] = rise
+        window[-shared:] = rise[::-1]
     return window
 
 
-def _shares(starts: tuple[int, ...], tile: int, overlap: int, length: int) -> list[np.ndarray]:
+@dataclass(frozen=True)
+class _Share:
+    """What of a tile counts along one side: its pixels from `first`, in pixels of the picture, by these weights."""
+
+    first: int
+    weights: np.ndarray
+
+    @property
+    def end(self) -> int:
+        return self.first + len(self.weights)
+
+
+def _shares(starts: tuple[int, ...], tile: int, overlap: int, length: int) -> list[_Share]:
     """Per tile along one side, each pixel's share of the blend. The shares of a pixel sum to 1."""
     window = blend_window(tile, overlap)
     total = np.zeros(max(length, starts[-1] + tile))
     for start in starts:
         total[start : start + tile] += window
-    return [(window / total[start : start + tile]).astype(np.float32) for start in starts]
+    shares = []
+    for start in starts:
+        part = (window / total[start : start + tile])[: length - start]
+        counts = np.flatnonzero(part > 2 * _NEXT_TO_NOTHING)
+        first, end = int(counts[0]), int(counts[-1]) + 1
+        shares.append(_Share(start + first, part[first:end].astype(np.float32)))
+    return shares
 
 
 def stitch(grid: Grid, answers: Iterable[np.ndarray]) -> Iterator[tuple[int, np.ndarray]]:
@@ -115,22 +135,22 @@ def stitch(grid: Grid, answers: Iterable[np.ndarray]) -> Iterator[tuple[int, np.
     down = _shares(grid.rows, grid.tile_height, grid.overlap, grid.height)
     across = _shares(grid.columns, grid.tile_width, grid.overlap, grid.width)
     answers = iter(answers)
-    pending: np.ndarray | None = None
-    for row, y in enumerate(grid.rows):
-        for column, x in enumerate(grid.columns):
+    pending: np.ndarray | None = None  # of the picture's rows from the first one on that is not finished
+    for row, (y, high) in enumerate(zip(grid.rows, down)):
+        for x, wide in zip(grid.columns, across):
             answer = next(answers)
             if pending is None:
-                pending = np.zeros((len(answer), grid.tile_height, grid.width), np.float32)
-            width = min(grid.tile_width, grid.width - x)
-            share = down[row][:, None] * across[column][None, :width]
-            pending[:, :, x : x + width] += answer[:, :, :width] * share
-        following = grid.rows[row + 1] if row + 1 < len(grid.rows) else grid.height
-        finished = following - y
+                most = max(len(share.weights) for share in down)
+                pending = np.zeros((len(answer), most, grid.width), np.float32)
+            counts = answer[:, high.first - y : high.end - y, wide.first - x : wide.end - x]
+            pending[:, : len(high.weights), wide.first : wide.end] += counts * (high.weights[:, None] * wide.weights)
+        following = down[row + 1].first if row + 1 < len(down) else grid.height
+        finished = following - high.first
         assert pending is not None
         # In thin bands: who takes them works on a copy, and of a wide picture with many classes that is much.
         for top in range(0, finished, _BAND_ROWS):
-            yield y + top, pending[:, top : min(top + _BAND_ROWS, finished)].copy()
-        kept = max(0, grid.tile_height - finished)
+            yield high.first + top, pending[:, top : min(top + _BAND_ROWS, finished)].copy()
+        kept = high.end - following
         pending[:, :kept] = pending[:, finished : finished + kept]
         pending[:, kept:] = 0
 

@@ -15,11 +15,13 @@ from workbench.core.project import BACKGROUND, DONT_CARE, NOT_LABELLED, Project
 from workbench.core.selection import EMPTY, Selection, region_at
 from workbench.inference.cv import cv2
 from workbench.session.label import Label
+from workbench.session.lane import Lane
 
 # Steps that a note's history tells by their own name; every other step is told as "paint".
 TOLD = frozenset({"accept proposal", "copy labels", "mend label"})
 EXPLICIT_ON, EXPLICIT_OFF = "label only what is painted", "unpainted is background"
 RESTORE = "restore"
+_AT_ONCE = 1 << 21  # pixels of a mask that is changed as a whole here and now; a larger one in a thread
 
 
 class Editor(QObject):
@@ -43,6 +45,8 @@ class Editor(QObject):
         self._project: Project | None = None
         self._recording: Recording | None = None
         self._refused = False
+        self._lane = Lane(1, self)
+        self._replacing = False  # the mask changes in a thread, and nothing else may change it
         self._tip: tuple[Point, float, Paint] | None = None  # where a stroke ended, how wide, of what
 
     def open(self, project: Project) -> None:
@@ -104,11 +108,14 @@ class Editor(QObject):
 
     def commit(self) -> None:
         """End the step and keep it; without a change it leaves no trace."""
+        self._finish_replacing()
         self._refused = False
-        recording, self._recording = self._recording, None
-        if recording is None or self.label is None:
-            return
-        patch = recording.finish()
+        if self._recording is not None and self.label is not None:
+            self._end(self._recording, self._recording.finish())
+        self._recording = None
+
+    def _end(self, recording: Recording, patch: Patch | None) -> None:
+        self._recording = None
         self.label.end(recording.touched, changed=patch is not None)
         if patch is not None:
             self.history.add(patch)
@@ -117,6 +124,7 @@ class Editor(QObject):
 
     def cancel(self) -> None:
         """End the step and put back what was there."""
+        self._finish_replacing()
         self._refused = False
         recording, self._recording = self._recording, None
         if recording is not None and self.label is not None:
@@ -185,21 +193,35 @@ class Editor(QObject):
         if not self.begin(EXPLICIT_ON if on else EXPLICIT_OFF) or label.mask is None:
             self._refused = False
             return
+        recording = self._recording
+        recording.explicit = on
         old, new = (BACKGROUND, NOT_LABELLED) if on else (NOT_LABELLED, BACKGROUND)
-        rect = Rect(0, 0, label.mask.shape[1], label.mask.shape[0])
-        self._recording.touch(rect)
-        self._recording.explicit = on
-        table = np.arange(256, dtype=np.uint8)
-        table[old] = new
-        cv2.LUT(label.mask, table, label.mask)
-        self._turn_explicit(label, self._recording)
-        self.mask_changed.emit(rect)
-        self.commit()
+        if label.mask.size <= _AT_ONCE:
+            self._replaced(_replace(recording, old, new), None)
+        else:
+            self._replacing = True
+            self._lane.submit(lambda: _replace(recording, old, new), self._replaced)
+
+    def _replaced(self, patch: Patch | None, error: Exception | None) -> None:
+        self._replacing = False
+        label, recording = self.label, self._recording
+        assert label is not None and label.mask is not None and recording is not None
+        if error is not None:
+            self.cancel()
+            raise error
+        self._turn_explicit(label, recording)
+        self.mask_changed.emit(Rect(0, 0, label.mask.shape[1], label.mask.shape[0]))
+        self._end(recording, patch)
+
+    def _finish_replacing(self) -> None:
+        if self._replacing:
+            self._lane.finish()
 
     def _draw(
         self, id: int, change: Callable[[np.ndarray, Paint], Runs | Stamp], paint: Paint | None = None, *,
         goes_on: bool = False,
     ) -> None:  # fmt: skip
+        self._finish_replacing()
         alone = self._recording is None and not self._refused
         if alone:
             self.begin("paint")
@@ -310,6 +332,15 @@ class Editor(QObject):
         label.note.explicit_background = on
         label.note_edits += 1
         self.note_changed.emit(label.key)
+
+
+def _replace(recording: Recording, old: int, new: int) -> Patch | None:
+    """Another id in place of one, everywhere: the whole of an operation."""
+    recording.touch(Rect(0, 0, recording.mask.shape[1], recording.mask.shape[0]))
+    table = np.arange(256, dtype=np.uint8)
+    table[old] = new
+    cv2.LUT(recording.mask, table, recording.mask)
+    return recording.finish()
 
 
 def _fits(patch: Patch, mask: np.ndarray) -> bool:

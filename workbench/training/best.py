@@ -19,8 +19,8 @@ from workbench.training.reporter import Reporter
 # Writing a large network takes a moment, so during a run it may take this share of the time.
 _SHARE = 0.05
 
-# The settings that are chosen by looking at held-out pictures, each time anew.
-_CHOSEN = ("thresholds", "min_area", "temperature")
+# The settings that come with the weights, each time anew.
+_CHOSEN = ("thresholds", "min_area", "temperature", "mirrored")
 
 
 class Best:

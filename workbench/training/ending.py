@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from typing import Any
 
@@ -10,7 +11,7 @@ from workbench.core.problems import Problem
 from workbench.inference.engines import EngineError
 from workbench.inference.predictor import Engine, Predictor
 from workbench.inference.settings import ModelSettings, SettingsError
-from workbench.training import checkpoint
+from workbench.training import checkpoint, networks
 from workbench.training.before_after import compare
 from workbench.training.evaluate import DygraphEngine, Evaluation, in_telling_order
 from workbench.training.learner import load_weights
@@ -42,7 +43,9 @@ def _look_at_all(stage: Stage, usable: bool) -> dict[str, Any]:
     best = stage.best
     engine = _engine(stage, usable)
     result: dict[str, Any] = {}
-    found = _look(stage, engine, "val", stage.settings, choose=True)
+    # Only now mirrored too: during the run there was no time for it.
+    settings = dataclasses.replace(stage.settings, mirrored=networks.mirrored(stage.recipe))
+    found = _look(stage, engine, "val", settings, choose=True)
     if found is not None:
         best.settle(found.settings, found.score)
         result = {"metrics": found.metrics, "score": found.score}
@@ -54,6 +57,8 @@ def _look_at_all(stage: Stage, usable: bool) -> dict[str, Any]:
             what = "The network marks nothing at all on the held-out pictures, although there are defects on them."
             stage.report(Trouble(what=what, done="Train longer, or label more defects."))
         stage.save_last()
+    elif not stage.dataset.of("val"):
+        best.settle(dataclasses.replace(best.settings, mirrored=settings.mirrored), best.score)
     tested = _look(stage, engine, "test", best.settings, choose=False)
     if tested is not None:
         result["test"] = {"metrics": tested.metrics, "score": tested.score}

@@ -15,9 +15,9 @@ from workbench.training.resnet import ResNet
 from workbench.training.unet import UNet, encoder_widths, multiple_of
 
 _ENCODERS = {"plain": None, "resnet18": 18, "resnet34": 34}  # of a recipe to a ResNet's depth
-# Pixels. Greater tiles waste less on their overlap and show a pixel more of its surroundings: most pictures are one.
-# Without a stem that shrinks the picture they would take too much memory.
-_TILE, _TILE_AT_FULL_RESOLUTION = 1024, 512
+# Pixels. Greater tiles waste less on their overlap, and most pictures are one. Without a stem that shrinks the picture
+# they would take too much memory.
+_TILE, _TILE_AT_FULL_RESOLUTION = 2048, 1024
 _AT_ONCE = 1 << 20  # pixels of the tiles that are computed together
 
 
@@ -54,6 +54,13 @@ def multiple(recipe: Recipe) -> int:
 def patch_side(recipe: Recipe) -> int:
     """The recipe's patch, rounded up to what the network takes."""
     return -(-recipe.patch // multiple(recipe)) * multiple(recipe)
+
+
+def mirrored(recipe: Recipe) -> tuple[str, ...]:
+    """The ways in which the finished network looks at pictures too: those in which it has learned from them."""
+    across, down = ("flip_horizontal" in recipe.augment, "flip_vertical" in recipe.augment)
+    ways = {"left_right": across, "upside_down": down, "both": across and down}
+    return tuple(name for name, fits in ways.items() if fits and recipe.mirror)
 
 
 def settings(

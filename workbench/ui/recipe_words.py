@@ -52,6 +52,8 @@ _SETTINGS: dict[str, tuple[str, str]] = {
                 QT_TRANSLATE_NOOP("recipe", "Pixels that neighbouring tiles share when a picture is predicted.")),
     "foreground_share": (QT_TRANSLATE_NOOP("recipe", "Share with defects"),
                          QT_TRANSLATE_NOOP("recipe", "The share of patches that is centred on a defect.")),
+    "mirror": (QT_TRANSLATE_NOOP("recipe", "Look at mirrored pictures too"),
+               QT_TRANSLATE_NOOP("recipe", "A prediction is the mean of those for the picture as it is and mirrored.")),
     "min_area": (QT_TRANSLATE_NOOP("recipe", "Least area"),
                  QT_TRANSLATE_NOOP("recipe", "Smaller predicted regions are dropped; in pixels of the picture.")),
     "dice_weight": (QT_TRANSLATE_NOOP("recipe", "Weight of Dice"),
@@ -99,7 +101,7 @@ _GROUPS: list[tuple[str, tuple[str, ...]]] = [
     (QT_TRANSLATE_NOOP("recipe", "Where it begins"), ("quality", "start_from", "prune", "encoder", "weights")),
     (QT_TRANSLATE_NOOP("recipe", "The network"), ("widths", "stem", "depth", "width", "local_contrast")),
     (QT_TRANSLATE_NOOP("recipe", "What it sees"),
-     ("scale", "input_size", "patch", "overlap", "foreground_share", "augment")),
+     ("scale", "input_size", "patch", "overlap", "mirror", "foreground_share", "augment")),
     (QT_TRANSLATE_NOOP("recipe", "How it learns"),
      ("batch", "rate", "warm_up", "dice_weight", "cross_entropy_weight", "label_smoothing", "weight_decay", "grad_clip",
       "average", "validations", "epochs", "min_area", "seed")),
@@ -108,7 +110,7 @@ _GROUPS: list[tuple[str, tuple[str, ...]]] = [
 ]  # fmt: skip
 _OF_UNET = {
     "prune", "encoder", "widths", "stem", "local_contrast", "scale", "patch", "overlap", "foreground_share",
-    "dice_weight", "cross_entropy_weight", "min_area",
+    "dice_weight", "cross_entropy_weight", "min_area", "mirror",
 }  # fmt: skip
 _OF_RESNET = {"depth", "input_size", "label_smoothing"}
 _HIDDEN = {"format", "model", "reasons", "minutes", "device"}

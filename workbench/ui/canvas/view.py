@@ -27,6 +27,7 @@ from workbench.ui.canvas.surface import Surface
 from workbench.ui.canvas.viewport import Viewport
 
 _QUICK = 3_000_000  # pixels whose halvings are made at once rather than in a thread
+_ANEW = 16 << 20  # pixels of a label from which on its levels are made anew, in a thread, rather than mended here
 
 
 class View(Surface):
@@ -183,7 +184,9 @@ class View(Surface):
 
     def mask_changed(self, rect: Rect) -> None:
         """The labels changed inside `rect`, picture pixels: draw that part anew."""
-        if self.labels is not None:
+        if self.labels is not None and rect.width * rect.height > _ANEW:
+            self.show_labels(self.labels.pyramid.mask)
+        elif self.labels is not None:
             self.labels.pyramid.update(rect)
             self.update_scene(self.view.screen_rect(rect, margin=self.label_style.thickness))
             self.minimap.stale()

@@ -1,0 +1,72 @@
+"""A UNet's answer for a picture in tiles is its answer for the whole picture."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import paddle
+import pytest
+
+from workbench.core.dataset import Dataset
+from workbench.core.planning import reach
+from workbench.core.project import ClassInfo
+from workbench.core.recipe import Recipe
+from workbench.inference.predictor import Predictor
+from workbench.training import networks
+from workbench.training.evaluate import DygraphEngine
+
+CLASSES = [ClassInfo(id=1, name="scratch", color="#ff0000")]
+
+
+def network(recipe: Recipe) -> paddle.nn.Layer:
+    """Untrained, but with statistics of its norms such that everything in the picture counts."""
+    paddle.seed(0)
+    net = networks.build(recipe, Dataset(model="unet", classes=CLASSES))
+    net.train()
+    for _ in range(3):
+        net(paddle.rand([2, 1, 256, 256]))
+    net.eval()
+    return net
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"stem": 4, "widths": [8, 8, 8, 8]},
+        {"stem": 2, "widths": [8, 8, 8], "local_contrast": False},
+        {"stem": 1, "widths": [8, 8, 8, 8]},
+    ],
+)
+def test_reach_is_how_far_a_network_sees(choices):
+    recipe = Recipe(model="unet", **choices)
+    net = network(recipe)
+    picture = np.random.default_rng(0).random((1, 1, 1024, 1024), np.float32)
+    far = 0
+    for y in (512, 519, 527, 543):
+        shown = paddle.to_tensor(picture, stop_gradient=False)
+        net(shown)[0, 1, y, y].backward()
+        counts = np.flatnonzero(np.abs(shown.grad.numpy()[0, 0]).any(axis=0))
+        far = max(far, y - counts[0], counts[-1] - y)
+    assert 0.8 * reach(recipe) <= far <= reach(recipe)
+
+
+@pytest.mark.parametrize("size", [(3000, 3000), (1100, 2977)])
+def test_tiles_give_what_the_whole_picture_gives(size):
+    recipe = Recipe(model="unet", stem=4, widths=[4, 8, 8, 8])
+    recipe = recipe.model_copy(update={"overlap": 2 * reach(recipe) + 32})
+    dataset = Dataset(model="unet", classes=CLASSES)
+    settings = networks.settings(recipe, dataset, name="seams", run="seams")
+    asked: list[tuple[int, ...]] = []
+    engine = DygraphEngine(network(recipe))
+
+    def noting(batch: np.ndarray) -> np.ndarray:
+        asked.append(batch.shape[2:])
+        return engine(batch)
+
+    picture = np.random.default_rng(0).integers(0, 256, size, dtype=np.uint8)
+    tiled = Predictor(settings, noting).probabilities(picture)
+    assert len(asked) > 1 and set(asked) == {(min(settings.tile, -(-size[0] // 32) * 32), settings.tile)}
+    whole = Predictor(replace(settings, tile=3008, overlap=0), engine).probabilities(picture)
+    assert np.ptp(whole[1]) > 0.05  # it says something
+    assert np.abs(tiled - whole).max() < 1e-4
