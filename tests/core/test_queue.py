@@ -9,7 +9,7 @@ from tests.conftest import fill_project, scratched
 from tests.inference.conftest import GREY_BIAS, GREY_WEIGHTS, grey_settings, spotted, write_onnx
 from workbench.core import queue
 from workbench.core.descriptor import SIZE, describe
-from workbench.core.doubt import Seen, doubt_of, regions_seen, unsure
+from workbench.core.doubt import Seen, clearness, doubt_of, regions_seen, unsure
 from workbench.core.drawing import Rect
 from workbench.core.grouping import parts
 from workbench.core.label_errors import Slip
@@ -104,21 +104,33 @@ def directions(count: int, seed: int = 0) -> np.ndarray:
 
 
 NOTHING = Labelled(np.zeros((0, SIZE), np.float32), names={3: "dark", 7: "bright"})
+MANY = Labelled(np.zeros((0, SIZE), np.float32), counts={3: 100, 7: 100}, names={3: "dark", 7: "bright"})
 HALF = Seen(3, 0, 0.5, 0.5, BOX, 81)
 CLEAR = Seen(7, 0, 0.99, 0.01, BOX, 81)
 
 
-def test_the_doubtful_picture_comes_first_and_says_why():
+def test_of_a_rare_class_what_is_found_comes_first_and_of_a_common_one_what_is_doubtful():
     features = directions(4)
     asked = [Candidate("sure", features[0], seen=()), Candidate("one", features[1], seen=(HALF,)),
              Candidate("three", features[2], seen=(HALF, HALF, HALF)),
              Candidate("found", features[3], seen=(CLEAR,))]  # fmt: skip
-    entries = rank(asked, NOTHING, 4)
-    assert [entry.key for entry in entries] == ["three", "one", "found", "sure"]
-    texts = [str(entry.whys[0]) for entry in entries]
-    assert texts[0] == "Unsure about 3 regions" and texts[1] == "Unsure about 1 region"
-    assert texts[2] == "Perhaps bright, of which 0 pictures are labelled"
-    assert [entry.value for entry in entries] == sorted((entry.value for entry in entries), reverse=True)
+    rare, common = (rank(asked, labelled, 4) for labelled in (NOTHING, MANY))
+    assert rare[0].key == "found"
+    assert str(rare[0].whys[0]) == "Perhaps bright, of which 0 pictures are labelled"
+    assert [entry.key for entry in common] == ["three", "one", "found", "sure"]
+    assert [str(entry.whys[0]) for entry in common[:3]] == [
+        "Unsure about 3 regions", "Unsure about 1 region", "Probably bright"
+    ]  # fmt: skip
+    for entries in (rare, common):
+        assert [entry.value for entry in entries] == sorted((entry.value for entry in entries), reverse=True)
+
+
+def test_what_stands_out_clearly_comes_before_a_surface_that_is_full_of_specks():
+    features = directions(2)
+    specks = tuple(Seen(7, 0, 0.95 - 0.1 * n, 0.05 + 0.1 * n, BOX, 81) for n in range(6))
+    asked = [Candidate("specks", features[0], seen=specks), Candidate("clear", features[1], seen=(CLEAR,))]
+    assert [entry.key for entry in rank(asked, NOTHING, 2)] == ["clear", "specks"]
+    assert clearness(()) == 0 and clearness((HALF,)) == 0 and clearness((CLEAR,)) > 0.95 > clearness(specks) > 0
 
 
 def test_ten_equal_pictures_do_not_fill_the_queue():
@@ -132,7 +144,7 @@ def test_ten_equal_pictures_do_not_fill_the_queue():
 def test_pictures_of_one_part_come_one_after_another_part():
     features = directions(6)
     candidates = [
-        Candidate(f"{part}{n}", features[2 * i + n], group=part, seen=(HALF,))
+        Candidate(f"{part}{n}", features[2 * i + n], group=part, seen=(CLEAR,))
         for i, part in enumerate("abc") for n in range(2)
     ]  # fmt: skip
     entries = rank(candidates, NOTHING, 6)
@@ -181,6 +193,12 @@ def test_verdicts_are_ranked_by_their_margin():
     )  # fmt: skip
     assert [entry.key for entry in entries] == ["torn", "sure"]
     assert str(entries[0].whys[0]) == "Unsure whether OK or NG"
+    scarce = Labelled(np.zeros((0, SIZE), np.float32), counts={"OK": 40, "NG": 1})
+    entries = rank(
+        [Candidate("torn", features[0], probabilities={"OK": 0.7, "NG": 0.3}),
+         Candidate("bad", features[1], probabilities={"OK": 0.05, "NG": 0.95})], scarce, 2,
+    )  # fmt: skip
+    assert [entry.key for entry in entries] == ["bad", "torn"]
 
 
 def test_nothing_to_rank():

@@ -103,6 +103,7 @@ def _labelled(
 ) -> Labelled:  # fmt: skip
     features = np.stack([look.feature for look in looks.values()]) if looks else np.zeros((0, SIZE), np.float32)
     counts: Counter = Counter(id for key in known for id, _ in rows[key].counts)
+    counts.update(verdict for key in known if (verdict := rows[key].verdict) is not None)
     names = {info.id: info.name for info in project.classes}
     return Labelled(features, Counter(groups[key] for key in known), counts, names)
 

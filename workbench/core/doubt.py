@@ -18,6 +18,7 @@ HALF = 128  # of a certainty: where the model begins to mark a defect
 FAINT = 64  # what stays below is background
 SURE = 0.8  # of a strength
 UNSURE = 0.2  # of a doubt
+_CLEAR = 0.9  # of a strength
 MOST = 100  # regions that are kept of a picture
 
 
@@ -117,3 +118,12 @@ def unsure(seen: list[Seen] | tuple[Seen, ...]) -> list[Seen]:
 def doubt_of(seen: list[Seen] | tuple[Seen, ...]) -> float:
     """0..1: the chance that the model is wrong about at least one of the regions that it is unsure of."""
     return 1 - float(np.prod([1 - each.doubt for each in unsure(seen)]))
+
+
+def clearness(seen: list[Seen] | tuple[Seen, ...]) -> float:
+    """0..1: how much of what the model sees at all it is sure of, by area.
+
+    A defect stands out from its surface. Where a model sees a little everywhere, the surface is new to it.
+    """
+    sure = sum(each.strength * each.area for each in seen if each.strength >= _CLEAR)
+    return sure / (1 + sum(each.area for each in seen))

@@ -1,11 +1,13 @@
 """What to label next: the pictures from which a model would learn most, each with the reason, and few of one kind.
 
-A picture is worth what the model doubts in it (Settles, 2009), where it contradicts the label, and what it finds of
-classes that are seldom labelled. Greedily, the next picture is the one that is worth most, is furthest from all that is
-chosen or labelled (k-centre: Gonzalez, 1985; Sener and Savarese, 2018), since defects are what is odd on a surface, and
-stands for most others (facility location: Nemhauser, Wolsey and Fisher, 1978). As in maximal marginal relevance
-(Carbonell and Goldstein, 1998), what is like a chosen picture, or of the same part, counts less. Without a model only
-the looks are left.
+While few pictures of a class are labelled, a picture is worth what the model finds in it: on a line most surfaces are
+good, a young model is unsure of its own mistakes on them, and more defects teach it most (Attenberg and Provost, 2010:
+where a kind is rare, finding it comes before doubting it). The more there are, the more counts what the model doubts
+(Settles, 2009); where it contradicts the label counts always. As in maximal marginal relevance (Carbonell and
+Goldstein, 1998), what is like a chosen picture, or of the same part, counts less. Without a model only the looks are
+left: the next picture is the one that is furthest from all that is chosen or labelled (k-centre: Gonzalez, 1985; Sener
+and Savarese, 2018), since defects are what is odd on a surface, and stands for most others (facility location:
+Nemhauser, Wolsey and Fisher, 1978).
 """
 
 from __future__ import annotations
@@ -17,18 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from workbench.core.doubt import SURE, Seen, doubt_of, unsure
+from workbench.core.doubt import SURE, Seen, clearness, doubt_of, unsure
 from workbench.core.label_errors import Slip, worst_first
 
-ALIKE = 0.97  # a likeness from which on two pictures are as good as equal
-NEAR = 0.90  # a likeness from which on the second one counts less
+ALIKE = 0.90  # a likeness from which on a picture stands for another
 _STANDING_FOR = 600  # pictures that stand for all others when it is asked what one stands for
-_STANDS, _FAR = 0.3, 1.0  # the weights of that and of being far from all others, beside what a model says
-_STANDS_ALONE, _FAR_ALONE = 1.0, 0.5  # without a model
-_FOUND = 0.7  # the weight of what is found for sure
-_OF_A_PART = 0.8  # each picture of a part counts for so much of the one before it
-_LITTLE = 0.3  # what a model says is worth less than this: it is for its looks that a picture is here
-_RARE = 5  # labelled pictures of a class up to which it is rare
+_FOUND = 3.0  # the weight of what is found of a class that is not labelled yet
+_LITTLE = 0.1  # what a model says is worth less than this: it is for its looks that a picture is here
+_RARE = 10  # labelled pictures of a class up to which it is rare
 
 # Why a picture is in the queue, as English patterns, which are the message ids of the window.
 SAYS = {
@@ -48,6 +46,24 @@ SAYS = {
     "quiet": "Model sees nothing here",
     "other": "Like what is labelled already",
 }
+
+
+@dataclass(frozen=True)
+class _Weights:
+    """stands, far: of how many pictures one stands for, and of how far it is from all others. near: a likeness from
+    which on the second of two pictures counts less. again: each picture of a part counts for so much of the one before.
+    """
+
+    stands: float
+    far: float
+    near: float
+    again: float
+
+
+_ALONE = _Weights(stands=1.0, far=0.5, near=0.90, again=0.8)
+# With a model looks decide only between pictures of which it says the same. Two exposures of a part may well be 0.98
+# alike, and a defect that is found on the second is worth its label.
+_BESIDE_MODEL = _Weights(stands=0.02, far=0.02, near=0.99, again=0.95)
 
 
 @dataclass(frozen=True)
@@ -109,11 +125,11 @@ def rank(candidates: Sequence[Candidate], labelled: Labelled, count: int) -> lis
     like = np.maximum(features @ crowd.T, 0)
     covered = np.maximum(_nearest(crowd, labelled.features), 0)
     asked = any(each.seen is not None or each.probabilities is not None for each in candidates)
-    stands_weight, far_weight = (_STANDS, _FAR) if asked else (_STANDS_ALONE, _FAR_ALONE)
+    weights = _BESIDE_MODEL if asked else _ALONE
     widest = max(1e-6, float(np.quantile(1 - known, 0.9)))
     taken = Counter({group: 1 for group in labelled.groups if group})
     groups = np.array([each.group for each in candidates])
-    share = np.array([_OF_A_PART ** taken[each.group] for each in candidates])
+    share = np.array([weights.again ** taken[each.group] for each in candidates])
     likeness = known.copy()
     far = _far(known) if len(labelled.features) else -1.0
     left = np.ones(len(candidates), bool)
@@ -122,11 +138,11 @@ def rank(candidates: Sequence[Candidate], labelled: Labelled, count: int) -> lis
     for _ in range(min(count, len(candidates))):
         gains = np.maximum(like - covered, 0).sum(axis=1)
         most_gain = max(most_gain, float(gains[left].max()))
-        fresh = np.clip((1 - likeness) / (1 - NEAR), 0.02, 1)
-        variety = stands_weight * gains / most_gain + far_weight * np.clip((1 - likeness) / widest, 0, 1)
+        fresh = np.clip((1 - likeness) / (1 - weights.near), 0.02, 1)
+        variety = weights.stands * gains / most_gain + weights.far * np.clip((1 - likeness) / widest, 0, 1)
         value = (worth + variety) * fresh * share
         best = int(np.argmax(np.where(left, value, -1)))
-        stands = int(round(float((like[best] > np.maximum(covered, NEAR)).mean()) * len(candidates)))
+        stands = int(round(float((like[best] > np.maximum(covered, ALIKE)).mean()) * len(candidates)))
         varied = bool(queue) and bool(worth[best] < _LITTLE)
         whys = _whys(candidates[best], labelled, unlike=bool(known[best] < far), stands=stands, varied=varied)
         queue.append(Entry(candidates[best].key, round(float(value[best]), 6), whys))
@@ -134,23 +150,30 @@ def rank(candidates: Sequence[Candidate], labelled: Labelled, count: int) -> lis
         covered = np.maximum(covered, like[best])
         likeness = np.maximum(likeness, features @ features[best])
         if candidates[best].group:
-            share[groups == candidates[best].group] *= _OF_A_PART
+            share[groups == candidates[best].group] *= weights.again
     return queue
 
 
 def worth_of(candidate: Candidate, labelled: Labelled) -> float:
-    """What a model's answer makes a picture worth: doubt 0..1, contradiction 0..1, what is found 0.._FOUND."""
+    """What a model's answer makes a picture worth: contradiction 0..1, what is found 0.._FOUND, doubt 0..1."""
     contradiction = max((slip.certainty for slip in candidate.slips), default=0.0)
     if candidate.probabilities:
-        return _doubt_of_verdict(candidate.probabilities) + contradiction
+        scarce = {name: _scarcity(name, labelled) for name in candidate.probabilities}
+        least = min(scarce.values())  # one of the verdicts is always found
+        found = max(share * (scarce[name] - least) for name, share in candidate.probabilities.items())
+        return _doubt_of_verdict(candidate.probabilities) + contradiction + _FOUND * found
     seen = candidate.seen or ()
-    found = max((_scarcity(each.class_id, labelled) for each in seen if each.strength >= 0.5), default=0.0)
-    return doubt_of(seen) + contradiction + _FOUND * found
+    if not seen:
+        return contradiction
+    clearest = max(seen, key=lambda each: each.strength)
+    scarce_one = _scarcity(clearest.class_id, labelled)
+    found = clearest.strength * clearness(seen)
+    return contradiction + _FOUND * scarce_one**2 * found + (1 - scarce_one) ** 2 * doubt_of(seen)
 
 
-def _scarcity(class_id: int, labelled: Labelled) -> float:
-    """1 for a class that is not labelled yet, 0.3 and above for one that has many pictures."""
-    return 0.3 + 0.7 / (1 + labelled.counts.get(class_id, 0) / _RARE)
+def _scarcity(kind: Any, labelled: Labelled) -> float:
+    """1 for a class or verdict that is not labelled yet, 0.2 and above for one that has many pictures."""
+    return 0.2 + 0.8 / (1 + labelled.counts.get(kind, 0) / _RARE)
 
 
 def _doubt_of_verdict(probabilities: Mapping[str, float]) -> float:
