@@ -9,14 +9,14 @@ import paddle
 import pytest
 
 from workbench.core import problems
-from workbench.core.dataset import Item
+from workbench.core.dataset import Dataset, Item
 from workbench.core.recipe import Recipe, request
 from workbench.core.run import Run
 from workbench.inference.cv import cv2
 from workbench.training import checkpoint, precision, warm_start
 from workbench.training.device import Device
 from workbench.training.device import choose as choose_device
-from workbench.training.evaluate import in_telling_order, score
+from workbench.training.evaluate import Evaluation, in_telling_order, score
 from workbench.training.learner import Learner, OutOfMemory, load_weights, weights
 from workbench.training.losses import IGNORED, segmentation_loss, verdict_loss
 from workbench.training.precision import Choice, Precision, Scaler
@@ -25,6 +25,7 @@ from workbench.training.resnet import ResNet
 from workbench.training.schedule import Budget, one_cycle
 from workbench.training.thresholds import AreaSweep, ThresholdSweep, choose_temperature, most_areas
 from workbench.training.unet import UNet, multiple_of
+from workbench.training.validating import _plan_end
 
 GPU = Device("gpu:0", "a card", (8, 0))
 
@@ -87,6 +88,20 @@ def test_budget_of_minutes_keeps_time_back_but_not_all_of_it():
     budget.reserve = 1000.0
     assert budget.progress(5, 30.0) == pytest.approx(0.5)
     assert Budget(steps=8, seconds=None).progress(2, 1e9) == 0.25
+
+
+@pytest.mark.parametrize(("device", "share"), [(Device("cpu"), 1), (GPU, 4)])
+def test_the_last_look_at_all_held_out_pictures_is_kept_back(device, share):
+    """A card looks four times as long then, at mirrored pictures too; a processor by an engine that is quicker."""
+    items = [Item(key=f"{n}.png", split="val", width=100, height=100) for n in range(6)]
+    stage = types.SimpleNamespace(
+        recipe=Recipe(model="unet", mirror=True), dataset=Dataset(model="unet", items=items), device=device,
+        course=types.SimpleNamespace(reserve=0.0), budget=Budget(steps=None, seconds=600.0),
+        best=types.SimpleNamespace(writing_seconds=1.0),
+    )  # fmt: skip
+    found = Evaluation({}, None, settings=None, keys=["0.png", "1.png"], seconds=5.0)
+    _plan_end(stage, found)
+    assert stage.course.reserve == stage.budget.reserve == pytest.approx(1 + share * 15)
 
 
 # --- thresholds ---------------------------------------------------------------------------------------

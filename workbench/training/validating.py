@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from workbench.core.dataset import Item
 from workbench.core.events import Evaluated, Trouble
+from workbench.training import networks
 from workbench.training.evaluate import DygraphEngine, Evaluation
 from workbench.training.prepare import Stage
 
@@ -44,6 +45,8 @@ def _plan_end(stage: Stage, found: Evaluation) -> None:
     pictures = stage.dataset.of("val", "test")
     looked = [item for item in pictures if item.key in set(found.keys)]
     seconds = found.seconds * _cost(pictures, segments) / max(1.0, _cost(looked, segments))
+    if stage.device.is_gpu:  # a processor makes up for the further looks, as it then computes in ONNX Runtime
+        seconds *= 1 + len(networks.mirrored(stage.recipe))
     most = stage.budget.final_evaluation_seconds() or 0.0
     stage.course.reserve = stage.budget.reserve = stage.best.writing_seconds + min(most, seconds)
 
