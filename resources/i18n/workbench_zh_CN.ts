@@ -6022,8 +6022,8 @@
         <translation>网络能看到每个像素周围 {n} 个像素：重叠这么多的图块，其结果与整图一致。</translation>
     </message>
     <message>
-        <source>The mean of four looks at a picture errs less than one; predicting takes four times as long.</source>
-        <translation>看四次取平均比只看一次更准；预测耗时为四倍。</translation>
+        <source>The mean of two looks, one at the mirrored picture, errs less; predicting takes twice as long.</source>
+        <translation>看两次（其中一次看镜像图）取平均更准；预测耗时为两倍。</translation>
     </message>
     <message>
         <source>Quality &apos;fast&apos;: one look at a picture is enough.</source>

@@ -19,6 +19,7 @@ from workbench.training.device import choose as choose_device
 from workbench.training.evaluate import Evaluation, in_telling_order, score
 from workbench.training.learner import Learner, OutOfMemory, load_weights, weights
 from workbench.training.losses import IGNORED, segmentation_loss, verdict_loss
+from workbench.training.networks import mirrored
 from workbench.training.precision import Choice, Precision, Scaler
 from workbench.training.previews import safe_name
 from workbench.training.resnet import ResNet
@@ -90,9 +91,18 @@ def test_budget_of_minutes_keeps_time_back_but_not_all_of_it():
     assert Budget(steps=8, seconds=None).progress(2, 1e9) == 0.25
 
 
-@pytest.mark.parametrize(("device", "share"), [(Device("cpu"), 1), (GPU, 4)])
+def test_a_network_looks_at_pictures_mirrored_only_as_it_has_learned_from_them():
+    recipe = Recipe(model="unet", mirror=True, augment=["flip_horizontal", "flip_vertical"])
+    assert mirrored(recipe) == ("both",) and mirrored(recipe.model_copy(update={"mirror": False})) == ()
+    for augment, ways in (
+        (["flip_horizontal"], ("left_right",)), (["flip_vertical", "noise"], ("upside_down",)), (["noise"], ()),
+    ):  # fmt: skip
+        assert mirrored(recipe.model_copy(update={"augment": augment})) == ways
+
+
+@pytest.mark.parametrize(("device", "share"), [(Device("cpu"), 1), (GPU, 2)])
 def test_the_last_look_at_all_held_out_pictures_is_kept_back(device, share):
-    """A card looks four times as long then, at mirrored pictures too; a processor by an engine that is quicker."""
+    """A card looks twice as long then, at mirrored pictures too; a processor by an engine that is quicker."""
     items = [Item(key=f"{n}.png", split="val", width=100, height=100) for n in range(6)]
     stage = types.SimpleNamespace(
         recipe=Recipe(model="unet", mirror=True), dataset=Dataset(model="unet", items=items), device=device,

@@ -51,7 +51,7 @@ class Recipe(BaseModel):
     foreground_share: float = Field(default=0.5, ge=0, le=1)  # of the patches: centred on a defect
     dice_weight: float = Field(default=1.0, ge=0)
     cross_entropy_weight: float = Field(default=1.0, ge=0)
-    mirror: bool = False  # in the end the network looks at pictures mirrored too, in the ways of `augment`
+    mirror: bool = False  # in the end the network looks at pictures mirrored too, in a way of `augment`
     min_area: int = Field(default=0, ge=0)  # pixels of the original picture; smaller regions are dropped
 
     # ResNet
