@@ -1,7 +1,7 @@
 """Whether the queue of what to label next beats random order, by simulation: an oracle labels what is asked for.
 
     python tests/benchmarks/label_queue.py [--repeats 3] [--start 8] [--rounds 3] [--each 8] [--seconds 45]
-                                           [--device auto] [--pool 240] [--defective 0.15] [--held 120]
+                                           [--model unet] [--device auto] [--pool 240] [--defective 0.15] [--held 120]
                                            [--kinds MT_Blowhole] [--fresh] [--out FILE.json] [--set KEY=VALUE ...]
 
 Of the magnetic tiles in WORKBENCH_DATA a third of the parts is held out, another third in each repeat. Both arms
@@ -12,7 +12,10 @@ the pool has as few pictures with defects as is said, since on a line most surfa
 as the set has). In a minute and from a dozen labels only the plainer kinds are learned at all (--kinds). Trained by
 the real trainer, asked by the code of the window.
 
-Per arm and count of labels: Dice of all held-out pixels together with the model's own threshold; the same with the
+--model resnet: whole pictures get verdicts, OK or NG, which are learned sooner than where a defect lies. Told then: the
+area under the ROC curve of "NG" over the held-out pictures, and the mean of both kinds' shares that are called right.
+
+Per arm and count of labels otherwise: Dice of all held-out pixels together with the model's own threshold; the same with the
 threshold that is best afterwards, which a handful of pictures for validation does not disturb; defects found; false
 alarms a picture; and how many of the labelled pictures have a defect. Mean and standard deviation over the repeats,
 and the difference of the arms repeat by repeat.
@@ -48,8 +51,13 @@ from workbench.inference.predictor import Predictor  # noqa: E402
 
 ARMS = ("random", "queue")
 FOLDS = 3
-NUMBERS = ("dice", "best_dice", "recall", "false", "defective")
-TITLES = ("Dice", "Dice at the best threshold", "defects found", "false alarms a picture", "labelled with a defect")
+TITLES = {
+    "unet": {"dice": "Dice", "best_dice": "Dice at the best threshold", "recall": "defects found",
+             "false": "false alarms a picture", "defective": "labelled with a defect"},
+    "resnet": {"auc": "area under the curve", "balanced": "called right, mean of both kinds",
+               "defective": "labelled with a defect"},
+}  # fmt: skip
+OK, NG = "OK", "NG"
 
 
 def main() -> int:
@@ -67,13 +75,14 @@ def main() -> int:
             rows += one_repeat(Path(scratch) / f"repeat {repeat}", shown, repeat, wishes)
             if wishes.out is not None:
                 wishes.out.write_text(json.dumps(rows, indent=1))
-    print(table(rows))
+    print(table(rows, TITLES[wishes.model]))
     print(f"{wishes.repeats} repeats, {wishes.seconds:g} s a training, {(time.monotonic() - began) / 60:.1f} minutes")
     return 0
 
 
 def _wishes() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", choices=tuple(TITLES), default="unet")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--start", type=int, default=8, help="labelled pictures in the beginning")
     parser.add_argument("--rounds", type=int, default=3)
@@ -97,18 +106,19 @@ def one_repeat(root: Path, shown: Sequence[Shown], repeat: int, wishes: argparse
     pool = _pool(dice, learn, wishes)
     held = dice.sample(held, min(wishes.held, len(held)))
     start = _start(dice, pool, wishes.start)
-    with Project.create(root / "start", classes=["defect"]) as project:
+    kinds = {"classes": ["defect"]} if wishes.model == "unet" else {"verdicts": [OK, NG]}
+    with Project.create(root / "start", **kinds) as project:
         for key, each in pool.items():
             project.picture_path(key).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(each.path, project.picture_path(key))
-        label(project, pool, start)
+        label(project, pool, start, wishes)
     first = train(root / "start", wishes)
     rows, chance = [], random.Random(1000 + repeat)
     for arm in ARMS:
         shutil.copytree(root / "start", root / arm)
         labelled, run = list(start), Run(root / arm / "runs" / first)
         for number in range(wishes.rounds + 1):
-            row = {"repeat": repeat, "arm": arm, "labels": len(labelled), **measure(run, held)}
+            row = {"repeat": repeat, "arm": arm, "labels": len(labelled), **MEASURES[wishes.model](run, held)}
             row["defective"] = sum(pool[key].mask is not None for key in labelled)
             rows.append(row)
             print(json.dumps({**row, "run": run.name}), file=sys.stderr, flush=True)
@@ -116,7 +126,7 @@ def one_repeat(root: Path, shown: Sequence[Shown], repeat: int, wishes: argparse
                 break
             wanted = ask(root / arm, run, wishes.each) if arm == "queue" else _by_chance(chance, pool, labelled, wishes)
             with Project.open(root / arm) as project:
-                label(project, pool, wanted)
+                label(project, pool, wanted, wishes)
             labelled += wanted
             run = Run(root / arm / "runs" / train(root / arm, wishes, None if wishes.fresh else run))
     shutil.rmtree(root)
@@ -164,10 +174,14 @@ def ask(root: Path, run: Run, count: int) -> list[str]:
     return [entry.key for entry in found.entries]
 
 
-def label(project: Project, pool: dict[str, Shown], keys: Sequence[str]) -> None:
+def label(project: Project, pool: dict[str, Shown], keys: Sequence[str], wishes: argparse.Namespace) -> None:
     for key in keys:
-        annotation.save_mask(project, key, truth(pool[key]))
-        annotation.save_note(project, key, annotation.Note(status="done"))
+        if wishes.model == "resnet":
+            verdict = NG if pool[key].mask is not None else OK
+            annotation.save_note(project, key, annotation.Note(status="done", verdict=verdict))
+        else:
+            annotation.save_mask(project, key, truth(pool[key]))
+            annotation.save_note(project, key, annotation.Note(status="done"))
 
 
 def truth(each: Shown) -> np.ndarray:
@@ -179,7 +193,7 @@ def truth(each: Shown) -> np.ndarray:
 
 def train(root: Path, wishes: argparse.Namespace, begin: Run | None = None) -> str:
     """The name of a new run on all that is labelled, which begins with the weights of another one."""
-    command = [sys.executable, "-m", "workbench", "train", str(root), "--model", "unet", "--json"]
+    command = [sys.executable, "-m", "workbench", "train", str(root), "--model", wishes.model, "--json"]
     command += ["--minutes", str(wishes.seconds / 60), "--device", wishes.device]
     command += ["--from", begin.name] if begin is not None else []
     command += [part for setting in wishes.settings for part in ("--set", setting)]
@@ -189,7 +203,7 @@ def train(root: Path, wishes: argparse.Namespace, begin: Run | None = None) -> s
     return json.loads(done.stdout)["run"]
 
 
-def measure(run: Run, held: Sequence[Shown]) -> dict[str, float | None]:
+def measure_masks(run: Run, held: Sequence[Shown]) -> dict[str, float | None]:
     """What the run's model can do on pictures that no arm has ever seen."""
     predictor = Predictor.open(run.best)
     meter = SegmentationMeter({1: "defect"})
@@ -207,21 +221,34 @@ def measure(run: Run, held: Sequence[Shown]) -> dict[str, float | None]:
             "false": regions["false_per_picture"]}  # fmt: skip
 
 
-def table(rows: Sequence[dict[str, Any]]) -> str:
+def measure_verdicts(run: Run, held: Sequence[Shown]) -> dict[str, float | None]:
+    """The same of a model that calls pictures OK or NG. The area: Hanley and McNeil, 1982."""
+    predictor = Predictor.open(run.best)
+    bad = np.array([each.mask is not None for each in held])
+    found = np.array([(predictor.predict(read_grey(each.path)).probabilities or {})[NG] for each in held])
+    above = (found[bad][:, None] > found[~bad]).mean() + (found[bad][:, None] == found[~bad]).mean() / 2
+    right = ((found[bad] >= 0.5).mean() + (found[~bad] < 0.5).mean()) / 2
+    return {"auc": float(above), "balanced": float(right)}
+
+
+MEASURES = {"unet": measure_masks, "resnet": measure_verdicts}
+
+
+def table(rows: Sequence[dict[str, Any]], titles: dict[str, str]) -> str:
     """Mean ± standard deviation over the repeats, and the queue's advantage, paired by repeat."""
-    lines = ["| labels | order | " + " | ".join(TITLES) + " |", "|---:|---|" + "---:|" * len(TITLES)]
+    lines = ["| labels | order | " + " | ".join(titles.values()) + " |", "|---:|---|" + "---:|" * len(titles)]
     for labels in sorted({row["labels"] for row in rows}):
         by_arm = {
             arm: sorted((r for r in rows if r["arm"] == arm and r["labels"] == labels), key=lambda r: r["repeat"])
             for arm in ARMS
         }
         for arm in ARMS:
-            lines.append(f"| {labels} | {arm} | " + " | ".join(_spread(by_arm[arm], n) for n in NUMBERS) + " |")
+            lines.append(f"| {labels} | {arm} | " + " | ".join(_spread(by_arm[arm], n) for n in titles) + " |")
         pairs = [
-            {n: b[n] - a[n] if None not in (a[n], b[n]) else None for n in NUMBERS}
+            {n: b[n] - a[n] if None not in (a[n], b[n]) else None for n in titles}
             for a, b in zip(by_arm["random"], by_arm["queue"])
         ]
-        lines.append(f"| {labels} | queue - random | " + " | ".join(_spread(pairs, n, "+") for n in NUMBERS) + " |")
+        lines.append(f"| {labels} | queue - random | " + " | ".join(_spread(pairs, n, "+") for n in titles) + " |")
     return "\n".join(lines)
 
 

@@ -62,15 +62,19 @@ def test_a_tile_holds_the_picture_and_its_mirror_image(size, channels):
         np.testing.assert_array_equal(below[:width], expected[:width])
 
 
-@pytest.mark.parametrize(("length", "overlap"), [(64, 0), (64, 16), (64, 63), (5, 4), (1, 0)])
-def test_the_window_is_smooth_and_never_zero(length, overlap):
+@pytest.mark.parametrize(("length", "overlap"), [(64, 0), (64, 16), (64, 63), (256, 96), (5, 4), (1, 0)])
+def test_the_window_is_smooth_and_ends_where_a_neighbour_knows_better(length, overlap):
     window = blend_window(length, overlap)
-    assert window.shape == (length,)
-    assert 0 < window.min() <= window.max() <= 1
+    assert window.shape == (length,) and 0 <= window.min() and window.max() <= 1
     np.testing.assert_allclose(window, window[::-1])
-    if overlap == 16:
-        assert np.abs(np.diff(window)).max() < 0.2
-        assert (window[16:-16] == 1).all()
+    alone = blend_window(length, overlap, first=True, last=True)
+    assert (alone == 1).all()
+    np.testing.assert_array_equal(blend_window(length, overlap, first=True)[length // 2 :], window[length // 2 :])
+    if overlap in (16, 96):
+        assert np.abs(np.diff(window)).max() < 0.2 and (window[overlap:-overlap] == 1).all()
+        np.testing.assert_allclose(window[:overlap] + window[-overlap:], 1)  # what neighbours share is shared out
+    if overlap == 96:
+        assert not window[:32].any() and window[32:-32].all()  # both are heard in the 32 pixels in the middle
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -89,10 +93,12 @@ def test_streaming_gives_what_blending_all_at_once_gives(size, overlap):
     rng = np.random.default_rng(2)
     grid = plan_grid(*size, tile=64, overlap=overlap, multiple=16)
     answers = [rng.random((2, grid.tile_height, grid.tile_width), np.float32) for _ in grid]
-    window = np.outer(blend_window(grid.tile_height, overlap), blend_window(grid.tile_width, overlap))
     room = (size[0] + 64, size[1] + 64)
     total, weight = np.zeros((2, *room)), np.zeros(room)
     for (y, x), answer in zip(grid, answers):
+        down = blend_window(grid.tile_height, overlap, first=y == 0, last=y == grid.rows[-1])
+        across = blend_window(grid.tile_width, overlap, first=x == 0, last=x == grid.columns[-1])
+        window = np.outer(down, across)
         total[:, y : y + grid.tile_height, x : x + grid.tile_width] += answer * window
         weight[y : y + grid.tile_height, x : x + grid.tile_width] += window
     expected = (total / np.maximum(weight, 1e-12))[:, : size[0], : size[1]]

@@ -16,7 +16,7 @@ from .heat import look
 from .normalise import normalise, resize_for_network
 from .regions import Region, drop_small_in_place, surest_regions
 from .settings import MIRRORED, MODEL_FILE, UNSURE, ModelSettings, load_settings
-from .tiles import RAMP, Grid, cut, plan_grid, resize_bands, stitch
+from .tiles import Grid, cut, plan_grid, resize_bands, stitch
 
 _MOST_PENDING = 256 << 20  # bytes of answers that wait for the tiles below them
 
@@ -203,21 +203,20 @@ class Predictor:
         seen = resize_for_network(picture, settings)
         grid = plan_grid(
             *seen.shape[:2], tile=settings.tile, overlap=settings.overlap, multiple=settings.multiple,
-            high=self._rows_at_once(seen.shape[1]),
+            high=self._rows_at_once(*seen.shape[:2]),
         )  # fmt: skip
         answers = self._answers(seen, grid, progress, cancelled)
         bands = stitch(grid, answers if background else (answer[1:] for answer in answers))
         for y, band in resize_bands(bands, seen.shape[:2], picture.shape[:2]):
             yield y, np.clip(band, 0, 1, out=band)
 
-    def _rows_at_once(self, width: int) -> int:
-        """The height of a tile: less than its width where a row of tiles would take too much memory."""
+    def _rows_at_once(self, height: int, width: int) -> int | None:
+        """The height of a tile where rows of square ones would take too much memory until they are blended."""
         settings = self.settings
-        overlap = -(-settings.overlap // settings.multiple) * settings.multiple
-        # What neighbours share is held only once, and a ramp more.
-        most = _MOST_PENDING // (len(settings.classes) * width * 4) + max(0, overlap - RAMP)
-        least = max(2 * overlap, settings.multiple)
-        return min(settings.tile, max(least, most // settings.multiple * settings.multiple))
+        if max(height, width) <= settings.tile:
+            return None
+        most = _MOST_PENDING // (len(settings.classes) * width * 4) // settings.multiple * settings.multiple
+        return None if most >= settings.tile else max(most, 4 * settings.multiple)
 
     def _answers(
         self,

@@ -15,7 +15,6 @@ from .cv import cv2
 
 _BAND_ROWS = 64
 RAMP = 32  # pixels in which neighbours pass over to one another
-_NEXT_TO_NOTHING = 1e-6  # and not 0: at the border of the picture there is no neighbour
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,8 @@ class Grid:
     """Where the tiles lie.
 
     height, width: of the picture. tile_height, tile_width: of every tile. rows, columns: where each row of
-    tiles begins, and each column of tiles. overlap: what neighbours share at least. All in pixels.
+    tiles begins, and each column of tiles. overlap: what neighbours share at least, those above one another and those
+    side by side. All in pixels.
     """
 
     height: int
@@ -32,7 +32,7 @@ class Grid:
     tile_width: int
     rows: tuple[int, ...]
     columns: tuple[int, ...]
-    overlap: int
+    overlap: tuple[int, int]
 
     def __len__(self) -> int:
         return len(self.rows) * len(self.columns)
@@ -43,7 +43,7 @@ class Grid:
 
 def plan_grid(height: int, width: int, *, tile: int, overlap: int, multiple: int, high: int | None = None) -> Grid:
     """Equal tiles that cover a picture; the last of a row or column is shifted inwards. high: where they are lower
-    than `tile`.
+    than `tile`; those above one another then share no more than a quarter of that.
 
     All begin at multiples of `multiple`, the last one so that it ends at the first multiple beyond the picture: a
     network that halves its picture again and again sees every pixel at the same place of its grid as it would in the
@@ -52,10 +52,11 @@ def plan_grid(height: int, width: int, *, tile: int, overlap: int, multiple: int
     pixels; tile must be a multiple of `multiple`, and overlap less than tile.
     """
     rounded = -(-overlap // multiple) * multiple
-    overlap = rounded if rounded < (high or tile) else overlap
-    tile_height, rows = _along(height, high or tile, overlap, multiple)
+    overlap = rounded if rounded < tile else overlap
+    below = overlap if high is None else min(overlap, high // 4 // multiple * multiple)
+    tile_height, rows = _along(height, high or tile, below, multiple)
     tile_width, columns = _along(width, tile, overlap, multiple)
-    return Grid(height, width, tile_height, tile_width, rows, columns, overlap)
+    return Grid(height, width, tile_height, tile_width, rows, columns, (below, overlap))
 
 
 def _along(length: int, tile: int, overlap: int, multiple: int) -> tuple[int, tuple[int, ...]]:
@@ -77,11 +78,12 @@ def cut(picture: np.ndarray, grid: Grid, y: int, x: int) -> np.ndarray:
     return part
 
 
-def blend_window(length: int, overlap: int) -> np.ndarray:
-    """Weight of each pixel along one side of a tile: 1 inside, a raised-cosine ramp in the overlap, never 0.
+def blend_window(length: int, overlap: int, *, first: bool = False, last: bool = False) -> np.ndarray:
+    """Weight of each pixel along one side of a tile: 1 inside, a raised-cosine ramp in the overlap, 0 beyond it.
 
-    Returns float64 (length,). At a tile's rim the network has not seen the surroundings, so it counts next to nothing
-    wherever a neighbour knows better: only in the 32 pixels in the middle of the overlap both are heard.
+    Returns float64 (length,). At a tile's rim the network has not seen the surroundings, so it does not count there:
+    only in the 32 pixels in the middle of the overlap both neighbours are heard. first, last: the tile lies at the
+    beginning or the end of the picture, where there is no neighbour.
     """
     window = np.ones(length)
     shared = min(overlap, length // 2)
@@ -89,10 +91,12 @@ def blend_window(length: int, overlap: int) -> np.ndarray:
         ramp = min(shared, RAMP)
         rim = (shared - ramp) // 2
         rise = np.ones(shared)
-        rise[:rim] = _NEXT_TO_NOTHING
+        rise[:rim] = 0
         rise[rim : rim + ramp] = np.sin(np.pi / 2 * (np.arange(ramp) + 0.5) / ramp) ** 2
-        window[:shared] = rise
-        window[-shared:] = rise[::-1]
+        if not first:
+            window[:shared] = rise
+        if not last:
+            window[-shared:] = rise[::-1]
     return window
 
 
@@ -110,16 +114,16 @@ class _Share:
 
 def _shares(starts: tuple[int, ...], tile: int, overlap: int, length: int) -> list[_Share]:
     """Per tile along one side, each pixel's share of the blend. The shares of a pixel sum to 1."""
-    window = blend_window(tile, overlap)
+    windows = [blend_window(tile, overlap, first=start == 0, last=start == starts[-1]) for start in starts]
     total = np.zeros(max(length, starts[-1] + tile))
-    for start in starts:
+    for start, window in zip(starts, windows):
         total[start : start + tile] += window
     shares = []
-    for start in starts:
-        part = (window / total[start : start + tile])[: length - start]
-        counts = np.flatnonzero(part > 2 * _NEXT_TO_NOTHING)
+    for start, window in zip(starts, windows):
+        counts = np.flatnonzero(window[: length - start])
         first, end = int(counts[0]), int(counts[-1]) + 1
-        shares.append(_Share(start + first, part[first:end].astype(np.float32)))
+        weights = window[first:end] / total[start + first : start + end]
+        shares.append(_Share(start + first, weights.astype(np.float32)))
     return shares
 
 
@@ -132,8 +136,8 @@ def stitch(grid: Grid, answers: Iterable[np.ndarray]) -> Iterator[tuple[int, np.
     if len(grid) == 1:  # nothing to blend; adding up costs as much as a small network
         yield 0, next(iter(answers))[:, : grid.height, : grid.width].copy()
         return
-    down = _shares(grid.rows, grid.tile_height, grid.overlap, grid.height)
-    across = _shares(grid.columns, grid.tile_width, grid.overlap, grid.width)
+    down = _shares(grid.rows, grid.tile_height, grid.overlap[0], grid.height)
+    across = _shares(grid.columns, grid.tile_width, grid.overlap[1], grid.width)
     answers = iter(answers)
     pending: np.ndarray | None = None  # of the picture's rows from the first one on that is not finished
     for row, (y, high) in enumerate(zip(grid.rows, down)):
