@@ -15,10 +15,10 @@ the real trainer, asked by the code of the window.
 --model resnet: whole pictures get verdicts, OK or NG, which are learned sooner than where a defect lies. Told then: the
 area under the ROC curve of "NG" over the held-out pictures, and the mean of both kinds' shares that are called right.
 
-Per arm and count of labels otherwise: Dice of all held-out pixels together with the model's own threshold; the same with the
-threshold that is best afterwards, which a handful of pictures for validation does not disturb; defects found; false
-alarms a picture; and how many of the labelled pictures have a defect. Mean and standard deviation over the repeats,
-and the difference of the arms repeat by repeat.
+Per arm and count of labels otherwise: Dice of all held-out pixels together with the model's own threshold; the same
+with the threshold that is best afterwards, which a handful of pictures for validation does not disturb; defects found;
+false alarms a picture; and how many of the labelled pictures have a defect. Mean and standard deviation over the
+repeats, and the difference of the arms repeat by repeat.
 """
 
 from __future__ import annotations
