@@ -1,24 +1,23 @@
 """Whether the queue of what to label next beats random order, by simulation: an oracle labels what is asked for.
 
-    python tests/benchmarks/label_queue.py [--repeats 3] [--start 8] [--rounds 3] [--each 8] [--seconds 45]
-                                           [--model unet] [--device auto] [--pool 240] [--defective 0.15] [--held 120]
-                                           [--kinds MT_Blowhole] [--fresh] [--out FILE.json] [--set KEY=VALUE ...]
+    python tests/benchmarks/label_queue.py [--repeats 3] [--start 12] [--rounds 3] [--each 12] [--seconds 60]
+                                           [--final 240] [--model unet] [--device auto] [--pool 240] [--held 120]
+                                           [--defective 0.15] [--kinds MT_Blowhole] [--out FILE.json]
+                                           [--set KEY=VALUE ...]
 
 Of the magnetic tiles in WORKBENCH_DATA a third of the parts is held out, another third in each repeat. Both arms
-begin with the same few labelled pictures and the same model; then in each round the queue, or chance, names as many
-pictures, they are labelled from the published masks, and a model learns from all that is labelled for as many
-seconds; it begins with the weights of the one before, with --fresh with none. All kinds of defects are one class, and
-the pool has as few pictures with defects as is said, since on a line most surfaces are good (--defective 1: as many
-as the set has). In a minute and from a dozen labels only the plainer kinds are learned at all (--kinds). Trained by
-the real trainer, asked by the code of the window.
+begin with the same few labelled pictures. In each round the queue names as many pictures as chance does, they are
+labelled from the published masks, and for the queue a model learns on for as many seconds, that it may ask the next
+time. At the end one model learns from the labels of each arm, beginning with nothing, for --final seconds. All kinds of
+defects are one class, and the pool has as few pictures with defects as is said, since on a line most surfaces are good
+(--defective 1: as many as the set has). Trained by the real trainer, asked by the code of the window.
 
---model resnet: whole pictures get verdicts, OK or NG, which are learned sooner than where a defect lies. Told then: the
-area under the ROC curve of "NG" over the held-out pictures, and the mean of both kinds' shares that are called right.
-
-Per arm and count of labels otherwise: Dice of all held-out pixels together with the model's own threshold; the same
-with the threshold that is best afterwards, which a handful of pictures for validation does not disturb; defects found;
-false alarms a picture; and how many of the labelled pictures have a defect. Mean and standard deviation over the
-repeats, and the difference of the arms repeat by repeat.
+Per arm, over held-out pictures: the area under the ROC curve of "this picture has a defect", by the mean of its twenty
+highest scores (Hanley and McNeil, 1982); Dice of all pixels together with the model's own threshold, and with the one
+that is best afterwards, which a handful of pictures for validation does not disturb; defects found; false alarms a
+picture; and how many of the labelled pictures have a defect. Mean and standard deviation over the repeats, and the
+difference of the arms repeat by repeat. --model resnet: whole pictures get verdicts, OK or NG; told is the area under
+the curve of "NG", and the mean of both kinds' shares that are called right.
 """
 
 from __future__ import annotations
@@ -52,8 +51,8 @@ from workbench.inference.predictor import Predictor  # noqa: E402
 ARMS = ("random", "queue")
 FOLDS = 3
 TITLES = {
-    "unet": {"dice": "Dice", "best_dice": "Dice at the best threshold", "recall": "defects found",
-             "false": "false alarms a picture", "defective": "labelled with a defect"},
+    "unet": {"auc": "area under the curve", "dice": "Dice", "best_dice": "Dice at the best threshold",
+             "recall": "defects found", "false": "false alarms a picture", "defective": "labelled with a defect"},
     "resnet": {"auc": "area under the curve", "balanced": "called right, mean of both kinds",
                "defective": "labelled with a defect"},
 }  # fmt: skip
@@ -84,14 +83,14 @@ def _wishes() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", choices=tuple(TITLES), default="unet")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--start", type=int, default=8, help="labelled pictures in the beginning")
+    parser.add_argument("--start", type=int, default=12, help="labelled pictures in the beginning")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--each", type=int, default=8, help="pictures that are labelled in a round")
-    parser.add_argument("--seconds", type=float, default=45, help="of one training")
+    parser.add_argument("--each", type=int, default=12, help="pictures that are labelled in a round")
+    parser.add_argument("--seconds", type=float, default=60, help="of a training that the queue asks")
+    parser.add_argument("--final", type=float, default=240, help="seconds of the training at the end")
     parser.add_argument("--pool", type=int, default=240, help="pictures to choose from")
     parser.add_argument("--defective", type=float, default=0.15, help="share of the pool, at most, that shows a defect")
     parser.add_argument("--kinds", help="of defects, as MT_Blowhole,MT_Break; all if not said")
-    parser.add_argument("--fresh", action="store_true", help="every training begins with nothing")
     parser.add_argument("--held", type=int, default=120, help="held-out pictures that are looked at")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--out", type=Path, help="write the numbers of every training there")
@@ -100,7 +99,7 @@ def _wishes() -> argparse.Namespace:
 
 
 def one_repeat(root: Path, shown: Sequence[Shown], repeat: int, wishes: argparse.Namespace) -> list[dict[str, Any]]:
-    """Both arms with one fold and one seed. A row for each training, the first one of both being the same."""
+    """Both arms with one fold and one seed, a row for each."""
     learn, held = deal(shown, repeat % FOLDS, FOLDS)
     dice = random.Random(repeat)
     pool = _pool(dice, learn, wishes)
@@ -112,23 +111,16 @@ def one_repeat(root: Path, shown: Sequence[Shown], repeat: int, wishes: argparse
             project.picture_path(key).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(each.path, project.picture_path(key))
         label(project, pool, start, wishes)
-    first = train(root / "start", wishes)
-    rows, chance = [], random.Random(1000 + repeat)
+    choose = {"random": _label_by_chance, "queue": _label_by_queue}
+    rows = []
     for arm in ARMS:
         shutil.copytree(root / "start", root / arm)
-        labelled, run = list(start), Run(root / arm / "runs" / first)
-        for number in range(wishes.rounds + 1):
-            row = {"repeat": repeat, "arm": arm, "labels": len(labelled), **MEASURES[wishes.model](run, held)}
-            row["defective"] = sum(pool[key].mask is not None for key in labelled)
-            rows.append(row)
-            print(json.dumps({**row, "run": run.name}), file=sys.stderr, flush=True)
-            if number == wishes.rounds:
-                break
-            wanted = ask(root / arm, run, wishes.each) if arm == "queue" else _by_chance(chance, pool, labelled, wishes)
-            with Project.open(root / arm) as project:
-                label(project, pool, wanted, wishes)
-            labelled += wanted
-            run = Run(root / arm / "runs" / train(root / arm, wishes, None if wishes.fresh else run))
+        labelled = choose[arm](root / arm, repeat, pool, list(start), wishes)
+        run = Run(root / arm / "runs" / train(root / arm, wishes, wishes.final))
+        row = {"repeat": repeat, "arm": arm, "labels": len(labelled), **MEASURES[wishes.model](run, held)}
+        row["defective"] = sum(pool[key].mask is not None for key in labelled)
+        rows.append(row)
+        print(json.dumps({**row, "run": run.name}), file=sys.stderr, flush=True)
     shutil.rmtree(root)
     return rows
 
@@ -152,11 +144,30 @@ def _start(dice: random.Random, pool: dict[str, Shown], count: int) -> list[str]
     sys.exit("the pool has too few pictures with defects")
 
 
-def _by_chance(
-    chance: random.Random, pool: dict[str, Shown], labelled: Sequence[str], wishes: argparse.Namespace
+def _label_by_chance(
+    root: Path, repeat: int, pool: dict[str, Shown], labelled: list[str], wishes: argparse.Namespace
 ) -> list[str]:
+    """All that is labelled in the end; likewise below."""
     left = sorted(pool.keys() - set(labelled))
-    return chance.sample(left, min(wishes.each, len(left)))
+    wanted = random.Random(1000 + repeat).sample(left, min(wishes.rounds * wishes.each, len(left)))
+    with Project.open(root) as project:
+        label(project, pool, wanted, wishes)
+    return labelled + wanted
+
+
+def _label_by_queue(
+    root: Path, repeat: int, pool: dict[str, Shown], labelled: list[str], wishes: argparse.Namespace
+) -> list[str]:
+    run = None
+    for _ in range(wishes.rounds):
+        run = Run(root / "runs" / train(root, wishes, wishes.seconds, run))
+        wanted = ask(root, run, wishes.each)
+        defective = sum(pool[key].mask is not None for key in wanted)
+        print(f"  {defective} of these {len(wanted)} have a defect", file=sys.stderr, flush=True)
+        with Project.open(root) as project:
+            label(project, pool, wanted, wishes)
+        labelled = labelled + wanted
+    return labelled
 
 
 def ask(root: Path, run: Run, count: int) -> list[str]:
@@ -191,10 +202,10 @@ def truth(each: Shown) -> np.ndarray:
     return (read_grey(each.mask) >= 128).astype(np.uint8)
 
 
-def train(root: Path, wishes: argparse.Namespace, begin: Run | None = None) -> str:
-    """The name of a new run on all that is labelled, which begins with the weights of another one."""
+def train(root: Path, wishes: argparse.Namespace, seconds: float, begin: Run | None = None) -> str:
+    """The name of a new run on all that is labelled, which may begin with the weights of another one."""
     command = [sys.executable, "-m", "workbench", "train", str(root), "--model", wishes.model, "--json"]
-    command += ["--minutes", str(wishes.seconds / 60), "--device", wishes.device]
+    command += ["--minutes", str(seconds / 60), "--device", wishes.device]
     command += ["--from", begin.name] if begin is not None else []
     command += [part for setting in wishes.settings for part in ("--set", setting)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
@@ -208,27 +219,37 @@ def measure_masks(run: Run, held: Sequence[Shown]) -> dict[str, float | None]:
     predictor = Predictor.open(run.best)
     meter = SegmentationMeter({1: "defect"})
     tally = np.zeros((2, 256), np.int64)  # of good and of defective pixels: how often each score
+    highest = []
     for each in held:
         found, real = predictor.predict(read_grey(each.path)), truth(each)
         meter.add(real, found.mask)
+        highest.append(float(np.partition(found.scores.ravel(), -20)[-20:].mean()))
         for kind in (0, 1):
             tally[kind] += np.bincount(found.scores[real == kind], minlength=256)
     report = meter.report()
     false, hit = (np.cumsum(tally[kind][::-1]) for kind in (0, 1))
     best = float((2 * hit / np.maximum(1, hit + false + tally[1].sum())).max())
     regions = report["regions"]
-    return {"dice": report["any_defect"]["dice"], "best_dice": best, "recall": regions["recall"],
-            "false": regions["false_per_picture"]}  # fmt: skip
+    bad = np.array([each.mask is not None for each in held])
+    return {
+        "auc": area(np.array(highest), bad), "dice": report["any_defect"]["dice"], "best_dice": best,
+        "recall": regions["recall"], "false": regions["false_per_picture"],
+    }  # fmt: skip
 
 
 def measure_verdicts(run: Run, held: Sequence[Shown]) -> dict[str, float | None]:
-    """The same of a model that calls pictures OK or NG. The area: Hanley and McNeil, 1982."""
+    """The same of a model that calls pictures OK or NG."""
     predictor = Predictor.open(run.best)
     bad = np.array([each.mask is not None for each in held])
     found = np.array([(predictor.predict(read_grey(each.path)).probabilities or {})[NG] for each in held])
-    above = (found[bad][:, None] > found[~bad]).mean() + (found[bad][:, None] == found[~bad]).mean() / 2
     right = ((found[bad] >= 0.5).mean() + (found[~bad] < 0.5).mean()) / 2
-    return {"auc": float(above), "balanced": float(right)}
+    return {"auc": area(found, bad), "balanced": float(right)}
+
+
+def area(found: np.ndarray, bad: np.ndarray) -> float:
+    """How often a bad picture's number is above a good one's; equal ones count half."""
+    above = (found[bad][:, None] > found[~bad]).mean() + (found[bad][:, None] == found[~bad]).mean() / 2
+    return float(above)
 
 
 MEASURES = {"unet": measure_masks, "resnet": measure_verdicts}
