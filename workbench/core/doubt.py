@@ -18,7 +18,6 @@ HALF = 128  # of a certainty: where the model begins to mark a defect
 FAINT = 64  # what stays below is background
 SURE = 0.8  # of a strength
 UNSURE = 0.2  # of a doubt
-_CLEAR = 0.9  # of a strength
 MOST = 100  # regions that are kept of a picture
 
 
@@ -125,5 +124,5 @@ def clearness(seen: list[Seen] | tuple[Seen, ...]) -> float:
 
     A defect stands out from its surface. Where a model sees a little everywhere, the surface is new to it.
     """
-    sure = sum(each.strength * each.area for each in seen if each.strength >= _CLEAR)
+    sure = sum(each.strength * each.area for each in seen if each.strength >= SURE)
     return sure / (1 + sum(each.area for each in seen))

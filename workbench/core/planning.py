@@ -184,11 +184,11 @@ def _plan_unet(training: list[Item], thin: float, asked: Recipe, choose: Choose)
     choose("widths", widths[asked.quality], f"Quality '{asked.quality}' on this kind of machine.")
     patch = most if edge > most else max(64, -(-edge // 32) * 32)
     choose("patch", patch, f"The longest picture is {edge} pixels; defects keep their surroundings.")
-    why = {
-        True: "The mean of two looks, one at the mirrored picture, errs less; predicting takes twice as long.",
-        False: "Quality 'fast': one look at a picture is enough.",
-    }[asked.quality != "fast"]
-    choose("mirror", asked.quality != "fast", why)
+    if asked.quality == "fast":
+        choose("mirror", False, "Quality 'fast': one look at a picture is enough.")
+    else:
+        why = "The mean of two looks, one at the mirrored picture, errs less; predicting takes twice as long."
+        choose("mirror", True, why)
     choose("foreground_share", 0.5, f"The median defect covers {share:.2%} of its picture.")
 
 
