@@ -247,8 +247,8 @@ def swap_channels(export: Path) -> None:
 def change_rounding(export: Path) -> None:
     path = export / "inference" / "predictor.py"
     text = path.read_text(encoding="utf-8")
-    assert "np.rint(levels, out=levels)" in text
-    path.write_text(text.replace("np.rint(levels, out=levels)", "np.floor(levels * 0.98)"), encoding="utf-8")
+    assert "alpha=255" in text
+    path.write_text(text.replace("alpha=255", "alpha=250"), encoding="utf-8")
 
 
 TAMPERING = {

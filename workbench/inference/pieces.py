@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,17 +70,19 @@ def drop_small(mask: np.ndarray, class_id: int, least: int) -> None:
     """Set to 0, in place, the pieces of one class that have fewer pixels."""
     areas: list[np.ndarray] = []
     seams = _Seams(mask.shape[1])
+    bands: Iterable[_Band] = ()
     for band in _bands(mask, class_id):
         seams.add(band)
         areas.append(band.stats[1:, cv2.CC_STAT_AREA])
+        bands = (band,)
     parts = np.concatenate(areas) if areas else np.zeros(0, np.int64)
     owner, count = seams.pieces(len(parts))
     small = np.bincount(owner, weights=parts, minlength=count)[owner] < least
     if not small.any():
         return
-    # Once more, since keeping all labels would take four times the room of the mask. What is set to 0 on the way lies
-    # in bands that are done, so the numbers of the parts are the same.
-    for band in _bands(mask, class_id):
+    # Many bands once more, since keeping all labels would take four times the room of the mask. What is set to 0 on the
+    # way lies in bands that are done, so the numbers of the parts are the same.
+    for band in bands if len(areas) == 1 else _bands(mask, class_id):
         of_band = np.concatenate([[False], small[band.first : band.first + len(band.stats) - 1]])
         if of_band.any():
             height, width = band.labels.shape

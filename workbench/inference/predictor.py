@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from .cv import cv2
 from .engines import EngineError, choose_engine
 from .heat import look
 from .normalise import normalise, resize_for_network
@@ -91,14 +92,13 @@ def _decide(class_scores: np.ndarray, settings: ModelSettings) -> tuple[np.ndarr
     # such as 255 * 0.2, which may come out just above 51.
     levels = [max(1, math.ceil(255 * threshold - 1e-9)) for threshold in settings.thresholds]
     ids = [entry.id for entry in settings.classes]
-    scores = class_scores[0].copy()
-    best = np.where(scores >= levels[0], scores, 0)
-    mask = np.where(best > 0, np.uint8(ids[0]), np.uint8(0))
-    for level, class_id, plane in zip(levels[1:], ids[1:], class_scores[1:]):
-        np.maximum(scores, plane, out=scores)
-        better = (plane >= level) & (plane > best)
-        best[better] = plane[better]
-        mask[better] = class_id
+    scores = class_scores.max(axis=0)
+    best = np.zeros_like(scores)  # of the classes whose threshold is reached
+    mask = np.zeros_like(scores)
+    for level, class_id, plane in zip(levels, ids, class_scores):
+        reached = cv2.threshold(plane, level - 1, 0, cv2.THRESH_TOZERO)[1]
+        np.copyto(mask, np.uint8(class_id), where=reached > best)
+        np.maximum(best, reached, out=best)
     return mask, scores
 
 
@@ -159,9 +159,8 @@ class Predictor:
         scores = np.empty((height, width), np.uint8)
         kept = np.empty((len(self.settings.classes), height, width), np.uint8) if keep_probabilities else None
         for y, band in self._bands(picture, progress, cancelled, background=False):
-            # In place: fresh memory of this size costs more than the arithmetic.
-            levels = np.multiply(band, 255, out=band)
-            quantised = np.rint(levels, out=levels).astype(np.uint8)
+            # One pass: multiply, round to the nearest (of two to the even one), to bytes.
+            quantised = cv2.convertScaleAbs(band.reshape(-1, width), alpha=255).reshape(band.shape)
             rows = slice(y, y + band.shape[1])
             mask[rows], scores[rows] = _decide(quantised, self.settings)
             if kept is not None:
@@ -245,13 +244,12 @@ class Predictor:
             answer = self._ask(np.ascontiguousarray(np.flip(batch, axes)), expected)
             if len(expected) == 4:
                 answer = np.flip(answer, axes)
-            if total is None:
-                total = answer
-            else:
-                total = total + answer
+            # Never into the first answer: it may be the engine's own memory.
+            total = answer if total is None else total + answer
         assert total is not None
-        ways = 1 + len(self.settings.mirrored)
-        return total / np.float32(ways) if ways > 1 else total
+        if self.settings.mirrored:
+            total /= np.float32(1 + len(self.settings.mirrored))
+        return total
 
     def _ask(self, batch: np.ndarray, expected: tuple[int, ...]) -> np.ndarray:
         try:

@@ -5,7 +5,8 @@ The file, format 1:
     machine       {name: value}: system, processor, versions
     usual         [height, width] of the project's usual picture
     engines       {name: what inference.measure tells of it, or {"error": sentence}}
-    dygraph       {"p50_ms", "calls"}: the same network in plain Paddle, for the usual picture; {} where not measured
+    dygraph       {"p50_ms", "p95_ms", "network_ms", "calls"}: the same network in plain Paddle, for the usual picture;
+                  {} where not measured
     order         engines, the one that is tried first first
     target_ms     what was asked for, or null; target_met: whether the first engine reaches it, or null
     note          a sentence: why this order
@@ -23,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.inference.engines.kinds import KINDS
-from workbench.inference.measure import time_calls
-from workbench.inference.predictor import Engine, Predictor
+from workbench.inference.measure import fit, time_engine
+from workbench.inference.predictor import Engine
 from workbench.inference.reading import read_picture
 from workbench.inference.settings import ModelSettings
 from workbench.inference.tuning import Tuning
@@ -98,13 +99,7 @@ def _child(folder: Path, arguments: list[str], seconds: float, tick: Callable[[]
 
 def time_dygraph(settings: ModelSettings, engine: Engine, picture: Path, size: tuple[int, int]) -> dict[str, Any]:
     """The reference: the network as it was trained, in this process."""
-    import numpy as np
-
-    from workbench.inference.measure import fit
-
-    predictor, pixels = Predictor(settings, engine), fit(read_picture(picture), *size)
-    taken = time_calls(lambda: predictor.predict(pixels), 1.0)
-    return {"p50_ms": round(1000 * float(np.median(taken)), 2), "calls": len(taken)}
+    return time_engine(settings, engine, fit(read_picture(picture), *size), 1.0)
 
 
 def p50(found: dict[str, Any]) -> float | None:
