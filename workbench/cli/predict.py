@@ -13,6 +13,7 @@ from workbench.core import problems
 from workbench.core.models import model_folder, open_model
 from workbench.inference.batch import ResultsFolder, predict_all
 from workbench.inference.ledger import LedgerError, model_fingerprint
+from workbench.inference.memory import keep_freed_memory
 from workbench.inference.naming import Source, collect_pictures
 from workbench.inference.predictor import Result
 from workbench.inference.stopping import Stop, interrupts
@@ -46,6 +47,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
     if options.as_proposals:
         return propose_for(options, talk)
+    keep_freed_memory()
     folder = model_folder(options.model, options.project)
     predictor = open_model(folder, options.threads)
     sources, skipped = collect_pictures(options.pictures, leave_out=options.out)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .engines import EngineError, load_engine
+from .memory import keep_freed_memory
 from .predictor import Predictor
 from .reading import ReadError, read_picture
 from .settings import MODEL_FILE, ModelSettings, SettingsError, load_settings
@@ -51,6 +52,7 @@ class _Timed:
 def main(argv: Sequence[str], folder: Path | str) -> int:
     """Measure the model in `folder`. Returns the exit status: 0, or 1 with {"error": a sentence}."""
     options = _parse(argv)
+    keep_freed_memory()  # as predict.py does
     try:
         found = measure(Path(folder), options.engine, options.picture, options.sizes, options.seconds)
     except (SettingsError, EngineError, ReadError, MemoryError) as error:

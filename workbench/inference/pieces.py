@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +31,7 @@ class Pieces:
 
 @dataclass(frozen=True)
 class _Band:
-    """labels: int32, 0 or the number of a part; parts: of this band, numbered from `first` in the whole mask."""
+    """labels: uint16 or int32, 0 or the number of a part; parts are numbered from `first` in the whole mask."""
 
     top: int
     left: int
@@ -41,21 +41,18 @@ class _Band:
     first: int
 
 
-def measure(mask: np.ndarray, class_id: int, scores: np.ndarray) -> Pieces:
-    """The pieces of one class. mask, scores: uint8 (H,W)."""
-    parts: list[np.ndarray] = []
-    seams = _Seams(mask.shape[1])
-    for band in _bands(mask, class_id):
-        seams.add(band)
-        parts.append(_measured(band, scores))
-    table = np.concatenate(parts) if parts else np.zeros((0, 9))
-    owner, count = seams.pieces(len(table))
+def measure(mask: np.ndarray, class_id: int, scores: np.ndarray, least: int = 0) -> Pieces:
+    """The pieces of one class. mask, scores: uint8 (H,W). least: those with fewer pixels are set to 0 in `mask`."""
+    table, owner, count = _labelled(mask, class_id, lambda band: _measured(band, scores), least)
 
     def gathered(how: np.ufunc, column: int, start: float) -> np.ndarray:
+        if count == len(table):  # each part is a piece
+            return table[kept, column]
         found = np.full(count, start)
         how.at(found, owner, table[:, column])
-        return found
+        return found[kept]
 
+    kept = np.bincount(owner, table[:, 4], count) >= least
     area, sum_x, sum_y, sum_score = (gathered(np.add, column, 0) for column in (4, 5, 6, 7))
     some = np.maximum(area, 1)
     left, top = (gathered(np.minimum, column, np.inf).astype(np.int64) for column in (0, 1))
@@ -68,26 +65,39 @@ def measure(mask: np.ndarray, class_id: int, scores: np.ndarray) -> Pieces:
 
 def drop_small(mask: np.ndarray, class_id: int, least: int) -> None:
     """Set to 0, in place, the pieces of one class that have fewer pixels."""
-    areas: list[np.ndarray] = []
+    _labelled(mask, class_id, _areas, least)
+
+
+def _labelled(
+    mask: np.ndarray, class_id: int, tell: Callable[[_Band], np.ndarray], least: int
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """What `tell` says of the parts in every band, a row each with the area in column 4; the piece that each part
+    belongs to, and how many pieces there are. Pieces of fewer than `least` pixels leave the mask.
+    """
+    told: list[np.ndarray] = []
     seams = _Seams(mask.shape[1])
-    bands: Iterable[_Band] = ()
-    for band in _bands(mask, class_id):
-        seams.add(band)
-        areas.append(band.stats[1:, cv2.CC_STAT_AREA])
-        bands = (band,)
-    parts = np.concatenate(areas) if areas else np.zeros(0, np.int64)
-    owner, count = seams.pieces(len(parts))
-    small = np.bincount(owner, weights=parts, minlength=count)[owner] < least
-    if not small.any():
-        return
-    # Many bands once more, since keeping all labels would take four times the room of the mask. What is set to 0 on the
-    # way lies in bands that are done, so the numbers of the parts are the same.
-    for band in bands if len(areas) == 1 else _bands(mask, class_id):
-        of_band = np.concatenate([[False], small[band.first : band.first + len(band.stats) - 1]])
-        if of_band.any():
-            height, width = band.labels.shape
-            view = mask[band.top : band.top + height, band.left : band.left + width]
-            view[of_band[band.labels]] = 0
+    last: _Band | None = None
+    for last in _bands(mask, class_id):
+        seams.add(last)
+        told.append(tell(last))
+    table = np.concatenate(told) if told else np.zeros((0, 9))
+    owner, count = seams.pieces(len(table))
+    small = (np.bincount(owner, table[:, 4], count) < least)[owner]
+    if small.any():
+        # Many bands once more, since keeping all labels would take four times the room of the mask. What is set to 0 on
+        # the way lies in bands that are done, so the numbers of the parts are the same.
+        for band in [last] if len(told) == 1 else _bands(mask, class_id):
+            _erase(mask, band, small)
+    return table, owner, count
+
+
+def _erase(mask: np.ndarray, band: _Band, parts: np.ndarray) -> None:
+    """parts: bool, of all in the whole mask, which."""
+    of_band = np.concatenate([[False], parts[band.first : band.first + len(band.stats) - 1]])
+    if of_band.any():
+        height, width = band.labels.shape
+        view = mask[band.top : band.top + height, band.left : band.left + width]
+        np.copyto(view, 0, where=np.take(of_band, band.labels))
 
 
 def _bands(mask: np.ndarray, class_id: int) -> Iterator[_Band]:
@@ -101,8 +111,10 @@ def _bands(mask: np.ndarray, class_id: int) -> Iterator[_Band]:
             continue
         columns = np.flatnonzero(of_class.any(axis=0))
         box = of_class[filled[0] : filled[-1] + 1, columns[0] : columns[-1] + 1]
+        # Half the bytes take half the time, where so many numbers are enough: no two parts touch, even at a corner.
+        most = -(-box.shape[0] // 2) * -(-box.shape[1] // 2)
         _, labels, stats, centres = cv2.connectedComponentsWithStats(
-            np.ascontiguousarray(box).view(np.uint8), connectivity=8, ltype=cv2.CV_32S
+            np.ascontiguousarray(box).view(np.uint8), connectivity=8, ltype=cv2.CV_16U if most < 1 << 16 else cv2.CV_32S
         )
         yield _Band(top + int(filled[0]), int(columns[0]), labels, stats, centres, first)
         first += len(stats) - 1
@@ -149,11 +161,16 @@ class _Seams:
         return owner.reshape(-1), len(found)
 
 
+def _areas(band: _Band) -> np.ndarray:
+    """float64 (parts, 5), the area last; int64 would do, but sums of the other table are of this type too."""
+    return band.stats[1:].astype(np.float64)
+
+
 def _measured(band: _Band, scores: np.ndarray) -> np.ndarray:
     """float64 (parts, 9): left, top, right, bottom, area, sums of x, y and score, peak."""
     height, width = band.labels.shape
     inside = band.labels > 0
-    label = band.labels[inside]
+    label = band.labels[inside].astype(np.intp)  # the type that `at` is quick with
     score = scores[band.top : band.top + height, band.left : band.left + width][inside]
     stats, count = band.stats[1:].astype(np.float64), len(band.stats)
     peaks = np.zeros(count, np.uint8)

@@ -83,7 +83,7 @@ def apply_thresholds(class_scores: np.ndarray, settings: ModelSettings) -> tuple
     highest score of any class.
     """
     mask, scores = _decide(class_scores, settings)
-    _drop_small(mask, settings)
+    drop_small_in_place(mask, _least(settings))
     return mask, scores
 
 
@@ -102,9 +102,8 @@ def _decide(class_scores: np.ndarray, settings: ModelSettings) -> tuple[np.ndarr
     return mask, scores
 
 
-def _drop_small(mask: np.ndarray, settings: ModelSettings) -> None:
-    least = {entry.id: area for entry, area in zip(settings.classes, settings.min_area)}
-    drop_small_in_place(mask, least)
+def _least(settings: ModelSettings) -> dict[int, int]:
+    return {entry.id: area for entry, area in zip(settings.classes, settings.min_area)}
 
 
 class Predictor:
@@ -165,8 +164,7 @@ class Predictor:
             mask[rows], scores[rows] = _decide(quantised, self.settings)
             if kept is not None:
                 kept[:, rows] = quantised
-        _drop_small(mask, self.settings)
-        regions, left_out = surest_regions(mask, scores, self.settings, most_regions)
+        regions, left_out = surest_regions(mask, scores, self.settings, most_regions, least=_least(self.settings))
         return Result(mask, scores, regions, None, None, _since(started), kept, left_out=left_out)
 
     def probabilities(self, picture: np.ndarray) -> np.ndarray:
@@ -207,7 +205,7 @@ class Predictor:
         answers = self._answers(seen, grid, progress, cancelled)
         bands = stitch(grid, answers if background else (answer[1:] for answer in answers))
         for y, band in resize_bands(bands, seen.shape[:2], picture.shape[:2]):
-            yield y, np.clip(band, 0, 1, out=band)
+            yield y, np.clip(band, 0, 1)
 
     def _rows_at_once(self, height: int, width: int) -> int | None:
         """The height of a tile where rows of square ones would take too much memory until they are blended."""

@@ -11,6 +11,8 @@ import numpy as np
 from . import pieces
 from .settings import ModelSettings
 
+_NONE: Mapping[int, int] = {}
+
 
 @dataclass(frozen=True, slots=True)  # there may be tens of thousands
 class Region:
@@ -50,14 +52,15 @@ def find_regions(mask: np.ndarray, scores: np.ndarray, settings: ModelSettings) 
 
 
 def surest_regions(
-    mask: np.ndarray, scores: np.ndarray, settings: ModelSettings, most: int | None
+    mask: np.ndarray, scores: np.ndarray, settings: ModelSettings, most: int | None, *, least: Mapping[int, int] = _NONE
 ) -> tuple[list[Region], int]:
     """The same of at most so many regions, the most certain ones (then the largest), and how many were left out.
 
-    A network that has learned for seconds marks tens of thousands of specks, and each region takes memory.
+    A network that has learned for seconds marks tens of thousands of specks, and each region takes memory. least: class
+    id to pixels; smaller regions are set to 0 in `mask` itself first, as by `drop_small_in_place`.
     """
     um = settings.um_per_pixel
-    measured = [pieces.measure(mask, entry.id, scores) for entry in settings.classes]
+    measured = [pieces.measure(mask, entry.id, scores, least.get(entry.id, 0)) for entry in settings.classes]
     total = sum(len(of_class.area) for of_class in measured)
     wanted = [np.arange(len(of_class.area)) for of_class in measured]
     if most is not None and total > most:

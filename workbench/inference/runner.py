@@ -15,6 +15,7 @@ from .checks import verify_checks
 from .engines import NAMES, EngineError
 from .golden import self_test
 from .ledger import LedgerError, model_fingerprint
+from .memory import keep_freed_memory
 from .naming import collect_pictures
 from .predictor import Predictor, Result
 from .settings import SettingsError
@@ -33,6 +34,7 @@ def main(argv: Sequence[str], folder: Path | str) -> int:
     Wrong use ends the process with status 2, by argparse.
     """
     options = _parse(argv)
+    keep_freed_memory()
     try:
         report = _run(options, Path(folder))
     except (SettingsError, EngineError, LedgerError, _Refused) as error:

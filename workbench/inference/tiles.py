@@ -131,10 +131,10 @@ def stitch(grid: Grid, answers: Iterable[np.ndarray]) -> Iterator[tuple[int, np.
     """Blend the answers of all tiles into bands of whole picture rows, top to bottom.
 
     answers: float32 (K, tile_height, tile_width) each, in the grid's order. Yields (first row, float32 (K,
-    rows, width)); the bands follow on one another and cover the picture exactly.
+    rows, width)), to be read only; the bands follow on one another and cover the picture exactly.
     """
     if len(grid) == 1:  # nothing to blend; adding up costs as much as a small network
-        yield 0, next(iter(answers))[:, : grid.height, : grid.width].copy()
+        yield 0, next(iter(answers))[:, : grid.height, : grid.width]
         return
     down = _shares(grid.rows, grid.tile_height, grid.overlap[0], grid.height)
     across = _shares(grid.columns, grid.tile_width, grid.overlap[1], grid.width)

@@ -19,6 +19,7 @@ from workbench.cli.serving.application import create_application
 from workbench.cli.serving.limits import Limits
 from workbench.cli.serving.listening import Server, say
 from workbench.cli.serving.metrics import WIDTH, Counters
+from workbench.inference.memory import keep_freed_memory
 from workbench.inference.predictor import Predictor
 
 _SPAWN = multiprocessing.get_context("spawn")  # a forked copy of a network's threads does not work
@@ -142,6 +143,7 @@ class _Member:
 def _work(plan: Plan, bound: socket.socket, cells: Any, row: int, pipe: Connection) -> None:
     """The whole life of one process. It ends when told to, and when the first process is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all of a terminal; the first process passes it on
+    keep_freed_memory()
     try:
         predictor = Predictor.open(plan.folder, engine=plan.engine, threads=plan.threads)
     except Exception as error:
