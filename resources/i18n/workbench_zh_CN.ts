@@ -2097,6 +2097,14 @@
         <translation>保留那里已完成的，继续其余的(&amp;K)</translation>
     </message>
     <message>
+        <source>&amp;Wait for more</source>
+        <translation>等待更多图片(&amp;W)</translation>
+    </message>
+    <message>
+        <source>Looks at each picture that comes into the folder, until it is stopped</source>
+        <translation>文件夹中每来一张图片就看一张，直到停止</translation>
+    </message>
+    <message>
         <source>&amp;Model</source>
         <translation>模型(&amp;M)</translation>
     </message>
@@ -2147,6 +2155,14 @@
     <message>
         <source>Loading the model and looking for pictures…</source>
         <translation>正在载入模型并查找图片…</translation>
+    </message>
+    <message>
+        <source>Waiting for pictures in {folder}…</source>
+        <translation>正在等待 {folder} 中的图片…</translation>
+    </message>
+    <message>
+        <source>Waiting for more: {done} pictures, {skipped} skipped</source>
+        <translation>等待更多：已处理 {done} 张图片，跳过 {skipped} 张</translation>
     </message>
     <message>
         <source>{done} of {total} pictures, about {left} left</source>

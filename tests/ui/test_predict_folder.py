@@ -102,6 +102,33 @@ def test_stopped_it_goes_on_where_it_was(dialog, grey_export, pictures, tmp_path
     assert len(paths) == len(set(paths)) == 25
 
 
+def test_a_folder_is_watched_until_it_is_stopped(dialog, grey_export, pictures, tmp_path, qtbot):
+    out, line = tmp_path / "out", tmp_path / "line"
+    line.mkdir()
+    ask(dialog, grey_export, line, out)
+    dialog.watch.setChecked(True)
+    assert not dialog.go_on.isEnabled()
+    click(dialog.go)
+    qtbot.waitUntil(lambda: "Waiting for pictures" in dialog.said.text(), timeout=LONG)
+    shutil.copy(pictures / "0.png", line / "a.png")
+    qtbot.waitUntil(lambda: shown(dialog, 0) == ["a.png"], timeout=LONG)
+    qtbot.waitUntil(lambda: not dialog.preview.pixmap().isNull(), timeout=LONG)  # what came, by itself
+    shutil.copy(pictures / "1.png", line / "b.png")
+    qtbot.waitUntil(lambda: shown(dialog, 0) == ["a.png", "b.png"], timeout=LONG)
+    assert "2 pictures, 0 skipped" in dialog.said.text() and dialog.work.running
+    rows = (out / "regions.csv").read_text("utf-8-sig")
+    assert "a.png" in rows and "b.png" in rows  # before it ends
+    with qtbot.waitSignal(dialog.work.ended, timeout=LONG) as first:
+        click(dialog.go)
+    assert (first.args[0].pictures, first.args[0].whole) == (2, False) and "Stopped" in dialog.said.text()
+    shutil.copy(pictures / "2.png", line / "c.png")
+    click(dialog.go)  # goes on where it was
+    qtbot.waitUntil(lambda: shown(dialog, 0) == ["c.png"], timeout=LONG)
+    with qtbot.waitSignal(dialog.work.ended, timeout=LONG) as second:
+        click(dialog.go)
+    assert second.args[0].pictures == 3
+
+
 def test_what_cannot_be_done_is_a_sentence(dialog, grey_export, pictures, tmp_path, qtbot):
     ask(dialog, tmp_path / "nothing", pictures, tmp_path / "out")
     for model, folder, words in (

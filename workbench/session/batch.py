@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QThread, Signal
 
 from workbench.core.problems import CannotWrite, ModelUnusable, NothingToPredict, Problem, ResultsTaken
+from workbench.inference.stopping import Stop
 from workbench.session.errand import Errand, ErrandThread
 
 if TYPE_CHECKING:
@@ -17,18 +19,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wish:
-    """model: a run's or an export's folder. pictures: folder, file or pattern. go_on: keep what was done in `out`."""
+    """model: a run's or an export's folder. pictures: folder, file or pattern. go_on: keep what was done in `out`.
+    watch: do so, and wait for more pictures until it is cancelled.
+    """
 
     model: Path
     pictures: Path
     out: Path
     overlays: bool = True
     go_on: bool = False
+    watch: bool = False
 
 
 @dataclass(frozen=True)
 class Looked:
-    """One picture that is done. found: regions, None for a verdict. shown: a file to look at. why: it was skipped."""
+    """One picture that is done. found: regions, None for a verdict. shown: a file to look at. why: it was skipped.
+    total: 0 where nobody knows how many will come.
+    """
 
     number: int
     total: int
@@ -58,6 +65,11 @@ class _Thread(ErrandThread):
     def __init__(self, wish: Wish, parent: QObject) -> None:
         super().__init__(parent)
         self._wish = wish
+        self._stop = Stop()
+
+    def give_up(self) -> None:
+        for _ in range(2):  # in the middle of a picture, too
+            self._stop.wish()
 
     def work(self) -> Ended:
         # Imported here, since the window starts without them.
@@ -65,26 +77,31 @@ class _Thread(ErrandThread):
         from workbench.inference.batch import ResultsFolder, predict_all
         from workbench.inference.ledger import model_fingerprint
         from workbench.inference.naming import collect_pictures
+        from workbench.inference.watching import watch
 
         wish = self._wish
         folder = model_folder(wish.model)
         sources, skipped = collect_pictures([wish.pictures], leave_out=wish.out)
-        if not sources:
+        if not sources and not wish.watch:
             raise NothingToPredict(path=str(wish.pictures), why=skipped[0].why)
         predictor = open_model(folder)
-        self.began.emit(len(sources))
-        fingerprint = model_fingerprint(folder)
+        self.began.emit(0 if wish.watch else len(sources))
         with ResultsFolder(
-            wish.out, predictor, fingerprint=fingerprint, resume=wish.go_on, overlays=wish.overlays, skipped=skipped
-        ) as results:
+            wish.out, predictor, fingerprint=model_fingerprint(folder), resume=wish.go_on or wish.watch,
+            overlays=wish.overlays, live=wish.watch, skipped=() if wish.watch else skipped,
+        ) as results:  # fmt: skip
 
             def on_picture(number: int, total: int, path: str, result: Result | None, why: str) -> None:
                 self.looked.emit(_looked(number, total, Path(path), result, why, results.overlay_of(path)))
 
-            whole = predict_all(
-                results, sources, on_picture=on_picture, stop=self.isInterruptionRequested,
-                cancelled=self.isInterruptionRequested,
-            )  # fmt: skip
+            if wish.watch:
+                number = itertools.count(1)
+                whole = False
+                watch(results, [wish.pictures], self._stop, on_picture=lambda *told: on_picture(next(number), 0, *told))
+            else:
+                whole = predict_all(
+                    results, sources, on_picture=on_picture, stop=self._stop.asked, cancelled=self._stop.at_once
+                )
             done, passed = results.counts()
         return Ended(wish.out, done, passed, whole)
 
@@ -110,7 +127,7 @@ def _looked(number: int, total: int, path: Path, result: Result | None, why: str
 class FolderPrediction(Errand):
     """One folder at a time; cancelled in the middle of a picture, that one is not done."""
 
-    began = Signal(int)  # pictures
+    began = Signal(int)  # pictures, 0 where it waits for them
     looked = Signal(object)  # Looked
     ended = Signal(object)  # Ended
 

@@ -56,6 +56,7 @@ class PredictFolder(QDialog):
         self.work.state_changed.connect(self._refresh)
         for field in (self.pictures, self.out):
             field.textChanged.connect(self._refresh)
+        self.watch.toggled.connect(self._refresh)
         self.model.editTextChanged.connect(self._refresh)
         self._refresh()
         (self.pictures if self.model.currentText() else self.model).setFocus()
@@ -72,7 +73,9 @@ class PredictFolder(QDialog):
         self.out = QLineEdit(placeholderText=self.tr("Masks, overlays, regions.csv and results.json are written here"))
         self.overlays = QCheckBox(self.tr("Draw &overlays"), checked=True)
         self.go_on = QCheckBox(self.tr("&Keep what was done there before, and do the others"))
-        self._choices: list[QWidget] = [self.model, self.pictures, self.out, self.overlays, self.go_on]
+        self.watch = QCheckBox(self.tr("&Wait for more"))
+        self.watch.setToolTip(self.tr("Looks at each picture that comes into the folder, until it is stopped"))
+        self._choices: list[QWidget] = [self.model, self.pictures, self.out, self.overlays, self.go_on, self.watch]
         form = QFormLayout()
         form.setHorizontalSpacing(14)
         form.setVerticalSpacing(9)
@@ -101,6 +104,7 @@ class PredictFolder(QDialog):
         boxes.setSpacing(22)
         boxes.addWidget(self.overlays)
         boxes.addWidget(self.go_on)
+        boxes.addWidget(self.watch)
         boxes.addStretch(1)
         form.addRow("", boxes)
         return form
@@ -164,6 +168,7 @@ class PredictFolder(QDialog):
         return Wish(
             Path(self.model.currentText().strip()).expanduser(), Path(self.pictures.text().strip()).expanduser(), out,
             overlays=self.overlays.isChecked(), go_on=self.go_on.isEnabled() and self.go_on.isChecked(),
+            watch=self.watch.isChecked(),
         )  # fmt: skip
 
     def _go(self) -> None:
@@ -211,6 +216,8 @@ class PredictFolder(QDialog):
     def _show_total(self, total: int) -> None:
         self.bar.setRange(0, total)
         self._began = time.monotonic()
+        if not total:
+            self.said.setText(self.tr("Waiting for pictures in {folder}…").format(folder=self.pictures.text().strip()))
 
     def _add(self, looked: Looked) -> None:
         self._first = self._first or looked.number  # earlier ones were done before
@@ -220,6 +227,12 @@ class PredictFolder(QDialog):
         self.found.add(looked)
         if follows and not self.table.currentIndex().isValid():
             self.table.scrollToBottom()
+            if not looked.total:
+                self.preview.show_file(looked.shown)  # who watches a line sees what comes
+        if not looked.total:
+            text = self.tr("Waiting for more: {done} pictures, {skipped} skipped")
+            self.said.setText(text.format(done=looked.number - self._skipped, skipped=self._skipped))
+            return
         self.bar.setValue(looked.number)
         done = looked.number - self._first + 1
         left = (time.monotonic() - self._began) / done * (looked.total - looked.number)
@@ -251,7 +264,8 @@ class PredictFolder(QDialog):
         for field in self._choices:
             field.setEnabled(not running)
         if not running:
-            self.go_on.setEnabled(bool(out) and (Path(out).expanduser() / LEDGER_FILE).is_file())
+            begun = bool(out) and (Path(out).expanduser() / LEDGER_FILE).is_file()
+            self.go_on.setEnabled(begun and not self.watch.isChecked())  # who waits for more keeps what there is
         complete = all((self.model.currentText().strip(), self.pictures.text().strip(), out))
         self.go.setText(self.tr("Stop") if running else self.tr("Predict"))
         self.go.setEnabled(running or complete)

@@ -12,12 +12,13 @@ from workbench.session.batch import Looked
 from workbench.session.lane import Lane
 from workbench.ui.sentences import sentence
 
+_MOST = 100_000  # rows; a watched folder may go on for weeks
 _PREVIEW = 900  # pixels of the longer side that a preview is read with
 _Index = QModelIndex | QPersistentModelIndex
 
 
 class Found(QAbstractTableModel):
-    """One row a picture, as they come."""
+    """One row a picture, as they come; of very many the latest."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -29,6 +30,10 @@ class Found(QAbstractTableModel):
         self.endResetModel()
 
     def add(self, looked: Looked) -> None:
+        if len(self.rows) >= _MOST:
+            self.beginRemoveRows(QModelIndex(), 0, 0)
+            del self.rows[0]
+            self.endRemoveRows()
         self.beginInsertRows(QModelIndex(), len(self.rows), len(self.rows))
         self.rows.append(looked)
         self.endInsertRows()
