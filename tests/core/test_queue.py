@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,10 @@ from workbench.core.label_errors import Slip
 from workbench.core.pictures import read
 from workbench.core.project import Grouping
 from workbench.core.queue import Candidate, Labelled, rank
+from workbench.core.salience import SIZE as SPOT_SIZE
+from workbench.core.salience import salience
 from workbench.core.survey import Surveyor, spread
+from workbench.inference.cv import cv2
 from workbench.inference.reading import write_png
 from workbench.inference.settings import save_settings
 
@@ -131,6 +136,58 @@ def test_what_stands_out_clearly_comes_before_a_surface_that_is_full_of_specks()
     asked = [Candidate("specks", features[0], seen=specks), Candidate("clear", features[1], seen=(CLEAR,))]
     assert [entry.key for entry in rank(asked, NOTHING, 2)] == ["clear", "specks"]
     assert clearness(()) == 0 and clearness((HALF,)) == 0 and clearness((CLEAR,)) > 0.95 > clearness(specks) > 0
+
+
+def spotted_with(*spots: tuple[int, int, int], seed: int = 0) -> np.ndarray:
+    """A rough surface with discs: radius, grey levels above it, column."""
+    rng = np.random.default_rng(seed)
+    grey = cv2.GaussianBlur(rng.normal(0, 30, (160, 200)).astype(np.float32), (0, 0), 1.5) + 128
+    for radius, level, x in spots:
+        disc = np.zeros_like(grey)
+        cv2.circle(disc, (x, 80), radius, 1.0, -1)
+        grey += level * disc
+    return grey.clip(0, 255).astype(np.uint8)
+
+
+def test_a_spot_is_salient_at_its_own_scale_and_sign():
+    plain, small, large = (salience(spotted_with(*spots)) for spots in ((), ((3, -60, 100),), ((12, -60, 100),)))
+    assert plain.shape == (SPOT_SIZE,) and plain.dtype == np.float32
+    bright, dark = plain[::2], plain[1::2]
+    assert np.argmax(small[1::2] - dark) < np.argmax(large[1::2] - dark)
+    assert (small[1::2] - dark).max() > 4 * abs(small[::2] - bright).max()  # nothing bright has come
+    again = salience(spotted_with((12, -60, 100)).astype(np.uint16) * 257)
+    np.testing.assert_allclose(again, large, atol=0.02)
+
+
+@pytest.mark.parametrize("kind", ["colour", "float", "thin", "point", "flat", "broken", "large"])
+def test_every_picture_has_a_salience(kind):
+    grey = spotted_with((5, 70, 60))
+    picture = {
+        "colour": np.dstack([grey] * 3), "float": grey.astype(np.float32) / 255, "thin": grey[:1],
+        "point": grey[:1, :1], "flat": np.full((40, 30), 7, np.uint8), "large": cv2.resize(grey, (1600, 1280)),
+        "broken": np.where(grey > 200, np.nan, grey).astype(np.float32),
+    }[kind]  # fmt: skip
+    found = salience(picture)
+    assert found.shape == (SPOT_SIZE,) and np.isfinite(found).all()
+
+
+def test_what_stands_out_as_on_labelled_defects_comes_first_and_says_so():
+    dark = [salience(spotted_with((4, -50, 60 + n), seed=n)) for n in range(3)]
+    good = [salience(spotted_with(seed=10 + n)) for n in range(6)]
+    bright = salience(spotted_with((4, 50, 90), seed=30))
+    features = directions(20)
+    candidates = [Candidate(f"good {n}", features[n], salience=salience(spotted_with(seed=40 + n))) for n in range(17)]
+    candidates += [
+        Candidate("bright", features[17], salience=bright),
+        Candidate("dark", features[18], salience=dark[2]),
+    ]
+    labelled = Labelled(features[19:], counts={3: 2}, names={3: "dark"}, defective=dark[:2], good=good)
+    for seen in (None, ()):  # without a model, and with one that finds nothing
+        asked = [replace(each, seen=seen) for each in candidates]
+        first = rank(asked, labelled, 2)[0]
+        assert first.key == "dark" and "Something stands out as on labelled defects" in map(str, first.whys)
+        for less in (replace(labelled, good=()), replace(labelled, defective=())):  # one side tells nothing
+            assert not any("stands out" in str(why) for entry in rank(asked, less, 19) for why in entry.whys)
 
 
 def test_ten_equal_pictures_do_not_fill_the_queue():

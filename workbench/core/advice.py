@@ -102,22 +102,28 @@ def _labelled(
     groups: Mapping[str, str],
 ) -> Labelled:  # fmt: skip
     features = np.stack([look.feature for look in looks.values()]) if looks else np.zeros((0, SIZE), np.float32)
+    defective = tuple(look.salience for key, look in looks.items() if rows[key].counts)
+    good = tuple(
+        look.salience for key, look in looks.items()
+        if not rows[key].counts and (rows[key].masked or rows[key].verdict is None)
+    )  # fmt: skip
     counts: Counter = Counter(id for key in known for id, _ in rows[key].counts)
     counts.update(verdict for key in known if (verdict := rows[key].verdict) is not None)
     names = {info.id: info.name for info in project.classes}
-    return Labelled(features, Counter(groups[key] for key in known), counts, names)
+    return Labelled(features, Counter(groups[key] for key in known), counts, names, defective, good)
 
 
 def _candidate(look: Look, row: Row, group: str) -> Candidate:
     sight = look.sight
     if sight is None:
-        return Candidate(look.key, look.feature, group)
+        return Candidate(look.key, look.feature, group, salience=look.salience)
     slip = verdict_slip(sight.probabilities, row.verdict) if sight.probabilities else None
     slips = (slip,) if slip is not None else sight.slips if row.masked else ()
     asked = None if sight.probabilities else sight.seen
     return Candidate(
-        look.key, look.feature, group, asked, sight.probabilities, slips, started=row.labelled and not row.counts
-    )
+        look.key, look.feature, group, asked, sight.probabilities, slips, started=row.labelled and not row.counts,
+        salience=look.salience,
+    )  # fmt: skip
 
 
 def doubt_labels(

@@ -15,14 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
+from workbench.core import salience
 from workbench.core.descriptor import SIZE
 from workbench.core.doubt import Seen
 from workbench.core.drawing import Rect
 from workbench.core.label_errors import Slip
 
-VERSION = 1
+VERSION = 2
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS features (key TEXT PRIMARY KEY, stamp TEXT, feature BLOB) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS features (key TEXT PRIMARY KEY, stamp TEXT, feature BLOB, salience BLOB) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS sights (key TEXT PRIMARY KEY, stamp TEXT, sight TEXT) WITHOUT ROWID;
 """
 
@@ -68,13 +69,12 @@ class LookBook:
             self._database.commit()
         self._database.close()
 
-    def features(self) -> dict[str, tuple[str, np.ndarray]]:
-        """By picture: the state of its file, and its descriptor."""
-        size = SIZE * 2
+    def features(self) -> dict[str, tuple[str, np.ndarray, np.ndarray]]:
+        """By picture: the state of its file, its descriptor, and what stands out of it."""
         return {
-            key: (stamp, np.frombuffer(blob, np.float16).astype(np.float32))
-            for key, stamp, blob in self._database.execute("SELECT key, stamp, feature FROM features")
-            if len(blob) == size
+            key: (stamp, np.frombuffer(like, np.float16).astype(np.float32), np.frombuffer(out, np.float32))
+            for key, stamp, like, out in self._database.execute("SELECT key, stamp, feature, salience FROM features")
+            if len(like) == 2 * SIZE and len(out) == 4 * salience.SIZE
         }
 
     def stamps(self) -> dict[str, str]:
@@ -88,15 +88,15 @@ class LookBook:
         except (ValueError, KeyError, TypeError):
             return None
 
-    def put_feature(self, key: str, stamp: str, feature: np.ndarray) -> None:
-        self._put("features", key, stamp, feature.astype(np.float16).tobytes())
+    def put_feature(self, key: str, stamp: str, feature: np.ndarray, standing_out: np.ndarray) -> None:
+        self._put("features", key, stamp, feature.astype(np.float16).tobytes(), standing_out.tobytes())
 
     def put_sight(self, key: str, stamp: str, sight: Sight) -> None:
         self._put("sights", key, stamp, sight.to_text())
 
-    def _put(self, table: str, key: str, stamp: str, value: bytes | str) -> None:
+    def _put(self, table: str, *values: bytes | str) -> None:
         with contextlib.suppress(sqlite3.Error):  # a full disk costs a second look, nothing else
-            self._database.execute(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?)", (key, stamp, value))
+            self._database.execute(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(values))})", values)
             self._database.commit()
 
 

@@ -2,12 +2,13 @@
 
 While few pictures of a class are labelled, a picture is worth what the model finds in it: on a line most surfaces are
 good, a young model is unsure of its own mistakes on them, and more defects teach it most (Attenberg and Provost, 2010:
-where a kind is rare, finding it comes before doubting it). The more there are, the more counts what the model doubts
+where a kind is rare, finding it comes before doubting it); what else stands out from its surface, in the way in which
+the labelled defects do, makes that likelier (see `salience`). The more there are, the more counts what the model doubts
 (Settles, 2009); where it contradicts the label counts always. As in maximal marginal relevance (Carbonell and
-Goldstein, 1998), what is like a chosen picture, or of the same part, counts less. Without a model only the looks are
-left: the next picture is the one that is furthest from all that is chosen or labelled (k-centre: Gonzalez, 1985; Sener
-and Savarese, 2018), since defects are what is odd on a surface, and stands for most others (facility location:
-Nemhauser, Wolsey and Fisher, 1978).
+Goldstein, 1998), what is like a chosen picture, or of the same part, counts less. Before any defect is labelled only
+the looks are left: the next picture is the one that is furthest from all that is chosen or labelled (k-centre:
+Gonzalez, 1985; Sener and Savarese, 2018), since defects are what is odd on a surface, and stands for most others
+(facility location: Nemhauser, Wolsey and Fisher, 1978).
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ import numpy as np
 
 from workbench.core.doubt import SURE, Seen, clearness, doubt_of, unsure
 from workbench.core.label_errors import Slip, worst_first
+from workbench.core.salience import standing_out
 
 ALIKE = 0.90  # a likeness from which on a picture stands for another
 _STANDING_FOR = 600  # pictures that stand for all others when it is asked what one stands for
 _FOUND = 3.0  # the weight of what is found of a class that is not labelled yet
+_UNSEEN = 0.3  # what a model does not find, or does not stand out, may be a defect all the same
 _LITTLE = 0.1  # what a model says is worth less than this: it is for its looks that a picture is here
 _RARE = 10  # labelled pictures of a class up to which it is rare
 
@@ -40,6 +43,7 @@ SAYS = {
     "between": "Unsure whether {said} or {other}",
     "rare": "Perhaps {name}, of which {n} pictures are labelled",
     "found": "Probably {name}",
+    "spot": "Something stands out as on labelled defects",
     "unlike": "Unlike anything labelled",
     "stands": "Stands for about {n} pictures like it",
     "variety": "Different from those above it",
@@ -61,9 +65,9 @@ class _Weights:
 
 
 _ALONE = _Weights(stands=1.0, far=0.5, near=0.90, again=0.8)
-# With a model looks decide only between pictures of which it says the same. Two exposures of a part may well be 0.98
-# alike, and a defect that is found on the second is worth its label.
-_BESIDE_MODEL = _Weights(stands=0.02, far=0.02, near=0.99, again=0.95)
+# Beside what says more, looks decide only between pictures of which it says the same. Two exposures of a part may well
+# be 0.98 alike, and a defect that is found on the second is worth its label.
+_BESIDE = _Weights(stands=0.02, far=0.02, near=0.99, again=0.95)
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,7 @@ class Candidate:
     """A picture that may be labelled next. feature: of `descriptor`. group: the part that it shows, "" if unknown.
 
     seen, probabilities: what a model says, None where it was not asked. slips: where it contradicts the label.
+    salience: of `salience`, None where that is not known.
     """
 
     key: str
@@ -91,18 +96,22 @@ class Candidate:
     probabilities: Mapping[str, float] | None = None
     slips: tuple[Slip, ...] = ()
     started: bool = False  # something is labelled, so an empty label means good
+    salience: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
 class Labelled:
     """What is labelled already. features: float32 (n, D). groups: how many pictures of each part. counts: of each
-    class id, or verdict, the number of pictures. names: of the classes.
+    class id, or verdict, the number of pictures. names: of the classes. defective, good: of some pictures with a defect
+    and some without, what stands out of them.
     """
 
     features: np.ndarray
     groups: Mapping[str, int] = field(default_factory=dict)
     counts: Mapping[Any, int] = field(default_factory=dict)
     names: Mapping[int, str] = field(default_factory=dict)
+    defective: Sequence[np.ndarray] = ()
+    good: Sequence[np.ndarray] = ()
 
 
 @dataclass(frozen=True)
@@ -119,13 +128,14 @@ def rank(candidates: Sequence[Candidate], labelled: Labelled, count: int) -> lis
     if not candidates or count < 1:
         return []
     features = np.stack([each.feature for each in candidates]).astype(np.float32)
-    worth = np.array([worth_of(each, labelled) for each in candidates])
+    spots = _spots(candidates, labelled)
+    worth = np.array([worth_of(each, labelled, spot) for each, spot in zip(candidates, spots)])
     known = _nearest(features, labelled.features)
     crowd = features[np.unique(np.linspace(0, len(features) - 1, _STANDING_FOR).round().astype(int))]
     like = np.maximum(features @ crowd.T, 0)
     covered = np.maximum(_nearest(crowd, labelled.features), 0)
-    asked = any(each.seen is not None or each.probabilities is not None for each in candidates)
-    weights = _BESIDE_MODEL if asked else _ALONE
+    told = spots[0] is not None or any(each.seen is not None or each.probabilities for each in candidates)
+    weights = _BESIDE if told else _ALONE
     widest = max(1e-6, float(np.quantile(1 - known, 0.9)))
     taken = Counter({group: 1 for group in labelled.groups if group})
     groups = np.array([each.group for each in candidates])
@@ -144,7 +154,10 @@ def rank(candidates: Sequence[Candidate], labelled: Labelled, count: int) -> lis
         best = int(np.argmax(np.where(left, value, -1)))
         stands = int(round(float((like[best] > np.maximum(covered, ALIKE)).mean()) * len(candidates)))
         varied = bool(queue) and bool(worth[best] < _LITTLE)
-        whys = _whys(candidates[best], labelled, unlike=bool(known[best] < far), stands=stands, varied=varied)
+        whys = _whys(
+            candidates[best], labelled, spot=(spots[best] or 0) >= 0.5, unlike=bool(known[best] < far), stands=stands,
+            varied=varied,
+        )  # fmt: skip
         queue.append(Entry(candidates[best].key, round(float(value[best]), 6), whys))
         left[best] = False
         covered = np.maximum(covered, like[best])
@@ -154,8 +167,20 @@ def rank(candidates: Sequence[Candidate], labelled: Labelled, count: int) -> lis
     return queue
 
 
-def worth_of(candidate: Candidate, labelled: Labelled) -> float:
-    """What a model's answer makes a picture worth: contradiction 0..1, what is found 0.._FOUND, doubt 0..1."""
+def _spots(candidates: Sequence[Candidate], labelled: Labelled) -> Sequence[float | None]:
+    """How much stands out of each as of the labelled defects, 0..1; None for all where that cannot be told."""
+    if not labelled.defective or not labelled.good or any(each.salience is None for each in candidates):
+        return [None] * len(candidates)
+    three = ([each.salience for each in candidates], labelled.defective, labelled.good)
+    return standing_out(*(np.stack(some) for some in three)).tolist()
+
+
+def worth_of(candidate: Candidate, labelled: Labelled, spot: float | None = None) -> float:
+    """What makes a picture worth its label: contradiction 0..1, what is found 0.._FOUND, doubt 0..1.
+
+    spot: how much stands out as on labelled defects, 0..1, or None. It and what a model finds are two witnesses who
+    know nothing of one another, so their chances multiply.
+    """
     contradiction = max((slip.certainty for slip in candidate.slips), default=0.0)
     if candidate.probabilities:
         scarce = {name: _scarcity(name, labelled) for name in candidate.probabilities}
@@ -163,17 +188,29 @@ def worth_of(candidate: Candidate, labelled: Labelled) -> float:
         found = max(share * (scarce[name] - least) for name, share in candidate.probabilities.items())
         return _doubt_of_verdict(candidate.probabilities) + contradiction + _FOUND * found
     seen = candidate.seen or ()
-    if not seen:
-        return contradiction
-    clearest = max(seen, key=lambda each: each.strength)
-    scarce_one = _scarcity(clearest.class_id, labelled)
-    found = clearest.strength * clearness(seen)
+    if seen:
+        clearest = max(seen, key=lambda each: each.strength)
+        scarce_one, found = _scarcity(clearest.class_id, labelled), clearest.strength * clearness(seen)
+    else:
+        scarce_one, found = _scarce(max(labelled.counts.values(), default=0)), 0.0
+    if spot is not None:
+        found = spot if candidate.seen is None else _both(found, spot)
     return contradiction + _FOUND * scarce_one**2 * found + (1 - scarce_one) ** 2 * doubt_of(seen)
 
 
+def _both(one: float, other: float) -> float:
+    """0..1: the product of what two witnesses say, neither of whom can rule a thing out."""
+    nothing, all_there_is = _UNSEEN**2, (_UNSEEN + 1) ** 2
+    return ((_UNSEEN + one) * (_UNSEEN + other) - nothing) / (all_there_is - nothing)
+
+
 def _scarcity(kind: Any, labelled: Labelled) -> float:
+    return _scarce(labelled.counts.get(kind, 0))
+
+
+def _scarce(count: int) -> float:
     """1 for a class or verdict that is not labelled yet, 0.2 and above for one that has many pictures."""
-    return 0.2 + 0.8 / (1 + labelled.counts.get(kind, 0) / _RARE)
+    return 0.2 + 0.8 / (1 + count / _RARE)
 
 
 def _doubt_of_verdict(probabilities: Mapping[str, float]) -> float:
@@ -195,13 +232,16 @@ def _far(known: np.ndarray) -> float:
     return float(min(0.85, np.quantile(known, 0.1)))
 
 
-def _whys(candidate: Candidate, labelled: Labelled, *, unlike: bool, stands: int, varied: bool) -> tuple[Why, ...]:
-    """varied: it is here for what it looks like rather than for what the model says of it."""
+def _whys(
+    candidate: Candidate, labelled: Labelled, *, spot: bool, unlike: bool, stands: int, varied: bool
+) -> tuple[Why, ...]:  # fmt: skip
+    """spot: something stands out. varied: it is here for what it looks like rather than for what the model says."""
     whys = [_contradiction(slip, candidate, labelled) for slip in worst_first(candidate.slips)[:1]]
-    looks = [Why("unlike")] if unlike else []
+    looks = [Why("spot")] if spot else []
+    looks += [Why("unlike")] if unlike else []
     if stands >= 2:
         looks.append(Why("stands", {"n": stands}))
-    elif varied and not unlike:
+    elif varied and not looks:
         looks.append(Why("variety"))
     told = _model_whys(candidate, labelled)
     whys += looks + told if varied else told + looks

@@ -18,6 +18,7 @@ from workbench.core.label_errors import find_slips, worst_first
 from workbench.core.looks import LookBook, Sight
 from workbench.core.problems import Problem
 from workbench.core.project import Project
+from workbench.core.salience import salience
 from workbench.core.storage import file_stamp
 from workbench.inference.ledger import model_fingerprint
 from workbench.inference.predictor import Cancelled, Predictor
@@ -28,10 +29,11 @@ PART = 2048  # pixels of the side of a part: a large picture is predicted part b
 
 @dataclass(frozen=True)
 class Look:
-    """feature: as of `descriptor`. sight: what the model says, None without one."""
+    """feature: as of `descriptor`. salience: as of `salience`. sight: what the model says, None without one."""
 
     key: str
     feature: np.ndarray
+    salience: np.ndarray
     sight: Sight | None = None
 
 
@@ -111,8 +113,8 @@ class Surveyor:
     def _take_known(self, key: str, predict: bool, compare: bool, found: Survey) -> bool:
         """True if nothing new has to be looked at."""
         try:
-            stamp, feature = self._features.get(key, ("", None))
-            if feature is None or stamp != file_stamp(self._project.picture_path(key)):
+            stamp, feature, standing_out = self._features.get(key, ("", None, None))
+            if feature is None or standing_out is None or stamp != file_stamp(self._project.picture_path(key)):
                 return False
             sight = None
             if predict and self._predictor is not None:
@@ -123,18 +125,18 @@ class Surveyor:
                     return False
         except Problem:
             return False
-        found.looks[key] = Look(key, feature, sight)
+        found.looks[key] = Look(key, feature, standing_out, sight)
         return True
 
     def _look(self, key: str, predict: bool, compare: bool, cancelled: Callable[[], bool]) -> Look | None:
         path = self._project.picture_path(key)
         stamps = file_stamp(path), self._stamp(key, compare)  # taken first: what changes meanwhile is looked at again
         picture = pictures.read(path)
-        feature = describe(picture)
-        self._book.put_feature(key, stamps[0], feature)
-        self._features[key] = (stamps[0], feature)
+        feature, standing_out = describe(picture), salience(picture)
+        self._book.put_feature(key, stamps[0], feature, standing_out)
+        self._features[key] = (stamps[0], feature, standing_out)
         if not predict or self._predictor is None:
-            return Look(key, feature)
+            return Look(key, feature, standing_out)
         label = self._label(key, picture) if compare else None
         try:
             sight = look_at(self._predictor, picture, label, cancelled=cancelled)
@@ -142,7 +144,7 @@ class Surveyor:
             return None
         self._book.put_sight(key, stamps[1], sight)
         self._stamps[key] = stamps[1]
-        return Look(key, feature, sight)
+        return Look(key, feature, standing_out, sight)
 
     def _label(self, key: str, picture: np.ndarray) -> np.ndarray | None:
         try:

@@ -1,0 +1,72 @@
+"""What stands out from its surface, scale by scale: a picture in some numbers that rise with its strongest spot."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workbench.inference.cv import cv2
+
+_SIGMAS = (1.0, 1.6, 2.5, 4.0, 6.3, 10.0, 16.0)  # pixels; a spot answers most at the scale of its own radius
+_SHARE, _MOST = 0.2, 8.0  # of the candidates; deviations beyond which a spot tells no more
+_LARGEST = 512  # pixels of the longer side of what is looked at
+_SAMPLE = 5  # each so manieth pixel tells what is usual
+SIZE = 2 * (len(_SIGMAS) - 1)
+
+
+def salience(picture: np.ndarray) -> np.ndarray:
+    """float32 (SIZE,), of a picture (H, W) or (H, W, 3), uint8, uint16 or float32.
+
+    For every scale the logarithm of how far the brightest spot, and the darkest, is from what is usual on this picture:
+    differences of Gaussians (Marr and Hildreth, 1980) over their median absolute deviation. Large pictures are made
+    smaller first.
+    """
+    grey = _grey(picture)
+    blurred = [cv2.GaussianBlur(grey, (0, 0), sigma) for sigma in _SIGMAS]
+    found = []
+    for fine, coarse, sigma in zip(blurred, blurred[1:], _SIGMAS):
+        band = fine - coarse
+        rim = int(2 * sigma) + 2  # the border of the picture is no spot
+        if min(band.shape) > 4 * rim:
+            band = band[rim:-rim, rim:-rim]
+        values = band.ravel()
+        usual = 1.4826 * float(np.median(np.abs(values[::_SAMPLE]))) + 1e-3  # a band's middle is 0
+        spot = min(values.size, max(3, round(sigma * sigma)))  # pixels
+        values = np.partition(values, (spot - 1, values.size - spot))
+        found += [float(values[-spot:].mean()) / usual, float(-values[:spot].mean()) / usual]
+    return np.log(np.maximum(found, 0) + 1e-3).astype(np.float32)
+
+
+def standing_out(candidates: np.ndarray, defective: np.ndarray, good: np.ndarray) -> np.ndarray:
+    """float (n,): 1 for the candidate in which most stands out in the way in which labelled defects do, falling to 0 at
+    a fifth of them.
+
+    candidates, defective, good: float (., SIZE), of `salience`. Scales and signs count by how far the labelled defects
+    exceed the labelled good pictures there; none counts because they stay behind it, for a defect is something that is
+    there. Zeros without both.
+    """
+    if not len(defective) or not len(good) or not len(candidates):
+        return np.zeros(len(candidates))
+    everything = np.concatenate([candidates, defective, good]).astype(np.float64)
+    middle = np.median(everything, axis=0)
+    usual = 1.4826 * np.median(np.abs(everything - middle), axis=0) + 1e-6
+    of, bad, fine = ((each - middle) / usual for each in (candidates, defective, good))
+    weights = np.maximum(bad.mean(axis=0) - fine.mean(axis=0), 0)
+    strength = np.clip(of, 0, _MOST) @ weights
+    place = np.argsort(np.argsort(-strength, kind="stable"))
+    return np.where(strength > 0, np.maximum(0, 1 - place / (_SHARE * len(candidates))), 0)
+
+
+def _grey(picture: np.ndarray) -> np.ndarray:
+    """float32 (H, W) of mean 0 and deviation 1; values that are no numbers become the smallest one."""
+    longer = max(picture.shape[:2])
+    if longer > _LARGEST:
+        height, width = (max(1, round(side * _LARGEST / longer)) for side in picture.shape[:2])
+        picture = cv2.resize(picture, (width, height), interpolation=cv2.INTER_AREA)
+    grey = picture.astype(np.float32)
+    if grey.ndim == 3:
+        grey = grey.mean(axis=2)
+    known = np.isfinite(grey)
+    if not known.all():
+        grey = np.where(known, grey, grey[known].min() if known.any() else 0)
+    spread = float(grey.std())
+    return (grey - float(grey.mean())) / spread if spread > 0 else np.zeros_like(grey)
