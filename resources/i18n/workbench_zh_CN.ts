@@ -4779,6 +4779,10 @@
         <translation>与上面的图片不同</translation>
     </message>
     <message>
+        <source>Something stands out as on labelled defects</source>
+        <translation>有像已标注缺陷那样突出的地方</translation>
+    </message>
+    <message>
         <source>Model sees nothing here</source>
         <translation>模型在这里什么也没看到</translation>
     </message>
