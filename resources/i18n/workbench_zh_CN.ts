@@ -4779,8 +4779,8 @@
         <translation>与上面的图片不同</translation>
     </message>
     <message>
-        <source>Something stands out as on labelled defects</source>
-        <translation>有像已标注缺陷那样突出的地方</translation>
+        <source>Spot as on defects</source>
+        <translation>有类似缺陷的斑点</translation>
     </message>
     <message>
         <source>Model sees nothing here</source>

@@ -185,9 +185,9 @@ def test_what_stands_out_as_on_labelled_defects_comes_first_and_says_so():
     for seen in (None, ()):  # without a model, and with one that finds nothing
         asked = [replace(each, seen=seen) for each in candidates]
         first = rank(asked, labelled, 2)[0]
-        assert first.key == "dark" and "Something stands out as on labelled defects" in map(str, first.whys)
+        assert first.key == "dark" and "Spot as on defects" in map(str, first.whys)
         for less in (replace(labelled, good=()), replace(labelled, defective=())):  # one side tells nothing
-            assert not any("stands out" in str(why) for entry in rank(asked, less, 19) for why in entry.whys)
+            assert not any("Spot" in str(why) for entry in rank(asked, less, 19) for why in entry.whys)
 
 
 def test_ten_equal_pictures_do_not_fill_the_queue():

@@ -43,7 +43,7 @@ SAYS = {
     "between": "Unsure whether {said} or {other}",
     "rare": "Perhaps {name}, of which {n} pictures are labelled",
     "found": "Probably {name}",
-    "spot": "Something stands out as on labelled defects",
+    "spot": "Spot as on defects",
     "unlike": "Unlike anything labelled",
     "stands": "Stands for about {n} pictures like it",
     "variety": "Different from those above it",

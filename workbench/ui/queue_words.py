@@ -39,7 +39,7 @@ def patterns() -> dict[str, str]:
         "unlike": QCoreApplication.translate("queue", "Unlike anything labelled"),
         "stands": QCoreApplication.translate("queue", "Stands for about {n} pictures like it"),
         "variety": QCoreApplication.translate("queue", "Different from those above it"),
-        "spot": QCoreApplication.translate("queue", "Something stands out as on labelled defects"),
+        "spot": QCoreApplication.translate("queue", "Spot as on defects"),
         "quiet": QCoreApplication.translate("queue", "Model sees nothing here"),
         "other": QCoreApplication.translate("queue", "Like what is labelled already"),
     }
