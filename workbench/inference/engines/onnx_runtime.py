@@ -47,9 +47,6 @@ def session_options(tuning: Tuning) -> onnxruntime.SessionOptions:
     options.enable_cpu_mem_arena = tuning.arena
     levels = onnxruntime.GraphOptimizationLevel
     options.graph_optimization_level = levels.ORT_ENABLE_ALL if tuning.optimise == "all" else levels.ORT_ENABLE_EXTENDED
-    if tuning.spin:
-        # Between two calls its threads must not hold the cores that our own work on the answer needs.
-        options.add_session_config_entry("session.force_spinning_stop", "1")
-    else:
+    if not tuning.spin:
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return options
