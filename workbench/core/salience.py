@@ -9,7 +9,7 @@ from workbench.inference.cv import cv2
 _SIGMAS = (1.0, 1.6, 2.5, 4.0, 6.3, 10.0, 16.0)  # pixels; a spot answers most at the scale of its own radius
 _SHARE, _MOST = 0.2, 8.0  # of the candidates; deviations beyond which a spot tells no more
 _LARGEST = 512  # pixels of the longer side of what is looked at
-_SAMPLE = 5  # each so manieth pixel tells what is usual
+_SAMPLE = 5  # one pixel in so many tells what is usual
 SIZE = 2 * (len(_SIGMAS) - 1)
 
 
