@@ -192,7 +192,7 @@ def worth_of(candidate: Candidate, labelled: Labelled, spot: float | None = None
         clearest = max(seen, key=lambda each: each.strength)
         scarce_one, found = _scarcity(clearest.class_id, labelled), clearest.strength * clearness(seen)
     else:
-        scarce_one, found = _scarce(max(labelled.counts.values(), default=0)), 0.0
+        scarce_one, found = _scarce(len(labelled.defective)), 0.0
     if spot is not None:
         found = spot if candidate.seen is None else _both(found, spot)
     return contradiction + _FOUND * scarce_one**2 * found + (1 - scarce_one) ** 2 * doubt_of(seen)
