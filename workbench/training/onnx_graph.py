@@ -8,6 +8,7 @@ compares its answers with these where there is one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from pathlib import Path
 
 import numpy as np
@@ -139,24 +140,35 @@ def _unet(graph: Graph, net: UNet, x: str) -> str:
         kernel = graph.constant(to_array(rise.grow.weight))
         grown = graph.add("ConvTranspose", [x, kernel], kernel_shape=[2, 2], strides=[2, 2])
         x = _double_convolution(graph, rise.convolve, graph.join(skip, grown))
-    return graph.convolve(x, net.head)
+    return x
 
 
 def _answer_of_pixels(graph: Graph, net: UNet, x: str) -> None:
     """Softmax over the outputs, each output a plane of its own, and then the shuffle of the pixels.
 
     ONNX Runtime is made for a softmax over the last axis; over another one it strides through the whole picture, which
-    took more than half of the time of a small UNet. Each output's sub-pixels lie together, so they may wait.
+    took more than half of the time of a small UNet. Each output's sub-pixels lie together, so they may wait. It has
+    threads for operators of two inputs, and none for a `Max` or `Sum` of many.
     """
-    logits = graph.split(x, net.outputs)
-    most = graph.add("Max", logits)  # is taken off first, so that no exponential overflows
-    parts = [graph.add("Exp", [graph.add("Sub", [logit, most])]) for logit in logits]
-    whole = graph.add("Sum", parts)
-    shares = [graph.add("Div", [part, whole]) for part in parts]
-    if net.stem_size == 1:
-        graph.add("Concat", shares, OUTPUT, axis=1)
+    kernel, bias = to_array(net.head.weight), to_array(net.head.bias)
+    if net.outputs == 2:  # the softmax of two is the logistic function of how far one is ahead of the other
+        other = np.roll(np.arange(len(kernel)), len(kernel) // 2)
+        shares = [graph.add("Sigmoid", [_head(graph, x, kernel - kernel[other], bias - bias[other])])]
     else:
-        graph.add("DepthToSpace", [graph.join(*shares)], OUTPUT, blocksize=net.stem_size, mode="CRD")
+        logits = graph.split(_head(graph, x, kernel, bias), net.outputs)
+        most = reduce(lambda one, other: graph.add("Max", [one, other]), logits)  # so that no exponential overflows
+        parts = [graph.add("Exp", [graph.add("Sub", [logit, most])]) for logit in logits]
+        whole = reduce(lambda one, other: graph.add("Add", [one, other]), parts)
+        shares = [graph.add("Div", [part, whole]) for part in parts]
+    together = shares[0] if len(shares) == 1 else graph.join(*shares)
+    if net.stem_size == 1:
+        graph.add("Identity", [together], OUTPUT)
+    else:
+        graph.add("DepthToSpace", [together], OUTPUT, blocksize=net.stem_size, mode="CRD")
+
+
+def _head(graph: Graph, x: str, kernel: np.ndarray, bias: np.ndarray) -> str:
+    return graph.add("Conv", [x, graph.constant(kernel), graph.constant(bias)], kernel_shape=[1, 1])
 
 
 def _double_convolution(graph: Graph, layer: DoubleConvolution, x: str) -> str:
