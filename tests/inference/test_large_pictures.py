@@ -14,7 +14,7 @@ import tifffile
 from workbench.inference import pieces, predictor
 from workbench.inference.predictor import Predictor
 from workbench.inference.reading import read_picture
-from workbench.inference.regions import drop_small, find_regions
+from workbench.inference.regions import drop_small, find_regions, surest_regions
 from workbench.inference.tiff_regions import TiffPicture
 
 from .conftest import BRIGHT, grey_settings
@@ -117,11 +117,15 @@ def test_pieces_found_band_by_band_are_those_of_the_whole(rows, share, monkeypat
     mask[5:35, 8], mask[5, 8:40], mask[34, 8:40], mask[5:30, 40] = 7, 7, 7, 7
     scores = rng.integers(0, 256, mask.shape, dtype=np.uint8)
     settings = grey_settings()
-    whole, without = find_regions(mask, scores, settings), drop_small(mask, {3: 2, 7: 30})
+    least = {3: 2, 7: 30}
+    whole, without = find_regions(mask, scores, settings), drop_small(mask, least)
+    large = find_regions(without, scores, settings)
     monkeypatch.setattr(pieces, "BAND_PIXELS", 53 * rows)
     assert find_regions(mask, scores, settings) == whole
-    np.testing.assert_array_equal(drop_small(mask, {3: 2, 7: 30}), without)
+    np.testing.assert_array_equal(drop_small(mask, least), without)
     assert (without != mask).any()
+    assert surest_regions(mask, scores, settings, None, least=least) == (large, 0)  # dropped while they are measured
+    np.testing.assert_array_equal(mask, without)
 
 
 _CHILD = """
@@ -142,7 +146,7 @@ def most():
 side = int(sys.argv[2])
 Predictor(SETTINGS, bright).predict(np.zeros((600, 600), np.uint8))
 picture = np.zeros((side, side), np.uint8)
-picture[5:side:97, 5:side:89] = 255  # specks everywhere, so that nothing can be passed over
+picture[5:side:9, 5:side:9] = 255  # specks everywhere, as a young network finds them: too small to be regions
 picture[40:side:500, :] = 255
 before = most()
 result = Predictor(SETTINGS, bright).predict(picture)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,14 +31,27 @@ class Pieces:
 
 @dataclass(frozen=True)
 class _Band:
-    """labels: uint16 or int32, 0 or the number of a part; parts are numbered from `first` in the whole mask."""
+    """labels: uint16 or int32, 0 or the number of a part; parts are numbered from `first` in the whole mask. stats and
+    centres: OpenCV's, those of what is no part first.
+    """
 
     top: int
     left: int
     labels: np.ndarray
     stats: np.ndarray
     centres: np.ndarray
-    first: int
+    first: int = 0
+
+    def view(self, mask: np.ndarray) -> np.ndarray:
+        height, width = self.labels.shape
+        return mask[self.top : self.top + height, self.left : self.left + width]
+
+    def without(self, parts: np.ndarray) -> _Band:
+        """parts: bool, of all numbers, which of them go."""
+        left = ~parts
+        numbers = np.where(left, np.cumsum(left) - 1, 0).astype(self.labels.dtype)
+        labels = np.take(numbers, self.labels)
+        return _Band(self.top, self.left, labels, self.stats[left], self.centres[left], self.first)
 
 
 def measure(mask: np.ndarray, class_id: int, scores: np.ndarray, least: int = 0) -> Pieces:
@@ -72,38 +85,59 @@ def _labelled(
     mask: np.ndarray, class_id: int, tell: Callable[[_Band], np.ndarray], least: int
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """What `tell` says of the parts in every band, a row each with the area in column 4; the piece that each part
-    belongs to, and how many pieces there are. Pieces of fewer than `least` pixels leave the mask.
+    belongs to, and how many pieces there are. Pieces of fewer than `least` pixels leave the mask, most of them at once
+    and untold: a network that has learned for seconds marks millions of specks on a very large picture.
     """
     told: list[np.ndarray] = []
     seams = _Seams(mask.shape[1])
-    last: _Band | None = None
-    for last in _bands(mask, class_id):
-        seams.add(last)
-        told.append(tell(last))
+    doubtful: list[tuple[np.ndarray, ...]] = []  # pixels of small parts at a seam: the number of the part, row, column
+    first = 0
+    for band in _bands(mask, class_id):
+        band = replace(band, first=first)
+        small = band.stats[:, cv2.CC_STAT_AREA] < least
+        small[0] = False
+        if small.any():
+            band, at_seam = _sifted(mask, band, small)
+            doubtful.append(at_seam)
+        seams.add(band)
+        told.append(tell(band))
+        first += len(band.stats) - 1
     table = np.concatenate(told) if told else np.zeros((0, 9))
     owner, count = seams.pieces(len(table))
     small = (np.bincount(owner, table[:, 4], count) < least)[owner]
-    if small.any():
-        # Many bands once more, since keeping all labels would take four times the room of the mask. What is set to 0 on
-        # the way lies in bands that are done, so the numbers of the parts are the same.
-        for band in [last] if len(told) == 1 else _bands(mask, class_id):
-            _erase(mask, band, small)
+    for part, row, column in doubtful:
+        of_small = small[part]
+        mask[row[of_small], column[of_small]] = 0
     return table, owner, count
 
 
-def _erase(mask: np.ndarray, band: _Band, parts: np.ndarray) -> None:
-    """parts: bool, of all in the whole mask, which."""
-    of_band = np.concatenate([[False], parts[band.first : band.first + len(band.stats) - 1]])
-    if of_band.any():
-        height, width = band.labels.shape
-        view = mask[band.top : band.top + height, band.left : band.left + width]
-        np.copyto(view, 0, where=np.take(of_band, band.labels))
+def _sifted(mask: np.ndarray, band: _Band, small: np.ndarray) -> tuple[_Band, tuple[np.ndarray, ...]]:
+    """The band without its small parts, which leave the mask, but for those that may go on in the next band; and the
+    pixels of these. small: bool, of all numbers.
+    """
+    tops = band.stats[:, cv2.CC_STAT_TOP] + band.top
+    rows = _rows(mask)
+    above = (tops % rows == 0) & (tops > 0)
+    beyond = tops + band.stats[:, cv2.CC_STAT_HEIGHT]
+    below = (beyond % rows == 0) & (beyond < len(mask))
+    gone = small & ~(above | below)
+    sifted = band.without(gone) if gone.any() else band
+    if sifted is not band:
+        np.copyto(band.view(mask), 0, where=(band.labels > 0) & (sifted.labels == 0))
+    kept = small[~gone]
+    row, column = np.nonzero(np.take(kept, sifted.labels)) if kept.any() else (np.zeros(0, np.intp),) * 2
+    part = sifted.labels[row, column].astype(np.intp) - 1 + band.first
+    return sifted, (part, row + band.top, column + band.left)
+
+
+def _rows(mask: np.ndarray) -> int:
+    """Of a band."""
+    return max(1, BAND_PIXELS // max(1, mask.shape[1]))
 
 
 def _bands(mask: np.ndarray, class_id: int) -> Iterator[_Band]:
     """The bands that hold some of the class, of each the box around it."""
-    rows = max(1, BAND_PIXELS // max(1, mask.shape[1]))
-    first = 0
+    rows = _rows(mask)
     for top in range(0, mask.shape[0], rows):
         of_class = mask[top : top + rows] == class_id
         filled = np.flatnonzero(of_class.any(axis=1))
@@ -116,8 +150,7 @@ def _bands(mask: np.ndarray, class_id: int) -> Iterator[_Band]:
         _, labels, stats, centres = cv2.connectedComponentsWithStats(
             np.ascontiguousarray(box).view(np.uint8), connectivity=8, ltype=cv2.CV_16U if most < 1 << 16 else cv2.CV_32S
         )
-        yield _Band(top + int(filled[0]), int(columns[0]), labels, stats, centres, first)
-        first += len(stats) - 1
+        yield _Band(top + int(filled[0]), int(columns[0]), labels, stats, centres)
 
 
 class _Seams:
