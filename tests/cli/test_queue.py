@@ -49,6 +49,15 @@ def ask(capsys, *arguments: object) -> tuple[int, dict]:
     return status, json.loads(capsys.readouterr().out)
 
 
+def test_before_there_is_a_model_what_stands_out_as_on_labelled_defects_comes_first(filled, capsys):
+    keys = filled.pictures()
+    status, said = ask(capsys, filled.root)
+    told = {entry["path"]: [reason["kind"] for reason in entry["reasons"]] for entry in said["pictures"]}
+    assert status == 0 and not said["run"] and len(told) == 8
+    assert set(list(told)[:2]) == {keys[0], keys[8]}  # the two with a defect
+    assert told[keys[0]][0] == "spot" and sum("spot" in kinds for kinds in told.values()) <= 2
+
+
 def test_the_queue_names_open_pictures_and_says_why(filled, run, capsys):
     status, said = ask(capsys, filled.root)
     keys = filled.pictures()

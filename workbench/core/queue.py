@@ -168,11 +168,14 @@ def rank(candidates: Sequence[Candidate], labelled: Labelled, count: int) -> lis
 
 
 def _spots(candidates: Sequence[Candidate], labelled: Labelled) -> Sequence[float | None]:
-    """How much stands out of each as of the labelled defects, 0..1; None for all where that cannot be told."""
+    """How much stands out of each as of the labelled defects, 0..1; None for all where that cannot be told, and for
+    those of which a model gives verdicts, which are not about spots.
+    """
     if not labelled.defective or not labelled.good or any(each.salience is None for each in candidates):
         return [None] * len(candidates)
     three = ([each.salience for each in candidates], labelled.defective, labelled.good)
-    return standing_out(*(np.stack(some) for some in three)).tolist()
+    spots = standing_out(*(np.stack(some) for some in three)).tolist()
+    return [None if each.probabilities else spot for each, spot in zip(candidates, spots)]
 
 
 def worth_of(candidate: Candidate, labelled: Labelled, spot: float | None = None) -> float:
