@@ -12,6 +12,7 @@ import paddle
 
 from workbench.core.problems import RunBroken
 from workbench.training.device import is_out_of_memory
+from workbench.training.muon import Muon
 from workbench.training.precision import Precision
 from workbench.training.ranks import Ranks
 
@@ -60,8 +61,8 @@ class Learner:
         self.updates = 0  # of the average
         # Norms and biases have few values, and pulling them to zero only hurts.
         decayed = {p.name for p in net.parameters() if len(p.shape) > 1}
-        self.optimizer = paddle.optimizer.AdamW(
-            learning_rate=1e-3, parameters=net.parameters(), weight_decay=weight_decay,
+        self.optimizer = Muon(
+            net, learning_rate=1e-3, weight_decay=weight_decay,
             apply_decay_param_fun=decayed.__contains__, multi_precision=precision.choice.name != "fp32",
         )  # fmt: skip
         precision.prepare(net, self.optimizer)

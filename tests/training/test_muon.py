@@ -1,0 +1,90 @@
+"""The optimiser: orthogonal steps for the layers inside of a network, AdamW for the rest."""
+
+from __future__ import annotations
+
+import numpy as np
+import paddle
+import pytest
+
+from workbench.training.muon import Muon, orthogonal
+from workbench.training.resnet import ResNet
+from workbench.training.unet import UNet
+
+RATE = 4e-3
+
+
+def learn(net: paddle.nn.Layer, optimizer: paddle.optimizer.Optimizer, steps: int = 3) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(steps):
+        net(paddle.to_tensor(rng.standard_normal((2, 1, 64, 64), np.float32))).square().mean().backward()
+        optimizer.step()
+        optimizer.clear_grad()
+
+
+def unet() -> UNet:
+    paddle.seed(0)
+    return UNet(1, 3, [16, 24, 32], stem=2, contrast=True)
+
+
+@pytest.mark.parametrize("shape", [(24, 24), (16, 150), (96, 32)])
+def test_the_nearest_orthogonal_matrix_is_that_of_the_singular_vectors(shape):
+    rng = np.random.default_rng(sum(shape))
+    left, _, right = np.linalg.svd(rng.standard_normal(shape), full_matrices=False)
+    matrix = (left * np.geomspace(30, 1, min(shape))) @ right  # loud directions and soft ones
+    found = left.T @ orthogonal(paddle.to_tensor(matrix.astype(np.float32))).numpy() @ right.T
+    assert np.all((np.diag(found) > 0.6) & (np.diag(found) < 1.3))
+    assert np.abs(found - np.diag(np.diag(found))).max() < 1e-3
+    assert not orthogonal(paddle.zeros(shape)).numpy().any()
+
+
+def test_the_first_and_last_layer_norms_and_biases_learn_as_with_adamw():
+    net, plain = unet(), unet()
+    optimizer = Muon(net, learning_rate=RATE, weight_decay=0.01)
+    learn(net, optimizer, steps=1)
+    learn(plain, paddle.optimizer.AdamW(RATE, parameters=plain.parameters(), weight_decay=0.01), steps=1)
+    same = {
+        name for (name, one), other in zip(net.named_parameters(), plain.parameters())
+        if not one.stop_gradient and np.array_equal(one.numpy(), other.numpy())
+    }  # fmt: skip
+    by_adamw = {name for name, p in net.named_parameters() if not p.stop_gradient and p.name not in optimizer._hidden}
+    assert same == by_adamw and {"stem.convolve.weight", "head.weight", "head.bias"} <= same
+    turned = {name for name, p in net.named_parameters() if p.name in optimizer._hidden}
+    assert len(turned) == 12 and all(name.endswith("weight") and "norm" not in name for name in turned), turned
+
+
+def test_a_step_is_as_large_as_one_of_adamw_in_all_directions():
+    net = unet()
+    before = {p.name: p.numpy() for p in net.parameters()}
+    optimizer = Muon(net, learning_rate=RATE, weight_decay=0.0)
+    learn(net, optimizer, steps=1)
+    for parameter in net.parameters():
+        if parameter.name in optimizer._hidden:
+            moved = (parameter.numpy() - before[parameter.name]).reshape(len(parameter), -1)
+            assert np.sqrt((moved**2).mean()) == pytest.approx(0.2 * RATE, rel=0.35)
+            sizes = np.linalg.svd(moved, compute_uv=False)
+            assert sizes[0] < 3 * np.median(sizes)
+
+
+def test_of_a_resnet_all_but_the_first_convolution_and_the_last_layer():
+    net = ResNet(1, 3, depth=18, width=0.5, input_size=64)
+    hidden = Muon(net, learning_rate=RATE)._hidden
+    convolutions = [p for _, p in net.named_parameters() if len(p.shape) == 4]
+    assert {p.name for p in convolutions[1:]} == hidden
+
+
+def test_weights_of_16_bits_follow_those_of_32():
+    paddle.seed(0)
+    net = paddle.nn.Conv2D(16, 16, 3, bias_attr=False)
+    exact = paddle.nn.Conv2D(16, 16, 3, bias_attr=False)
+    net.to(dtype="bfloat16")
+    exact.weight.set_value(net.weight.astype("float32"))
+    both = [Muon(each, learning_rate=1e-4, weight_decay=0.0, multi_precision=True) for each in (net, exact)]
+    for number in range(5):  # each too small for 16 bits
+        gradient = paddle.to_tensor(np.random.default_rng(number).standard_normal((16, 16, 3, 3), np.float32))
+        for each, optimizer in zip((net, exact), both):
+            each.weight.grad = gradient.astype("bfloat16").astype(each.weight.dtype)
+            optimizer.step()
+    assert net.weight.dtype == paddle.bfloat16
+    master = both[0]._master_weights[net.weight.name]
+    np.testing.assert_allclose(master.numpy(), exact.weight.numpy(), atol=1e-7)
+    assert (net.weight.astype("float32") == master.astype("bfloat16").astype("float32")).all()
