@@ -5054,6 +5054,14 @@
         <translation>每个学习步骤中的图块或图片数。</translation>
     </message>
     <message>
+        <source>Optimiser</source>
+        <translation>优化器</translation>
+    </message>
+    <message>
+        <source>How steps follow from gradients. Muon learns faint directions as loud ones.</source>
+        <translation>如何由梯度得到每一步。Muon 对微弱方向与强烈方向一视同仁。</translation>
+    </message>
+    <message>
         <source>Learning rate</source>
         <translation>学习率</translation>
     </message>
@@ -6020,6 +6028,14 @@
     <message>
         <source>Slim networks learn most in few steps at this rate.</source>
         <translation>窄网络以此学习率在少量步骤中学得最多。</translation>
+    </message>
+    <message>
+        <source>A UNet learns as much in a third of the steps.</source>
+        <translation>UNet 只需三分之一的步数就能学到同样多。</translation>
+    </message>
+    <message>
+        <source>A ResNet learns as much in the same minutes, by quicker steps.</source>
+        <translation>ResNet 以更快的步子，在同样的时间内学到同样多。</translation>
     </message>
     <message>
         <source>Four of five defects are thicker than {n} pixels.</source>

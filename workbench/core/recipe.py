@@ -62,6 +62,7 @@ class Recipe(BaseModel):
 
     # learning
     batch: int = Field(default=8, ge=1, le=1024)
+    optimizer: Literal["adamw", "muon"] = "adamw"
     rate: float = Field(default=2e-3, gt=0, le=10)
     weight_decay: float = Field(default=1e-2, ge=0)
     warm_up: float = Field(default=0.15, ge=0, le=0.9)  # share of the run

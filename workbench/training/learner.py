@@ -51,6 +51,7 @@ class Learner:
     def __init__(
         self, net: paddle.nn.Layer, mean: paddle.nn.Layer, loss: Loss, precision: Precision,
         *, weight_decay: float, grad_clip: float, average: float, copies: Sequence[paddle.nn.Layer] = (),
+        optimizer: str = "adamw",
     ) -> None:  # fmt: skip
         self.net, self.mean, self.loss, self.precision = net, mean, loss, precision
         self.nets = [net, *copies]
@@ -61,10 +62,12 @@ class Learner:
         self.updates = 0  # of the average
         # Norms and biases have few values, and pulling them to zero only hurts.
         decayed = {p.name for p in net.parameters() if len(p.shape) > 1}
-        self.optimizer = Muon(
-            net, learning_rate=1e-3, weight_decay=weight_decay,
-            apply_decay_param_fun=decayed.__contains__, multi_precision=precision.choice.name != "fp32",
-        )  # fmt: skip
+        options = {
+            "learning_rate": 1e-3, "weight_decay": weight_decay, "apply_decay_param_fun": decayed.__contains__,
+            "multi_precision": precision.choice.name != "fp32",
+        }  # fmt: skip
+        adamw = paddle.optimizer.AdamW
+        self.optimizer = Muon(net, **options) if optimizer == "muon" else adamw(parameters=net.parameters(), **options)
         precision.prepare(net, self.optimizer)
         for parameter in mean.parameters():
             parameter.stop_gradient = True

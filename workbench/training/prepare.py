@@ -183,7 +183,7 @@ def prepare(run: Run, report: Reporter, orders: Orders, clock: Clock, *, resume:
     net = group.normalise_together(net)
     learner = Learner(
         net, mean, loss, precision.Precision(choice, recipe.amp_level), weight_decay=recipe.weight_decay,
-        grad_clip=recipe.grad_clip, average=recipe.average, copies=copies,
+        grad_clip=recipe.grad_clip, average=recipe.average, copies=copies, optimizer=recipe.optimizer,
     )  # fmt: skip
     learner.ranks = group
     threads = recipe.threads or min(4, max(1, (os.cpu_count() or 1) // group.here))

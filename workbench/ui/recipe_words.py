@@ -64,6 +64,8 @@ _SETTINGS: dict[str, tuple[str, str]] = {
                         QT_TRANSLATE_NOOP("recipe", "Keeps the network from being surer than the labels deserve.")),
     "batch": (QT_TRANSLATE_NOOP("recipe", "Batch"),
               QT_TRANSLATE_NOOP("recipe", "Patches or pictures in one step of learning.")),
+    "optimizer": (QT_TRANSLATE_NOOP("recipe", "Optimiser"),
+                  QT_TRANSLATE_NOOP("recipe", "How steps follow from gradients. Muon learns faint directions as loud ones.")),
     "rate": (QT_TRANSLATE_NOOP("recipe", "Learning rate"),
              QT_TRANSLATE_NOOP("recipe", "How large the steps of learning are at their largest.")),
     "weight_decay": (QT_TRANSLATE_NOOP("recipe", "Weight decay"),
@@ -103,7 +105,7 @@ _GROUPS: list[tuple[str, tuple[str, ...]]] = [
     (QT_TRANSLATE_NOOP("recipe", "What it sees"),
      ("scale", "input_size", "patch", "overlap", "mirror", "foreground_share", "augment")),
     (QT_TRANSLATE_NOOP("recipe", "How it learns"),
-     ("batch", "rate", "warm_up", "dice_weight", "cross_entropy_weight", "label_smoothing", "weight_decay", "grad_clip",
+     ("batch", "optimizer", "rate", "warm_up", "dice_weight", "cross_entropy_weight", "label_smoothing", "weight_decay", "grad_clip",
       "average", "validations", "epochs", "min_area", "seed")),
     (QT_TRANSLATE_NOOP("recipe", "On this machine"), ("precision", "amp_level", "threads", "workers", "profile")),
     (QT_TRANSLATE_NOOP("recipe", "Grey values"), ("channels", "full_scale", "low", "high", "mean", "std")),
@@ -125,6 +127,7 @@ _VALUES: dict[str, str] = {
     "zoom": QT_TRANSLATE_NOOP("recipe", "Zoom"), "brightness": QT_TRANSLATE_NOOP("recipe", "Brightness"),
     "contrast": QT_TRANSLATE_NOOP("recipe", "Contrast"), "noise": QT_TRANSLATE_NOOP("recipe", "Noise"),
     "cpu": QT_TRANSLATE_NOOP("recipe", "Processor"), "gpu": QT_TRANSLATE_NOOP("recipe", "GPU"),
+    "adamw": "AdamW", "muon": "Muon",
     "imagenet": QT_TRANSLATE_NOOP("recipe", "ImageNet (fetched once)"),
 }  # fmt: skip
 
