@@ -20,6 +20,7 @@ import paddle
 from workbench.training import device, precision
 from workbench.training.learner import Learner
 from workbench.training.losses import segmentation_loss, verdict_loss
+from workbench.training.optimizers import make_optimizer
 from workbench.training.resnet import ResNet
 from workbench.training.unet import UNet
 
@@ -37,8 +38,11 @@ def make(model: str, kind: str, level: str, place: device.Device, *, tiny: bool)
         loss = partial(verdict_loss, label_smoothing=0.05)
         shape = (3, 32, 32) if tiny else (3, 224, 224)
     choice = precision.choose(kind, place)
+    optimizer = make_optimizer(
+        nets[0], "muon" if model == "unet" else "adamw", weight_decay=0.01, masters=choice.name != "fp32"
+    )  # fmt: skip
     learner = Learner(
-        nets[0], nets[1], loss, precision.Precision(choice, level), weight_decay=0.01, grad_clip=1.0, average=0.99
+        nets[0], nets[1], loss, precision.Precision(choice, level), optimizer, grad_clip=1.0, average=0.99
     )
     return learner, shape
 

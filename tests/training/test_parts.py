@@ -20,6 +20,7 @@ from workbench.training.evaluate import Evaluation, in_telling_order, score
 from workbench.training.learner import Learner, OutOfMemory, load_weights, weights
 from workbench.training.losses import IGNORED, segmentation_loss, verdict_loss
 from workbench.training.networks import mirrored
+from workbench.training.optimizers import make_optimizer
 from workbench.training.precision import Choice, Precision, Scaler
 from workbench.training.previews import safe_name
 from workbench.training.resnet import ResNet
@@ -266,9 +267,10 @@ def test_overflow_skips_the_step_and_halves_the_scale(scaler, capfd):
 def small_learner(loss=None, copies=0, **choices) -> Learner:
     paddle.seed(0)
     nets = [UNet(1, 2, [4, 8], contrast=False) for _ in range(2 + copies)]
-    kwargs = {"weight_decay": 0.01, "grad_clip": 1.0, "average": 0.9, **choices}
+    kwargs = {"grad_clip": 1.0, "average": 0.9, **choices}
+    optimizer = make_optimizer(nets[0], "adamw", weight_decay=0.01)
     loss = loss or (lambda a, t: segmentation_loss(a, t, dice_weight=0.0, cross_entropy_weight=1.0))
-    return Learner(nets[0], nets[1], loss, Precision(Choice("fp32", "")), copies=nets[2:], **kwargs)
+    return Learner(nets[0], nets[1], loss, Precision(Choice("fp32", "")), optimizer, copies=nets[2:], **kwargs)
 
 
 def batch(count: int = 4, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:

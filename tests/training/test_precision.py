@@ -19,6 +19,7 @@ from workbench.training import device, evaluate, loop, precision, prepare
 from workbench.training.device import Device
 from workbench.training.learner import Learner, load_weights, weights
 from workbench.training.losses import segmentation_loss
+from workbench.training.optimizers import make_optimizer
 from workbench.training.orders import Orders
 from workbench.training.precision import Choice, Precision, Scaler
 from workbench.training.reporter import Clock, Reporter
@@ -246,7 +247,7 @@ def test_master_weights_of_an_optimiser_come_back(card):
         nets = [UNet(1, 2, [4, 8], contrast=False) for _ in range(2)]
         return Learner(
             nets[0], nets[1], lambda answer, truth: answer.sum(), Precision(Choice("fp32", "")),
-            weight_decay=0.0, grad_clip=1.0, average=0.0,
+            make_optimizer(nets[0], "adamw", weight_decay=0.0), grad_clip=1.0, average=0.0,
         )  # fmt: skip
 
     one, other = learner(), learner()
@@ -272,8 +273,9 @@ def test_an_error_that_is_not_for_want_of_memory_stays_what_it_is(card):
     paddle.seed(0)
     nets = [UNet(1, 2, [4, 8], contrast=False) for _ in range(2)]
     learner = Learner(
-        nets[0], nets[1], wrong, Precision(Choice("fp32", "")), weight_decay=0.0, grad_clip=1.0, average=0.0
-    )
+        nets[0], nets[1], wrong, Precision(Choice("fp32", "")), make_optimizer(nets[0], "adamw", weight_decay=0.0),
+        grad_clip=1.0, average=0.0,
+    )  # fmt: skip
     pictures = np.ones((2, 1, 16, 16), np.float32)
     with pytest.raises(ValueError, match="something else"):
         learner.step(pictures, pictures[:, 0].astype(np.uint8), 1e-3)

@@ -12,7 +12,6 @@ import paddle
 
 from workbench.core.problems import RunBroken
 from workbench.training.device import is_out_of_memory
-from workbench.training.muon import Muon
 from workbench.training.precision import Precision
 from workbench.training.ranks import Ranks
 
@@ -50,24 +49,15 @@ class Learner:
 
     def __init__(
         self, net: paddle.nn.Layer, mean: paddle.nn.Layer, loss: Loss, precision: Precision,
-        *, weight_decay: float, grad_clip: float, average: float, copies: Sequence[paddle.nn.Layer] = (),
-        optimizer: str = "adamw",
+        optimizer: paddle.optimizer.AdamW, *, grad_clip: float, average: float, copies: Sequence[paddle.nn.Layer] = (),
     ) -> None:  # fmt: skip
-        self.net, self.mean, self.loss, self.precision = net, mean, loss, precision
+        self.net, self.mean, self.loss, self.precision, self.optimizer = net, mean, loss, precision, optimizer
         self.nets = [net, *copies]
         self.ranks = Ranks()
         self._pool = ThreadPoolExecutor(max(1, len(copies)), thread_name_prefix="copies")
         self.grad_clip, self.average = grad_clip, average
         self.parts = 1
         self.updates = 0  # of the average
-        # Norms and biases have few values, and pulling them to zero only hurts.
-        decayed = {p.name for p in net.parameters() if len(p.shape) > 1}
-        options = {
-            "learning_rate": 1e-3, "weight_decay": weight_decay, "apply_decay_param_fun": decayed.__contains__,
-            "multi_precision": precision.choice.name != "fp32",
-        }  # fmt: skip
-        adamw = paddle.optimizer.AdamW
-        self.optimizer = Muon(net, **options) if optimizer == "muon" else adamw(parameters=net.parameters(), **options)
         precision.prepare(net, self.optimizer)
         for parameter in mean.parameters():
             parameter.stop_gradient = True

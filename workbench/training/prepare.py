@@ -26,6 +26,7 @@ from workbench.training.encoder_weights import begin_with
 from workbench.training.evaluate import Judge, in_telling_order
 from workbench.training.learner import Learner, load_weights, weights
 from workbench.training.losses import segmentation_loss, verdict_loss
+from workbench.training.optimizers import make_optimizer
 from workbench.training.orders import Orders
 from workbench.training.ranks import Ranks
 from workbench.training.reporter import Clock, Reporter
@@ -181,9 +182,12 @@ def prepare(run: Run, report: Reporter, orders: Orders, clock: Clock, *, resume:
     if recipe.start_from and not resume:
         start_from(project, recipe, dataset, net, report)
     net = group.normalise_together(net)
+    optimizer = make_optimizer(
+        net, recipe.optimizer, weight_decay=recipe.weight_decay, masters=choice.name != "fp32"
+    )  # fmt: skip
     learner = Learner(
-        net, mean, loss, precision.Precision(choice, recipe.amp_level), weight_decay=recipe.weight_decay,
-        grad_clip=recipe.grad_clip, average=recipe.average, copies=copies, optimizer=recipe.optimizer,
+        net, mean, loss, precision.Precision(choice, recipe.amp_level), optimizer, grad_clip=recipe.grad_clip,
+        average=recipe.average, copies=copies,
     )  # fmt: skip
     learner.ranks = group
     threads = recipe.threads or min(4, max(1, (os.cpu_count() or 1) // group.here))

@@ -6,7 +6,7 @@ import numpy as np
 import paddle
 import pytest
 
-from workbench.training.muon import Muon, orthogonal
+from workbench.training.optimizers import Muon, orthogonal
 from workbench.training.resnet import ResNet
 from workbench.training.unet import UNet
 

@@ -1,4 +1,4 @@
-"""Muon: momentum whose steps turn all directions of a layer alike, for the layers inside of a network."""
+"""What makes a step of gradients: AdamW, or Muon, whose steps turn all directions of a layer alike."""
 
 from __future__ import annotations
 
@@ -11,6 +11,19 @@ _LIKE_ADAM = 0.2  # the root mean square of AdamW's steps, so that one learning 
 _LEAST = 16  # channels on either side; thinner layers have too few directions
 _ROUNDS = 3  # five, which are usual, cost more and teach no better
 _QUINTIC = 3.4445, -4.7750, 2.0315  # drives singular values towards 1
+
+
+def make_optimizer(
+    net: paddle.nn.Layer, kind: str, *, weight_decay: float, masters: bool = False
+) -> paddle.optimizer.AdamW:
+    """kind: "adamw" or "muon". masters: weights of 16 bits follow others of 32, which the optimiser keeps."""
+    # Norms and biases have few values, and pulling them to zero only hurts.
+    decayed = {p.name for p in net.parameters() if len(p.shape) > 1}
+    options = {
+        "learning_rate": 1e-3, "weight_decay": weight_decay, "multi_precision": masters,
+        "apply_decay_param_fun": decayed.__contains__,
+    }  # fmt: skip
+    return Muon(net, **options) if kind == "muon" else paddle.optimizer.AdamW(parameters=net.parameters(), **options)
 
 
 class Muon(paddle.optimizer.AdamW):
