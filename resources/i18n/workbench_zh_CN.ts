@@ -5058,8 +5058,8 @@
         <translation>优化器</translation>
     </message>
     <message>
-        <source>How steps follow from gradients. Muon learns faint directions as loud ones.</source>
-        <translation>如何由梯度得到每一步。Muon 对微弱方向与强烈方向一视同仁。</translation>
+        <source>How gradients become steps. Muon learns faint things, too.</source>
+        <translation>梯度如何变成每一步。Muon 也能学到微弱的东西。</translation>
     </message>
     <message>
         <source>Learning rate</source>
