@@ -9,8 +9,8 @@ from workbench.core.dataset import Dataset, Item
 from workbench.core.recipe import Recipe
 from workbench.core.run import Run
 
-_TOLD = ("minutes", "epochs", "quality", "encoder", "widths", "depth", "patch", "input_size", "scale", "batch", "rate",
-         "augment", "prune", "start_from", "weights", "seed")  # fmt: skip
+_TOLD = ("minutes", "epochs", "quality", "encoder", "widths", "depth", "patch", "input_size", "scale", "batch",
+         "optimizer", "rate", "augment", "prune", "start_from", "weights", "seed")  # fmt: skip
 
 
 @dataclass(frozen=True)
