@@ -1,15 +1,16 @@
 """How good the models are that some minutes give, on withheld pictures of real sets, beside what others would use.
 
     python tests/benchmarks/quality.py [--sets tiles,kinds,cracks,welds,steel,verdicts,few] [--minutes 15]
-        [--seeds 0,1,2] [--folds 0] [--of 4] [--rivals textbook,forest] [--labels 5,10,20,40,80]
+        [--seeds 0,1,2] [--folds 0] [--of 4] [--rivals textbook,forest,optimizer=adamw] [--labels 5,10,20,40,80]
         [--out RESULTS.jsonl] [--keep FOLDER]
 
 Every model of ours is made by the commands that a person has: create, import, train, predict, evaluate. The pictures
 are those of ../shared/data or WORKBENCH_DATA; groups of pictures that show one part are withheld together, and nothing
 of them is in the project. The textbook's UNet (textbook.py) gets the same minutes, and the environment of ours, so that
 recipes are compared and not libraries; its threshold, and the forest's (forest.py), come from a part of what they
-learned from. Each row is printed as soon as it is there, and kept in --out; rows that are in it already are not done
-again. The tables at the end are means over seeds and folds.
+learned from. A rival KEY=VALUE is ours again, with that setting of the recipe. Each row is printed as soon as it is
+there, and kept in --out; rows that are in it already are not done again. The tables at the end are means over seeds
+and folds.
 
     tiles     magnetic-tile, defect or not        kinds     the same with its five kinds of defects
     cracks    crackforest                         welds     gdxray-welds, films of 5,000 pixels
@@ -99,7 +100,7 @@ def ours(
     project = place / "project"
     workbench("create", project)
     workbench("import", project, source, *extra)
-    told = workbench("train", project, "--model", "unet", "--minutes", wishes.minutes, "--set", f"seed={wishes.seed}")
+    told = workbench("train", project, "--model", "unet", "--minutes", wishes.minutes, *settings(wishes))
     look = sets.copy_pictures(test, place / "look")
     command = [sys.executable, "-m", "workbench", "predict", str(told["path"]), str(look), "--out", str(place / "out"),
                "--no-overlays", "--json"]  # fmt: skip
@@ -194,11 +195,16 @@ def six_classes(masks: dict[str, np.ndarray], test: Sequence[Shown], names: dict
 
 
 class Wishes(argparse.Namespace):
-    """Of one row: minutes, seed, rate; and of all: sets, seeds, folds, of, rivals, labels, out, keep."""
+    """Of one row: minutes, seed, rate, who; and of all: sets, seeds, folds, of, rivals, labels, out, keep."""
+
+
+def settings(wishes: Wishes) -> list[str]:
+    own = ["--set", wishes.who] if "=" in wishes.who else []
+    return ["--set", f"seed={wishes.seed}", *own]
 
 
 def segmentation(name: str, learn: list[Shown], test: list[Shown], place: Path, wishes: Wishes, who: str) -> dict:
-    if who != "ours":
+    if who != "ours" and "=" not in who:
         masks, about = rival(who, place, learn, test, wishes)
     elif name == "kinds":
         source = sets.lay_out_by_kind(learn, place / "source", masks=True)
@@ -218,7 +224,7 @@ def verdicts(name: str, learn: list[Shown], test: list[Shown], place: Path, wish
     for root, shown in ((project, learn), (other, test)):
         workbench("create", root)
         workbench("import", root, sets.lay_out_by_kind(shown, place / f"{root.name}-source"), "--format", "folders")
-    told = workbench("train", project, "--model", "resnet", "--minutes", wishes.minutes, "--set", f"seed={wishes.seed}")
+    told = workbench("train", project, "--model", "resnet", "--minutes", wishes.minutes, *settings(wishes))
     found = workbench("evaluate", project, "--run", told["run"], "--against", other)
     return {
         "accuracy": found["accuracy"], "macro_f1": found["macro_f1"], "seconds": told["seconds"],
@@ -228,7 +234,8 @@ def verdicts(name: str, learn: list[Shown], test: list[Shown], place: Path, wish
 
 def rows_of(name: str, wishes: Wishes) -> list[dict[str, Any]]:
     """What is to be measured of a set: one entry for each contestant, seed and fold."""
-    rivals = [] if name in ("kinds", "steel", "verdicts") else wishes.rivals
+    alone = name in ("kinds", "steel", "verdicts")
+    rivals = [who for who in wishes.rivals if not alone or "=" in who]
     counts = wishes.labels if name == "few" else [None]
     minutes = wishes.few_minutes if name == "few" else wishes.minutes or MINUTES[name]
     return [
@@ -248,7 +255,7 @@ def measure(row: dict[str, Any], wishes: Wishes, place: Path) -> dict[str, Any]:
         learn = sets.few(learn, row["labels"], row["seed"])
     if wishes.pictures:
         learn, test = learn[:: max(1, len(learn) // wishes.pictures)], test[:: max(1, len(test) // wishes.pictures)]
-    own = Wishes(**{**vars(wishes), "minutes": row["minutes"], "seed": row["seed"]})
+    own = Wishes(**{**vars(wishes), "minutes": row["minutes"], "seed": row["seed"], "who": row["who"]})
     work = verdicts if row["set"] in ("steel", "verdicts") else segmentation
     try:
         found = work(row["set"], learn, test, place, own, row["who"])
