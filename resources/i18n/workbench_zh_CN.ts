@@ -6030,8 +6030,8 @@
         <translation>窄网络以此学习率在少量步骤中学得最多。</translation>
     </message>
     <message>
-        <source>A UNet learns as much in a third of the steps.</source>
-        <translation>UNet 只需三分之一的步数就能学到同样多。</translation>
+        <source>A UNet learns far more in the same number of steps.</source>
+        <translation>UNet 在同样的步数内能学到多得多的东西。</translation>
     </message>
     <message>
         <source>A ResNet learns as much in the same minutes, by quicker steps.</source>

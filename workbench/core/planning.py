@@ -148,7 +148,7 @@ def _thinness(project: Project, training: list[Item]) -> float:
 def _plan_start(asked: Recipe, choose: Choose) -> None:
     """What a ResNet inside of a UNet, and weights that others have trained, decide; what follows may not."""
     if asked.model == "unet" and asked.encoder == "plain":
-        choose("optimizer", "muon", "A UNet learns as much in a third of the steps.")
+        choose("optimizer", "muon", "A UNet learns far more in the same number of steps.")
     else:
         choose("optimizer", "adamw", "A ResNet learns as much in the same minutes, by quicker steps.")
     if asked.weights:

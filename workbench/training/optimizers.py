@@ -32,7 +32,7 @@ class Muon(paddle.optimizer.AdamW):
     The momentum of such a layer, as a matrix of outputs by inputs, is replaced by the orthogonal matrix nearest to it
     (Jordan et al. 2024, "Muon: an optimizer for hidden layers in neural networks"), as large as a step of AdamW (Liu et
     al. 2025, "Muon is scalable for LLM training"). Directions that the gradient hardly shows are learned as quickly as
-    the loud ones: a small UNet needs a third of the steps.
+    the loud ones.
 
     net: has its last layer under the name `head`. Everything else as of AdamW, which it is.
     """
