@@ -203,9 +203,9 @@ def settings(wishes: Wishes) -> list[str]:
     return ["--set", f"seed={wishes.seed}", *own]
 
 
-def segmentation(name: str, learn: list[Shown], test: list[Shown], place: Path, wishes: Wishes, who: str) -> dict:
-    if who != "ours" and "=" not in who:
-        masks, about = rival(who, place, learn, test, wishes)
+def segmentation(name: str, learn: list[Shown], test: list[Shown], place: Path, wishes: Wishes) -> dict:
+    if wishes.who != "ours" and "=" not in wishes.who:
+        masks, about = rival(wishes.who, place, learn, test, wishes)
     elif name == "kinds":
         source = sets.lay_out_by_kind(learn, place / "source", masks=True)
         masks, about = ours(place, source, test, wishes, "--format", "png", "--threshold", "128")
@@ -219,7 +219,7 @@ def segmentation(name: str, learn: list[Shown], test: list[Shown], place: Path, 
     return {**scores, **{key: value for key, value in about.items() if key not in ("classes", "look")}}
 
 
-def verdicts(name: str, learn: list[Shown], test: list[Shown], place: Path, wishes: Wishes, who: str) -> dict:
+def verdicts(name: str, learn: list[Shown], test: list[Shown], place: Path, wishes: Wishes) -> dict:
     project, other = place / "project", place / "withheld"
     for root, shown in ((project, learn), (other, test)):
         workbench("create", root)
@@ -258,7 +258,7 @@ def measure(row: dict[str, Any], wishes: Wishes, place: Path) -> dict[str, Any]:
     own = Wishes(**{**vars(wishes), "minutes": row["minutes"], "seed": row["seed"], "who": row["who"]})
     work = verdicts if row["set"] in ("steel", "verdicts") else segmentation
     try:
-        found = work(row["set"], learn, test, place, own, row["who"])
+        found = work(row["set"], learn, test, place, own)
     except Failed as error:
         return {"why": str(error)}
     return {"learned": len(learn), "withheld": len(test), **found}

@@ -67,8 +67,10 @@ def all_gone(run: Run, patience: float = 30.0) -> bool:
 # --- whole runs ---------------------------------------------------------------------------------------
 
 
-def test_two_processes_learn_what_two_copies_in_one_process_learn(labelled, child):
-    several, alone = (make_run(labelled, device=name, workers=2, **TINY) for name in ("cpu:2", "cpu"))
+@pytest.mark.parametrize("widths", [[4, 8], [16, 24]])  # the wider ones have layers that Muon turns
+def test_two_processes_learn_what_two_copies_in_one_process_learn(labelled, child, widths):
+    choices = {**TINY, "widths": widths, "workers": 2}
+    several, alone = (make_run(labelled, device=name, **choices) for name in ("cpu:2", "cpu"))
     one = child("train", several.root)
     assert one.end() == 0, (several.ranks / "rank-0.log").read_text()
     assert child("train", alone.root).end() == 0

@@ -171,6 +171,7 @@ def test_watched_picture_is_shown_and_a_new_label_is_taken(labelled, child):
 def test_a_killed_run_resumes_to_the_very_same_weights(labelled, child):
     choices = {"epochs": 4, "validations": 4, "augment": ["rotate", "zoom", "noise", "brightness"], "rate": 5e-3}
     whole, cut = make_run(labelled, **choices), make_run(labelled, **choices)
+    assert whole.recipe().optimizer == "muon" and max(whole.recipe().widths) >= 16
     assert child("train", whole.root).end() == 0
     one = child("train", cut.root)
     one.next(Evaluated)

@@ -16,7 +16,7 @@ def describe(picture: np.ndarray) -> np.ndarray:
     Three parts: the coarse distribution of light, histograms of the directions of edges in cells (after Dalal and
     Triggs, 2005), and how the tones are spread, their outliers included, which is where small defects show.
     """
-    grey = _grey(picture)
+    grey = small_grey(picture, _EDGE, _EDGE)
     mean, spread = float(grey.mean()), float(grey.std())
     whole = max(1e-6, float(np.abs(grey).max()))
     flat = (grey - mean) / (spread + 0.01 * whole)
@@ -29,9 +29,9 @@ def describe(picture: np.ndarray) -> np.ndarray:
     return _unit(np.concatenate(parts)).astype(np.float32)
 
 
-def _grey(picture: np.ndarray) -> np.ndarray:
-    """float32 (_EDGE, _EDGE); values that are no numbers become the smallest one."""
-    small = cv2.resize(picture, (_EDGE, _EDGE), interpolation=cv2.INTER_AREA).astype(np.float32)
+def small_grey(picture: np.ndarray, width: int, height: int) -> np.ndarray:
+    """float32 (height, width), the means of what is there; values that are no numbers become the smallest one."""
+    small = cv2.resize(picture, (width, height), interpolation=cv2.INTER_AREA).astype(np.float32)
     if small.ndim == 3:
         small = small.mean(axis=2)
     good = np.isfinite(small)

@@ -147,10 +147,6 @@ def _thinness(project: Project, training: list[Item]) -> float:
 
 def _plan_start(asked: Recipe, choose: Choose) -> None:
     """What a ResNet inside of a UNet, and weights that others have trained, decide; what follows may not."""
-    if asked.model == "unet" and asked.encoder == "plain":
-        choose("optimizer", "muon", "A UNet learns far more in the same number of steps.")
-    else:
-        choose("optimizer", "adamw", "A ResNet learns as much in the same minutes, by quicker steps.")
     if asked.weights:
         choose("rate", 1e-3, "Layers that have learned already ask for small steps.")
         choose("width", 1.0, "The weights are of the full width.")
@@ -185,6 +181,8 @@ def _plan_unet(training: list[Item], thin: float, asked: Recipe, choose: Choose)
     # Where even thin defects are thick, fewer pixels show them as well, and more of what is around them.
     scale = min(1.0, max(0.25, 2.0 ** -np.floor(np.log2(max(1.0, thin / 12)))))
     choose("scale", float(scale), f"Four of five defects are thicker than {thin:.0f} pixels.")
+    if asked.encoder == "plain":
+        choose("optimizer", "muon", "A UNet learns far more in the same number of steps.")
     choose("widths", widths[asked.quality], f"Quality '{asked.quality}' on this kind of machine.")
     patch = most if edge > most else max(64, -(-edge // 32) * 32)
     choose("patch", patch, f"The longest picture is {edge} pixels; defects keep their surroundings.")
@@ -248,6 +246,7 @@ def _expects_card(device: str) -> bool:
 
 def _plan_resnet(training: list[Item], asked: Recipe, choose: Choose) -> None:
     edge = int(np.median([max(item.width, item.height) for item in training]))
+    choose("optimizer", "adamw", "A ResNet learns as much in the same minutes, by quicker steps.")
     least = 128 if asked.weights else 64  # small ones have a first layer of their own, which published weights have not
     if _expects_card(asked.device):
         choose("depth", {"fast": 18, "balanced": 34, "best": 50}[asked.quality], "A graphics card affords it.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from workbench.core.descriptor import small_grey
 from workbench.inference.cv import cv2
 
 _SIGMAS = (1.0, 1.6, 2.5, 4.0, 6.3, 10.0, 16.0)  # pixels; a spot answers most at the scale of its own radius
@@ -57,16 +58,9 @@ def standing_out(candidates: np.ndarray, defective: np.ndarray, good: np.ndarray
 
 
 def _grey(picture: np.ndarray) -> np.ndarray:
-    """float32 (H, W) of mean 0 and deviation 1; values that are no numbers become the smallest one."""
-    longer = max(picture.shape[:2])
-    if longer > _LARGEST:
-        height, width = (max(1, round(side * _LARGEST / longer)) for side in picture.shape[:2])
-        picture = cv2.resize(picture, (width, height), interpolation=cv2.INTER_AREA)
-    grey = picture.astype(np.float32)
-    if grey.ndim == 3:
-        grey = grey.mean(axis=2)
-    known = np.isfinite(grey)
-    if not known.all():
-        grey = np.where(known, grey, grey[known].min() if known.any() else 0)
+    """float32 (H, W) of mean 0 and deviation 1."""
+    smaller = min(1.0, _LARGEST / max(picture.shape[:2]))
+    height, width = (max(1, round(side * smaller)) for side in picture.shape[:2])
+    grey = small_grey(picture, width, height)
     spread = float(grey.std())
     return (grey - float(grey.mean())) / spread if spread > 0 else np.zeros_like(grey)

@@ -42,9 +42,10 @@ class _Band:
     centres: np.ndarray
     first: int = 0
 
-    def view(self, mask: np.ndarray) -> np.ndarray:
+    def view(self, plane: np.ndarray) -> np.ndarray:
+        """The same box of another plane of the whole picture."""
         height, width = self.labels.shape
-        return mask[self.top : self.top + height, self.left : self.left + width]
+        return plane[self.top : self.top + height, self.left : self.left + width]
 
     def without(self, parts: np.ndarray) -> _Band:
         """parts: bool, of all numbers, which of them go."""
@@ -201,10 +202,9 @@ def _areas(band: _Band) -> np.ndarray:
 
 def _measured(band: _Band, scores: np.ndarray) -> np.ndarray:
     """float64 (parts, 9): left, top, right, bottom, area, sums of x, y and score, peak."""
-    height, width = band.labels.shape
     inside = band.labels > 0
     label = band.labels[inside].astype(np.intp)  # the type that `at` is quick with
-    score = scores[band.top : band.top + height, band.left : band.left + width][inside]
+    score = band.view(scores)[inside]
     stats, count = band.stats[1:].astype(np.float64), len(band.stats)
     peaks = np.zeros(count, np.uint8)
     np.maximum.at(peaks, label, score)

@@ -150,25 +150,20 @@ def _answer_of_pixels(graph: Graph, net: UNet, x: str) -> None:
     took more than half of the time of a small UNet. Each output's sub-pixels lie together, so they may wait. It has
     threads for operators of two inputs, and none for a `Max` or `Sum` of many.
     """
-    kernel, bias = to_array(net.head.weight), to_array(net.head.bias)
     if net.outputs == 2:  # the softmax of two is the logistic function of how far one is ahead of the other
-        other = np.roll(np.arange(len(kernel)), len(kernel) // 2)
-        shares = [graph.add("Sigmoid", [_head(graph, x, kernel - kernel[other], bias - bias[other])])]
+        kernel, bias = to_array(net.head.weight), to_array(net.head.bias)
+        ahead = [graph.constant(each - np.roll(each, len(each) // 2, axis=0)) for each in (kernel, bias)]
+        shares = graph.add("Sigmoid", [graph.add("Conv", [x, *ahead], kernel_shape=[1, 1])])
     else:
-        logits = graph.split(_head(graph, x, kernel, bias), net.outputs)
+        logits = graph.split(graph.convolve(x, net.head), net.outputs)
         most = reduce(lambda one, other: graph.add("Max", [one, other]), logits)  # so that no exponential overflows
         parts = [graph.add("Exp", [graph.add("Sub", [logit, most])]) for logit in logits]
         whole = reduce(lambda one, other: graph.add("Add", [one, other]), parts)
-        shares = [graph.add("Div", [part, whole]) for part in parts]
-    together = shares[0] if len(shares) == 1 else graph.join(*shares)
+        shares = graph.join(*(graph.add("Div", [part, whole]) for part in parts))
     if net.stem_size == 1:
-        graph.add("Identity", [together], OUTPUT)
+        graph.add("Identity", [shares], OUTPUT)
     else:
-        graph.add("DepthToSpace", [together], OUTPUT, blocksize=net.stem_size, mode="CRD")
-
-
-def _head(graph: Graph, x: str, kernel: np.ndarray, bias: np.ndarray) -> str:
-    return graph.add("Conv", [x, graph.constant(kernel), graph.constant(bias)], kernel_shape=[1, 1])
+        graph.add("DepthToSpace", [shares], OUTPUT, blocksize=net.stem_size, mode="CRD")
 
 
 def _double_convolution(graph: Graph, layer: DoubleConvolution, x: str) -> str:

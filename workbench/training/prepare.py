@@ -182,9 +182,7 @@ def prepare(run: Run, report: Reporter, orders: Orders, clock: Clock, *, resume:
     if recipe.start_from and not resume:
         start_from(project, recipe, dataset, net, report)
     net = group.normalise_together(net)
-    optimizer = make_optimizer(
-        net, recipe.optimizer, weight_decay=recipe.weight_decay, masters=choice.name != "fp32"
-    )  # fmt: skip
+    optimizer = make_optimizer(net, recipe.optimizer, weight_decay=recipe.weight_decay, masters=choice.name != "fp32")
     learner = Learner(
         net, mean, loss, precision.Precision(choice, recipe.amp_level), optimizer, grad_clip=recipe.grad_clip,
         average=recipe.average, copies=copies,
