@@ -154,9 +154,12 @@ def _verdict_item(project: Project, key: str, note: annotation.Note) -> Item | N
 # --- split ------------------------------------------------------------------------------------------
 
 
-def shares(count: int) -> dict[Split, float]:
-    """What share of `count` labelled pictures goes where. A test set only where it costs little."""
-    if count >= 60:
+def shares(parts: int) -> dict[Split, float]:
+    """What share of the labelled pictures goes where. parts: how many different ones show what is to be learned.
+
+    A test set of fewer than nine such parts tells little, and they are missed where they could be learned from.
+    """
+    if parts >= 60:
         return {"train": 0.70, "val": 0.15, "test": 0.15}
     return {"train": 0.8, "val": 0.2, "test": 0.0}
 
@@ -172,7 +175,8 @@ def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note
         groups.setdefault(item.group, []).append(item)
     strata = {item.key: _strata(item) for item in items}
     totals = Counter(stratum for names in strata.values() for stratum in names)
-    want = shares(len(items))
+    telling = [item for item in items if item.classes] or items
+    want = shares(len({item.group for item in telling}))
     have: dict[Split, Counter] = {split: Counter() for split in SPLITS}
 
     def put(members: list[Item], split: Split) -> None:
@@ -187,6 +191,8 @@ def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note
             put(members, pins[0])
         else:
             free.append((name, members))
+    if not want["test"]:
+        totals -= have["test"]  # a person set it apart; the others are shared out without it
 
     def order(entry: tuple[str, list[Item]]) -> tuple:
         name, members = entry

@@ -26,6 +26,7 @@ _LOTS: tuple[tuple[Material, tuple[float, float, float] | None], ...] = (
     ("leather", None),
 )
 _LEATHER = len(_LOTS) - 1
+_TEST_LOTS = (1, 11)  # so few lots have a test set only where a person sets one apart
 _SIZES = ((320, 240), (272, 272), (352, 264), (240, 320), (304, 232))
 _HOW_MANY = {"scratch": (2, 4), "pit": (3, 7), "stain": (1, 2), "dent": (1, 3)}  # at least, at most
 _CLOSE_UPS, _CLOSE_UP = 20, 112  # of each lot; their side in pixels
@@ -37,6 +38,7 @@ class _Plan:
     """One picture to be made. kind: of KINDS, "" for a good one. mask, verdict: whether it is labelled so.
 
     defects: exactly these; otherwise as many of the kind as is usual for it. close: a close-up, one place fills it.
+    test: set apart to measure with.
     """
 
     key: str
@@ -48,6 +50,7 @@ class _Plan:
     close: bool = False
     depth: int = 8
     defects: tuple[str, ...] = ()
+    test: bool = False
 
 
 def make_sample(
@@ -92,7 +95,7 @@ def _plans() -> list[_Plan]:
     plans += [_Plan(_key(lot, "new", n + 1), lot, kind, (400, 300)) for n, (lot, kind) in enumerate(unlabelled)]
     many = ("scratch",) * 7 + ("pit",) * 9 + ("stain",) * 4 + ("dent",) * 4
     plans.append(_Plan("large/sheet-4096.png", 9, "", (_LARGE, _LARGE), defects=many))
-    return plans
+    return [replace(plan, test=plan.lot in _TEST_LOTS) for plan in plans]
 
 
 def _small_plans() -> list[_Plan]:
@@ -133,6 +136,8 @@ def _make(project: Project, plan: _Plan, lot: Lot, rng: np.random.Generator) -> 
         annotation.save_mask(project, plan.key, scene.mask)
     if plan.mask or plan.verdict:
         note = annotation.Note(verdict=(plan.kind or GOOD) if plan.verdict else None, status="done")
+        if plan.test:
+            note.pin = "test"
         note.add("generate")
         annotation.save_note(project, plan.key, note)
 
