@@ -6,7 +6,7 @@ import numpy as np
 import paddle
 import pytest
 
-from workbench.training.optimizers import Muon, orthogonal
+from workbench.training.optimizers import Muon, clip_gradients, orthogonal
 from workbench.training.resnet import ResNet
 from workbench.training.unet import UNet
 
@@ -61,6 +61,25 @@ def test_a_step_is_as_large_as_one_of_adamw_in_all_directions():
             assert np.sqrt((moved**2).mean()) == pytest.approx(0.2 * RATE, rel=0.35)
             sizes = np.linalg.svd(moved, compute_uv=False)
             assert sizes[0] < 3 * np.median(sizes)
+
+
+@pytest.mark.parametrize("limit", [0.01, 1e6])
+def test_gradients_are_shortened_together_as_paddle_does_it(limit):
+    nets = unet(), unet()
+    for net in nets:
+        net(paddle.to_tensor(np.random.default_rng(0).standard_normal((2, 1, 64, 64), np.float32))).sum().backward()
+    known = paddle.nn.utils.clip_grad_norm_(nets[0].parameters(), limit).item()
+    assert clip_gradients(nets[1].parameters(), limit) == pytest.approx(known, rel=1e-5) and known > 0.01
+    for one, other in zip(*(net.parameters() for net in nets)):
+        if one.grad is not None:
+            np.testing.assert_allclose(other.grad.numpy(), one.grad.numpy(), rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_the_length_of_broken_gradients_is_no_number(value):
+    layer = paddle.nn.Linear(2, 2)
+    (layer(paddle.ones([1, 2])) * value).sum().backward()
+    assert not np.isfinite(clip_gradients(layer.parameters(), 1.0))
 
 
 def test_of_a_resnet_all_but_the_first_convolution_and_the_last_layer():

@@ -1,7 +1,8 @@
-"""What makes a step of gradients: AdamW, or Muon, whose steps turn all directions of a layer alike."""
+"""What makes a step of gradients: their length is limited, then AdamW, or Muon, which turns all directions alike."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import paddle
@@ -24,6 +25,20 @@ def make_optimizer(
         "apply_decay_param_fun": decayed.__contains__,
     }  # fmt: skip
     return Muon(net, **options) if kind == "muon" else paddle.optimizer.AdamW(parameters=net.parameters(), **options)
+
+
+@paddle.no_grad()
+def clip_gradients(parameters: Sequence[paddle.Tensor], limit: float) -> float:
+    """Shorten all gradients together to the length `limit` if they are longer. Their length before; inf or NaN if one
+    is. Paddle's own way to that number takes a tenth of a small network's step.
+    """
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    squares = [gradient.astype("float32").square().sum() for gradient in gradients]
+    norm = paddle.stack(squares).sum().sqrt().item()
+    if norm > limit:
+        for gradient in gradients:
+            gradient.scale_(limit / (norm + 1e-6))
+    return norm
 
 
 class Muon(paddle.optimizer.AdamW):
@@ -74,14 +89,15 @@ def orthogonal(matrix: paddle.Tensor) -> paddle.Tensor:
     """
     tall = matrix.shape[0] > matrix.shape[1]
     x = matrix.t() if tall else matrix
-    x = x / (x.norm() + 1e-7)
     first, third, fifth = _QUINTIC
     square, product = paddle.matmul(x, x, transpose_y=True), None
+    shrink = 1 / (square.trace() + 1e-14)  # its trace is the squared norm, for which Paddle takes as long as for it all
+    square = square * shrink
     unit = paddle.eye(len(square))
     for left in reversed(range(_ROUNDS)):
         factor = first * unit + third * square + fifth * paddle.matmul(square, square)
         product = factor if product is None else paddle.matmul(factor, product)
         if left:
             square = paddle.matmul(factor, paddle.matmul(square, factor))
-    x = paddle.matmul(product, x)
+    x = paddle.matmul(product * shrink.sqrt(), x)
     return x.t() if tall else x

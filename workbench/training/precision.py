@@ -18,6 +18,7 @@ from paddle.amp.auto_cast import amp_global_state
 
 from workbench.core.problems import BadRecipe
 from workbench.training.device import Device
+from workbench.training.optimizers import clip_gradients
 
 _DTYPES = {"fp16": "float16", "bf16": "bfloat16"}
 _LEAST_CAPABILITY = {"fp16": (7, 0), "bf16": (8, 0)}
@@ -122,14 +123,14 @@ class Precision:
         if self.scaler:
             try:
                 self.scaler.unscale_(optimizer)
-                norm = paddle.nn.utils.clip_grad_norm_(parameters, clip).item()
+                norm = clip_gradients(parameters, clip)
                 self.scaler.step(optimizer)
                 self.scaler.update()
             except BaseException:
                 self.scaler.forget()
                 raise
             return norm, self.scaler.skipped
-        norm = paddle.nn.utils.clip_grad_norm_(parameters, clip).item()
+        norm = clip_gradients(parameters, clip)
         if not math.isfinite(norm):
             return norm, True
         optimizer.step()
