@@ -26,6 +26,7 @@ _CHOSEN = ("thresholds", "min_area", "temperature", "mirrored")
 class Best:
     """Owns `best/`. score, step, settings: of the best weights; step is -1 before there are any.
 
+    peak: the highest score of all that were looked at.
     writing_seconds: what making the last ones usable took.
     """
 
@@ -33,6 +34,7 @@ class Best:
         self.run, self.recipe, self.report = run, recipe, report
         self.settings = settings
         self.score: float | None = None
+        self.peak: float | None = None
         self.step = -1
         self.writing_seconds = 0.0
         self._usable_step = -1
@@ -40,16 +42,26 @@ class Best:
 
     def state(self) -> dict[str, Any]:
         chosen = {name: getattr(self.settings, name) for name in _CHOSEN}
-        return {"score": self.score, "step": self.step, "chosen": chosen}
+        return {"score": self.score, "peak": self.peak, "step": self.step, "chosen": chosen}
 
     def load(self, state: dict[str, Any]) -> None:
         self.score, self.step = state["score"], state["step"]
+        self.peak = state.get("peak", self.score)
         self.settings = dataclasses.replace(self.settings, **state["chosen"])
         self._usable_step = -1  # what lies in best/ may be of another step
 
-    def is_better(self, score: float | None) -> bool:
-        """Later weights win a tie: they have learned longer."""
-        return self.step < 0 or (score is not None and (self.score is None or score >= self.score))
+    def hear(self, score: float | None, pictures: int) -> bool:
+        """The score of the newest weights; whether they are the best from now on. pictures: with a defect or a verdict.
+
+        They have learned longest, so they are, unless their score is clearly below the highest: by more than the
+        standard error of a share of so many pictures (one-standard-error rule, Breiman et al. 1984). Of scores that
+        differ by chance the highest belongs to the luckiest weights.
+        """
+        if score is None:
+            return self.step < 0
+        self.peak = score if self.peak is None else max(self.peak, score)
+        chance = (self.peak * (1 - self.peak) / max(1, pictures)) ** 0.5
+        return self.step < 0 or self.score is None or score >= self.peak - chance
 
     def keep(self, net: paddle.nn.Layer, settings: ModelSettings, *, step: int, score: float | None) -> None:
         """These weights are the best from now on. Makes them usable at once if that is not too dear now."""
