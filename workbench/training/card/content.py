@@ -163,7 +163,8 @@ def _speed(sources: Sources) -> list[Section]:
     plain = found.get("dygraph") or {}
     if plain:
         whole, alone = _ms(plain.get("p50_ms")), _ms(plain.get("network_ms"))
-        says = f"The same network in plain Paddle, as it was trained: {whole} ms for the first size, {alone} ms alone."
+        says = f"The same network in plain Paddle, as it was trained: {whole} ms for the first size, "
+        says += f"{alone} ms of it the network."
         blocks.append(Text(says))
     if failed:
         blocks.append(Points(failed))
