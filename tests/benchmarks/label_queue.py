@@ -15,9 +15,9 @@ defects are one class, and the pool has as few pictures with defects as is said,
 Per arm, over held-out pictures: the area under the ROC curve of "this picture has a defect", by the mean of its twenty
 highest scores (Hanley and McNeil, 1982); Dice of all pixels together with the model's own threshold, and with the one
 that is best afterwards, which a handful of pictures for validation does not disturb; defects found; false alarms a
-picture; and how many of the labelled pictures have a defect. Mean and standard deviation over the repeats, and the
-difference of the arms repeat by repeat. --model resnet: whole pictures get verdicts, OK or NG; told is the area under
-the curve of "NG", and the mean of both kinds' shares that are called right.
+picture; and how many of the labelled pictures have a defect, and of how many different parts. Mean and standard
+deviation over the repeats, and the difference of the arms repeat by repeat. --model resnet: whole pictures get verdicts,
+OK or NG; told is the area under the curve of "NG", and the mean of both kinds' shares that are called right.
 
 --judge forest: what the labels of each arm are worth is told by a random forest on filters (forest.py; scikit-learn),
 which learns from them in seconds and always alike, while two short trainings of a network on the same labels differ by
@@ -58,11 +58,13 @@ ARMS = ("random", "queue")
 FOLDS = 3
 TITLES = {
     "unet": {"auc": "area under the curve", "dice": "Dice", "best_dice": "Dice at the best threshold",
-             "recall": "defects found", "false": "false alarms a picture", "defective": "labelled with a defect"},
+             "recall": "defects found", "false": "false alarms a picture", "defective": "labelled with a defect",
+             "parts": "parts with a defect"},
     "resnet": {"auc": "area under the curve", "balanced": "called right, mean of both kinds",
-               "defective": "labelled with a defect"},
+               "defective": "labelled with a defect", "parts": "parts with a defect"},
     "forest": {"auc": "area under the curve", "precision": "average precision",
-               "best_dice": "Dice at the best threshold", "defective": "labelled with a defect"},
+               "best_dice": "Dice at the best threshold", "defective": "labelled with a defect",
+               "parts": "parts with a defect"},
 }  # fmt: skip
 OK, NG = "OK", "NG"
 _PIXELS = 100_000  # of each kind that the forest learns from, at most
@@ -133,6 +135,7 @@ def one_repeat(root: Path, shown: Sequence[Shown], repeat: int, wishes: argparse
             measured = MEASURES[wishes.model](run, held)
         row = {"repeat": repeat, "arm": arm, "labels": len(labelled), **measured}
         row["defective"] = sum(pool[key].mask is not None for key in labelled)
+        row["parts"] = len({pool[key].group for key in labelled if pool[key].mask is not None})
         rows.append(row)
         print(json.dumps(row), file=sys.stderr, flush=True)
     shutil.rmtree(root)
@@ -325,7 +328,7 @@ def _spread(rows: Sequence[dict[str, Any]], name: str, sign: str = "") -> str:
     values = np.array([row[name] for row in rows if row[name] is not None], float)
     if not values.size:
         return "-"
-    digits = 1 if name == "defective" else 2 if name == "false" else 3
+    digits = 1 if name in ("defective", "parts") else 2 if name == "false" else 3
     spread = f" ± {values.std(ddof=1):.{digits}f}" if values.size > 1 else ""
     return f"{values.mean():{sign}.{digits}f}{spread}"
 
