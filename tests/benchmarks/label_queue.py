@@ -16,8 +16,8 @@ Per arm, over held-out pictures: the area under the ROC curve of "this picture h
 highest scores (Hanley and McNeil, 1982); Dice of all pixels together with the model's own threshold, and with the one
 that is best afterwards, which a handful of pictures for validation does not disturb; defects found; false alarms a
 picture; and how many of the labelled pictures have a defect, and of how many different parts. Mean and standard
-deviation over the repeats, and the difference of the arms repeat by repeat. --model resnet: whole pictures get verdicts,
-OK or NG; told is the area under the curve of "NG", and the mean of both kinds' shares that are called right.
+deviation over the repeats, and the difference of the arms repeat by repeat. --model resnet: whole pictures get
+verdicts, OK or NG; told is the area under the curve of "NG", and the mean of both kinds' shares that are called right.
 
 --judge forest: what the labels of each arm are worth is told by a random forest on filters (forest.py; scikit-learn),
 which learns from them in seconds and always alike, while two short trainings of a network on the same labels differ by
