@@ -30,7 +30,7 @@ def make_optimizer(
 @paddle.no_grad()
 def clip_gradients(parameters: Sequence[paddle.Tensor], limit: float) -> float:
     """Shorten all gradients together to the length `limit` if they are longer. Their length before; inf or NaN if one
-    is. Paddle's own way to that number takes a tenth of a small network's step.
+    is. Paddle's own way to that number takes a twentieth of a small network's step.
     """
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     squares = [gradient.astype("float32").square().sum() for gradient in gradients]
