@@ -5398,6 +5398,14 @@
         <translation>所有已标注图片都是同一个零件，无法留出检验图片，因此不显示评分。</translation>
     </message>
     <message>
+        <source>The run that this one begins with has learned from every part, so none could be held out: no score is shown.</source>
+        <translation>作为起点的训练已学习过所有部件，因此无法留出图片：不显示评分。</translation>
+    </message>
+    <message>
+        <source>The network has learned from {n} of the held-out pictures before: the scores are too good.</source>
+        <translation>网络以前学习过 {n} 张留出的图片：评分偏高。</translation>
+    </message>
+    <message>
         <source>Only {n} pictures with defects are held out: the scores are rough.</source>
         <translation>只留出了 {n} 张有缺陷的图片，评分只是粗略的。</translation>
     </message>

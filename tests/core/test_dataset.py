@@ -78,6 +78,29 @@ def test_a_test_set_that_a_person_set_apart_leaves_the_usual_shares_of_the_rest(
     }  # fmt: skip
 
 
+def test_what_a_network_has_learned_from_is_not_held_out_when_it_learns_on(project):
+    fill_project(project, 20)
+    project.file.grouping = Grouping(rule="each")
+    learned = by_split(collect(project, "unet"))["train"]
+    fill_project(project, 40, good=10)
+    anew, on = by_split(collect(project, "unet")), by_split(collect(project, "unet", learned))
+    assert set(anew["val"]) & set(learned)  # where it begins with nothing, everything is dealt out anew
+    assert not set(on["val"]) & set(learned) and len(on["val"]) == len(anew["val"]) == 10
+
+
+def test_a_network_that_has_learned_from_every_part_has_no_score(project):
+    keys = fill_project(project, 4)
+    project.file.grouping = Grouping(rule="each")
+    dataset = collect(project, "unet", keys)
+    assert not dataset.of("val", "test") and "no score is shown" in dataset.held_out_note
+    annotation.save_note(project, keys[0], annotation.Note(status="done", pin="val"))
+    dataset = collect(project, "unet", keys)
+    assert [item.key for item in dataset.of("val")] == keys[:1]
+    assert dataset.held_out_note == (
+        "The network has learned from 1 of the held-out pictures before: the scores are too good."
+    )
+
+
 def test_a_pattern_groups_by_what_it_captures(project):
     fill_project(project, 16)
     project.file.grouping = Grouping(rule="pattern", pattern=r"lot(\d+)/")

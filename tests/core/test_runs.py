@@ -11,6 +11,7 @@ from tests.conftest import fill_project
 from workbench.core import annotation, events, problems
 from workbench.core.index import Index
 from workbench.core.launch import worker_command, worker_environment
+from workbench.core.project import Grouping
 from workbench.core.recipe import parse_settings, request
 from workbench.core.run import Run, create_run, find_run, list_runs
 from workbench.inference.reading import write_png
@@ -36,6 +37,16 @@ def test_runs_of_one_second_have_names_of_their_own(labelled):
     assert find_run(labelled.root, names[0]).name == names[0]
     with pytest.raises(problems.UnknownRun):
         find_run(labelled.root, "no such run")
+
+
+def test_a_run_that_begins_with_another_holds_out_nothing_that_was_learned_from(project):
+    fill_project(project, 20)
+    project.file.grouping = Grouping(rule="each")
+    first = create_run(project, request("unet", epochs=1))
+    fill_project(project, 40, good=10)
+    on = create_run(project, request("unet", epochs=1, start_from=first.name)).dataset()
+    learned = {item.key for item in first.dataset().of("train")}
+    assert on.of("val") and not learned & {item.key for item in on.of("val", "test")}
 
 
 def test_what_is_chosen_by_hand_stays(labelled):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Collection
 from typing import Literal
 
 import numpy as np
@@ -81,9 +82,10 @@ class Dataset(BaseModel):
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
-def collect(project: Project, model: Literal["unet", "resnet"]) -> Dataset:
+def collect(project: Project, model: Literal["unet", "resnet"], learned: Collection[str] = ()) -> Dataset:
     """Gather what is labelled for `model` and split it. Broken pictures are listed with the reason, nothing stops.
 
+    learned: pictures from which the network has learned that will learn on; they and their like are not held out.
     Raises NoPictures, NoLabels, TooFewLabels, OnlyBackground (UNet), NoVerdicts (ResNet).
     """
     keys = project.pictures()
@@ -114,8 +116,8 @@ def collect(project: Project, model: Literal["unet", "resnet"]) -> Dataset:
     if model == "unet" and not any(item.classes for item in dataset.items):
         raise problems.OnlyBackground()
     group(project, dataset.items, notes)
-    _split(project, dataset.items, notes)
-    _explain(dataset)
+    _split(project, dataset.items, notes, set(learned))
+    _explain(dataset, set(learned))
     return dataset
 
 
@@ -164,7 +166,7 @@ def shares(parts: int) -> dict[Split, float]:
     return {"train": 0.8, "val": 0.2, "test": 0.0}
 
 
-def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note]) -> None:
+def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note], learned: set[str]) -> None:
     """Deal groups out so that every stratum (verdict, or painted classes) reaches its share; seeded, order-free.
 
     Each group goes to the side that lacks most of the group's rarest stratum (iterative stratification, after
@@ -189,6 +191,8 @@ def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note
         pins = [notes[item.key].pin for item in members if notes[item.key].pin]
         if pins:
             put(members, pins[0])
+        elif any(item.key in learned for item in members):
+            put(members, "train")
         else:
             free.append((name, members))
     if not want["test"]:
@@ -208,7 +212,7 @@ def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note
             if want[split] > 0
         }
         put(members, max(lack, key=lambda split: (lack[split], -SPLITS.index(split))))
-    _keep_sides_filled(items)
+    _keep_sides_filled(items, learned)
 
 
 def _strata(item: Item) -> list[object]:
@@ -216,26 +220,37 @@ def _strata(item: Item) -> list[object]:
     return [item.verdict] if item.verdict is not None and not item.classes else kinds
 
 
-def _keep_sides_filled(items: list[Item]) -> None:
+def _keep_sides_filled(items: list[Item], learned: set[str]) -> None:
     """Both learning and checking need a picture with something on it; with very few groups one is moved over."""
     telling = [item for item in items if item.classes or item.verdict is not None]
     for split, other in (("train", "val"), ("val", "train")):
         if any(item.split == split for item in telling):
             continue
         groups = Counter(item.group for item in telling if item.split == other)
-        if len(groups) > 1:
-            chosen = min(groups, key=lambda name: (groups[name], natural_key(name)))
+        movable = groups.keys() - ({item.group for item in items if item.key in learned} if split == "val" else set())
+        if len(groups) > 1 and movable:
+            chosen = min(movable, key=lambda name: (groups[name], natural_key(name)))
             for item in items:
                 if item.group == chosen:
                     item.split = split  # type: ignore[assignment]
 
 
-def _explain(dataset: Dataset) -> None:
+def _explain(dataset: Dataset, learned: set[str]) -> None:
     held = dataset.of("val", "test")
     telling = sum(len(item.classes) > 0 for item in held) if dataset.model == "unet" else len(held)
-    if not held:
+    known = sum(item.key in learned for item in held)
+    if not held and learned:
+        dataset.held_out_note = (
+            "The run that this one begins with has learned from every part, so none could be held out: "
+            "no score is shown."
+        )
+    elif not held:
         dataset.held_out_note = (
             "All labelled pictures show the same part, so none could be held out: no score is shown."
+        )
+    elif known:  # a person holds them there
+        dataset.held_out_note = (
+            f"The network has learned from {known} of the held-out pictures before: the scores are too good."
         )
     elif telling < 10:
         what = "pictures with defects" if dataset.model == "unet" else "pictures"

@@ -132,10 +132,12 @@ def draw_up(project: Project, asked: Recipe, dataset: Dataset | None = None) -> 
 
     Reads pictures: not for the GUI thread. Raises a Problem where no run can be made.
     """
+    earlier = find_run(project.root, asked.start_from) if asked.start_from else None
     if asked.prune:
-        earlier = find_run(project.root, asked.start_from) if asked.start_from else None
         asked = smaller(asked, earlier.recipe() if earlier is not None else None)
-    dataset = dataset or collect(project, asked.model)
+    if dataset is None:
+        here = earlier is not None and earlier.project_root == project.root
+        dataset = collect(project, asked.model, [item.key for item in earlier.dataset().of("train")] if here else ())
     return dataset, plan(project, dataset, asked)
 
 
