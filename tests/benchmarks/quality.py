@@ -1,8 +1,8 @@
 """How good the models are that some minutes give, on withheld pictures of real sets, beside what others would use.
 
-    python tests/benchmarks/quality.py [--sets tiles,kinds,cracks,welds,steel,verdicts,few] [--minutes 15]
-        [--seeds 0,1,2] [--folds 0] [--of 4] [--rivals textbook,forest,optimizer=adamw] [--labels 5,10,20,40,80]
-        [--out RESULTS.jsonl] [--keep FOLDER]
+    python tests/benchmarks/quality.py [--sets tiles,exposures,kinds,cracks,welds,steel,verdicts,few]
+        [--minutes 15] [--seeds 0,1,2] [--folds 0] [--of 4] [--rivals textbook,forest,optimizer=adamw]
+        [--labels 5,10,20,40,80] [--out RESULTS.jsonl] [--keep FOLDER]
 
 Every model of ours is made by the commands that a person has: create, import, train, predict, evaluate. The pictures
 are those of ../shared/data or WORKBENCH_DATA; groups of pictures that show one part are withheld together, and nothing
@@ -13,6 +13,7 @@ there, and kept in --out; rows that are in it already are not done again. The ta
 and folds.
 
     tiles     magnetic-tile, defect or not        kinds     the same with its five kinds of defects
+    exposures tiles again, dealt out picture by picture as publications do: a withheld one's tile may be known
     cracks    crackforest                         welds     gdxray-welds, films of 5,000 pixels
     steel     neu-det, six kinds (ResNet)         verdicts  magnetic-tile's folders as verdicts (ResNet), unbalanced
     few       tiles again, from 5 to 80 labelled pictures, --few-minutes each
@@ -45,9 +46,11 @@ from workbench.core.launch import worker_environment  # noqa: E402
 from workbench.core.metrics import SegmentationMeter  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
-MINUTES = {"tiles": 15.0, "kinds": 15.0, "cracks": 10.0, "welds": 10.0, "steel": 10.0, "verdicts": 10.0}
+MINUTES = dict.fromkeys(("tiles", "exposures", "kinds"), 15.0)
+MINUTES |= dict.fromkeys(("cracks", "welds", "steel", "verdicts"), 10.0)
 SOURCES: dict[str, tuple[str, Callable[[Path, Path], list[Shown]]]] = {
-    "tiles": ("magnetic-tile", sets.magnetic_tile), "kinds": ("magnetic-tile", sets.magnetic_tile),
+    "tiles": ("magnetic-tile", sets.magnetic_tile), "exposures": ("magnetic-tile", sets.magnetic_exposures),
+    "kinds": ("magnetic-tile", sets.magnetic_tile),
     "few": ("magnetic-tile", sets.magnetic_tile), "verdicts": ("magnetic-tile", sets.magnetic_tile),
     "cracks": ("crackforest", sets.crackforest), "welds": ("gdxray-welds", sets.gdxray_welds),
     "steel": ("neu-det", sets.neu_det),
