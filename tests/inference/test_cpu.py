@@ -1,6 +1,10 @@
-"""Which road MKL is told to take, on which processor."""
+"""Which road MKL is told to take, on which processor; how many cores may be used."""
 
 from __future__ import annotations
+
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -32,3 +36,41 @@ def test_what_proc_cpuinfo_says(text, expected):
 
 def test_this_machine_gets_an_answer():
     assert cpu.cpu_environment() in ({}, {"MKL_DEBUG_CPU_TYPE": "5"}, {"MKL_DEBUG_CPU_TYPE": "7"})
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"cpu.max": "200000 100000\n"}, 2),
+        ({"cpu.max": "150000 100000\n"}, 2),
+        ({"cpu.max": "10000 100000\n"}, 1),
+        ({"cpu.max": "max 100000\n"}, None),
+        ({"cpu/cpu.cfs_quota_us": "300000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 3),
+        ({"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, None),
+        ({"cpu.max": "nonsense\n"}, None),
+        ({"cpu.max": "5 0\n"}, None),
+        ({}, None),
+    ],
+)
+def test_what_a_container_may_use(tmp_path, files, expected):
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert cpu._quota(tmp_path) == expected
+
+
+def test_a_container_grants_fewer_cores_than_there_are_and_never_more(tmp_path, monkeypatch):
+    monkeypatch.setattr(cpu, "_CGROUP", tmp_path)
+    everything = cpu.cores()
+    (tmp_path / "cpu.max").write_text("100000 100000")
+    assert cpu.cores() == 1
+    (tmp_path / "cpu.max").write_text("100000000 100000")
+    assert cpu.cores() == everything
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="processes are bound to cores on Linux only here")
+def test_a_process_that_is_bound_to_one_core_counts_one():
+    core = min(os.sched_getaffinity(0))
+    code = f"import os; os.sched_setaffinity(0, {{{core}}}); from workbench.inference.cpu import cores; print(cores())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "1"

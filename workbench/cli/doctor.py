@@ -23,7 +23,7 @@ import psutil
 from workbench.cli.installing import paddle_command, pip_command, requirement
 from workbench.cli.running import Talk
 from workbench.core.launch import worker_command, worker_environment
-from workbench.inference.cpu import cpu_environment
+from workbench.inference.cpu import cores, cpu_environment
 from workbench.inference.engines.kinds import KINDS, cannot_make
 
 _GIB = 2**30
@@ -88,9 +88,9 @@ def _python() -> Check:
 
 
 def _machine() -> Check:
-    cores, memory = os.cpu_count() or 1, psutil.virtual_memory().total
+    usable, memory = cores(), psutil.virtual_memory().total
     enough = memory >= 3.5 * _GIB
-    detail = f"{cores} cores, {memory / _GIB:.0f} GiB of memory"
+    detail = f"{usable} cores, {memory / _GIB:.0f} GiB of memory"
     special = cpu_environment()
     if special:
         detail += f"; training sets {' '.join(f'{name}={value}' for name, value in special.items())} on this AMD"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +14,7 @@ from workbench.core.dataset import Dataset, Item
 from workbench.core.pictures import read
 from workbench.core.project import Project
 from workbench.core.recipe import Recipe
+from workbench.inference.cpu import cores
 from workbench.inference.cv import cv2
 
 Choose = Callable[[str, Any, str], None]  # setting, value, why
@@ -48,7 +48,7 @@ def plan(project: Project, dataset: Dataset, asked: Recipe) -> Recipe:
         _plan_overlap(Recipe(**{**asked.model_dump(), **values}), choose)
     else:
         _plan_resnet(training, asked, choose)
-    choose("threads", max(1, min(4, os.cpu_count() or 1)), "One thread a core prepares patches, at most four.")
+    choose("threads", min(4, cores()), "One thread a core prepares patches, at most four.")
     return Recipe(**{**asked.model_dump(), **values, "reasons": reasons})
 
 
@@ -222,7 +222,7 @@ def reach(recipe: Recipe) -> int:
 
 def _plan_cores(least: int, choose: Choose) -> None:
     """Batch and workers on a processor: each core computes four pictures or more of a batch."""
-    workers = min(os.cpu_count() or 1, 8)
+    workers = min(cores(), 8)
     choose("batch", max(least, 4 * workers), "Small batches give many steps in the same minutes.")
     choose("workers", workers, "Each core computes its part of every batch; more than eight gain little.")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from workbench.core.problems import Problem
 from workbench.core.project import Project
 from workbench.core.salience import salience
 from workbench.core.storage import file_stamp
+from workbench.inference.cpu import cores
 from workbench.inference.ledger import model_fingerprint
 from workbench.inference.predictor import Cancelled, Predictor
 
@@ -68,7 +68,7 @@ class Surveyor:
 
     def __init__(self, project: Project, model: Path | None) -> None:
         self._project = project
-        threads = max(1, (os.cpu_count() or 2) - 1)  # a window and a hand that labels are beside it
+        threads = max(1, cores() - 1)  # a window and a hand that labels are beside it
         self._predictor = Predictor.open(model, threads=threads) if model is not None else None
         self._fingerprint = model_fingerprint(model) if model is not None else ""
         self._book = LookBook(project.root)

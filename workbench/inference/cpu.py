@@ -1,13 +1,43 @@
-"""What the processor asks of the environment before a library for matrix arithmetic is loaded."""
+"""What the processor asks of the environment before a library for matrix arithmetic is loaded, and its cores."""
 
 from __future__ import annotations
 
+import math
+import os
 import platform
 import sys
 from pathlib import Path
 
 # Arguments of IsProcessorFeaturePresent on Windows, from winnt.h.
 _WINDOWS_FEATURES = {"avx2": 40, "avx512f": 41}
+
+# Where Linux says how much of the processor a container may use: its second version, and its first.
+_QUOTAS = (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"))
+_CGROUP = Path("/sys/fs/cgroup")
+
+
+def cores() -> int:
+    """Cores that this process may use, at least 1: a job system or a container may grant fewer than there are.
+
+    More workers than that would only wait for one another.
+    """
+    if hasattr(os, "sched_getaffinity"):
+        granted = len(os.sched_getaffinity(0))
+    else:
+        granted = os.cpu_count() or 1
+    return max(1, min(granted, _quota(_CGROUP) or granted))
+
+
+def _quota(root: Path) -> int | None:
+    """Cores' worth of time that a container gets, rounded up; None where it is not limited or cannot be told."""
+    for names in _QUOTAS:
+        try:
+            words = " ".join((root / name).read_text("ascii") for name in names).split()
+            if len(words) == 2 and words[0].isdigit():  # else "max", or -1
+                return max(1, math.ceil(int(words[0]) / int(words[1])))
+        except (OSError, ValueError, ZeroDivisionError):
+            continue
+    return None
 
 
 def cpu_environment() -> dict[str, str]:

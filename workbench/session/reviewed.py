@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -10,9 +9,10 @@ from dataclasses import dataclass
 from workbench.core.operating_point import Point
 from workbench.core.review.evidence import Evidence, Judgement, judge
 from workbench.core.review.figures import Figures, figures
+from workbench.inference.cpu import cores
 from workbench.inference.settings import ModelSettings
 
-THREADS = min(4, os.cpu_count() or 1)  # OpenCV and NumPy let go of the interpreter for most of the time
+THREADS = min(4, cores())  # OpenCV and NumPy let go of the interpreter for most of the time
 
 
 @dataclass(frozen=True)

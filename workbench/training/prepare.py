@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -16,6 +15,7 @@ from workbench.core.project import Project
 from workbench.core.recipe import Recipe
 from workbench.core.run import Run
 from workbench.core.storage import write_json
+from workbench.inference.cpu import cores
 from workbench.inference.settings import ModelSettings
 from workbench.training import checkpoint, device, networks, precision, ranks
 from workbench.training.best import Best
@@ -188,7 +188,7 @@ def prepare(run: Run, report: Reporter, orders: Orders, clock: Clock, *, resume:
         average=recipe.average, copies=copies,
     )  # fmt: skip
     learner.ranks = group
-    threads = recipe.threads or min(4, max(1, (os.cpu_count() or 1) // group.here))
+    threads = recipe.threads or min(4, max(1, cores() // group.here))
     steps = None if recipe.epochs is None else recipe.epochs * _steps_per_epoch(sampler)
     seconds = None if steps is not None else (recipe.minutes or 5.0) * 60
     return Stage(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
-import os
 import signal
 import socket
 import sys
@@ -19,6 +18,7 @@ from workbench.cli.serving.application import create_application
 from workbench.cli.serving.limits import Limits
 from workbench.cli.serving.listening import Server, say
 from workbench.cli.serving.metrics import WIDTH, Counters
+from workbench.inference.cpu import cores
 from workbench.inference.memory import keep_freed_memory
 from workbench.inference.predictor import Predictor
 
@@ -169,4 +169,4 @@ def threads_each(workers: int, wanted: int) -> int | None:
     """
     if workers == 1 or wanted:
         return None
-    return max(1, (os.cpu_count() or 1) // workers)
+    return max(1, cores() // workers)

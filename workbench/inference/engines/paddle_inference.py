@@ -10,7 +10,7 @@ from types import ModuleType
 
 import numpy as np
 
-from ..cpu import cpu_environment  # noqa: TID252  the package is copied under another name
+from ..cpu import cores, cpu_environment  # noqa: TID252  the package is copied under another name
 from ..tuning import Tuning  # noqa: TID252
 
 _ENVIRONMENT = {**cpu_environment(), "GLOG_minloglevel": "2"}
@@ -39,7 +39,7 @@ class PaddleEngine:
             config.set_mkldnn_cache_capacity(16)  # one entry per input size: pictures may have any size
             if name == "bf16":
                 config.enable_mkldnn_bfloat16()
-            config.set_cpu_math_library_num_threads(tuning.threads or os.cpu_count() or 1)
+            config.set_cpu_math_library_num_threads(tuning.threads or cores())
         # enable_memory_optim is left out: Paddle 3.3 refuses it for programs of this kind.
         self._predictor = inference.create_predictor(config)
         self._input = self._predictor.get_input_handle(self._predictor.get_input_names()[0])

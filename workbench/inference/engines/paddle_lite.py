@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
 
-from ..tuning import Tuning  # noqa: TID252  the package is copied under another name
+from ..cpu import cores  # noqa: TID252  the package is copied under another name
+from ..tuning import Tuning  # noqa: TID252
 
 
 class LiteEngine:
@@ -21,7 +21,7 @@ class LiteEngine:
 
         config = lite.MobileConfig()
         config.set_model_from_file(str(path))
-        config.set_threads(tuning.threads or os.cpu_count() or 1)
+        config.set_threads(tuning.threads or cores())
         self._predictor = lite.create_paddle_predictor(config)
 
     def __call__(self, batch: np.ndarray) -> np.ndarray:
