@@ -3,9 +3,11 @@
     python tests/benchmarks/label_queue.py [--repeats 3] [--start 12] [--rounds 3] [--each 12] [--seconds 60]
                                            [--final 240] [--model unet] [--device auto] [--pool 240] [--held 120]
                                            [--defective 0.15] [--kinds MT_Blowhole] [--out FILE.json]
-                                           [--judge model] [--set KEY=VALUE ...]
+                                           [--judge model] [--judged-on parts] [--set KEY=VALUE ...] [--first 0]
 
-Of the magnetic tiles in WORKBENCH_DATA a third of the parts is held out, another third in each repeat. Both arms
+Of the magnetic tiles in WORKBENCH_DATA a third of the parts is held out, another third in each repeat; with --judged-on
+pictures a third of the pictures, so that the question is how well a model does on the rest of the pictures that one
+labels some of (other exposures of labelled parts are among them), and not on parts that nobody has seen. Both arms
 begin with the same few labelled pictures. In each round the queue names as many pictures as chance does, they are
 labelled from the published masks, and for the queue a model learns on for as many seconds, that it may ask the next
 time. At the end one model learns from the labels of each arm, beginning with nothing, for --final seconds. All kinds of
@@ -36,6 +38,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +84,7 @@ def main() -> int:
         shown = magnetic_tile(folder, Path(scratch))
         if wishes.kinds:
             shown = [each for each in shown if each.mask is None or each.kind in wishes.kinds.split(",")]
-        for repeat in range(wishes.repeats):
+        for repeat in range(wishes.first, wishes.first + wishes.repeats):
             rows += one_repeat(Path(scratch) / f"repeat {repeat}", shown, repeat, wishes)
             if wishes.out is not None:
                 wishes.out.write_text(json.dumps(rows, indent=1))
@@ -94,6 +97,7 @@ def _wishes() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", choices=tuple(TITLES), default="unet")
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--first", type=int, default=0, help="number of the first repeat, to spread them over machines")
     parser.add_argument("--start", type=int, default=12, help="labelled pictures in the beginning")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--each", type=int, default=12, help="pictures that are labelled in a round")
@@ -104,6 +108,7 @@ def _wishes() -> argparse.Namespace:
     parser.add_argument("--kinds", help="of defects, as MT_Blowhole,MT_Break; all if not said")
     parser.add_argument("--held", type=int, default=120, help="held-out pictures that are looked at")
     parser.add_argument("--judge", choices=("model", "forest"), default="model")
+    parser.add_argument("--judged-on", choices=("parts", "pictures"), default="parts")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--out", type=Path, help="write the numbers of every training there")
     parser.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=VALUE")
@@ -112,7 +117,7 @@ def _wishes() -> argparse.Namespace:
 
 def one_repeat(root: Path, shown: Sequence[Shown], repeat: int, wishes: argparse.Namespace) -> list[dict[str, Any]]:
     """Both arms with one fold and one seed, a row for each."""
-    learn, held = deal(shown, repeat % FOLDS, FOLDS)
+    learn, held = _dealt(shown, repeat % FOLDS, wishes)
     dice = random.Random(repeat)
     pool = _pool(dice, learn, wishes)
     held = dice.sample(held, min(wishes.held, len(held)))
@@ -140,6 +145,15 @@ def one_repeat(root: Path, shown: Sequence[Shown], repeat: int, wishes: argparse
         print(json.dumps(row), file=sys.stderr, flush=True)
     shutil.rmtree(root)
     return rows
+
+
+def _dealt(shown: Sequence[Shown], fold: int, wishes: argparse.Namespace) -> tuple[list[Shown], list[Shown]]:
+    """What may be asked for, and what is judged on."""
+    if wishes.judged_on == "parts":
+        return deal(shown, fold, FOLDS)
+    by_name = {each.name: each for each in shown}
+    learn, held = deal([replace(each, group=each.name) for each in shown], fold, FOLDS)
+    return [by_name[each.name] for each in learn], [by_name[each.name] for each in held]
 
 
 def _pool(dice: random.Random, learn: Sequence[Shown], wishes: argparse.Namespace) -> dict[str, Shown]:

@@ -44,6 +44,7 @@ from tests.benchmarks import real_sets as sets  # noqa: E402
 from tests.benchmarks.real_sets import Shown  # noqa: E402
 from workbench.core.launch import worker_environment  # noqa: E402
 from workbench.core.metrics import SegmentationMeter  # noqa: E402
+from workbench.inference.cpu import cores  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 MINUTES = dict.fromkeys(("tiles", "exposures", "kinds"), 15.0)
@@ -142,7 +143,9 @@ def rival(
     command = [sys.executable, str(HERE / f"{name}.py"), str(listed), str(place / "out"), "--seed", str(wishes.seed)]
     if name == "textbook":
         command += ["--minutes", str(wishes.minutes), "--rate", str(wishes.rate)]
-    environment = worker_environment("cpu") if name == "textbook" else dict(os.environ)
+    environment = dict(os.environ)
+    if name == "textbook":  # one copy of it on all cores, where ours has a copy a core
+        environment = {**worker_environment("cpu"), "MKL_NUM_THREADS": str(cores())}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode:
         raise Failed(f"{name}: {(done.stderr.strip().splitlines() or ['killed, most likely for its memory'])[-1]}")
