@@ -3,7 +3,7 @@
     python tests/benchmarks/label_queue.py [--repeats 3] [--start 12] [--rounds 3] [--each 12] [--seconds 60]
                                            [--final 240] [--model unet] [--device auto] [--pool 240] [--held 120]
                                            [--defective 0.15] [--kinds MT_Blowhole] [--out FILE.json]
-                                           [--judge model] [--judged-on parts] [--set KEY=VALUE ...] [--first 0]
+                                           [--judged-on parts] [--set KEY=VALUE ...] [--first 0]
 
 Of the magnetic tiles in WORKBENCH_DATA a third of the parts is held out, another third in each repeat; with --judged-on
 pictures a third of the pictures, so that the question is how well a model does on the rest of the pictures that one
@@ -20,11 +20,6 @@ that is best afterwards, which a handful of pictures for validation does not dis
 picture; and how many of the labelled pictures have a defect, and of how many different parts. Mean and standard
 deviation over the repeats, and the difference of the arms repeat by repeat. --model resnet: whole pictures get
 verdicts, OK or NG; told is the area under the curve of "NG", and the mean of both kinds' shares that are called right.
-
---judge forest: what the labels of each arm are worth is told by a random forest on filters (forest.py; scikit-learn),
-which learns from them in seconds and always alike, while two short trainings of a network on the same labels differ by
-more than labels do. The queue asks the network as before. Told are the area under the curve, by the five highest scores
-of a picture, the average precision of all pixels together, and Dice at the threshold that is best afterwards.
 """
 
 from __future__ import annotations
@@ -47,7 +42,6 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.benchmarks.forest import features  # noqa: E402
 from tests.benchmarks.real_sets import Shown, data_folder, deal, magnetic_tile, read_grey  # noqa: E402
 from workbench.core import annotation  # noqa: E402
 from workbench.core.advice import suggest  # noqa: E402
@@ -65,12 +59,8 @@ TITLES = {
              "parts": "parts with a defect"},
     "resnet": {"auc": "area under the curve", "balanced": "called right, mean of both kinds",
                "defective": "labelled with a defect", "parts": "parts with a defect"},
-    "forest": {"auc": "area under the curve", "precision": "average precision",
-               "best_dice": "Dice at the best threshold", "defective": "labelled with a defect",
-               "parts": "parts with a defect"},
 }  # fmt: skip
 OK, NG = "OK", "NG"
-_PIXELS = 100_000  # of each kind that the forest learns from, at most
 
 
 def main() -> int:
@@ -88,7 +78,7 @@ def main() -> int:
             rows += one_repeat(Path(scratch) / f"repeat {repeat}", shown, repeat, wishes)
             if wishes.out is not None:
                 wishes.out.write_text(json.dumps(rows, indent=1))
-    print(table(rows, TITLES["forest" if wishes.judge == "forest" else wishes.model]))
+    print(table(rows, TITLES[wishes.model]))
     print(f"{wishes.repeats} repeats, {wishes.seconds:g} s a training, {(time.monotonic() - began) / 60:.1f} minutes")
     return 0
 
@@ -107,7 +97,6 @@ def _wishes() -> argparse.Namespace:
     parser.add_argument("--defective", type=float, default=0.15, help="share of the pool, at most, that shows a defect")
     parser.add_argument("--kinds", help="of defects, as MT_Blowhole,MT_Break; all if not said")
     parser.add_argument("--held", type=int, default=120, help="held-out pictures that are looked at")
-    parser.add_argument("--judge", choices=("model", "forest"), default="model")
     parser.add_argument("--judged-on", choices=("parts", "pictures"), default="parts")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--out", type=Path, help="write the numbers of every training there")
@@ -133,11 +122,8 @@ def one_repeat(root: Path, shown: Sequence[Shown], repeat: int, wishes: argparse
     for arm in ARMS:
         shutil.copytree(root / "start", root / arm)
         labelled = choose[arm](root / arm, repeat, pool, list(start), wishes)
-        if wishes.judge == "forest":
-            measured = measure_by_forest([pool[key] for key in labelled], held)
-        else:
-            run = Run(root / arm / "runs" / train(root / arm, wishes, wishes.final))
-            measured = MEASURES[wishes.model](run, held)
+        run = Run(root / arm / "runs" / train(root / arm, wishes, wishes.final))
+        measured = MEASURES[wishes.model](run, held)
         row = {"repeat": repeat, "arm": arm, "labels": len(labelled), **measured}
         row["defective"] = sum(pool[key].mask is not None for key in labelled)
         row["parts"] = len({pool[key].group for key in labelled if pool[key].mask is not None})
@@ -273,36 +259,6 @@ def measure_verdicts(run: Run, held: Sequence[Shown]) -> dict[str, float | None]
     found = np.array([(predictor.predict(read_grey(each.path)).probabilities or {})[NG] for each in held])
     right = ((found[bad] >= 0.5).mean() + (found[~bad] < 0.5).mean()) / 2
     return {"auc": area(found, bad), "balanced": float(right)}
-
-
-def measure_by_forest(labelled: Sequence[Shown], held: Sequence[Shown]) -> dict[str, float | None]:
-    """What can be learned from the labels, without the luck of a training. Every third row and column is looked at."""
-    from sklearn.ensemble import RandomForestClassifier
-
-    generator = np.random.default_rng(0)
-    rows, answers = [], []
-    for kind in (True, False):
-        having = [each for each in labelled if each.mask is not None or not kind]
-        for each in having:
-            places = np.flatnonzero((truth(each) > 0).ravel() == kind)
-            places = generator.choice(places, min(_PIXELS // len(having), len(places)), replace=False)
-            seen = features(read_grey(each.path))
-            rows.append(seen.reshape(-1, seen.shape[-1])[places])
-            answers.append(np.full(len(places), kind))
-    forest = RandomForestClassifier(100, min_samples_leaf=5, n_jobs=1, random_state=0)
-    forest.fit(np.concatenate(rows), np.concatenate(answers))
-    tally = np.zeros((2, 1001), np.int64)  # of good and of defective pixels: how often each score, in thousandths
-    highest = []
-    for each in held:
-        seen, real = features(read_grey(each.path))[1::3, 1::3], truth(each)[1::3, 1::3].ravel()
-        scores = np.round(forest.predict_proba(seen.reshape(-1, seen.shape[-1]))[:, 1] * 1000).astype(int)
-        highest.append(float(np.partition(scores, -5)[-5:].mean()))
-        for kind in (0, 1):
-            tally[kind] += np.bincount(scores[real == kind], minlength=1001)
-    false, hit = (np.cumsum(tally[kind][::-1]) for kind in (0, 1))
-    precision = (hit / np.maximum(1, hit + false) * np.diff(hit, prepend=0)).sum() / tally[1].sum()
-    bad = np.array([each.mask is not None for each in held])
-    return {"auc": area(np.array(highest), bad), "precision": float(precision), "best_dice": best_dice(tally)}
 
 
 def best_dice(tally: np.ndarray) -> float:
