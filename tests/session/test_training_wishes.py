@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from workbench.core import dataset
 from workbench.core.problems import BadRecipe, ProjectBroken
 from workbench.core.recipe import request
 from workbench.core.run import create_run
@@ -41,6 +42,21 @@ def test_what_is_planned_is_what_a_run_would_get(wishes, opened, qtbot):
     with qtbot.waitSignal(wishes.planned, timeout=10_000) as told:
         wishes.plan("unet", {"minutes": 3.0, "device": "cpu"}, anew=False)
     assert told.args[0].batch != 5 or told.args[0].reasons["batch"] != "Chosen by hand."
+
+
+def test_each_run_to_begin_with_has_learned_from_pictures_of_its_own(wishes, opened, qtbot, monkeypatch):
+    earlier = create_run(opened.project, request("unet"))
+    asked = []
+
+    def collect(project, model, learned=()):
+        asked.append(set(learned))
+        return dataset.collect(project, model, learned)
+
+    monkeypatch.setattr("workbench.core.run.collect", collect)
+    for choices in ({}, {"batch": 3}, {"start_from": earlier.name}, {"start_from": earlier.name, "batch": 4}):
+        with qtbot.waitSignal(wishes.planned, timeout=10_000):
+            wishes.plan("unet", choices, anew=not asked)
+    assert asked == [set(), {item.key for item in earlier.dataset().of("train")}] and asked[1]
 
 
 def test_wishes_that_cannot_be_are_told(wishes, qtbot):

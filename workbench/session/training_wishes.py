@@ -29,7 +29,8 @@ class TrainingWishes(QObject):
         self._broken: Problem | None = None
         self._lane = Lane(1, self)
         self._asked = 0
-        self._dataset: Dataset | None = None  # of the last plan
+        # Of the last plan: the model, the run that it begins with, and what would be learned from.
+        self._known: tuple[str, str | None, Dataset] | None = None
         session.project_opened.connect(self._load)
         session.project_closed.connect(self._load)
         self._load()
@@ -57,16 +58,16 @@ class TrainingWishes(QObject):
             return
         if anew:
             self._session.flush()
-            self._dataset = None
+            self._known = None
         self._asked += 1
-        asked = self._asked
+        asked, begin = self._asked, choices.get("start_from")
 
         def work() -> tuple[Dataset, Recipe] | None:
             if asked != self._asked:
                 return None
-            recipe = request(model, **choices)
-            known = self._dataset
-            return draw_up(project, recipe, known if known is not None and known.model == model else None)
+            known = self._known
+            same = known is not None and known[:2] == (model, begin)
+            return draw_up(project, request(model, **choices), known[2] if same else None)
 
         def then(found: tuple[Dataset, Recipe] | None, error: Exception | None) -> None:
             if asked != self._asked:
@@ -76,7 +77,8 @@ class TrainingWishes(QObject):
             elif error is not None:
                 raise error
             elif found is not None:
-                self._dataset, recipe = found
+                dataset, recipe = found
+                self._known = model, begin, dataset
                 self.planned.emit(recipe)
 
         self._lane.submit(work, then)
@@ -87,7 +89,7 @@ class TrainingWishes(QObject):
 
     def _load(self) -> None:
         self._asked += 1
-        self._kept, self._broken, self._dataset = Wishes(), None, None
+        self._kept, self._broken, self._known = Wishes(), None, None
         project = self._session.project
         if project is not None:
             try:
