@@ -1880,6 +1880,26 @@
         <translation>标为未完成(&amp;O)</translation>
     </message>
     <message>
+        <source>From the next training on; the other pictures of its part go with it</source>
+        <translation>从下次训练起生效；同一零件的其他图片随之一起</translation>
+    </message>
+    <message>
+        <source>As the &amp;workbench decides</source>
+        <translation>由工作台决定(&amp;W)</translation>
+    </message>
+    <message>
+        <source>Always &amp;learned from</source>
+        <translation>始终用于学习(&amp;L)</translation>
+    </message>
+    <message>
+        <source>&amp;Held out for validation</source>
+        <translation>留出用于验证(&amp;H)</translation>
+    </message>
+    <message>
+        <source>Held out for the &amp;test</source>
+        <translation>留出用于测试(&amp;T)</translation>
+    </message>
+    <message>
         <source>Verdict {n}</source>
         <translation>判定 {n}</translation>
     </message>
@@ -4282,6 +4302,10 @@
         <translation>判定(&amp;V)</translation>
     </message>
     <message>
+        <source>&amp;Use in trainings</source>
+        <translation>在训练中的用途(&amp;U)</translation>
+    </message>
+    <message>
         <source>Verdict, then &amp;on</source>
         <translation>判定并继续(&amp;O)</translation>
     </message>
@@ -5396,6 +5420,14 @@
     <message>
         <source>All labelled pictures show the same part, so none could be held out: no score is shown.</source>
         <translation>所有已标注图片都是同一个零件，无法留出检验图片，因此不显示评分。</translation>
+    </message>
+    <message>
+        <source>All {few} pictures with defects are learned from, so there is no score: from {n} on, some are held out.</source>
+        <translation>{few} 张有缺陷的图片全部用于学习，因此没有评分：从 {n} 张起会留出一部分。</translation>
+    </message>
+    <message>
+        <source>All {few} pictures are learned from, so there is no score: from {n} on, some are held out.</source>
+        <translation>{few} 张图片全部用于学习，因此没有评分：从 {n} 张起会留出一部分。</translation>
     </message>
     <message>
         <source>The run that this one begins with has learned from every part, so none could be held out: no score is shown.</source>

@@ -54,8 +54,27 @@ def test_groups_never_straddle_the_split(project):
         sides.setdefault(item.group, set()).add(item.split)
     assert len(sides) == 20 and all(len(s) == 1 for s in sides.values())
     split = by_split(dataset)
-    for name, share in shares(20).items():
+    for name, share in shares(60, 20).items():
         assert abs(len(split[name]) / 80 - share) < 0.12
+
+
+def test_where_there_are_few_defects_all_of_them_are_learned_from(project):
+    fill_project(project, 9, good=30)
+    project.file.grouping = Grouping(rule="each")
+    dataset = collect(project, "unet")
+    assert not dataset.of("val", "test") and len(dataset.of("train")) == 39
+    assert dataset.held_out_note == (
+        "All 9 pictures with defects are learned from, so there is no score: from 10 on, some are held out."
+    )
+    fill_project(project, 10)
+    assert len([item for item in collect(project, "unet").of("val") if item.classes]) == 2
+
+
+def test_a_person_may_hold_out_some_of_a_few(project):
+    keys = fill_project(project, 5)
+    annotation.save_note(project, keys[0], annotation.Note(status="done", pin="val"))
+    dataset = collect(project, "unet")
+    assert keys[0] in [item.key for item in dataset.of("val")] and len(dataset.of("train")) > 0
 
 
 def test_a_test_set_is_dealt_out_only_where_many_parts_show_a_defect(project):
@@ -151,7 +170,7 @@ def test_broken_pictures_are_named_and_nothing_stops(project):
 
 
 def test_few_held_out_pictures_are_said(project):
-    fill_project(project, 8)
+    fill_project(project, 12)
     dataset = collect(project, "unet")
     assert dataset.of("val") and "held out" in dataset.held_out_note
 

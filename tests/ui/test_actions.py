@@ -10,6 +10,8 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QAbstractSlider, QComboBox, QLineEdit, QListView, QWidget
 
+from workbench.core import annotation
+from workbench.core.dataset import collect
 from workbench.ui import resources
 from workbench.ui.dialogs.keys import Keys
 from workbench.ui.menus import MENUS, NAVIGATION, OVERLAYS, TOOLS, ids, titles
@@ -99,6 +101,25 @@ def test_walking_and_judging_by_keys(hand):
     hand.qtbot.waitUntil(lambda: session.key == "lot1/new.png", timeout=5000)
     hand.key(Qt.Key.Key_Return)
     hand.qtbot.waitUntil(lambda: session.rows["lot1/new.png"].status == "done", timeout=5000)
+
+
+def test_a_person_holds_a_picture_out_and_takes_that_back(hand):
+    session, table = hand.session, hand.window.table
+    key = session.keys[0]
+    hand.open(key)
+    hand.qtbot.waitUntil(table["use_any"].isChecked, timeout=5000)
+    table["use_val"].trigger()
+    session.flush()
+    project = session.project
+    assert annotation.load_note(project, key).pin == "val" and session.note.history[-1].what == "pin"
+    assert key in [item.key for item in collect(project, "unet").of("val")]
+    hand.open(session.keys[1])
+    hand.qtbot.waitUntil(table["use_any"].isChecked, timeout=5000)
+    hand.open(key)
+    hand.qtbot.waitUntil(table["use_val"].isChecked, timeout=5000)
+    table["use_any"].trigger()
+    session.flush()
+    assert annotation.load_note(project, key).pin is None and not collect(project, "unet").of("val")
 
 
 def test_typing_does_not_trigger_commands(hand):

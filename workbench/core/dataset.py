@@ -22,6 +22,7 @@ from workbench.core.sources import natural_key
 
 Split = Literal["train", "val", "test"]
 SPLITS: tuple[Split, ...] = ("train", "val", "test")
+FEWEST = 10  # pictures that show what is to be learned: where there are fewer, none of them can be spared
 
 
 class Item(BaseModel):
@@ -156,14 +157,18 @@ def _verdict_item(project: Project, key: str, note: annotation.Note) -> Item | N
 # --- split ------------------------------------------------------------------------------------------
 
 
-def shares(parts: int) -> dict[Split, float]:
-    """What share of the labelled pictures goes where. parts: how many different ones show what is to be learned.
+def shares(pictures: int, parts: int) -> dict[Split, float]:
+    """What share of the labelled pictures goes where. Told are those that show what is to be learned: how many there
+    are, and how many different parts.
 
-    A test set of fewer than nine such parts tells little, and they are missed where they could be learned from.
+    One or two held-out pictures say nothing of a model that is much better when it has learned from them, and a test
+    set of fewer than nine parts tells little.
     """
-    if parts >= 60:
-        return {"train": 0.70, "val": 0.15, "test": 0.15}
-    return {"train": 0.8, "val": 0.2, "test": 0.0}
+    if pictures < FEWEST:
+        return {"train": 1.0, "val": 0.0, "test": 0.0}
+    if parts < 60:
+        return {"train": 0.8, "val": 0.2, "test": 0.0}
+    return {"train": 0.70, "val": 0.15, "test": 0.15}
 
 
 def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note], learned: set[str]) -> None:
@@ -177,8 +182,8 @@ def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note
         groups.setdefault(item.group, []).append(item)
     strata = {item.key: _strata(item) for item in items}
     totals = Counter(stratum for names in strata.values() for stratum in names)
-    telling = [item for item in items if item.classes] or items
-    want = shares(len({item.group for item in telling}))
+    telling = _telling(items)
+    want = shares(len(telling), len({item.group for item in telling}))
     have: dict[Split, Counter] = {split: Counter() for split in SPLITS}
 
     def put(members: list[Item], split: Split) -> None:
@@ -212,7 +217,13 @@ def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note
             if want[split] > 0
         }
         put(members, max(lack, key=lambda split: (lack[split], -SPLITS.index(split))))
-    _keep_sides_filled(items, learned)
+    if want["val"]:
+        _keep_sides_filled(items, learned)
+
+
+def _telling(items: list[Item]) -> list[Item]:
+    """Those that show what is to be learned: with defects where they are painted, else all."""
+    return [item for item in items if item.classes] or items
 
 
 def _strata(item: Item) -> list[object]:
@@ -243,6 +254,11 @@ def _explain(dataset: Dataset, learned: set[str]) -> None:
         dataset.held_out_note = (
             "The run that this one begins with has learned from every part, so none could be held out: "
             "no score is shown."
+        )
+    elif not held and (few := len(_telling(dataset.items))) < FEWEST:
+        what = "pictures with defects" if dataset.model == "unet" else "pictures"
+        dataset.held_out_note = (
+            f"All {few} {what} are learned from, so there is no score: from {FEWEST} on, some are held out."
         )
     elif not held:
         dataset.held_out_note = (

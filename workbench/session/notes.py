@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Signal
 
 from workbench.core.annotation import Status
+from workbench.core.dataset import Split
 from workbench.session.class_list import ClassList
 from workbench.session.editing import Editor
 from workbench.session.saving import Saver
@@ -38,6 +39,12 @@ class Notes(QObject):
             label.edits += 1
         label.note.status = status
         self.add(status)
+
+    def set_pin(self, split: Split | None) -> None:
+        """The side of the split for the picture and the others of its part, from the next training on; None: any."""
+        if self._may() and self._editor.label.note.pin != split:
+            self._editor.label.note.pin = split
+            self.add("pin")
 
     def add(self, what: str) -> None:
         """Its history tells what was done; written at once."""

@@ -119,6 +119,13 @@ class Judge:
         metrics = self._measure(settings, looks)
         return Evaluation(metrics, score(metrics), settings, keys, time.perf_counter() - began)
 
+    def unseen(self, settings: ModelSettings) -> ModelSettings:
+        """Settings for a network of which nothing is held out: what is far smaller than labelled defects is none."""
+        if settings.task == "classification":
+            return settings
+        half = (self._most_areas.get(entry.id, 0) // 2 for entry in settings.classes)
+        return dataclasses.replace(settings, min_area=tuple(max(self.least_area, area) for area in half))
+
     def _looks(
         self, predictor: Predictor, items: Sequence[Item], cancelled: Callable[[], bool]
     ) -> Iterator[tuple[Item, _Look]]:

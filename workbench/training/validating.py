@@ -34,7 +34,7 @@ def validate(stage: Stage) -> bool:
     telling = sum(stage.recipe.model == "resnet" or bool(item.classes) for item in seen)
     better = stage.best.hear(score, telling) or not items  # without held-out pictures the newest weights are the best
     if better:
-        settings = found.settings if found else stage.settings
+        settings = found.settings if found else stage.judge.unseen(stage.settings)
         stage.best.keep(stage.learner.mean, settings, step=course.step, score=score)
     if found is not None:
         stage.report(Evaluated(step=course.step, metrics=found.metrics, score=score, best=better))

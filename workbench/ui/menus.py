@@ -21,6 +21,7 @@ Table = tuple["str | tuple[str, Table]", ...]
 
 CLASSES: Table = tuple(f"class_{n}" for n in range(1, 10))
 VERDICTS: Table = tuple(f"verdict_{n}" for n in range(1, 10))
+USES: Table = ("use_any", "-", "use_train", "use_val", "use_test")
 VERDICTS_NEXT: Table = tuple(f"verdict_next_{n}" for n in range(1, 10))
 
 BRUSHES: Table = ("brush", "eraser", "dont_care", "background")
@@ -48,7 +49,7 @@ MENUS: dict[str, Table] = {
         "done_next", "not_done", "-", "next", "previous", "next_unlabelled", "previous_unlabelled",
         "next_open", "next_broken", "next_page", "previous_page",
         "-", "label_next", "label_errors", "take_model", "keep_label", "next_doubt", "-",
-        ("verdicts", VERDICTS), ("verdicts_next", VERDICTS_NEXT),
+        ("verdicts", VERDICTS), ("verdicts_next", VERDICTS_NEXT), ("use", USES),
     ),
     "view": (
         "fit", "actual", "zoom_in", "zoom_out", "next_region", "previous_region", "-", "ruler", "scale", "minimap",
@@ -96,6 +97,7 @@ def titles() -> dict[str, str]:
         "areas": QCoreApplication.translate("menus", "&Regions"),
         "display": QCoreApplication.translate("menus", "&Display"),
         "verdicts": QCoreApplication.translate("menus", "&Verdict"),
+        "use": QCoreApplication.translate("menus", "&Use in trainings"),
         "verdicts_next": QCoreApplication.translate("menus", "Verdict, then &on"),
         "look": QCoreApplication.translate("menus", "&How predictions are shown"),
         "theme": QCoreApplication.translate("menus", "T&heme"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from workbench.core.dataset import Split
 from workbench.session.session import Session
 from workbench.ui.panels.pictures import PicturesPanel
 from workbench.ui.rows import Parts, Row, Rows
@@ -36,6 +37,16 @@ class PictureRows(Rows):
                 "done-next", judged, tip=self.tr("Mark this picture done and go on")),
             Row("not_done", self.tr("Mark as not d&one"), partial(session.notes.set_status, "started"),
                 when=lambda: judged() and session.note.status == "done"),
+        ]  # fmt: skip
+        tip = self.tr("From the next training on; the other pictures of its part go with it")
+        sides: list[tuple[Split | None, str]] = [
+            (None, self.tr("As the &workbench decides")), ("train", self.tr("Always &learned from")),
+            ("val", self.tr("&Held out for validation")), ("test", self.tr("Held out for the &test")),
+        ]  # fmt: skip
+        rows += [
+            Row(f"use_{side or 'any'}", text, partial(session.notes.set_pin, side), when=judged, group="use", tip=tip,
+                on=lambda side=side: session.note is not None and session.note.pin == side)
+            for side, text in sides
         ]  # fmt: skip
         rows += [
             Row(f"verdict_{n}", self.tr("Verdict {n}").format(n=n), partial(parts.verdict.choose, n - 1), f"Alt+{n}",
