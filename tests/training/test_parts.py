@@ -25,7 +25,7 @@ from workbench.training.precision import Choice, Precision, Scaler
 from workbench.training.previews import safe_name
 from workbench.training.resnet import ResNet
 from workbench.training.schedule import Budget, one_cycle
-from workbench.training.thresholds import AreaSweep, ThresholdSweep, choose_temperature, most_areas
+from workbench.training.thresholds import AreaSweep, ThresholdSweep, choose_temperature, labelled_areas, most_areas
 from workbench.training.unet import UNet, multiple_of
 from workbench.training.validating import _plan_end
 
@@ -146,7 +146,7 @@ def test_least_area_does_not_drop_defects_of_a_known_size():
     known = np.zeros((100, 100), np.uint8)
     for number in range(10):
         known[10 * number : 10 * number + 7, 10:17] = 3  # others are of 49 pixels
-    most = most_areas([known, truth], (3, 4))
+    most = most_areas(labelled_areas([known, truth], (3, 4)))
     assert most == {3: 24}
     assert sweep.best(most=most) == [4], "specks go, what could be a small defect stays"
     assert sweep.best(least=50, most=most) == [50], "a person's word counts for more"

@@ -29,6 +29,7 @@ from workbench.core.events import (
 from workbench.core.launch import worker_command, worker_environment
 from workbench.core.pictures import read
 from workbench.core.project import Grouping
+from workbench.inference.cv import cv2
 from workbench.inference.predictor import Predictor
 from workbench.inference.reading import read_picture
 
@@ -268,7 +269,11 @@ def test_without_held_out_pictures_no_score_is_invented(project, child):
     one = child("train", run.root)
     assert one.end() == 0, one.stderr[-2000:]
     assert one.last.result["score"] is None and "evaluated" not in kinds(one.events) and run.usable
-    assert json.loads((run.best / "model.json").read_text("utf-8"))["thresholds"] == [0.5]
+    settings = json.loads((run.best / "model.json").read_text("utf-8"))
+    assert settings["thresholds"] == [0.3]
+    masks = [annotation.load_mask(project, item.key) for item in run.dataset().items]
+    smallest = min(cv2.connectedComponentsWithStats((mask == 1).astype(np.uint8))[2][1:, 4].min() for mask in masks)
+    assert settings["min_area"] == [smallest // 4] and smallest >= 8, "specks beside what is labelled are left out"
 
 
 def test_minutes_are_kept(labelled, child):

@@ -25,9 +25,16 @@ from workbench.core.project import Project
 from workbench.inference.predictor import Cancelled, Engine, Predictor, apply_thresholds
 from workbench.inference.settings import ModelSettings
 from workbench.training.device import is_out_of_memory
-from workbench.training.thresholds import AreaSweep, ThresholdSweep, choose_temperature, most_areas
+from workbench.training.thresholds import (
+    AreaSweep,
+    ThresholdSweep,
+    choose_temperature,
+    labelled_areas,
+    most_areas,
+)
 from workbench.training.truth import Truth
 
+_UNSEEN = 0.3  # threshold where no held-out picture can tell a better one
 _SIZED = 24  # training pictures of each class, whose regions tell how small a defect may be
 
 
@@ -120,11 +127,15 @@ class Judge:
         return Evaluation(metrics, score(metrics), settings, keys, time.perf_counter() - began)
 
     def unseen(self, settings: ModelSettings) -> ModelSettings:
-        """Settings for a network of which nothing is held out: what is far smaller than labelled defects is none."""
+        """Settings for a network of which nothing is held out: what is far smaller than any labelled defect is none.
+
+        A network that has seen little is too sure that what it has not seen is good, hence the low threshold.
+        """
         if settings.task == "classification":
             return settings
-        half = (self._most_areas.get(entry.id, 0) // 2 for entry in settings.classes)
-        return dataclasses.replace(settings, min_area=tuple(max(self.least_area, area) for area in half))
+        least = {id: int(areas.min()) // 4 for id, areas in self._labelled_areas.items()}
+        chosen = tuple(max(self.least_area, least.get(entry.id, 0)) for entry in settings.classes)
+        return dataclasses.replace(settings, thresholds=(_UNSEEN,) * len(chosen), min_area=chosen)
 
     def _looks(
         self, predictor: Predictor, items: Sequence[Item], cancelled: Callable[[], bool]
@@ -180,10 +191,10 @@ class Judge:
         raw = dataclasses.replace(settings, thresholds=tuple(levels.best()), min_area=(0,) * len(ids))
         for look in looks:
             areas.add(look.truth, apply_thresholds(look.class_scores, raw)[0])  # type: ignore[arg-type]
-        return dataclasses.replace(raw, min_area=tuple(areas.best(self.least_area, self._most_areas)))
+        return dataclasses.replace(raw, min_area=tuple(areas.best(self.least_area, most_areas(self._labelled_areas))))
 
     @cached_property
-    def _most_areas(self) -> dict[int, int]:
+    def _labelled_areas(self) -> dict[int, np.ndarray]:
         """What the training pictures' labels say of the sizes of defects; some of the pictures of each class do."""
         chosen: dict[str, Item] = {}
         for info in self.dataset.classes:
@@ -197,7 +208,7 @@ class Judge:
                     if mask is not None:
                         yield mask
 
-        return most_areas(masks(), [info.id for info in self.dataset.classes])
+        return labelled_areas(masks(), [info.id for info in self.dataset.classes])
 
     def _measure(self, settings: ModelSettings, looks: list[_Look]) -> dict[str, Any]:
         if settings.task == "classification":

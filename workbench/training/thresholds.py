@@ -109,18 +109,23 @@ class AreaSweep:
         return chosen
 
 
-def most_areas(masks: Iterable[np.ndarray], ids: Sequence[int]) -> dict[int, int]:
-    """Per class of `ids` half the area which four of five regions of these masks, uint8 (H, W), exceed.
-
-    The few parts that are held out may show large defects only, by chance; a least area that suits them would drop
-    defects of a size that is known from other parts.
-    """
+def labelled_areas(masks: Iterable[np.ndarray], ids: Sequence[int]) -> dict[int, np.ndarray]:
+    """The areas of all regions of these masks, uint8 (H, W), per class of `ids` that is there."""
     found: dict[int, list[np.ndarray]] = {id: [] for id in ids}
     for mask in masks:
         for id in found:
             if (mask == id).any():
                 found[id].append(_areas(mask == id)[0])
-    return {id: int(np.percentile(np.concatenate(of), 20) / 2) for id, of in found.items() if of}
+    return {id: np.concatenate(of) for id, of in found.items() if of}
+
+
+def most_areas(labelled: Mapping[int, np.ndarray]) -> dict[int, int]:
+    """Per class half the area which four of five labelled regions exceed.
+
+    The few parts that are held out may show large defects only, by chance; a least area that suits them would drop
+    defects of a size that is known from other parts.
+    """
+    return {id: int(np.percentile(areas, 20) / 2) for id, areas in labelled.items()}
 
 
 def choose_temperature(probabilities: Sequence[np.ndarray], truths: Sequence[int]) -> float:
