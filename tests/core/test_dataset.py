@@ -75,6 +75,11 @@ def test_a_person_may_hold_out_some_of_a_few(project):
     annotation.save_note(project, keys[0], annotation.Note(status="done", pin="val"))
     dataset = collect(project, "unet")
     assert keys[0] in [item.key for item in dataset.of("val")] and len(dataset.of("train")) > 0
+    project.file.grouping = Grouping(rule="each")
+    for key in keys:
+        annotation.save_note(project, key, annotation.Note(status="done", pin="val"))
+    dataset = collect(project, "unet")
+    assert len(dataset.of("train")) == 1 and len(dataset.of("val")) == 4  # of nothing nobody learns
 
 
 def test_a_test_set_is_dealt_out_only_where_many_parts_show_a_defect(project):

@@ -8,15 +8,17 @@ import numpy as np
 import paddle
 import pytest
 
-from workbench.core import problems
-from workbench.core.dataset import Dataset, Item
+from tests.conftest import fill_project
+from workbench.core import annotation, problems
+from workbench.core.dataset import Dataset, Item, collect
 from workbench.core.recipe import Recipe, request
 from workbench.core.run import Run
 from workbench.inference.cv import cv2
+from workbench.inference.settings import ClassSettings, ModelSettings
 from workbench.training import checkpoint, precision, warm_start
 from workbench.training.device import Device
 from workbench.training.device import choose as choose_device
-from workbench.training.evaluate import Evaluation, in_telling_order, score
+from workbench.training.evaluate import Evaluation, Judge, in_telling_order, score
 from workbench.training.learner import Learner, OutOfMemory, load_weights, weights
 from workbench.training.losses import IGNORED, segmentation_loss, verdict_loss
 from workbench.training.networks import mirrored
@@ -150,6 +152,32 @@ def test_least_area_does_not_drop_defects_of_a_known_size():
     assert most == {3: 24}
     assert sweep.best(most=most) == [4], "specks go, what could be a small defect stays"
     assert sweep.best(least=50, most=most) == [50], "a person's word counts for more"
+
+
+def test_with_nothing_held_out_the_least_area_follows_the_labels(project):
+    def paint(key: str, side: int) -> None:
+        mask = np.zeros((80, 96), np.uint8)
+        mask[5 : 5 + side, 5 : 5 + side] = 1
+        annotation.save_mask(project, key, mask)
+
+    keys = fill_project(project, 3)
+    for key in keys:
+        paint(key, 12)
+    dataset = collect(project, "unet")
+    settings = ModelSettings(
+        task="segmentation",
+        name="n",
+        classes=(ClassSettings(1, "scratch", "#ff0000"),),
+        thresholds=(0.5,),
+        min_area=(0,),
+    )
+    judge = Judge(project, dataset)
+    found = judge.unseen(settings)
+    assert (found.thresholds, found.min_area) == ((0.3,), (36,))
+    paint(keys[0], 4)
+    judge.renew()
+    assert judge.unseen(settings).min_area == (4,)
+    assert Judge(project, dataset, least_area=50).unseen(settings).min_area == (50,)
 
 
 def test_least_area_weighs_false_specks_against_defects():

@@ -217,8 +217,7 @@ def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note
             if want[split] > 0
         }
         put(members, max(lack, key=lambda split: (lack[split], -SPLITS.index(split))))
-    if want["val"]:
-        _keep_sides_filled(items, learned)
+    _keep_sides_filled(items, learned, [split for split in SPLITS if want[split]])
 
 
 def _telling(items: list[Item]) -> list[Item]:
@@ -231,11 +230,11 @@ def _strata(item: Item) -> list[object]:
     return [item.verdict] if item.verdict is not None and not item.classes else kinds
 
 
-def _keep_sides_filled(items: list[Item], learned: set[str]) -> None:
-    """Both learning and checking need a picture with something on it; with very few groups one is moved over."""
+def _keep_sides_filled(items: list[Item], learned: set[str], wanted: list[Split]) -> None:
+    """Both learning and checking, where it is wanted, need a picture with something on it: one group is moved over."""
     telling = [item for item in items if item.classes or item.verdict is not None]
     for split, other in (("train", "val"), ("val", "train")):
-        if any(item.split == split for item in telling):
+        if split not in wanted or any(item.split == split for item in telling):
             continue
         groups = Counter(item.group for item in telling if item.split == other)
         movable = groups.keys() - ({item.group for item in items if item.key in learned} if split == "val" else set())

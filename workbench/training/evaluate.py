@@ -193,6 +193,10 @@ class Judge:
             areas.add(look.truth, apply_thresholds(look.class_scores, raw)[0])  # type: ignore[arg-type]
         return dataclasses.replace(raw, min_area=tuple(areas.best(self.least_area, most_areas(self._labelled_areas))))
 
+    def renew(self) -> None:
+        """Labels that are learned from have changed."""
+        self.__dict__.pop("_labelled_areas", None)
+
     @cached_property
     def _labelled_areas(self) -> dict[int, np.ndarray]:
         """What the training pictures' labels say of the sizes of defects; some of the pictures of each class do."""

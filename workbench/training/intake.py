@@ -189,4 +189,5 @@ class Intake:
 def renew(stage: Stage, key: str) -> None:
     """Draw from a picture as the data set describes it now."""
     stage.sampler.renew(key)
+    stage.judge.renew()
     stage.loader.restart()
