@@ -4000,8 +4000,8 @@
         <translation>损失又上升了，从 {least} 到 {now}：降低学习率会有帮助。</translation>
     </message>
     <message>
-        <source>No pictures to validate on: nobody can say how good it is. Label other parts, too.</source>
-        <translation>没有用于验证的图片：无法判断模型好坏。请也标注其他工件。</translation>
+        <source>No pictures to validate on: nobody can say how good it is. Label more, other parts too.</source>
+        <translation>没有用于验证的图片：无法判断模型好坏。请标注更多图片，包括其他工件。</translation>
     </message>
     <message>
         <source>No held-out picture has a defect, so there is no score. Label more pictures with defects.</source>

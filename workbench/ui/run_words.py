@@ -26,7 +26,7 @@ _FINDINGS: dict[str, str] = {
     ),
     "rises": QT_TRANSLATE_NOOP("findings", "The loss rises again, from {least} to {now}: a lower learning rate helps."),
     "no_validation": QT_TRANSLATE_NOOP(
-        "findings", "No pictures to validate on: nobody can say how good it is. Label other parts, too."
+        "findings", "No pictures to validate on: nobody can say how good it is. Label more, other parts too."
     ),
     "no_defects_held_out": QT_TRANSLATE_NOOP(
         "findings", "No held-out picture has a defect, so there is no score. Label more pictures with defects."
