@@ -5482,6 +5482,10 @@
         <translation>现在每个批次分 {n} 份计算，结果相同。</translation>
     </message>
     <message>
+        <source>The patches are now of {n} pixels, which show less of what is around a defect.</source>
+        <translation>图块现在为 {n} 像素，看到的缺陷周围区域变少。</translation>
+    </message>
+    <message>
         <source>The numbers ran away at step {n}.</source>
         <translation>第 {n} 步时数值发散。</translation>
     </message>
@@ -5502,6 +5506,10 @@
         <translation>训练继续，一分钟后重试保存。</translation>
     </message>
     <message>
+        <source>The training goes on; the best weights so far stay.</source>
+        <translation>训练继续；保留目前为止最好的权重。</translation>
+    </message>
+    <message>
         <source>The recipe was changed after this run had begun.</source>
         <translation>这次训练开始后，配方被改动过。</translation>
     </message>
@@ -5518,14 +5526,6 @@
         <translation>其余权重从头开始训练。</translation>
     </message>
     <message>
-        <source>The network could not be converted to ONNX: {why}</source>
-        <translation>无法把网络转换为 ONNX：{why}</translation>
-    </message>
-    <message>
-        <source>Training goes on; the weights are kept. Is paddle2onnx installed?</source>
-        <translation>训练继续，权重已保留。是否安装了 paddle2onnx？</translation>
-    </message>
-    <message>
         <source>Looking at all held-out pictures</source>
         <translation>正在检验全部留出图片</translation>
     </message>
@@ -5538,8 +5538,16 @@
         <translation>导出</translation>
     </message>
     <message>
-        <source>the memory does not suffice even for one patch at a time; choose a smaller patch or network</source>
-        <translation>内存连一次处理一个图块也不够；请选择更小的图块或网络</translation>
+        <source>The network could not be made usable: {why}</source>
+        <translation>网络无法转为可用形式：{why}</translation>
+    </message>
+    <message>
+        <source>Training goes on; the weights are kept.</source>
+        <translation>训练继续；权重已保留。</translation>
+    </message>
+    <message>
+        <source>the memory does not suffice even for one small patch or picture; choose a smaller network</source>
+        <translation>内存连一次处理一个小图块或一张图片都不够；请选择更小的网络</translation>
     </message>
     <message>
         <source>the numbers ran away {n} times, although the learning rate was halved each time</source>
@@ -5564,6 +5572,90 @@
     <message>
         <source>it was stopped before its first checkpoint</source>
         <translation>它在第一个检查点之前就被停止了</translation>
+    </message>
+    <message>
+        <source>no state was saved from which it could go on</source>
+        <translation>没有保存可以继续的状态</translation>
+    </message>
+    <message>
+        <source>it holds no state</source>
+        <translation>其中没有状态</translation>
+    </message>
+    <message>
+        <source>{name} is missing or damaged</source>
+        <translation>{name} 缺失或已损坏</translation>
+    </message>
+    <message>
+        <source>{name} does not fit this network</source>
+        <translation>{name} 与该网络不符</translation>
+    </message>
+    <message>
+        <source>{name} is missing or does not fit this network</source>
+        <translation>{name} 缺失，或与该网络不符</translation>
+    </message>
+    <message>
+        <source>its weights are missing</source>
+        <translation>它的权重缺失</translation>
+    </message>
+    <message>
+        <source>its weights are not those of its widths ({why})</source>
+        <translation>它的权重与其宽度不符（{why}）</translation>
+    </message>
+    <message>
+        <source>devices are called auto, cpu, gpu, gpu:0, for several cards gpu:0,1, for several processes cpu:2</source>
+        <translation>设备名称为 auto、cpu、gpu、gpu:0；多张显卡为 gpu:0,1；多个进程为 cpu:2</translation>
+    </message>
+    <message>
+        <source>a card can be named only once</source>
+        <translation>一张显卡只能写一次</translation>
+    </message>
+    <message>
+        <source>it needs compute capability {need}; this card has {have}</source>
+        <translation>它需要计算能力 {need}；此显卡为 {have}</translation>
+    </message>
+    <message>
+        <source>of its process {n}: {why}</source>
+        <translation>其第 {n} 个进程：{why}</translation>
+    </message>
+    <message>
+        <source>the connection to another of its {n} processes broke ({why})</source>
+        <translation>与其 {n} 个进程中另一个的连接中断（{why}）</translation>
+    </message>
+    <message>
+        <source>its {n} processes could not meet ({why})</source>
+        <translation>其 {n} 个进程未能连接到一起（{why}）</translation>
+    </message>
+    <message>
+        <source>{n} processes cannot share so few; choose {m} or more</source>
+        <translation>{n} 个进程无法分配这么少的图片；请选择 {m} 或更多</translation>
+    </message>
+    <message>
+        <source>write it as key=value</source>
+        <translation>请写成 键=值</translation>
+    </message>
+    <message>
+        <source>this kind of TIFF needs the package tifffile, which is not installed (pip install tifffile)</source>
+        <translation>此类 TIFF 需要 tifffile 软件包，但尚未安装（pip install tifffile）</translation>
+    </message>
+    <message>
+        <source>it was interrupted from the keyboard</source>
+        <translation>它被键盘中断</translation>
+    </message>
+    <message>
+        <source>a library that it needs is missing</source>
+        <translation>缺少它需要的库</translation>
+    </message>
+    <message>
+        <source>it crashed (access violation)</source>
+        <translation>它崩溃了（访问冲突）</translation>
+    </message>
+    <message>
+        <source>it crashed (stack overrun)</source>
+        <translation>它崩溃了（栈溢出）</translation>
+    </message>
+    <message>
+        <source>the memory of this computer was used up</source>
+        <translation>这台计算机的内存已用尽</translation>
     </message>
     <message>
         <source>it was stopped</source>
@@ -5644,6 +5736,10 @@
     <message>
         <source>two classes share an id</source>
         <translation>有两个类别使用同一个编号</translation>
+    </message>
+    <message>
+        <source>the path {path} leaves the project</source>
+        <translation>路径 {path} 超出了项目文件夹</translation>
     </message>
     <message>
         <source>it is a {mode} picture, not class ids</source>
@@ -5820,6 +5916,14 @@
     <message>
         <source>The format {name} cannot be made here: {why}.</source>
         <translation>此处无法生成格式 {name}：{why}。</translation>
+    </message>
+    <message>
+        <source>This format is left out of the export.</source>
+        <translation>导出中不含此格式。</translation>
+    </message>
+    <message>
+        <source>{file} does not give its own golden results: {why}</source>
+        <translation>{file} 未得出自己的基准结果：{why}</translation>
     </message>
     <message>
         <source>the classes</source>
@@ -6000,6 +6104,22 @@
     <message>
         <source>Chosen by hand.</source>
         <translation>由人工选定。</translation>
+    </message>
+    <message>
+        <source>A processor trains in 32 bits: Paddle has no mixed precision there.</source>
+        <translation>处理器以 32 位训练：Paddle 在处理器上没有混合精度。</translation>
+    </message>
+    <message>
+        <source>A processor trains in 32 bits: Paddle has no mixed precision there. {asked} was asked for.</source>
+        <translation>处理器以 32 位训练：Paddle 在处理器上没有混合精度。要求的是 {asked}。</translation>
+    </message>
+    <message>
+        <source>This card multiplies 16-bit numbers several times faster.</source>
+        <translation>此显卡计算 16 位数快数倍。</translation>
+    </message>
+    <message>
+        <source>This card is too old to gain from 16-bit numbers.</source>
+        <translation>此显卡太旧，使用 16 位数没有好处。</translation>
     </message>
     <message>
         <source>One thread a core prepares patches, at most four.</source>

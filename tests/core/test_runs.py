@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from tests.conftest import fill_project
 from workbench.core import annotation, events, problems
 from workbench.core.index import Index
 from workbench.core.launch import worker_command, worker_environment
-from workbench.core.project import Grouping
+from workbench.core.project import Grouping, Project
 from workbench.core.recipe import parse_settings, request
 from workbench.core.run import Run, create_run, find_run, list_runs
 from workbench.inference.reading import write_png
@@ -47,6 +48,28 @@ def test_a_run_that_begins_with_another_holds_out_nothing_that_was_learned_from(
     on = create_run(project, request("unet", epochs=1, start_from=first.name)).dataset()
     learned = {item.key for item in first.dataset().of("train")}
     assert on.of("val") and not learned & {item.key for item in on.of("val", "test")}
+
+
+def test_pictures_that_a_run_of_another_project_has_learned_from_are_not_held_out(project, tmp_path):
+    fill_project(project, 20)
+    project.file.grouping = Grouping(rule="each")
+    first = create_run(project, request("unet", epochs=1))
+    learned = [item.key for item in first.dataset().of("train")]
+    with Project.create(tmp_path / "other", classes=["scratch"]) as other:
+        other.file.grouping = Grouping(rule="each")
+        fill_project(other, 24, seed=7, good=4)
+        for number, key in enumerate(learned[:9]):
+            copy = f"under another name/{number}.png"
+            other.picture_path(copy).parent.mkdir(exist_ok=True)
+            shutil.copyfile(project.picture_path(key), other.picture_path(copy))
+            annotation.save_mask(other, copy, annotation.load_mask(project, key))
+            annotation.save_note(other, copy, annotation.Note(status="done"))
+        anew = create_run(other, request("unet", epochs=1)).dataset().of("val", "test")
+        on = create_run(other, request("unet", epochs=1, start_from=str(first.root))).dataset().of("val", "test")
+        assert any(item.key.startswith("under") for item in anew)
+        assert on and not any(item.key.startswith("under") for item in on)
+        shutil.move(first.root, tmp_path / "a run alone")  # of which nothing is known then, and nothing breaks
+        assert create_run(other, request("unet", epochs=1, start_from=str(tmp_path / "a run alone"))).dataset().items
 
 
 def test_what_is_chosen_by_hand_stays(labelled):

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import shutil
 import subprocess
-import sys
 import threading
 import time
 import zlib
@@ -19,6 +17,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests import disk
 from tests.session.conftest import dot, saved_mask, show
 from tests.session.test_saving import journal_files
 from workbench.core import annotation, banded_png, problems
@@ -390,16 +389,8 @@ def test_what_a_kill_left_half_written_is_swept(opened, root):
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of 400 kB of its own; where none can be mounted (only root may) the test is skipped."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    if not sys.platform.startswith("linux"):
-        pytest.skip("only Linux mounts a small disk")
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", 0, b"size=400k") != 0:
-        pytest.skip("mounting a small disk needs root")
-    yield folder
-    libc.umount2(os.fsencode(folder), 2)
+    with disk.small_disk(tmp_path / "disk", kilobytes=400) as folder:
+        yield folder
 
 
 @contextlib.contextmanager
@@ -425,18 +416,6 @@ def on_small_disk(small_disk, session, root, qtbot):
     return session
 
 
-def fill_up(folder: Path) -> Path:
-    ballast = folder / "ballast"
-    with ballast.open("wb", buffering=0) as file:
-        for size in (4096, 1):
-            try:
-                while True:
-                    file.write(bytes(size))
-            except OSError:
-                continue
-    return ballast
-
-
 def noise(session: Session, seed: int) -> None:
     """A step that does not pack well."""
     region = np.random.default_rng(seed).random((80, 96)) > 0.5
@@ -448,7 +427,7 @@ def test_a_full_disk_costs_nothing(on_small_disk, small_disk, qtbot):
     met, states = [], []
     session.problem_met.connect(met.append)
     session.save_state_changed.connect(states.append)
-    ballast = fill_up(small_disk)
+    ballast = disk.fill_up(small_disk)
     painted = {}
     for number, key in enumerate(session.keys[:3] * 2):  # quickly from one to the next while nothing can be saved
         show(session, qtbot, key)
@@ -473,7 +452,7 @@ def test_strokes_that_a_full_disk_kept_out_of_the_journal_follow(on_small_disk, 
     session = on_small_disk
     session._saver._settle_ms = session._saver._retry_ms = 600_000
     key = session.key
-    ballast = fill_up(small_disk)
+    ballast = disk.fill_up(small_disk)
     noise(session, 0)
     noise(session, 1)
     ballast.unlink()

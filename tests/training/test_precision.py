@@ -5,6 +5,7 @@ Paddle's traps, each of which has ended or quietly spoiled a training with mixed
 
 from __future__ import annotations
 
+import re
 import types
 
 import numpy as np
@@ -172,7 +173,7 @@ def on_card(card, labelled, monkeypatch):
     )
 
     def loss(answer, truth, **weights):
-        if len(answer) > card_run.fits:
+        if len(answer) > card_run.fits or answer.shape[-1] > card_run.side:
             raise MemoryError("ResourceExhaustedError: Out of memory error on GPU 0. Cannot allocate 1GB memory.")
         return segmentation_loss(answer.astype("float16").astype("float32"), truth, **weights)
 
@@ -185,7 +186,7 @@ def on_card(card, labelled, monkeypatch):
         report(loop.train(run, report, Orders(None), clock, resume=resume))
         return list(run.events())[before:]
 
-    card_run = types.SimpleNamespace(run=run, train=train, scale=2.0**36, fits=2, emptied=card)
+    card_run = types.SimpleNamespace(run=run, train=train, scale=2.0**36, fits=2, side=1000, emptied=card)
     return card_run
 
 
@@ -217,9 +218,28 @@ def test_a_training_on_a_card_overflows_runs_out_of_memory_and_comes_to_its_end(
 
 
 @pytest.mark.filterwarnings("ignore:amp_guard can only be enabled")
+def test_where_not_one_patch_fits_it_learns_from_smaller_ones_and_so_does_who_resumes_it(on_card):
+    on_card.scale, on_card.side = 1.0, 64
+    recipe = on_card.run.recipe().model_copy(update={"patch": 128})
+    on_card.run.recipe_path.write_text(recipe.model_dump_json())
+    events = on_card.train()
+    troubles = [event for event in events if isinstance(event, Trouble) and "memory" in event.what]
+    done = [re.search(r"\d+ (parts|pixels)", event.done)[0] for event in troubles]
+    assert done == ["2 parts", "4 parts", "64 pixels"]
+    begun, ended = events[0], events[-1]
+    assert isinstance(ended, Finished) and ended.result["steps"] == begun.steps_planned and ended.result["usable"]
+    assert state_of(on_card.run)["course"]["halvings"] == 1 and state_of(on_card.run)["parts"] == 2
+    longer = recipe.model_copy(update={"epochs": 2})
+    on_card.run.recipe_path.write_text(longer.model_dump_json())
+    events = on_card.train(resume=True)
+    assert not [event for event in events if isinstance(event, Trouble) and "memory" in event.what]
+    assert events[-1].result["steps"] == 2 * begun.steps_planned
+
+
+@pytest.mark.filterwarnings("ignore:amp_guard can only be enabled")
 def test_a_card_on_which_nothing_fits_or_nothing_stays_finite_is_a_sentence(on_card, monkeypatch):
     on_card.fits = 0
-    with pytest.raises(WorkerFailed, match="smaller patch"):
+    with pytest.raises(WorkerFailed, match="smaller network"):
         on_card.train()
     on_card.fits, on_card.scale = 4, 2.0**100
     monkeypatch.setattr(loop, "_MOST_SKIPPED", 3)

@@ -24,6 +24,7 @@ from workbench.core.project import MAX_CLASS_ID, Project, read_project_file
 from workbench.core.review.figures import figures
 from workbench.core.review.leaks import leaks
 from workbench.core.run import Run, find_run
+from workbench.core.twins import twins
 from workbench.core.verdict_review import Judged, VerdictReview
 from workbench.inference.predictor import Predictor
 
@@ -114,9 +115,10 @@ def evaluate_against(run: Run, other: Path, talk: Talk) -> dict[str, Any]:
     measure = look.verdicts if data.model == "resnet" else look.masks
     result = measure(Predictor.open(run.best, engine="onnx"), theirs.items, talk)
     notes = [f"Measured on {result['pictures']} labelled pictures of {project.file.name}."]
-    learned = _learned(run, data, project, theirs.items)
+    home = Project.open(run.project_root, write=False)
+    learned = twins(project, [item.key for item in theirs.items], home, [item.key for item in data.of("train")])
     if learned:
-        notes.append(f"{learned} of them are pictures that it learned from: the numbers are too good.")
+        notes.append(f"{len(learned)} of them are pictures that it learned from: the numbers are too good.")
     split = f"against {project.file.name}"
     return {"run": run.name, "model": data.model, "split": split, **result, "notes": notes, **look.report()}
 
@@ -251,17 +253,3 @@ def _ids_by_name(project: Project, data: Dataset) -> np.ndarray:
     for info in project.classes:
         table[info.id] = ours.get(info.name, free)
     return table
-
-
-def _learned(run: Run, data: Dataset, project: Project, items: list[Item]) -> int:
-    """How many of `items` are, byte for byte, pictures that the run learned from."""
-    home = Project.open(run.project_root, write=False)
-
-    def digest(path: Path) -> str:
-        try:
-            return hashlib.sha256(path.read_bytes()).hexdigest()
-        except OSError:
-            return ""
-
-    learned = {digest(home.picture_path(item.key)) for item in data.of("train")} - {""}
-    return sum(digest(project.picture_path(item.key)) in learned for item in items)

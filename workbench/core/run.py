@@ -24,6 +24,7 @@ from workbench.core.project import Project
 from workbench.core.pruning import smaller
 from workbench.core.recipe import Recipe
 from workbench.core.storage import write_json
+from workbench.core.twins import twins
 
 
 class Run:
@@ -136,9 +137,20 @@ def draw_up(project: Project, asked: Recipe, dataset: Dataset | None = None) -> 
     if asked.prune:
         asked = smaller(asked, earlier.recipe() if earlier is not None else None)
     if dataset is None:
-        here = earlier is not None and earlier.project_root == project.root
-        dataset = collect(project, asked.model, [item.key for item in earlier.dataset().of("train")] if here else ())
+        dataset = collect(project, asked.model, _learned_by(earlier, project) if earlier is not None else ())
     return dataset, plan(project, dataset, asked)
+
+
+def _learned_by(earlier: Run, project: Project) -> list[str]:
+    """The pictures of a project from which a run has learned, be it one of another project that has them too."""
+    learned = [item.key for item in earlier.dataset().of("train")]
+    if earlier.project_root == project.root:
+        return learned
+    try:
+        home = Project.open(earlier.project_root, write=False)
+    except problems.Problem:  # a run that was moved away from its pictures
+        return []
+    return twins(project, project.pictures(), home, learned)
 
 
 def create_run(project: Project, asked: Recipe) -> Run:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import re
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from workbench.core.problems import CannotWrite, ProjectBroken
 from workbench.inference.writing import write_atomic
-
-_TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp")  # as `write_atomic` names them
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -32,14 +28,6 @@ def write_text(path: Path, text: str) -> None:
 
 def write_json(path: Path, value: Any) -> None:
     write_text(path, json.dumps(value, ensure_ascii=False, indent=1, sort_keys=False) + "\n")
-
-
-def remove_temporaries(folder: Path) -> None:
-    """Remove what a killed `write_bytes` has left in a folder that nobody else writes to."""
-    with contextlib.suppress(OSError):
-        for path in folder.glob(".*.tmp"):
-            if _TEMPORARY.fullmatch(path.name):
-                path.unlink(missing_ok=True)
 
 
 def inside(root: Path, relative: str) -> Path:

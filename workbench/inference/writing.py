@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import secrets
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -23,13 +23,14 @@ def write_atomic(path: Path | str, data: bytes | memoryview) -> None:
 
 
 def sweep(folder: Path, *, below: bool = False) -> None:
-    """Remove what writes that were cut off have left in a folder; below: also in those below it.
+    """Remove what writes that were cut off have left in a folder, where that can be done; below: also below it.
 
     Nobody else may be writing there.
     """
-    for path in folder.rglob(".*.tmp") if below else folder.glob(".*.tmp"):
-        if re.fullmatch(r"\.[0-9a-f]{16}\.tmp", path.name):
-            path.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        for path in folder.rglob(".*.tmp") if below else folder.glob(".*.tmp"):
+            if re.fullmatch(r"\.[0-9a-f]{16}\.tmp", path.name):
+                path.unlink(missing_ok=True)
 
 
 def _put(temporary: Path, path: Path) -> None:
@@ -42,7 +43,7 @@ def _put(temporary: Path, path: Path) -> None:
     temporary.replace(path)
 
 
-@contextmanager
+@contextlib.contextmanager
 def replacing(path: Path | str) -> Iterator[BinaryIO]:
     """A file to write into, which takes the place of `path` when the block ends well and is gone when it does not.
 

@@ -16,7 +16,7 @@ from workbench.core import annotation
 from workbench.core.history import Patch
 from workbench.core.problems import CannotWrite, LabelsChangedElsewhere, Problem, StrokesDoNotFit, StrokesUnreadable
 from workbench.core.project import Project
-from workbench.core.storage import remove_temporaries
+from workbench.inference.writing import sweep
 from workbench.session.journal import Journal
 from workbench.session.label import Label, Saved, Stirred, keep_aside, load_label, save_label
 from workbench.session.lane import Lane
@@ -182,7 +182,7 @@ class Saver(QObject):
         for path in journal.unreadable:
             self.problem_met.emit(StrokesUnreadable(path=str(path)))
         for folder in {path(key).parent for key in leftovers for path in (project.mask_path, project.note_path)}:
-            remove_temporaries(folder)  # of the save in which the session was killed, and before there is one of ours
+            sweep(folder)  # of the save in which the session was killed, and before there is one of ours
         for key, records in leftovers.items():
             label = load_label(project, key, records[-1][1])
             if label.problem is not None:

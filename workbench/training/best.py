@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from pathlib import Path
 from typing import Any
 
 import paddle
 
 from workbench.core.events import Checkpoint, Trouble
+from workbench.core.problems import CannotWrite
 from workbench.core.recipe import Recipe
 from workbench.core.run import Run
 from workbench.inference.settings import MODEL_FILE, ModelSettings, save_settings
@@ -45,6 +47,10 @@ class Best:
         return {"score": self.score, "peak": self.peak, "step": self.step, "chosen": chosen}
 
     def load(self, state: dict[str, Any]) -> None:
+        """state: of `last/`. A run that was killed between two writes has newer weights in `best/`: they stay."""
+        kept = checkpoint.about_arrays(self._weights)
+        if kept.keys() == state.keys() and kept["step"] != state["step"]:
+            state = kept
         self.score, self.step = state["score"], state["step"]
         self.peak = state.get("peak", self.score)
         self.settings = dataclasses.replace(self.settings, **state["chosen"])
@@ -64,9 +70,17 @@ class Best:
         return self.step < 0 or self.score is None or score >= self.peak - chance
 
     def keep(self, net: paddle.nn.Layer, settings: ModelSettings, *, step: int, score: float | None) -> None:
-        """These weights are the best from now on. Makes them usable at once if that is not too dear now."""
-        checkpoint.save_arrays(self.run.best / checkpoint.WEIGHTS, weights(net))
+        """These weights are the best from now on. Makes them usable at once if that is not too dear now.
+
+        Raises CannotWrite; the best ones are then those before.
+        """
+        before = self.score, self.step, self.settings
         self.score, self.step, self.settings = score, step, settings
+        try:
+            checkpoint.save_arrays(self._weights, weights(net), self.state())
+        except CannotWrite:
+            self.score, self.step, self.settings = before
+            raise
         if time.perf_counter() - self._written > self.writing_seconds / _SHARE:
             self._write(net)
 
@@ -77,10 +91,18 @@ class Best:
         return self._usable_step == self.step
 
     def settle(self, settings: ModelSettings, score: float | None) -> None:
-        """What a look at all held-out pictures has come to. Raises OSError."""
+        """What a look at all held-out pictures has come to. Raises CannotWrite."""
         self.settings, self.score = settings, score
         if self._usable_step == self.step:
-            save_settings(settings, self.run.best / MODEL_FILE)
+            path = self.run.best / MODEL_FILE
+            try:
+                save_settings(settings, path)
+            except OSError as error:
+                raise CannotWrite(path=str(path), why=error.strerror or str(error)) from error
+
+    @property
+    def _weights(self) -> Path:
+        return self.run.best / checkpoint.WEIGHTS
 
     def _write(self, net: paddle.nn.Layer) -> None:
         began = time.perf_counter()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load as decode
 from safetensors.numpy import save as encode
 
@@ -25,6 +25,7 @@ from workbench.core.storage import write_bytes, write_json
 Arrays = dict[str, np.ndarray]
 WEIGHTS = "weights.safetensors"
 _FORMAT = 1
+_ABOUT = "about"
 
 
 def save_last(run: Run, step: int, tensors: dict[str, Arrays], state: dict[str, Any]) -> None:
@@ -58,8 +59,19 @@ def load_last(run: Run) -> tuple[dict[str, Arrays], dict[str, Any]]:
         raise RunBroken(path=str(run.last / "state.json"), why=f"{error} is missing or damaged") from error
 
 
-def save_arrays(path: Path, arrays: Arrays) -> None:
-    write_bytes(path, encode(arrays))
+def save_arrays(path: Path, arrays: Arrays, about: dict[str, Any]) -> None:
+    """about: what is to be known of them, in the same file, so that neither is there without the other."""
+    write_bytes(path, encode(arrays, metadata={_ABOUT: json.dumps(about)}))
+
+
+def about_arrays(path: Path) -> dict[str, Any]:
+    """What `save_arrays` was told of them; nothing if it was not, or the file cannot be read."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            about = json.loads((file.metadata() or {}).get(_ABOUT, "{}"))
+    except (OSError, SafetensorError, ValueError):
+        return {}
+    return about if isinstance(about, dict) else {}
 
 
 def load_arrays(path: Path) -> Arrays:

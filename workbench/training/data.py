@@ -27,6 +27,7 @@ from workbench.training.networks import patch_side
 
 _BLOCK = 50  # steps for which a choice of pictures stays, where not all fit into memory
 _TRIES = 50
+_LEAST_SIDE = 64  # less shows too little around a defect
 
 Sample = tuple[np.ndarray, "np.ndarray | int"]
 
@@ -54,7 +55,7 @@ class Sampler:
         if self.recipe.model == "resnet":
             patches = len(self.items)
         else:
-            area = self.side**2 / self.recipe.scale**2
+            area = patch_side(self.recipe) ** 2 / self.recipe.scale**2
             patches = sum(max(1, round(item.width * item.height / area)) for item in self.items)
         return max(1, -(-patches // self.recipe.batch))
 
@@ -71,6 +72,13 @@ class Sampler:
             except Problem:
                 continue
         raise NoLabels()
+
+    def halve(self, times: int) -> bool:
+        """Cut patches of a half, a quarter ... of the recipe's side from now on; False if that would be too small."""
+        if self.recipe.model == "resnet" or (times and patch_side(self.recipe, times) < _LEAST_SIDE):
+            return False
+        self.side = patch_side(self.recipe, times)
+        return True
 
     # --- what is drawn from ----------------------------------------------------------------------
 

@@ -139,14 +139,18 @@ class Session:
         return outcome
 
     def make_room(self) -> None:
-        release_memory(self.stage.device)
+        """The step is then taken again."""
+        stage = self.stage
+        release_memory(stage.device)
         try:
-            self.stage.learner.split(self.stage.recipe.batch // self.stage.ranks.size)
+            stage.learner.split(stage.recipe.batch // stage.ranks.size)
+            done = f"Each batch is now computed in {stage.learner.parts} parts, with the same result."
         except OutOfMemory:
-            why = "the memory does not suffice even for one patch at a time; choose a smaller patch or network"
-            raise WorkerFailed(what="training", why=why, log=str(self.stage.run.log_path)) from None
-        done = f"Each batch is now computed in {self.stage.learner.parts} parts, with the same result."
-        self.stage.report(Trouble(what=f"The memory of {self.stage.device.name} did not suffice.", done=done))
+            if not stage.halve_patch():
+                why = "the memory does not suffice even for one small patch or picture; choose a smaller network"
+                raise WorkerFailed(what="training", why=why, log=str(stage.run.log_path)) from None
+            done = f"The patches are now of {stage.sampler.side} pixels, which show less of what is around a defect."
+        stage.report(Trouble(what=f"The memory of {stage.device.name} did not suffice.", done=done))
 
     def roll_back(self) -> None:
         course = self.stage.course

@@ -51,9 +51,9 @@ def multiple(recipe: Recipe) -> int:
     return multiple_of(recipe.widths, stem=recipe.stem, contrast=recipe.local_contrast)
 
 
-def patch_side(recipe: Recipe) -> int:
-    """The recipe's patch, rounded up to what the network takes."""
-    return -(-recipe.patch // multiple(recipe)) * multiple(recipe)
+def patch_side(recipe: Recipe, halvings: int = 0) -> int:
+    """The recipe's patch, or what is left after halving it so often, rounded up to what the network takes."""
+    return -(-(recipe.patch >> halvings) // multiple(recipe)) * multiple(recipe)
 
 
 def mirrored(recipe: Recipe) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from workbench.core.run import Run
 from workbench.core.storage import write_json
 from workbench.inference.cpu import cores
 from workbench.inference.settings import ModelSettings
+from workbench.inference.writing import sweep
 from workbench.training import checkpoint, device, networks, precision, ranks
 from workbench.training.best import Best
 from workbench.training.cache import PictureCache
@@ -46,6 +47,7 @@ class Course:
     validated: int = 0  # how many of the recipe's validations were made
     rollbacks: int = 0
     rate_factor: float = 1.0  # halved whenever the numbers ran away
+    halvings: int = 0  # of the recipe's patch, for want of memory
     reserve: float | None = None  # seconds kept back for the end; None: not measured yet
     subset: list[str] | None = None  # held-out pictures that are looked at during the run; None: not chosen yet
     round: int = 0  # of a run that is kept open, see training.rounds; 0 is what was planned
@@ -94,6 +96,15 @@ class Stage:
         peak = self.recipe.rate * (LATER_PEAK if self.course.round else 1.0)
         return self.course.rate_factor * one_cycle(self.progress, peak=peak, warm_up=self.recipe.warm_up)
 
+    def halve_patch(self) -> bool:
+        """Learn from patches of half the side from now on; False if they would be too small, or there are none."""
+        if not self.sampler.halve(self.course.halvings + 1):
+            return False
+        self.course.halvings += 1
+        self.learner.parts = max(1, self.learner.parts // 2)
+        self.loader.restart()
+        return True
+
     def validation_items(self) -> list[Item]:
         """The held-out pictures that are looked at during the run, in telling order."""
         items = in_telling_order(self.dataset.of("val"))
@@ -138,11 +149,15 @@ class Stage:
         self.course = Course(step=state["step"], **state["course"])
         self.best.load(state["best"])
         self.budget.reserve = self.course.reserve or self.budget.reserve
+        self.sampler.halve(self.course.halvings)
         self.loader.restart()
         return state
 
     def resume(self) -> None:
         """Continue from `last/` in a new process. Raises RunBroken."""
+        if self.ranks.leads:
+            for folder in (self.run.root, self.run.last, self.run.best, self.run.previews):
+                sweep(folder)  # of writes in which the process before was killed
         state = self.load_last()
         self.clock.continue_from(state["elapsed"])
         if state["recipe"] != checkpoint.recipe_hash(self.recipe):

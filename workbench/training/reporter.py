@@ -41,7 +41,7 @@ class Reporter:
     def __init__(self, pipe: int | None, clock: Clock, path: Path | None = None) -> None:
         self._pipe, self._clock, self._path = pipe, clock, path
         self._lock = threading.Lock()
-        self._begun = False
+        self._whole = False  # the last line: the process before may have been killed, or the disk full, within it
 
     def __call__(self, event: Event) -> None:
         event = dataclasses.replace(event, time=round(self._clock.elapsed, 3))
@@ -56,13 +56,15 @@ class Reporter:
 
     def _append(self, line: bytes) -> None:
         assert self._path is not None
-        with contextlib.suppress(OSError), self._path.open("ab+") as file:
-            if not self._begun and file.tell():
-                file.seek(-1, os.SEEK_END)
-                if file.read(1) != b"\n":  # torn when the process before was killed
-                    line = b"\n" + line
-            file.write(line)
-            self._begun = True
+        whole, self._whole = self._whole, False
+        with contextlib.suppress(OSError):
+            with self._path.open("ab+") as file:
+                if not whole and file.tell():
+                    file.seek(-1, os.SEEK_END)
+                    if file.read(1) != b"\n":
+                        line = b"\n" + line
+                file.write(line)
+            self._whole = True
 
 
 def claim_stdout() -> int | None:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from workbench.core.dataset import Item
 from workbench.core.events import Evaluated, Trouble
+from workbench.core.problems import CannotWrite
+from workbench.inference.settings import ModelSettings
 from workbench.training import networks
 from workbench.training.evaluate import DygraphEngine, Evaluation
 from workbench.training.prepare import Stage
@@ -35,10 +37,19 @@ def validate(stage: Stage) -> bool:
     better = stage.best.hear(score, telling) or not items  # without held-out pictures the newest weights are the best
     if better:
         settings = found.settings if found else stage.judge.unseen(stage.settings)
-        stage.best.keep(stage.learner.mean, settings, step=course.step, score=score)
+        better = _keep(stage, settings, score)
     if found is not None:
         stage.report(Evaluated(step=course.step, metrics=found.metrics, score=score, best=better))
         _warn(stage, found)
+    return True
+
+
+def _keep(stage: Stage, settings: ModelSettings, score: float | None) -> bool:
+    try:
+        stage.best.keep(stage.learner.mean, settings, step=stage.course.step, score=score)
+    except CannotWrite as problem:
+        stage.report(Trouble(what=str(problem), done="The training goes on; the best weights so far stay."))
+        return False
     return True
 
 

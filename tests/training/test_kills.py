@@ -1,0 +1,91 @@
+"""Killed at any instant, or out of disk: the run goes on and ends as if nothing had been."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+
+import pytest
+from safetensors.numpy import load
+
+from tests import disk
+from tests.conftest import fill_project
+from tests.training.conftest import make_run, state_of
+from tests.training.killing import differences, disturbed, undisturbed
+from workbench.core.events import Checkpoint, Failed, Finished, Trouble
+from workbench.core.project import Project
+from workbench.core.run import Run
+from workbench.inference.predictor import Predictor
+
+KILLS = 6
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL") or os.name != "posix", reason="there is no SIGKILL here")
+@pytest.mark.parametrize("model", ["unet", "resnet"])
+def test_a_run_that_is_killed_again_and_again_ends_as_if_nothing_had_been(labelled, model):
+    """tests/benchmarks/training_kills.py does the same fifty times."""
+    whole, cut = (make_run(labelled, model, epochs=6, validations=6) for _ in range(2))
+    seconds = undisturbed(whole).seconds
+    fate = disturbed(cut, random.Random(4), longest=seconds, kills=KILLS // 2)
+    assert fate.kills and differences(whole, cut) == []
+
+
+def test_the_best_weights_say_themselves_what_they_are(labelled, child):
+    """Killed when the newer best weights were on the disk, and what `last/` knows of them was not."""
+    run = make_run(labelled, epochs=2, validations=2)
+    assert child("train", run.root).end() == 0
+    before = shutil.copytree(run.last, run.root / "before")
+    first = run.ending()
+    run.recipe_path.write_text(run.recipe().model_copy(update={"epochs": 3, "validations": 3}).model_dump_json())
+    assert child("train", run.root, "--resume").end() == 0
+    then = run.ending()
+    assert isinstance(first, Finished) and isinstance(then, Finished)
+    assert then.result["best_step"] > first.result["best_step"]
+    shutil.rmtree(run.last)
+    before.rename(run.last)
+    # Nothing more is to be learned, so the end is all there is left to do.
+    run.recipe_path.write_text(run.recipe().model_copy(update={"epochs": 2, "validations": 2}).model_dump_json())
+    assert child("train", run.root, "--resume").end() == 0
+    again = run.ending()
+    assert isinstance(again, Finished)
+    for key in ("best_step", "metrics", "score"):
+        assert again.result[key] == then.result[key]
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    with disk.small_disk(tmp_path / "disk", kilobytes=4000) as folder:
+        yield folder
+
+
+def test_a_full_disk_ends_no_run_and_a_run_that_it_has_ended_can_go_on(small_disk, labelled, child):
+    with Project.create(small_disk / "p", classes=["scratch"]) as project:
+        fill_project(project, 12, good=4)
+        run, full, undone = (make_run(project, epochs=10, validations=10) for _ in range(3))
+        one = child("train", run.root)
+        one.next(Checkpoint)
+        one.next(Checkpoint)
+        ballast = disk.fill_up(small_disk)
+        trouble = one.next(Trouble)
+        assert "No space left" in trouble.what and "goes on" in trouble.done
+        for path in (run.last / name for name in state_of(run)["files"].values()):
+            assert load(path.read_bytes())  # what was saved before
+        Predictor.open(run.best)
+        ballast.unlink()
+        while one.next(Checkpoint).which != "last":
+            pass
+        assert one.end() == 0 and isinstance(run.ending(), Finished)
+
+        # Full to the very end: all was learned for nothing, if it could not go on from what was saved.
+        other = child("train", full.root)
+        other.next(Checkpoint)
+        other.next(Checkpoint)
+        ballast = disk.fill_up(small_disk)
+        assert other.end() == 1 and isinstance(other.last, Failed)
+        assert "No space left" in other.last.why and full.resumable
+        ballast.unlink()
+        assert child("train", full.root, "--resume").end() == 0
+        assert child("train", undone.root).end() == 0
+        assert differences(undone, Run(full.root)) == []

@@ -1,0 +1,43 @@
+"""Pictures of one project that are also in another."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from workbench.core.project import Project
+
+
+def twins(project: Project, keys: Sequence[str], other: Project, theirs: Iterable[str]) -> list[str]:
+    """Those of `keys` whose files are, byte for byte, files of `theirs` in the other project, whatever their names.
+
+    Reads files of equal size: not for the GUI thread.
+    """
+    known = _by_size(other, theirs)
+    contents = {size: {_content(path) for path in paths.values()} - {None} for size, paths in known.items()}
+    found = {
+        key
+        for size, paths in _by_size(project, keys).items()
+        for key, path in paths.items()
+        if size in contents and _content(path) in contents[size]
+    }
+    return [key for key in keys if key in found]
+
+
+def _by_size(project: Project, keys: Iterable[str]) -> dict[int, dict[str, Path]]:
+    found: dict[int, dict[str, Path]] = {}
+    for key in keys:
+        path = project.picture_path(key)
+        try:
+            found.setdefault(path.stat().st_size, {})[key] = path
+        except OSError:
+            continue
+    return found
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return hashlib.sha256(path.read_bytes()).digest()
+    except OSError:
+        return None
