@@ -6250,6 +6250,30 @@
         <translation>步骤多比深度更重要。</translation>
     </message>
     <message>
+        <source>The rate rises and falls with the clock: the end comes in time, after as many steps as the machine makes.</source>
+        <translation>学习率随时间先升后降：无论机器能完成多少步，都会按时结束。</translation>
+    </message>
+    <message>
+        <source>A look every {n} s; all of them together take at most a tenth of the time.</source>
+        <translation>每 {n} 秒查看一次；全部查看最多占用十分之一的时间。</translation>
+    </message>
+    <message>
+        <source>16 bits, where the card gains by them.</source>
+        <translation>在显卡能从中受益时使用 16 位。</translation>
+    </message>
+    <message>
+        <source>A processor learns in 32 bits.</source>
+        <translation>处理器以 32 位学习。</translation>
+    </message>
+    <message>
+        <source>It begins with nothing: so a plain UNet learns most in the same minutes.</source>
+        <translation>从零开始：在相同的分钟数内，普通 UNet 学得最多。</translation>
+    </message>
+    <message>
+        <source>Defects cover few pixels: how well they overlap counts as much as all the single pixels.</source>
+        <translation>缺陷只占少量像素：其重叠程度与所有单个像素同等重要。</translation>
+    </message>
+    <message>
         <source>Slim layers for a processor.</source>
         <translation>处理器适合窄层。</translation>
     </message>

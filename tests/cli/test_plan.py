@@ -11,6 +11,12 @@ from workbench.core.recipe import request
 from workbench.core.run import create_run
 
 
+REASONED = {
+    "scale", "patch", "batch", "widths", "stem", "encoder", "precision", "dice_weight", "cross_entropy_weight",
+    "foreground_share", "augment", "warm_up", "validations", "rate", "optimizer", "mirror", "overlap",
+}  # fmt: skip
+
+
 def test_the_plan_is_the_recipe_of_a_run_and_leaves_nothing_behind(labelled, capsys):
     root = str(labelled.root)
     before = sorted(path.name for path in labelled.root.rglob("*"))
@@ -20,8 +26,10 @@ def test_the_plan_is_the_recipe_of_a_run_and_leaves_nothing_behind(labelled, cap
     recipe = create_run(labelled, request("unet", minutes=3, batch=6)).recipe()
     assert told["recipe"] == recipe.model_dump(mode="json", exclude={"format", "reasons"})
     assert told["reasons"] == recipe.reasons and told["pictures"]["train"] > 0
+    assert told["reasons"].keys() >= REASONED
     assert main(["train", root, "--model", "resnet", "--plan"]) == 0
-    assert "input_size" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "input_size" in said and "foreground_share" not in said  # a ResNet has none
 
 
 @pytest.mark.parametrize(

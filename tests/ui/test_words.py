@@ -81,11 +81,12 @@ def test_every_text_of_the_window_is_known_to_the_translators():
 
 
 def said_by(path: Path) -> Iterator[str]:
-    """What a source gives as the words of an event or as the cause in a problem; {x} where something is filled in."""
+    """What a source gives as the words of an event, the cause in a problem or the reason of a setting; {x}: anything."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         values: list[ast.expr] = []
         if isinstance(node, ast.Call):
             values = [word.value for word in node.keywords if word.arg in ("what", "done", "why")]
+            values += node.args[2:] if getattr(node.func, "id", "") == "choose" else []
         elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") in ("done", "why"):
             values = [node.value]
         for value in values:

@@ -15,7 +15,7 @@ from workbench.core import problems
 from workbench.core.events import Evaluated, Event, Finished, Profiled, Progress, Started, Step, Trouble
 from workbench.core.launch import paddle_installed
 from workbench.core.project import Project, read_project_file
-from workbench.core.recipe import Recipe, parse_settings, request
+from workbench.core.recipe import Recipe, concerns, parse_settings, request
 from workbench.core.run import Run, create_run, draw_up, find_run
 
 
@@ -61,10 +61,11 @@ def plan(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
         dataset, recipe = draw_up(project, _recipe(options))
     values = recipe.model_dump(mode="json", exclude={"format", "reasons"})
     pictures = {split: len(dataset.of(split)) for split in ("train", "val", "test")}
-    wide = max(len(name) for name in values)
-    for name, value in values.items():
+    shown = concerns(recipe.model)
+    wide = max(map(len, shown))
+    for name in shown:
         why = recipe.reasons.get(name, "")
-        talk.line(f"{name:{wide}}  {json.dumps(value, ensure_ascii=False)}{f'  ({why})' if why else ''}")
+        talk.line(f"{name:{wide}}  {json.dumps(values[name], ensure_ascii=False)}{f'  ({why})' if why else ''}")
     return {"model": recipe.model, "recipe": values, "reasons": recipe.reasons, "pictures": pictures}
 
 

@@ -48,6 +48,7 @@ def plan(project: Project, dataset: Dataset, asked: Recipe) -> Recipe:
         _plan_overlap(Recipe(**{**asked.model_dump(), **values}), choose)
     else:
         _plan_resnet(training, asked, choose)
+    _plan_course(asked, choose)
     choose("threads", min(4, cores()), "One thread a core prepares patches, at most four.")
     return Recipe(**{**asked.model_dump(), **values, "reasons": reasons})
 
@@ -183,6 +184,8 @@ def _plan_unet(training: list[Item], thin: float, asked: Recipe, choose: Choose)
     choose("scale", float(scale), f"Four of five defects are thicker than {thin:.0f} pixels.")
     if asked.encoder == "plain":
         choose("optimizer", "muon", "A UNet learns far more in the same number of steps.")
+        if not asked.start_from:
+            choose("encoder", "plain", "It begins with nothing: so a plain UNet learns most in the same minutes.")
     choose("widths", widths[asked.quality], f"Quality '{asked.quality}' on this kind of machine.")
     patch = most if edge > most else max(64, -(-edge // 32) * 32)
     choose("patch", patch, f"The longest picture is {edge} pixels; defects keep their surroundings.")
@@ -191,6 +194,9 @@ def _plan_unet(training: list[Item], thin: float, asked: Recipe, choose: Choose)
     else:
         why = "The mean of two looks, one at the mirrored picture, errs less; predicting takes twice as long."
         choose("mirror", True, why)
+    why = "Defects cover few pixels: how well they overlap counts as much as all the single pixels."
+    choose("dice_weight", 1.0, why)
+    choose("cross_entropy_weight", 1.0, why)
     choose("foreground_share", 0.5, f"The median defect covers {share:.2%} of its picture.")
 
 
@@ -225,6 +231,19 @@ def _plan_cores(least: int, choose: Choose) -> None:
     workers = min(cores(), 8)
     choose("batch", max(least, 4 * workers), "Small batches give many steps in the same minutes.")
     choose("workers", workers, "Each core computes its part of every batch; more than eight gain little.")
+
+
+def _plan_course(asked: Recipe, choose: Choose) -> None:
+    """What the clock decides: the run measures the machine as it goes, and fits into its time on any."""
+    why = "The rate rises and falls with the clock: the end comes in time, after as many steps as the machine makes."
+    if asked.epochs is None and asked.minutes is not None:
+        choose("warm_up", asked.warm_up, why)
+        seconds = asked.minutes * 60 / asked.validations
+        why = f"A look every {seconds:.0f} s; all of them together take at most a tenth of the time."
+        choose("validations", asked.validations, why)
+    card = _expects_card(asked.device)
+    why = "16 bits, where the card gains by them." if card else "A processor learns in 32 bits."
+    choose("precision", asked.precision, why)
 
 
 def _expects_card(device: str) -> bool:

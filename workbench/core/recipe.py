@@ -80,6 +80,19 @@ class Recipe(BaseModel):
     reasons: dict[str, str] = {}  # setting -> why it is what it is
 
 
+OF_UNET = {
+    "prune", "encoder", "widths", "stem", "local_contrast", "scale", "patch", "overlap", "foreground_share",
+    "dice_weight", "cross_entropy_weight", "min_area", "mirror",
+}  # fmt: skip
+OF_RESNET = {"depth", "input_size", "label_smoothing"}
+
+
+def concerns(model: str) -> list[str]:
+    """The settings of which a kind of model takes any notice."""
+    other = OF_RESNET if model == "unet" else OF_UNET
+    return [name for name in Recipe.model_fields if name not in other | {"format", "reasons"}]
+
+
 def request(model: str, **choices: Any) -> Recipe:
     """A recipe from what a person chose. Raises BadRecipe with the setting and the reason."""
     try:

@@ -6,7 +6,7 @@ from typing import Any
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
-from workbench.core.recipe import Recipe
+from workbench.core.recipe import Recipe, concerns
 from workbench.ui import words
 
 # Setting -> name, what it does.
@@ -110,12 +110,7 @@ _GROUPS: list[tuple[str, tuple[str, ...]]] = [
     (QT_TRANSLATE_NOOP("recipe", "On this machine"), ("precision", "amp_level", "threads", "workers", "profile")),
     (QT_TRANSLATE_NOOP("recipe", "Grey values"), ("channels", "full_scale", "low", "high", "mean", "std")),
 ]  # fmt: skip
-_OF_UNET = {
-    "prune", "encoder", "widths", "stem", "local_contrast", "scale", "patch", "overlap", "foreground_share",
-    "dice_weight", "cross_entropy_weight", "min_area", "mirror",
-}  # fmt: skip
-_OF_RESNET = {"depth", "input_size", "label_smoothing"}
-_HIDDEN = {"format", "model", "reasons", "minutes", "device"}
+_HIDDEN = {"model", "minutes", "device"}
 
 _VALUES: dict[str, str] = {
     "fast": QT_TRANSLATE_NOOP("recipe", "Fast"), "balanced": QT_TRANSLATE_NOOP("recipe", "Balanced"),
@@ -134,10 +129,10 @@ _VALUES: dict[str, str] = {
 
 def groups(model: str) -> list[tuple[str, list[str]]]:
     """Titles in the chosen language, and the settings of each that a model has."""
-    other = _OF_RESNET if model == "unet" else _OF_UNET
+    own = concerns(model)
     named = {key for _, keys in _GROUPS for key in keys}
-    rest = [key for key in Recipe.model_fields if key not in named | _HIDDEN]
-    found = [(QCoreApplication.translate("recipe", title), [key for key in keys if key not in other])
+    rest = [key for key in own if key not in named | _HIDDEN]
+    found = [(QCoreApplication.translate("recipe", title), [key for key in keys if key in own])
              for title, keys in _GROUPS]  # fmt: skip
     if rest:
         found.append((QCoreApplication.translate("recipe", "More"), rest))
