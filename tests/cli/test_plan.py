@@ -10,7 +10,6 @@ from workbench.cli import main
 from workbench.core.recipe import request
 from workbench.core.run import create_run
 
-
 REASONED = {
     "scale", "patch", "batch", "widths", "stem", "encoder", "precision", "dice_weight", "cross_entropy_weight",
     "foreground_share", "augment", "warm_up", "validations", "rate", "optimizer", "mirror", "overlap",

@@ -81,7 +81,7 @@ def test_every_text_of_the_window_is_known_to_the_translators():
 
 
 def said_by(path: Path) -> Iterator[str]:
-    """What a source gives as the words of an event, the cause in a problem or the reason of a setting; {x}: anything."""
+    """What a source gives as words of an event, cause of a problem or reason of a setting; {x} stands for anything."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         values: list[ast.expr] = []
         if isinstance(node, ast.Call):
