@@ -24,6 +24,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -326,7 +327,9 @@ def main() -> int:
     parser.add_argument("--seeds", type=numbers, default=[0, 1, 2])
     parser.add_argument("--folds", type=numbers, default=[0])
     parser.add_argument("--of", type=int, default=4, help="into how many folds the groups are dealt")
-    parser.add_argument("--rivals", type=words, default=["textbook", "forest"])
+    # A value may be a list: commas within brackets are its own.
+    rivals = lambda text: re.split(r",(?![^\[]*\])", text) if text else []  # noqa: E731
+    parser.add_argument("--rivals", type=rivals, default=["textbook", "forest"])
     parser.add_argument("--rate", type=float, default=1e-3, help="the textbook's; 1e-4 is the other one in use")
     parser.add_argument("--labels", type=numbers, default=[5, 10, 20, 40, 80])
     parser.add_argument("--pictures", type=int, default=0, help="at most about so many of a set, to try this program")

@@ -236,6 +236,14 @@ def test_where_not_one_patch_fits_it_learns_from_smaller_ones_and_so_does_who_re
     assert events[-1].result["steps"] == 2 * begun.steps_planned
 
 
+def test_where_the_network_takes_no_smaller_patch_it_ends_in_a_sentence(on_card):
+    on_card.fits = 0
+    recipe = on_card.run.recipe().model_copy(update={"patch": 64, "stem": 4, "widths": [4] * 5})
+    on_card.run.recipe_path.write_text(recipe.model_dump_json())
+    with pytest.raises(WorkerFailed, match="smaller network"):
+        on_card.train()
+
+
 @pytest.mark.filterwarnings("ignore:amp_guard can only be enabled")
 def test_a_card_on_which_nothing_fits_or_nothing_stays_finite_is_a_sentence(on_card, monkeypatch):
     on_card.fits = 0

@@ -98,7 +98,8 @@ class Stage:
 
     def halve_patch(self) -> bool:
         """Learn from patches of half the side from now on; False if they would be too small, or there are none."""
-        if not self.sampler.halve(self.course.halvings + 1):
+        before = self.sampler.side
+        if not self.sampler.halve(self.course.halvings + 1) or self.sampler.side == before:  # the network takes no less
             return False
         self.course.halvings += 1
         self.learner.parts = max(1, self.learner.parts // 2)
