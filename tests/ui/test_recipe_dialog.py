@@ -54,7 +54,7 @@ def test_every_setting_has_a_name_a_purpose_and_a_field_that_gives_back_what_it_
 def test_the_plan_is_shown_with_its_reasons(dialog, opened):
     recipe = dialog._recipe
     assert dialog.fields["patch"].value() == recipe.patch and "pixels" in dialog.next.reasons["patch"].text()
-    assert dialog.next.reasons["dice_weight"].text()  # what nobody decides says what it does
+    assert dialog.next.reasons["grad_clip"].text()  # what nobody decides says what it does
     assert not dialog.next.backs["patch"].isVisible() and dialog.count.text() == "All automatic"
     assert not dialog.of_run.isVisible()  # there is no run yet
 
