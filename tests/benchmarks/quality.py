@@ -318,6 +318,11 @@ def _cell(values: list[float]) -> str:
     return mean if len(values) == 1 else f"{mean} ({min(values):{form}} to {max(values):{form}})"
 
 
+def _rivals(text: str) -> list[str]:
+    """The names between commas; those within brackets belong to a setting's list."""
+    return re.split(r",(?![^\[]*\])", text) if text else []
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words, numbers = (lambda text: text.split(",") if text else []), (lambda text: [int(n) for n in text.split(",")])
@@ -327,9 +332,7 @@ def main() -> int:
     parser.add_argument("--seeds", type=numbers, default=[0, 1, 2])
     parser.add_argument("--folds", type=numbers, default=[0])
     parser.add_argument("--of", type=int, default=4, help="into how many folds the groups are dealt")
-    # A value may be a list: commas within brackets are its own.
-    rivals = lambda text: re.split(r",(?![^\[]*\])", text) if text else []  # noqa: E731
-    parser.add_argument("--rivals", type=rivals, default=["textbook", "forest"])
+    parser.add_argument("--rivals", type=_rivals, default=["textbook", "forest"])
     parser.add_argument("--rate", type=float, default=1e-3, help="the textbook's; 1e-4 is the other one in use")
     parser.add_argument("--labels", type=numbers, default=[5, 10, 20, 40, 80])
     parser.add_argument("--pictures", type=int, default=0, help="at most about so many of a set, to try this program")

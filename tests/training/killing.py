@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import random
 import subprocess
 import time
 from collections import defaultdict
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-from safetensors.numpy import load
 
+from tests.training.conftest import arrays_of, state_of
 from workbench.core.events import Finished, Step
 from workbench.core.launch import worker_command, worker_environment
 from workbench.core.run import Run
@@ -74,8 +71,8 @@ def differences(whole: Run, cut: Run) -> list[str]:
     """In what a run that was killed differs from one that was not; nothing, if all is well."""
     found = []
     for stem in ("weights", "average", "optimiser"):
-        found += _differ(stem, *(load((run.last / state_of(run)["files"][stem]).read_bytes()) for run in (whole, cut)))
-    found += _differ("best", *(load((run.best / "weights.safetensors").read_bytes()) for run in (whole, cut)))
+        found += _differ(stem, *(arrays_of(run.last / state_of(run)["files"][stem]) for run in (whole, cut)))
+    found += _differ("best", *(arrays_of(run.best / "weights.safetensors") for run in (whole, cut)))
     ends = [run.ending() for run in (whole, cut)]
     assert isinstance(ends[0], Finished) and isinstance(ends[1], Finished)
     found += [key for key in ("best_step", "metrics", "score") if ends[0].result[key] != ends[1].result[key]]
@@ -93,7 +90,3 @@ def _differ(name: str, one: dict[str, np.ndarray], other: dict[str, np.ndarray])
     if one.keys() != other.keys():
         return [f"names in {name}"]
     return [f"{name}: {key}" for key in one if not (one[key] == other[key]).all()]
-
-
-def state_of(run: Run) -> dict[str, Any]:
-    return json.loads(Path(run.last / "state.json").read_text("utf-8"))

@@ -8,27 +8,24 @@ import shutil
 import signal
 
 import pytest
-from safetensors.numpy import load
 
 from tests import disk
 from tests.conftest import fill_project
-from tests.training.conftest import make_run, state_of
+from tests.training.conftest import arrays_of, make_run, state_of
 from tests.training.killing import differences, disturbed, undisturbed
 from workbench.core.events import Checkpoint, Failed, Finished, Trouble
 from workbench.core.project import Project
 from workbench.core.run import Run
 from workbench.inference.predictor import Predictor
 
-KILLS = 6
-
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL") or os.name != "posix", reason="there is no SIGKILL here")
 @pytest.mark.parametrize("model", ["unet", "resnet"])
 def test_a_run_that_is_killed_again_and_again_ends_as_if_nothing_had_been(labelled, model):
-    """tests/benchmarks/training_kills.py does the same fifty times."""
+    """tests/benchmarks/training_kills.py kills fifty times."""
     whole, cut = (make_run(labelled, model, epochs=6, validations=6) for _ in range(2))
     seconds = undisturbed(whole).seconds
-    fate = disturbed(cut, random.Random(4), longest=seconds, kills=KILLS // 2)
+    fate = disturbed(cut, random.Random(4), longest=seconds, kills=3)
     assert fate.kills and differences(whole, cut) == []
 
 
@@ -71,7 +68,7 @@ def test_a_full_disk_ends_no_run_and_a_run_that_it_has_ended_can_go_on(small_dis
         trouble = one.next(Trouble)
         assert "No space left" in trouble.what and "goes on" in trouble.done
         for path in (run.last / name for name in state_of(run)["files"].values()):
-            assert load(path.read_bytes())  # what was saved before
+            assert arrays_of(path)  # what was saved before
         Predictor.open(run.best)
         ballast.unlink()
         while one.next(Checkpoint).which != "last":

@@ -15,12 +15,12 @@ def twins(project: Project, keys: Sequence[str], other: Project, theirs: Iterabl
     Reads files of equal size: not for the GUI thread.
     """
     known = _by_size(other, theirs)
-    contents = {size: {_content(path) for path in paths.values()} - {None} for size, paths in known.items()}
+    contents = {size: {content(path) for path in paths.values()} - {None} for size, paths in known.items()}
     found = {
         key
         for size, paths in _by_size(project, keys).items()
         for key, path in paths.items()
-        if size in contents and _content(path) in contents[size]
+        if size in contents and content(path) in contents[size]
     }
     return [key for key in keys if key in found]
 
@@ -36,7 +36,8 @@ def _by_size(project: Project, keys: Iterable[str]) -> dict[int, dict[str, Path]
     return found
 
 
-def _content(path: Path) -> bytes | None:
+def content(path: Path) -> bytes | None:
+    """What tells the bytes of a file from others; None where it cannot be read."""
     try:
         return hashlib.sha256(path.read_bytes()).digest()
     except OSError:

@@ -74,10 +74,13 @@ class Sampler:
         raise NoLabels()
 
     def halve(self, times: int) -> bool:
-        """Cut patches of a half, a quarter ... of the recipe's side from now on; False if that would be too small."""
-        if self.recipe.model == "resnet" or (times and patch_side(self.recipe, times) < _LEAST_SIDE):
+        """Cut patches of the recipe's side, halved so often, from now on. False if nothing changes: they would be too
+        small, the network takes no smaller ones, or there are none.
+        """
+        side = patch_side(self.recipe, times) if self.recipe.model == "unet" else self.side
+        if side == self.side or (times and side < _LEAST_SIDE):
             return False
-        self.side = patch_side(self.recipe, times)
+        self.side = side
         return True
 
     # --- what is drawn from ----------------------------------------------------------------------

@@ -97,9 +97,8 @@ class Stage:
         return self.course.rate_factor * one_cycle(self.progress, peak=peak, warm_up=self.recipe.warm_up)
 
     def halve_patch(self) -> bool:
-        """Learn from patches of half the side from now on; False if they would be too small, or there are none."""
-        before = self.sampler.side
-        if not self.sampler.halve(self.course.halvings + 1) or self.sampler.side == before:  # the network takes no less
+        """Learn from patches of half the side from now on; False if there are no smaller ones."""
+        if not self.sampler.halve(self.course.halvings + 1):
             return False
         self.course.halvings += 1
         self.learner.parts = max(1, self.learner.parts // 2)

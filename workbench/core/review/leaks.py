@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import Literal
 
-from workbench.core.dataset import Dataset, Item
+from workbench.core.dataset import Dataset
 from workbench.core.grouping import lookalikes
 from workbench.core.project import Project
+from workbench.core.twins import content
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ def leaks(project: Project, dataset: Dataset, split: str) -> list[Leak]:
     held, learned = dataset.of(split), dataset.of("train")
     sides = {item.key: item.split for item in dataset.items}
     found: dict[str, Leak] = {}
-    by_content = {content: item.key for item in learned if (content := _content(project, item))}
+    by_content = {known: item.key for item in learned if (known := content(project.picture_path(item.key)))}
     for item in held:
-        twin = by_content.get(_content(project, item) or "")
+        twin = by_content.get(content(project.picture_path(item.key)) or b"")
         if twin is not None:
             found[item.key] = Leak(item.key, twin, "same")
     for a, b in lookalikes(project, [*held, *learned]):
@@ -47,10 +47,3 @@ def leaks(project: Project, dataset: Dataset, split: str) -> list[Leak]:
         if item.group and item.group in parts:
             found.setdefault(item.key, Leak(item.key, parts[item.group], "part"))
     return list(found.values())
-
-
-def _content(project: Project, item: Item) -> str | None:
-    try:
-        return hashlib.sha256(project.picture_path(item.key).read_bytes()).hexdigest()
-    except OSError:
-        return None
