@@ -1,19 +1,19 @@
 """How good the models are that some minutes give, on withheld pictures of real sets, beside what others would use.
 
-    python tests/benchmarks/quality.py [--sets tiles,exposures,kinds,cracks,welds,steel,verdicts,few]
+    python tests/benchmarks/quality.py [--sets tiles,kinds,cracks,welds,steel,verdicts,few]
         [--minutes 15] [--seeds 0,1,2] [--folds 0] [--of 4] [--rivals textbook,forest,optimizer=adamw]
-        [--labels 5,10,20,40,80] [--out RESULTS.jsonl] [--keep FOLDER]
+        [--labels 5,10,20,40,80] [--by-picture] [--out RESULTS.jsonl] [--keep FOLDER]
 
 Every model of ours is made by the commands that a person has: create, import, train, predict, evaluate. The pictures
 are those of ../shared/data or WORKBENCH_DATA; groups of pictures that show one part are withheld together, and nothing
-of them is in the project. The textbook's UNet (textbook.py) gets the same minutes, and the environment of ours, so that
-recipes are compared and not libraries; its threshold, and the forest's (forest.py), come from a part of what they
-learned from. A rival KEY=VALUE is ours again, with that setting of the recipe. Each row is printed as soon as it is
-there, and kept in --out; rows that are in it already are not done again. The tables at the end are means over seeds
+of them is in the project. --by-picture deals them out one by one, as publications do: of the part on a withheld one
+other pictures are learned from. The textbook's UNet (textbook.py) gets the same minutes, and the environment of ours,
+so that recipes are compared and not libraries; its threshold, and the forest's (forest.py), come from a part of what
+they learned from. A rival KEY=VALUE is ours again, with that setting of the recipe. Each row is printed as soon as it
+is there, and kept in --out; rows that are in it already are not done again. The tables at the end are means over seeds
 and folds.
 
     tiles     magnetic-tile, defect or not        kinds     the same with its five kinds of defects
-    exposures tiles again, dealt out picture by picture as publications do: a withheld one's tile may be known
     cracks    crackforest                         welds     gdxray-welds, films of 5,000 pixels
     steel     neu-det, six kinds (ResNet)         verdicts  magnetic-tile's folders as verdicts (ResNet), unbalanced
     few       tiles again, from 5 to 80 labelled pictures, --few-minutes each
@@ -32,6 +32,7 @@ import time
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +49,10 @@ from workbench.core.metrics import SegmentationMeter  # noqa: E402
 from workbench.inference.cpu import cores  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
-MINUTES = dict.fromkeys(("tiles", "exposures", "kinds"), 15.0)
+MINUTES = dict.fromkeys(("tiles", "kinds"), 15.0)
 MINUTES |= dict.fromkeys(("cracks", "welds", "steel", "verdicts"), 10.0)
 SOURCES: dict[str, tuple[str, Callable[[Path, Path], list[Shown]]]] = {
-    "tiles": ("magnetic-tile", sets.magnetic_tile), "exposures": ("magnetic-tile", sets.magnetic_exposures),
-    "kinds": ("magnetic-tile", sets.magnetic_tile),
+    "tiles": ("magnetic-tile", sets.magnetic_tile), "kinds": ("magnetic-tile", sets.magnetic_tile),
     "few": ("magnetic-tile", sets.magnetic_tile), "verdicts": ("magnetic-tile", sets.magnetic_tile),
     "cracks": ("crackforest", sets.crackforest), "welds": ("gdxray-welds", sets.gdxray_welds),
     "steel": ("neu-det", sets.neu_det),
@@ -205,7 +205,7 @@ def six_classes(masks: dict[str, np.ndarray], test: Sequence[Shown], names: dict
 
 
 class Wishes(argparse.Namespace):
-    """Of one row: minutes, seed, rate, who; and of all: sets, seeds, folds, of, rivals, labels, out, keep."""
+    """Of one row: minutes, seed, rate, who; and of all of them, as `main` takes them."""
 
 
 def settings(wishes: Wishes) -> list[str]:
@@ -250,7 +250,7 @@ def rows_of(name: str, wishes: Wishes) -> list[dict[str, Any]]:
     minutes = wishes.few_minutes if name == "few" else wishes.minutes or MINUTES[name]
     return [
         {"set": name, "labels": count, "who": who, "seed": seed, "fold": fold, "of": wishes.of,
-         "minutes": minutes if who != "forest" else None}
+         "by_picture": wishes.by_picture, "minutes": minutes if who != "forest" else None}
         for fold in wishes.folds for seed in wishes.seeds for count in counts for who in ("ours", *rivals)
     ]  # fmt: skip
 
@@ -260,7 +260,10 @@ def measure(row: dict[str, Any], wishes: Wishes, place: Path) -> dict[str, Any]:
     source = wishes.data / folder
     if not source.is_dir():
         return {"why": f"{source} is not there"}
-    learn, test = sets.deal(reader(source, place), row["fold"], row["of"], crops=row["set"] == "steel")
+    shown = reader(source, place)
+    if row["by_picture"]:
+        shown = [replace(each, group=each.name) for each in shown]
+    learn, test = sets.deal(shown, row["fold"], row["of"], crops=row["set"] == "steel")
     if row["labels"]:
         learn = sets.few(learn, row["labels"], row["seed"])
     if wishes.pictures:
@@ -294,10 +297,12 @@ SHOWN = (
 def tables(rows: list[dict[str, Any]]) -> str:
     """Markdown: mean (least to greatest) over seeds and folds."""
     lines = []
-    for name in dict.fromkeys(row["set"] for row in rows):
-        of_set = [row for row in rows if row["set"] == name]
+    for name, singly in dict.fromkeys((row["set"], row["by_picture"]) for row in rows):
+        of_set = [row for row in rows if (row["set"], row["by_picture"]) == (name, singly)]
         columns = [key for key in SHOWN if any(row.get(key) is not None for row in of_set)]
-        lines += [f"\n{name}, {SOURCES[name][0]}\n", "| who | labels | minutes | runs | " + " | ".join(columns) + " |"]
+        how = ", picture by picture" if singly else ""
+        lines += [f"\n{name}, {SOURCES[name][0]}{how}\n"]
+        lines.append("| who | labels | minutes | runs | " + " | ".join(columns) + " |")
         lines.append("|---|---:|---:|---:|" + "---:|" * len(columns))
         kinds = dict.fromkeys((row["labels"], row["who"], row["minutes"]) for row in of_set)
         for labels, who, minutes in kinds:
@@ -332,6 +337,7 @@ def main() -> int:
     parser.add_argument("--seeds", type=numbers, default=[0, 1, 2])
     parser.add_argument("--folds", type=numbers, default=[0])
     parser.add_argument("--of", type=int, default=4, help="into how many folds the groups are dealt")
+    parser.add_argument("--by-picture", action="store_true", help="in place of part by part")
     parser.add_argument("--rivals", type=_rivals, default=["textbook", "forest"])
     parser.add_argument("--rate", type=float, default=1e-3, help="the textbook's; 1e-4 is the other one in use")
     parser.add_argument("--labels", type=numbers, default=[5, 10, 20, 40, 80])

@@ -13,7 +13,7 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import cv2
@@ -72,11 +72,6 @@ def magnetic_tile(folder: Path, place: Path) -> list[Shown]:
         solid = None if mask is None else write(place / "masks" / f"{path.stem}.png", _solid(read_grey(mask)))
         shown.append(Shown(path, kind, f"{group}", solid, number))
     return shown
-
-
-def magnetic_exposures(folder: Path, place: Path) -> list[Shown]:
-    """The same, to be dealt out picture by picture: of the tile on a withheld one, other exposures are learned from."""
-    return [replace(each, group=each.name) for each in magnetic_tile(folder, place)]
 
 
 def _solid(mask: np.ndarray) -> np.ndarray:

@@ -67,7 +67,7 @@ def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
     except LedgerError as error:
         raise problems.ResultsTaken(why=str(error)) from error
     except OSError as error:
-        raise problems.CannotWrite(path=str(options.out), why=error.strerror or str(error)) from error
+        raise problems.CannotWrite.of(options.out, error) from error
 
 
 def _batch(

@@ -102,7 +102,7 @@ def forget(project: Project) -> None:
         if folder.exists():
             shutil.rmtree(folder)
     except OSError as error:
-        raise CannotWrite(path=str(folder), why=error.strerror or str(error)) from error
+        raise CannotWrite.of(folder, error) from error
 
 
 def carry_out(project: Project, plan: Plan, progress: Progress, stopped: Stopped) -> Done:
@@ -159,7 +159,7 @@ def take_back(project: Project, plan: Plan, progress: Progress, stopped: Stopped
         except MaskBroken as problem:
             left.append(problem)
         except OSError as error:
-            raise CannotWrite(path=str(path), why=error.strerror or str(error)) from error
+            raise CannotWrite.of(path, error) from error
         progress(i + 1, len(keys))
     return Done(len(keys), True, left=tuple(left))
 
@@ -267,4 +267,4 @@ def _keep(path: Path, original: Path) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             original.unlink(missing_ok=True)
-        raise CannotWrite(path=str(original), why=error.strerror or str(error)) from error
+        raise CannotWrite.of(original, error) from error

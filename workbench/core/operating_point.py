@@ -112,7 +112,7 @@ def _write(settings: ModelSettings, path: Path) -> None:
     try:
         save_settings(settings, path)
     except OSError as error:
-        raise CannotWrite(path=str(path), why=error.strerror or str(error)) from error
+        raise CannotWrite.of(path, error) from error
 
 
 def _point(raw: dict[str, Any]) -> Point:

@@ -6,6 +6,7 @@ message ids too: the window translates the pattern and then fills in the fields,
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 
@@ -61,6 +62,11 @@ class FolderMissing(Problem):
 class CannotWrite(Problem):
     says = "{path} could not be written: {why}."
     advice = "The work is kept in memory and is tried again; free some space or make the folder writable."
+
+    @classmethod
+    def of(cls, path: Path | str, error: OSError) -> CannotWrite:
+        """What the system says of writing `path`."""
+        return cls(path=str(path), why=error.strerror or str(error))
 
 
 class PictureBroken(Problem):

@@ -92,7 +92,7 @@ class Project:
             for folder in ("pictures", "masks", "notes", "runs", "exports", "journal", ".cache"):
                 (root / folder).mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise problems.CannotWrite(path=str(root), why=error.strerror or str(error)) from error
+            raise problems.CannotWrite.of(root, error) from error
         project = cls(root, ProjectFile(name=name or root.name), None)
         project._acquire()
         for class_name in classes or []:
@@ -140,7 +140,7 @@ class Project:
                 said = {}
             raise problems.ProjectLocked(pid=said.get("pid", "?"), host=said.get("host", "?")) from error
         except OSError as error:
-            raise problems.CannotWrite(path=str(self.root), why=error.strerror or str(error)) from error
+            raise problems.CannotWrite.of(self.root, error) from error
         self._lock = lock
         write_json(holder, {"pid": os.getpid(), "host": socket.gethostname()})
 

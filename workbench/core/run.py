@@ -166,7 +166,7 @@ def create_run(project: Project, asked: Recipe) -> Run:
         except FileExistsError:
             continue
         except OSError as error:
-            raise problems.CannotWrite(path=str(root), why=error.strerror or str(error)) from error
+            raise problems.CannotWrite.of(root, error) from error
     run = Run(root)
     write_json(run.dataset_path, dataset.model_dump(mode="json"))
     write_json(run.recipe_path, recipe.model_dump(mode="json"))

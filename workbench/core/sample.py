@@ -131,7 +131,7 @@ def _make(project: Project, plan: _Plan, lot: Lot, rng: np.random.Generator) -> 
     try:
         write_png(path, scene.photograph(plan.depth))
     except OSError as error:
-        raise problems.CannotWrite(path=str(path), why=error.strerror or str(error)) from error
+        raise problems.CannotWrite.of(path, error) from error
     if plan.mask:
         annotation.save_mask(project, plan.key, scene.mask)
     if plan.mask or plan.verdict:

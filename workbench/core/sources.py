@@ -90,7 +90,7 @@ def copy_picture(path: Path, folder: Path, key: str) -> str:
             if target.stat().st_size == path.stat().st_size and target.read_bytes() == path.read_bytes():
                 return candidate
         except OSError as error:
-            raise CannotWrite(path=str(target), why=error.strerror or str(error)) from error
+            raise CannotWrite.of(target, error) from error
     raise CannotWrite(path=key, why="too many pictures of this name")
 
 

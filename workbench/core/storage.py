@@ -19,7 +19,7 @@ def write_bytes(path: Path, data: bytes) -> None:
     try:
         write_atomic(path, data)
     except OSError as error:
-        raise CannotWrite(path=str(path), why=error.strerror or str(error)) from error
+        raise CannotWrite.of(path, error) from error
 
 
 def write_text(path: Path, text: str) -> None:

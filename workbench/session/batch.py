@@ -111,7 +111,7 @@ class _Thread(ErrandThread):
         if isinstance(error, LedgerError):
             return ResultsTaken(why=str(error))
         if isinstance(error, OSError):
-            return CannotWrite(path=str(error.filename or self._wish.out), why=error.strerror or str(error))
+            return CannotWrite.of(error.filename or self._wish.out, error)
         return ModelUnusable(path=str(self._wish.model), why=str(error) or type(error).__name__)
 
 

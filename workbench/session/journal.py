@@ -110,7 +110,7 @@ class Journal:
                 waiting.pop(0)
         except OSError as error:
             self.seal(key)
-            raise CannotWrite(path=str(self.folder), why=error.strerror or str(error)) from error
+            raise CannotWrite.of(self.folder, error) from error
         del self._waiting[key]
 
     def seal(self, key: str) -> int:

@@ -98,7 +98,7 @@ class Best:
             try:
                 save_settings(settings, path)
             except OSError as error:
-                raise CannotWrite(path=str(path), why=error.strerror or str(error)) from error
+                raise CannotWrite.of(path, error) from error
 
     @property
     def _weights(self) -> Path:

@@ -71,7 +71,7 @@ def export(run: Run, out: Path, wishes: Wishes, report: Reporter, *, cancelled: 
         raise ParityFailed(why=problem.fields["why"], report=str(kept)) from problem
     except OSError as error:
         where = error.filename or str(out)
-        raise CannotWrite(path=str(where), why=error.strerror or str(error)) from error
+        raise CannotWrite.of(where, error) from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
