@@ -118,7 +118,7 @@ _VALUES: dict[str, str] = {
     "resnet18": "ResNet-18", "resnet34": "ResNet-34", "auto": QT_TRANSLATE_NOOP("recipe", "Automatic"),
     "flip_horizontal": QT_TRANSLATE_NOOP("recipe", "Left and right"),
     "flip_vertical": QT_TRANSLATE_NOOP("recipe", "Up and down"),
-    "rotate_90": QT_TRANSLATE_NOOP("recipe", "Quarter turns"), "rotate": QT_TRANSLATE_NOOP("recipe", "Any turn"),
+    "rotate_90": QT_TRANSLATE_NOOP("recipe", "Quarter turns"), "rotate": QT_TRANSLATE_NOOP("recipe", "Small turns"),
     "zoom": QT_TRANSLATE_NOOP("recipe", "Zoom"), "brightness": QT_TRANSLATE_NOOP("recipe", "Brightness"),
     "contrast": QT_TRANSLATE_NOOP("recipe", "Contrast"), "noise": QT_TRANSLATE_NOOP("recipe", "Noise"),
     "cpu": QT_TRANSLATE_NOOP("recipe", "Processor"), "gpu": QT_TRANSLATE_NOOP("recipe", "GPU"),
