@@ -6150,6 +6150,10 @@
         <translation>没有主导方向：旋转 90° 同样自然</translation>
     </message>
     <message>
+        <source>there are no directions: any turn is as natural</source>
+        <translation>没有方向：任意旋转都同样自然</translation>
+    </message>
+    <message>
         <source>the grain runs one way: nothing is turned</source>
         <translation>纹理朝一个方向：不旋转</translation>
     </message>

@@ -20,26 +20,35 @@ def brushed(seed: int, *, turned: bool = False) -> np.ndarray:
     return np.ascontiguousarray(np.rot90(picture)) if turned else picture
 
 
+def noisy(seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, 256, (300, 300), np.uint8)
+
+
 def test_the_grain_of_a_surface_has_a_direction_and_noise_has_none():
     upright, lying = grain(brushed(0)), grain(brushed(0, turned=True))
-    assert upright[0] > 0.7 and lying[0] < -0.7
-    np.testing.assert_allclose(upright, -lying, atol=0.05)
-    noise = np.random.default_rng(1).integers(0, 256, (300, 300), np.uint8)
-    assert np.linalg.norm(grain(noise)) < 0.05
+    assert upright[0].real > 0.7 and lying[0].real < -0.7
+    np.testing.assert_allclose(upright[0], -lying[0], atol=0.05)
+    np.testing.assert_allclose(upright[1], lying[1], atol=0.05)
+    assert upright[1].real > 0.5
+    assert np.abs(grain(noisy(1))).max() < 0.05
     assert (grain(np.full((64, 64, 3), 7, np.uint16)) == 0).all()
-    assert np.linalg.norm(grain(np.zeros((1, 1), np.float32))) == 0
+    assert (grain(np.zeros((1, 1), np.float32)) == 0).all()
 
 
-@pytest.mark.parametrize("mixed", [False, True])
-def test_pictures_are_turned_only_where_no_direction_prevails(project, mixed):
+TURNS = {"brushed": set(), "mixed": {"rotate_90"}, "noisy": {"rotate_90", "rotate", "zoom"}}
+
+
+@pytest.mark.parametrize("surface", TURNS)
+def test_pictures_are_turned_only_where_no_direction_prevails(project, surface):
     for number in range(8):
-        picture = brushed(number, turned=mixed and number % 2 == 1)
+        turned = surface == "mixed" and number % 2 == 1
+        picture = noisy(number) if surface == "noisy" else brushed(number, turned=turned)
         write_png(project.picture_path(f"{number}.png"), picture)
         mask = np.zeros(picture.shape, np.uint8)
         mask[20:30, 20:30] = 1
         annotation.save_mask(project, f"{number}.png", mask)
     recipe = create_run(project, request("unet", epochs=1)).recipe()
-    assert ("rotate_90" in recipe.augment) == mixed
+    assert set(recipe.augment) & TURNS["noisy"] == TURNS[surface]
     assert "%" in recipe.reasons["augment"]
     assert create_run(project, request("unet", epochs=1, augment=["noise"])).recipe().augment == ["noise"]
 

@@ -22,6 +22,7 @@ Choose = Callable[[str, Any, str], None]  # setting, value, why
 _SAMPLE = 48  # pictures that are looked at
 _MOST_SHARED = 640  # network pixels of neighbouring tiles, however far a network sees
 _GRAIN = 0.15  # from this agreement of lines on, a picture turned by a quarter is no picture of such a part
+_SQUARE = 0.1  # from this share of lines at right angles on, a picture that is turned a little is none
 
 
 def plan(project: Project, dataset: Dataset, asked: Recipe) -> Recipe:
@@ -88,32 +89,37 @@ def _plan_from_pictures(project: Project, training: list[Item], choose: Choose) 
     choose("high", high * full_scale, why)
     choose("mean", [round(float(mean), 6)] * channels, why)
     choose("std", [round(max(0.02, float(spread)), 6)] * channels, why)
-    common = float(np.linalg.norm(np.mean(grains, axis=0)))
-    turned: list[str] = ["rotate_90"] if common <= _GRAIN else []
-    why = (
-        "no direction prevails: quarter turns are as natural" if turned else "the grain runs one way: nothing is turned"
-    )
+    # Parts lie as they lie, so what they agree in counts; but each of them may be built at right angles.
+    common, square = float(abs(np.mean(grains, axis=0)[0])), float(np.mean(np.abs(grains), axis=0)[1])
+    turned: list[str] = []
+    if common > _GRAIN:
+        why = "the grain runs one way: nothing is turned"
+    elif square > _SQUARE:
+        turned, why = ["rotate_90"], "no direction prevails: quarter turns are as natural"
+    else:
+        turned, why = ["rotate_90", "rotate", "zoom"], "there are no directions: any turn is as natural"
     why = f"Lines of the pictures agree in direction by {common:.0%}; {why}."
     choose("augment", ["flip_horizontal", "flip_vertical", *turned, "brightness", "contrast"], why)
 
 
 def grain(pixels: np.ndarray) -> np.ndarray:
-    """In which direction, and how much, the lines of a picture run: float (2,), its length 0 (no way) to 1 (all one).
+    """How much, and in which direction, the lines of a picture run: complex (2,), each 0 (no way) to 1 (all one) long.
 
-    The mean structure tensor (Bigun and Granlund 1987) of the middle of the picture, as the vector of double angle.
+    First the mean structure tensor (Bigun and Granlund 1987) of the middle of the picture, as the number of double
+    angle: 0 where as many lines run across as down. Then that of the fourfold angle: 0 only where they run all ways.
     """
     top, left = (max(0, (length - 512) // 2) for length in pixels.shape[:2])
     grey = pixels[top : top + 512, left : left + 512].astype(np.float32)
     grey = cv2.GaussianBlur(grey if grey.ndim == 2 else grey.mean(axis=2), (0, 0), 1.5)
-    across, down = cv2.Sobel(grey, cv2.CV_32F, 1, 0), cv2.Sobel(grey, cv2.CV_32F, 0, 1)
+    slope = cv2.Sobel(grey, cv2.CV_32F, 1, 0) + 1j * cv2.Sobel(grey, cv2.CV_32F, 0, 1)
     # A few strong edges, such as the part's own outline, must not outvote the surface.
-    size = np.hypot(across, down)
-    weight = np.minimum(1, np.percentile(size, 95) / np.maximum(size, 1e-9))
-    across, down = across * weight, down * weight
-    energy = float((across**2 + down**2).sum())
+    size = np.abs(slope)
+    slope *= np.minimum(1, np.percentile(size, 95) / np.maximum(size, 1e-9))
+    size = np.abs(slope)
+    energy = float((size**2).sum())
     if energy <= 0:
-        return np.zeros(2)
-    return np.array([(across**2 - down**2).sum(), 2 * (across * down).sum()], np.float64) / energy
+        return np.zeros(2, complex)
+    return np.array([(slope**2).sum(), ((slope**2 / np.maximum(size, 1e-9)) ** 2).sum()]) / energy
 
 
 def _is_coloured(pixels: np.ndarray) -> bool:
