@@ -283,4 +283,5 @@ def _plan_resnet(training: list[Item], asked: Recipe, choose: Choose) -> None:
         choose("input_size", min(128, max(least, edge // 32 * 32)), "Small enough for many looks on a processor.")
         _plan_cores(16, choose)
         choose("rate", 3e-3, "Slim networks learn most in few steps at this rate.")
-        choose("optimizer", "muon", "In the same minutes a slim ResNet learns more, and gives fewer false alarms.")
+        if asked.quality != "best":  # wide layers: a fifth slower, and not measured whether it is worth that
+            choose("optimizer", "muon", "In the same minutes a slim ResNet learns more, and gives fewer false alarms.")
