@@ -4584,6 +4584,14 @@
         <translation>请至少为两种判定各给出两张图片，然后再训练 ResNet。</translation>
     </message>
     <message>
+        <source>This is the only picture with the verdict {verdict}: one picture is too few to learn a verdict from.</source>
+        <translation>这是唯一判定为 {verdict} 的图片：只有一张图片不足以学习一种判定。</translation>
+    </message>
+    <message>
+        <source>Give a second picture this verdict, or this picture another one.</source>
+        <translation>请给第二张图片这个判定，或者给这张图片另一个判定。</translation>
+    </message>
+    <message>
         <source>Only {found} labelled picture is there, so nothing can be held out to check the model.</source>
         <translation>只有 {found} 张已标注图片，无法留出图片来检验模型。</translation>
     </message>
@@ -5542,6 +5550,14 @@
         <translation>网络无法转为可用形式：{why}</translation>
     </message>
     <message>
+        <source>{n} further labelled pictures cannot be used.</source>
+        <translation>另有 {n} 张已标注的图片无法使用。</translation>
+    </message>
+    <message>
+        <source>They are left out; the training goes on with the others.</source>
+        <translation>这些图片被略过；训练用其余图片继续。</translation>
+    </message>
+    <message>
         <source>Training goes on; the weights are kept.</source>
         <translation>训练继续；权重已保留。</translation>
     </message>
@@ -6280,6 +6296,26 @@
     <message>
         <source>Slim layers for a processor.</source>
         <translation>处理器适合窄层。</translation>
+    </message>
+    <message>
+        <source>A larger network makes about {n} steps in this time on this machine: too few.</source>
+        <translation>在这台机器上，较大的网络在这段时间内大约只能走 {n} 步：太少了。</translation>
+    </message>
+    <message>
+        <source>In as few steps as the {n} to be expected here AdamW learns more.</source>
+        <translation>这里预计只有 {n} 步，步数这么少时 AdamW 学得更多。</translation>
+    </message>
+    <message>
+        <source>As in the run that it begins with.</source>
+        <translation>与作为起点的训练相同。</translation>
+    </message>
+    <message>
+        <source>Half of that of the run that it begins with: it has learned already.</source>
+        <translation>作为起点的训练的一半：它已经学过了。</translation>
+    </message>
+    <message>
+        <source>{widths} of the run that it begins with, less {n} of the channels.</source>
+        <translation>作为起点的训练的 {widths}，减去 {n} 的通道。</translation>
     </message>
     <message>
         <source>Small enough for many looks on a processor.</source>

@@ -174,6 +174,19 @@ def test_broken_pictures_are_named_and_nothing_stops(project):
     assert all(s.why for s in dataset.skipped)
 
 
+def test_a_verdict_of_a_single_picture_hinders_no_training(project):
+    keys = fill_project(project, 6, good=6, verdicts=True)
+    project.file.verdicts = ["OK", "NG", "doubt"]
+    annotation.save_note(project, keys[0], annotation.Note(verdict="doubt"))
+    dataset = collect(project, "resnet")
+    assert dataset.verdicts == ["OK", "NG"] and {item.key for item in dataset.items} == set(keys[1:])
+    assert [each.key for each in dataset.skipped] == keys[:1] and "doubt" in dataset.skipped[0].why
+    for key in keys[1:6]:
+        annotation.save_note(project, key, annotation.Note())
+    with pytest.raises(problems.NoVerdicts, match="7 pictures in 2 kinds"):
+        collect(project, "resnet")
+
+
 def test_few_held_out_pictures_are_said(project):
     fill_project(project, 12)
     dataset = collect(project, "unet")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import numpy as np
 import pytest
 
-from workbench.core import annotation
-from workbench.core.planning import grain, reach
-from workbench.core.recipe import request
+from workbench.core import annotation, pace, planning
+from workbench.core.architecture import reach
+from workbench.core.picture_sample import grain
+from workbench.core.recipe import Recipe, request
 from workbench.core.run import create_run
 from workbench.inference.reading import write_png
 
@@ -75,3 +79,81 @@ def test_tiles_share_what_the_network_sees_around_a_pixel(project):
     assert recipe.overlap >= 2 * reach(recipe) and str(reach(recipe)) in recipe.reasons["overlap"]
     deep = create_run(project, request("unet", epochs=1, device="cpu", encoder="resnet34")).recipe()
     assert deep.overlap < 2 * reach(deep)  # too far for any tile
+
+
+def with_verdicts(project, count: int) -> None:
+    for number in range(count):
+        write_png(project.picture_path(f"{number}.png"), brushed(number))
+        annotation.save_note(project, f"{number}.png", annotation.Note(verdict="NG" if number % 2 else "OK"))
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """A processor as quick as is said: multiplications a second of one core, and one core."""
+
+    def set_speed(value: float) -> None:
+        monkeypatch.setattr(pace, "core_speed", lambda: value)
+        monkeypatch.setattr(planning, "cores", lambda: 1)
+
+    return set_speed
+
+
+def test_the_processor_is_measured():
+    pace.core_speed.cache_clear()
+    assert 1e8 < pace.core_speed() < 1e12
+    assert pace.core_speed() == pace.core_speed()
+
+
+def test_a_larger_network_must_make_enough_steps_in_its_time(project, machine):
+    with_verdicts(project, 4)
+
+    def planned(minutes: float, **choices: Any) -> Recipe:
+        return create_run(project, request("resnet", quality="best", minutes=minutes, device="cpu", **choices)).recipe()
+
+    machine(50e9)
+    short, long = planned(2), planned(1000)
+    assert (short.depth, short.width) == (18, 0.5) and (long.depth, long.width) == (34, 1.0)
+    told = re.search(r"about (\d+) steps", short.reasons["depth"])
+    assert told and 0 < int(told[1]) < 200
+    machine(500e9)
+    assert int(re.search(r"about (\d+) steps", planned(2).reasons["depth"])[1]) > 5 * int(told[1])
+    machine(50e9)
+    assert planned(2, depth=34, width=1.0).depth == 34, "chosen by hand"
+    by_epochs = create_run(project, request("resnet", quality="best", epochs=3, device="cpu")).recipe()
+    assert by_epochs.depth == 34, "who says how many epochs waits for them"
+
+
+def test_muon_needs_some_steps(project, machine):
+    with_verdicts(project, 40)
+
+    def optimizer(**choices: Any) -> str:
+        recipe = create_run(project, request("resnet", device="cpu", **choices)).recipe()
+        assert recipe.reasons["optimizer"]
+        return recipe.optimizer
+
+    assert (optimizer(epochs=5), optimizer(epochs=100)) == ("adamw", "muon")
+    machine(50e9)
+    assert (optimizer(minutes=0.2), optimizer(minutes=5)) == ("adamw", "muon")
+    machine(1e9)
+    assert (optimizer(minutes=0.2), optimizer(minutes=5)) == ("adamw", "adamw")
+    assert optimizer(minutes=5, optimizer="muon") == "muon"
+
+
+@pytest.mark.parametrize(
+    ("model", "settings"),
+    [("unet", {"quality": "fast", "stem": 2, "local_contrast": False}), ("resnet", {"depth": 34, "width": 0.25})],
+)
+def test_a_run_that_begins_with_another_has_its_network(project, model, settings):
+    with_verdicts(project, 4)
+    for number in range(4):
+        mask = np.zeros((160, 120), np.uint8)
+        mask[20:30, 20:30] = 1
+        annotation.save_mask(project, f"{number}.png", mask)
+    first = create_run(project, request(model, epochs=1, device="cpu", channels=3, **settings))
+    on = create_run(project, request(model, epochs=1, device="cpu", start_from=first.name)).recipe()
+    before = first.recipe()
+    for key in ("widths", "stem", "local_contrast", "scale", "depth", "width", "channels"):
+        assert getattr(on, key) == getattr(before, key), key
+    assert len(on.mean) == 3 and on.reasons["width"] == "As in the run that it begins with."
+    by_hand = create_run(project, request(model, epochs=1, device="cpu", start_from=first.name, width=1.0)).recipe()
+    assert by_hand.width == 1.0

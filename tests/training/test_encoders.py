@@ -9,13 +9,14 @@ import pytest
 
 from tests.conftest import fill_project
 from tests.training.conftest import EXPORTED
+from workbench.core.architecture import encoder_widths
 from workbench.core.problems import BadRecipe
 from workbench.core.project import Project
 from workbench.core.recipe import request
 from workbench.core.run import create_run
 from workbench.inference.engines.kinds import KINDS
 from workbench.training import networks
-from workbench.training.unet import UNet, encoder_widths
+from workbench.training.unet import UNet
 
 
 @pytest.mark.parametrize(("encoder", "parameters"), [(18, 11.2), (34, 21.3)])

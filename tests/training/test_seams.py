@@ -8,8 +8,8 @@ import numpy as np
 import paddle
 import pytest
 
+from workbench.core.architecture import reach
 from workbench.core.dataset import Dataset
-from workbench.core.planning import reach
 from workbench.core.project import ClassInfo
 from workbench.core.recipe import Recipe
 from workbench.inference.predictor import Predictor

@@ -222,6 +222,8 @@ def test_a_profile_tells_where_the_time_of_a_step_goes(labelled, child):
 
 
 def test_a_picture_that_breaks_is_named_and_left_out(labelled, child):
+    early = labelled.pictures()[-1]
+    labelled.note_path(early).write_text("{")
     run = make_run(labelled)
     train, val = (run.dataset().of(split)[0].key for split in ("train", "val"))
     labelled.picture_path(train).write_bytes(b"\x89PNG\r\n\x1a\nbroken")
@@ -229,7 +231,10 @@ def test_a_picture_that_breaks_is_named_and_left_out(labelled, child):
     one = child("train", run.root)
     assert one.end() == 0, one.stderr[-2000:]
     named = [event for event in one.events if isinstance(event, Trouble)]
-    assert {event.picture for event in named} == {train, val} and all("left out" in event.done for event in named)
+    assert [event.picture for event in named][0] == early
+    assert {event.picture for event in named} == {early, train, val} and all(
+        "left out" in event.done for event in named
+    )
     assert one.last.result["metrics"]["pictures"] == len(run.dataset().of("val")) - 1
 
 

@@ -105,11 +105,13 @@ def collect(project: Project, model: Literal["unet", "resnet"], learned: Collect
             notes[key] = note
             dataset.items.append(item)
     if model == "resnet":
+        told, kinds = len(dataset.items), len({item.verdict for item in dataset.items})
+        _leave_out_lone_verdicts(dataset)
         found = Counter(item.verdict for item in dataset.items)
         listed = [name for name in project.file.verdicts if name in found]
         dataset.verdicts = listed + sorted(found.keys() - set(listed))
-        if len(found) < 2 or min(found.values()) < 2:
-            raise problems.NoVerdicts(found=len(dataset.items), kinds=len(found))
+        if len(found) < 2:
+            raise problems.NoVerdicts(found=told, kinds=kinds)
     elif not dataset.items:
         raise problems.NoLabels()
     if len(dataset.items) < 2:
@@ -120,6 +122,16 @@ def collect(project: Project, model: Literal["unet", "resnet"], learned: Collect
     _split(project, dataset.items, notes, set(learned))
     _explain(dataset, set(learned))
     return dataset
+
+
+def _leave_out_lone_verdicts(dataset: Dataset) -> None:
+    """One picture of a kind teaches nothing and is most often a slip of the hand; it must not hinder all others."""
+    found = Counter(item.verdict for item in dataset.items)
+    for item in dataset.items:
+        if found[item.verdict] == 1:
+            why = str(problems.LoneVerdict(verdict=item.verdict))
+            dataset.skipped.append(Skipped(key=item.key, why=why))
+    dataset.items = [item for item in dataset.items if found[item.verdict] > 1]
 
 
 def to_learn_from(project: Project, key: str, note: annotation.Note, model: Literal["unet", "resnet"]) -> Item | None:

@@ -144,6 +144,11 @@ class NoVerdicts(Problem):
     advice = "Give at least two pictures each of at least two verdicts, then train ResNet."
 
 
+class LoneVerdict(Problem):
+    says = "This is the only picture with the verdict {verdict}: one picture is too few to learn a verdict from."
+    advice = "Give a second picture this verdict, or this picture another one."
+
+
 class TooFewLabels(Problem):
     says = "Only {found} labelled picture is there, so nothing can be held out to check the model."
     advice = "Label at least one more picture."

@@ -138,7 +138,7 @@ def draw_up(project: Project, asked: Recipe, dataset: Dataset | None = None) -> 
         asked = smaller(asked, earlier.recipe() if earlier is not None else None)
     if dataset is None:
         dataset = collect(project, asked.model, _learned_by(earlier, project) if earlier is not None else ())
-    return dataset, plan(project, dataset, asked)
+    return dataset, plan(project, dataset, asked, earlier.recipe() if earlier is not None else None)
 
 
 def _learned_by(earlier: Run, project: Project) -> list[str]:

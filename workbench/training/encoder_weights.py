@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from workbench.core.architecture import BLOCKS
 from workbench.core.problems import BadRecipe, WeightsUnusable
 from workbench.core.recipe import Recipe
 from workbench.training.learner import Arrays, load_weights, weights
 from workbench.training.published_weights import published
 from workbench.training.reporter import Reporter
-from workbench.training.resnet import BLOCKS, Body, ResNet
+from workbench.training.resnet import Body, ResNet
 from workbench.training.unet import UNet
 from workbench.training.weight_files import parse_weights, read_file
 

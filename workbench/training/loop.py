@@ -27,6 +27,7 @@ from workbench.training.validating import validate
 _SAVE_SECONDS = 60.0
 _REPORT_SECONDS = 0.2
 _MOST_ROLLBACKS = 3
+_MOST_NAMED = 20  # pictures that are left out from the start, each with its reason
 _MOST_SKIPPED = 40  # in a row: the loss scale has then fallen to nothing
 
 
@@ -74,6 +75,8 @@ class Session:
         """What was planned, and for as long as the run is kept open what is labelled meanwhile."""
         if self.stage.course.step:
             self.intake.catch_up()
+        else:
+            self.name_left_out()
         self.finish_round()
         while self.rounds.another():
             self.finish_round()
@@ -199,6 +202,16 @@ class Session:
             )  # fmt: skip
         )
         self.reported = now
+
+    def name_left_out(self) -> None:
+        """Labelled pictures that the run was made without."""
+        left_out = self.stage.dataset.skipped
+        done = "It is left out; the training goes on with the others."
+        for each in left_out[:_MOST_NAMED]:
+            self.stage.report(Trouble(what=each.why, done=done, picture=each.key))
+        if (more := len(left_out) - _MOST_NAMED) > 0:
+            what = f"{more} further labelled pictures cannot be used."
+            self.stage.report(Trouble(what=what, done="They are left out; the training goes on with the others."))
 
     def name_broken(self) -> None:
         broken = {**self.stage.sampler.cache.broken, **self.stage.judge.skipped}

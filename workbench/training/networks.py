@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import paddle
 from paddle import nn
 
+from workbench.core.architecture import ENCODERS, encoder_widths
 from workbench.core.dataset import Dataset
 from workbench.core.problems import BadRecipe, RunBroken
 from workbench.core.recipe import Recipe
 from workbench.inference.settings import ClassSettings, ModelSettings, SettingsError
 from workbench.training.resnet import ResNet
-from workbench.training.unet import UNet, encoder_widths, multiple_of
+from workbench.training.unet import UNet, multiple_of
 
-_ENCODERS = {"plain": None, "resnet18": 18, "resnet34": 34}  # of a recipe to a ResNet's depth
 # Pixels. Greater tiles waste less on their overlap, and most pictures are one. Without a stem that shrinks the picture
 # they would take too much memory.
 _TILE, _TILE_AT_FULL_RESOLUTION = 2048, 1024
@@ -38,7 +38,7 @@ def build(recipe: Recipe, dataset: Dataset) -> UNet | ResNet:
         outputs = len(dataset.classes) + 1
         return UNet(
             recipe.channels, outputs, recipe.widths, stem=recipe.stem, contrast=recipe.local_contrast,
-            encoder=_ENCODERS[recipe.encoder], width=recipe.width,
+            encoder=ENCODERS[recipe.encoder], width=recipe.width,
         )  # fmt: skip
     outputs = len(dataset.verdicts)
     return ResNet(recipe.channels, outputs, depth=recipe.depth, width=recipe.width, input_size=recipe.input_size)
@@ -46,7 +46,7 @@ def build(recipe: Recipe, dataset: Dataset) -> UNet | ResNet:
 
 def multiple(recipe: Recipe) -> int:
     """The sides of a UNet's input are multiples of this."""
-    if _ENCODERS[recipe.encoder]:
+    if ENCODERS[recipe.encoder]:
         return multiple_of(encoder_widths(recipe.width), stem=2, contrast=recipe.local_contrast)
     return multiple_of(recipe.widths, stem=recipe.stem, contrast=recipe.local_contrast)
 
@@ -90,7 +90,7 @@ def settings(
                 task="classification", verdicts=tuple(dataset.verdicts), input_size=recipe.input_size, **common
             )
         side = multiple(recipe)
-        shrinks = recipe.stem > 1 or _ENCODERS[recipe.encoder] is not None
+        shrinks = recipe.stem > 1 or ENCODERS[recipe.encoder] is not None
         tile = max(patch_side(recipe), (_TILE if shrinks else _TILE_AT_FULL_RESOLUTION) // side * side)
         classes = dataset.classes
         return ModelSettings(

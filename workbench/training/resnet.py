@@ -5,8 +5,7 @@ from __future__ import annotations
 import paddle
 from paddle import nn
 
-BLOCKS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3)}  # of each stage
-SMALL_INPUT = 96  # pixels; up to here the stem keeps more of the few pixels that there are
+from workbench.core.architecture import BLOCKS, SMALL_INPUT, stage_widths
 
 
 class ConvolutionNorm(nn.Layer):
@@ -92,8 +91,3 @@ class ResNet(Body):
 
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
         return self.head(self.stages(x)[-1].mean(axis=[2, 3]))
-
-
-def stage_widths(width: float) -> list[int]:
-    """Channels of the four stages' 3x3 convolutions, to multiples of 8."""
-    return [max(8, round(base * width / 8) * 8) for base in (64, 128, 256, 512)]

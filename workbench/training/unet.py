@@ -8,8 +8,9 @@ import numpy as np
 import paddle
 from paddle import nn
 
+from workbench.core.architecture import encoder_widths
 from workbench.training.losses import widened
-from workbench.training.resnet import Body, stage_widths
+from workbench.training.resnet import Body
 
 
 class DoubleConvolution(nn.Layer):
@@ -142,12 +143,6 @@ class UNet(nn.Layer):
         """
         logs = np.log(np.clip(shares / shares.sum(), 1e-3, 1)).astype(np.float32)
         self.head.bias.set_value(np.repeat(logs, self.stem_size**2))
-
-
-def encoder_widths(width: float) -> list[int]:
-    """Channels of each level of a UNet whose way down is a ResNet: its stem's and its four stages'."""
-    widths = stage_widths(width)
-    return [widths[0], *widths]
 
 
 def multiple_of(widths: Sequence[int], *, stem: int, contrast: bool) -> int:

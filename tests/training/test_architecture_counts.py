@@ -1,0 +1,46 @@
+"""What is told of a network without building it is what the network that is built does."""
+
+from __future__ import annotations
+
+import paddle
+import pytest
+from paddle import nn
+
+from workbench.core.architecture import multiplications
+from workbench.core.dataset import Dataset
+from workbench.core.project import ClassInfo
+from workbench.core.recipe import Recipe
+from workbench.training import networks
+
+DATASETS = {
+    "unet": Dataset(model="unet", classes=[ClassInfo(id=1, name="scratch", color="#ff0000")]),
+    "resnet": Dataset(model="resnet", verdicts=["NG", "OK"]),
+}
+RECIPES = {
+    "full resolution": Recipe(model="unet", patch=64, channels=3, local_contrast=False),
+    "stem of 4": Recipe(model="unet", patch=128, stem=4, widths=[24, 48, 96, 128]),
+    "stem of 2": Recipe(model="unet", patch=64, stem=2, widths=[16, 32]),
+    "resnet inside": Recipe(model="unet", patch=64, encoder="resnet18", width=0.5),
+    "18": Recipe(model="resnet", depth=18, width=0.5, input_size=128),
+    "34 and small": Recipe(model="resnet", depth=34, width=0.25, input_size=64, channels=3),
+    "50": Recipe(model="resnet", depth=50, width=0.25, input_size=128),
+}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_multiplications_are_those_of_the_built_network(name):
+    recipe = RECIPES[name]
+    net = networks.build(recipe, DATASETS[recipe.model])
+    counted = []
+
+    def count(layer: nn.Layer, inputs: tuple[paddle.Tensor], output: paddle.Tensor) -> None:
+        way = inputs[0] if isinstance(layer, nn.Conv2DTranspose) else output
+        counted.append(layer.weight.size * way.shape[2] * way.shape[3])
+
+    for part, layer in net.named_sublayers():
+        if isinstance(layer, (nn.Conv2D, nn.Conv2DTranspose)) and part != "head":
+            layer.register_forward_post_hook(count)
+    side = recipe.patch if recipe.model == "unet" else recipe.input_size
+    net.eval()
+    net(paddle.zeros([1, recipe.channels, side, side]))
+    assert multiplications(recipe) == sum(counted) > 0

@@ -1,0 +1,97 @@
+"""What the networks of a recipe look like, told without building them: their layers, and how far and how much they see.
+
+`training.unet` and `training.resnet` build them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from workbench.core.recipe import Recipe
+
+BLOCKS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3)}  # of each stage of a ResNet, by its depth
+SMALL_INPUT = 96  # pixels; up to here the stem of a ResNet keeps more of the few pixels that there are
+ENCODERS = {"plain": None, "resnet18": 18, "resnet34": 34}  # the ResNet that is a UNet's way down: its depth
+
+Layer = tuple[float, int, int, int]  # places in the picture, channels in, channels out, pixels that each place sees
+
+
+def stage_widths(width: float) -> list[int]:
+    """Channels of the four stages' 3x3 convolutions of a ResNet, to multiples of 8."""
+    return [max(8, round(base * width / 8) * 8) for base in (64, 128, 256, 512)]
+
+
+def encoder_widths(width: float) -> list[int]:
+    """Channels of each level of a UNet whose way down is a ResNet: its stem's and its four stages'."""
+    widths = stage_widths(width)
+    return [widths[0], *widths]
+
+
+def multiplications(recipe: Recipe) -> float:
+    """That the network makes with one patch, or a ResNet with one picture; those of its large layers."""
+    layers = _unet(recipe) if recipe.model == "unet" else _resnet(recipe, recipe.depth, recipe.input_size)
+    return sum(places * inputs * outputs * seen for places, inputs, outputs, seen in layers)
+
+
+def _unet(recipe: Recipe) -> Iterator[Layer]:
+    depth = ENCODERS[recipe.encoder]
+    stem, widths = (2, encoder_widths(recipe.width)) if depth else (recipe.stem, recipe.widths)
+    places = [(recipe.patch / stem / 2**level) ** 2 for level in range(len(widths))]
+    if depth:
+        yield from _resnet(recipe, depth, recipe.patch)
+    else:
+        seen = recipe.channels * (2 if recipe.local_contrast else 1)
+        if stem > 1:
+            yield places[0], seen, widths[0], (2 * stem) ** 2
+        first = widths[0] if stem > 1 else seen
+        for area, inputs, outputs in zip(places, [first, *widths], widths):
+            yield from _twice(area, inputs, outputs)
+    for area, inputs, outputs in zip(places, widths[1:], widths):
+        yield area, inputs, outputs, 1
+        yield from _twice(area, 2 * outputs, outputs)
+
+
+def _twice(places: float, inputs: int, outputs: int) -> Iterator[Layer]:
+    yield places, inputs, outputs, 9
+    yield places, outputs, outputs, 9
+
+
+def _resnet(recipe: Recipe, depth: int, side: int) -> Iterator[Layer]:
+    """Without its last layer."""
+    widths, wider = stage_widths(recipe.width), 4 if depth == 50 else 1
+    inside = recipe.model == "unet"
+    small = not inside and side <= SMALL_INPUT
+    seen = recipe.channels * (2 if inside and recipe.local_contrast else 1)
+    yield (side / 2) ** 2, seen, widths[0], 9 if small else 49
+    inputs, area = widths[0], (side / (2 if small else 4)) ** 2
+    for level, (count, width) in enumerate(zip(BLOCKS[depth], widths)):
+        for index in range(count):
+            before, area = area, area / 4 if level and not index else area
+            outputs = width * wider
+            if wider > 1:
+                yield before, inputs, width, 1
+                yield area, width, width, 9
+                yield area, width, outputs, 1
+            else:
+                yield area, inputs, width, 9
+                yield area, width, width, 9
+            if before != area or inputs != outputs:
+                yield area, inputs, outputs, 1
+            inputs = outputs
+
+
+def reach(recipe: Recipe) -> int:
+    """How many pixels around a pixel a UNet's answer for it depends on, at most, in network pixels.
+
+    Two convolutions of 3 x 3 a level see a cell of that level further each, on the way down and on the way up; a cell
+    of the lowest level holds the pixel itself anywhere.
+    """
+    depth = ENCODERS[recipe.encoder]
+    if depth is None:
+        cells = [recipe.stem * 2**level for level in range(len(recipe.widths))]
+        down = 2 * sum(cells)
+    else:
+        cells = [2, 4, 8, 16, 32]
+        down = 4 + sum(2 * count * cell for count, cell in zip(BLOCKS[depth], cells[1:]))
+    around = 48 if recipe.local_contrast else 0
+    return down + 2 * sum(cells[:-1]) + cells[-1] + recipe.stem + around

@@ -1,0 +1,119 @@
+"""What a sample of the training pictures says: grey values, colour, the grain of the surface, how thick defects are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.core import problems
+from workbench.core.annotation import load_mask
+from workbench.core.dataset import Item
+from workbench.core.pictures import read
+from workbench.core.project import Project
+from workbench.inference.cv import cv2
+
+_SAMPLE = 48  # pictures that are looked at, at most
+
+
+@dataclass(frozen=True)
+class PictureSample:
+    """full_scale: the greatest value of the pictures' number format. low, high: of nearly all pixels, as shares of it.
+    mean, std: of the values when `low` is 0 and `high` is 1.
+
+    common: how much the lines of all pictures together run one way, 0..1. square: how much the lines of each of them
+    run at right angles to one another, 0..1. See `grain`.
+    """
+
+    count: int
+    coloured: bool
+    full_scale: float
+    low: float
+    high: float
+    mean: float
+    std: float
+    common: float
+    square: float
+
+
+def take_sample(project: Project, training: list[Item]) -> PictureSample:
+    """Reads at most 48 pictures. Raises NoLabels if none of them can be read."""
+    step = max(1, len(training) // _SAMPLE)
+    coloured, full_scale, lows, highs, means, squares, grains = False, 255.0, [], [], [], [], []
+    for item in training[::step][:_SAMPLE]:
+        try:
+            pixels = read(project.picture_path(item.key))
+        except problems.Problem:
+            continue
+        thin = pixels[:: max(1, pixels.shape[0] // 256), :: max(1, pixels.shape[1] // 256)]
+        coloured |= _is_coloured(thin)
+        this_scale = {"uint8": 255.0, "uint16": 65535.0}.get(str(thin.dtype), 1.0)
+        full_scale = max(full_scale, this_scale) if this_scale > 1 or not lows else full_scale
+        unit = thin.astype(np.float64) / this_scale
+        low, high = np.percentile(unit, [0.1, 99.9])
+        lows.append(low)
+        highs.append(high)
+        means.append(unit.mean())
+        squares.append((unit**2).mean())
+        grains.append(grain(pixels))
+    if not lows:
+        raise problems.NoLabels()
+    low, high = float(min(lows)), float(max(highs))
+    if high - low < 1e-6:
+        low, high = 0.0, 1.0
+    spread = max(1e-6, np.mean(squares) - np.mean(means) ** 2) ** 0.5
+    return PictureSample(
+        count=len(lows), coloured=coloured, full_scale=full_scale, low=low, high=high,
+        mean=float((np.mean(means) - low) / (high - low)), std=float(spread / (high - low)),
+        common=float(abs(np.mean(grains, axis=0)[0])), square=float(np.mean(np.abs(grains), axis=0)[1]),
+    )  # fmt: skip
+
+
+def grain(pixels: np.ndarray) -> np.ndarray:
+    """How much, and in which direction, the lines of a picture run: complex (2,), each 0 (no way) to 1 (all one) long.
+
+    First the mean structure tensor (Bigun and Granlund 1987) of the middle of the picture, as the number of double
+    angle: 0 where as many lines run across as down. Then that of the fourfold angle: 0 only where they run all ways.
+    """
+    top, left = (max(0, (length - 512) // 2) for length in pixels.shape[:2])
+    grey = pixels[top : top + 512, left : left + 512].astype(np.float32)
+    grey = cv2.GaussianBlur(grey if grey.ndim == 2 else grey.mean(axis=2), (0, 0), 1.5)
+    slope = cv2.Sobel(grey, cv2.CV_32F, 1, 0) + 1j * cv2.Sobel(grey, cv2.CV_32F, 0, 1)
+    # A few strong edges, such as the part's own outline, must not outvote the surface.
+    size = np.abs(slope)
+    slope *= np.minimum(1, np.percentile(size, 95) / np.maximum(size, 1e-9))
+    size = np.abs(slope)
+    energy = float((size**2).sum())
+    if energy <= 0:
+        return np.zeros(2, complex)
+    return np.array([(slope**2).sum(), ((slope**2 / np.maximum(size, 1e-9)) ** 2).sum()]) / energy
+
+
+def _is_coloured(pixels: np.ndarray) -> bool:
+    """Grey pictures are often stored with three equal channels; a pixel in a hundred must differ to be colour."""
+    if pixels.ndim == 2:
+        return False
+    differs = np.ptp(pixels.astype(np.float32), axis=2) > 8 / 255 * np.ptp(pixels)
+    return bool(differs.mean() > 0.01)
+
+
+def thinness(project: Project, training: list[Item]) -> float:
+    """How thick thin defects are, in pixels: a fifth of the regions of a sample are thinner.
+
+    The thickness of a region is twice the greatest distance of its pixels from its border.
+    """
+    painted = [item for item in training if item.classes]
+    found: list[float] = []
+    for item in painted[:: max(1, len(painted) // _SAMPLE)][:_SAMPLE]:
+        try:
+            mask = load_mask(project, item.key)
+        except problems.Problem:
+            continue
+        for id in item.classes if mask is not None else ():
+            inside = (mask == id).astype(np.uint8)
+            depth = cv2.distanceTransform(cv2.copyMakeBorder(inside, 1, 1, 1, 1, cv2.BORDER_CONSTANT), cv2.DIST_L2, 3)
+            count, labels = cv2.connectedComponents(inside, connectivity=8)
+            deepest = np.zeros(count, np.float32)
+            np.maximum.at(deepest, labels.ravel(), depth[1:-1, 1:-1].ravel())
+            found += (2 * deepest[1:]).tolist()
+    return float(np.percentile(found, 20)) if found else 8.0
