@@ -20,7 +20,7 @@ _MOST_SHARED = 640  # network pixels of neighbouring tiles, however far a networ
 _GRAIN = 0.15  # from this agreement of lines on, a picture turned by a quarter is no picture of such a part
 _SQUARE = 0.1  # from this share of lines at right angles on, a picture that is turned a little is none
 _FEW = 80  # steps, up to which AdamW teaches a slim ResNet more than Muon
-_ENOUGH = 1000  # steps, from which on a larger network may become the better one
+_ENOUGH = 3000  # steps, from which on a larger network may become the better one
 
 # What a run that begins with another one takes over from it, so that what that has learned is of use.
 _NETWORK = {
