@@ -263,7 +263,7 @@ def measure(row: dict[str, Any], wishes: Wishes, place: Path) -> dict[str, Any]:
     shown = reader(source, place)
     if row["by_picture"]:
         shown = [replace(each, group=each.name) for each in shown]
-    learn, test = sets.deal(shown, row["fold"], row["of"], crops=row["set"] == "steel")
+    learn, test = sets.deal(shown, row["fold"], row["of"], crops=row["set"] == "steel" and not row["by_picture"])
     if row["labels"]:
         learn = sets.few(learn, row["labels"], row["seed"])
     if wishes.pictures:
