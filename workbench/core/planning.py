@@ -201,7 +201,7 @@ def _plan_size(draft: _Draft) -> None:
 
 
 def _plan_course(draft: _Draft) -> None:
-    """What the clock decides: the run measures the machine as it goes, and fits into its time on any."""
+    """What the run's own clock decides, by which it fits into its time on any machine."""
     asked = draft.asked
     why = "The rate rises and falls with the clock: the end comes in time, after as many steps as the machine makes."
     if asked.epochs is None and asked.minutes is not None:
