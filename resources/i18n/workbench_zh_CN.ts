@@ -6222,6 +6222,10 @@
         <translation>此类机器上与该质量对应的大小。</translation>
     </message>
     <message>
+        <source>The rate rises and falls with the clock: the end comes in time.</source>
+        <translation>学习率随时间先升后降：按时结束。</translation>
+    </message>
+    <message>
         <source>Four of five defects are thicker than {n} pixels.</source>
         <translation>五分之四的缺陷厚度超过 {n} 像素。</translation>
     </message>
@@ -6270,8 +6274,8 @@
         <translation>步骤多比深度更重要。</translation>
     </message>
     <message>
-        <source>The rate rises and falls with the clock: the end comes in time, after as many steps as the machine makes.</source>
-        <translation>学习率随时间先升后降：无论机器能完成多少步，都会按时结束。</translation>
+        <source>The rate rises and falls with the clock: the end comes in time, here after about {n} steps.</source>
+        <translation>学习率随时间先升后降：按时结束，在这里大约走 {n} 步。</translation>
     </message>
     <message>
         <source>A look every {n} s; all of them together take at most a tenth of the time.</source>

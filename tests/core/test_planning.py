@@ -118,6 +118,8 @@ def test_a_larger_network_must_make_enough_steps_in_its_time(project, machine):
     machine(500e9)
     assert int(re.search(r"about (\d+) steps", planned(2).reasons["depth"])[1]) > 5 * int(told[1])
     machine(50e9)
+    steps = re.search(r"about (\d+) steps", long.reasons["warm_up"])
+    assert steps and int(steps[1]) > 3000, "as many as the larger network wants"
     assert planned(2, depth=34, width=1.0).depth == 34, "chosen by hand"
     by_epochs = create_run(project, request("resnet", quality="best", epochs=3, device="cpu")).recipe()
     assert by_epochs.depth == 34, "who says how many epochs waits for them"

@@ -19,10 +19,10 @@ _REACHED = 0.7  # of the measured speed, by networks that learn
 
 
 def expected_steps(recipe: Recipe) -> int:
-    """How many steps a processor makes in the recipe's minutes; right within a factor of two or so."""
+    """How many steps a processor makes in the recipe's minutes, to two digits; right within a factor of two or so."""
     seconds = max(0.0, (recipe.minutes or 0) * 60 - _START) * _STEPPING
     step = multiplications(recipe) * _BACK * recipe.batch / (core_speed() * _REACHED * recipe.workers)
-    return int(seconds / step)
+    return int(float(f"{seconds / step:.2g}"))
 
 
 @cache

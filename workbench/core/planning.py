@@ -203,13 +203,14 @@ def _plan_size(draft: _Draft) -> None:
 def _plan_course(draft: _Draft) -> None:
     """What the run's own clock decides, by which it fits into its time on any machine."""
     asked = draft.asked
-    why = "The rate rises and falls with the clock: the end comes in time, after as many steps as the machine makes."
+    card = _expects_card(asked.device)
     if asked.epochs is None and asked.minutes is not None:
+        why = "The rate rises and falls with the clock: the end comes in time"
+        why += "." if card else f", here after about {expected_steps(draft.recipe)} steps."
         draft.choose("warm_up", asked.warm_up, why)
         seconds = asked.minutes * 60 / asked.validations
         why = f"A look every {seconds:.0f} s; all of them together take at most a tenth of the time."
         draft.choose("validations", asked.validations, why)
-    card = _expects_card(asked.device)
     why = "16 bits, where the card gains by them." if card else "A processor learns in 32 bits."
     draft.choose("precision", asked.precision, why)
 
