@@ -1,4 +1,4 @@
-"""What the networks of a recipe look like, told without building them: their layers, and how far and how much they see.
+"""The networks of a recipe, told without building them: what layers they have, how much they compute, how far they see.
 
 `training.unet` and `training.resnet` build them.
 """
