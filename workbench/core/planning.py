@@ -245,7 +245,7 @@ def _plan_resnet(training: list[Item], draft: _Draft) -> None:
     _plan_cores(16, draft)
     draft.choose("rate", 3e-3, "Slim networks learn most in few steps at this rate.")
     _plan_size(draft)
-    if draft["width"] == 1.0:  # wide layers: a fifth slower, and not measured whether it is worth that
+    if draft["width"] >= 1:  # wide layers: a fifth slower, and not measured whether it is worth that
         return
     steps = expected_steps(draft.recipe)
     if asked.epochs is not None:
