@@ -205,8 +205,10 @@ def _plan_course(draft: _Draft) -> None:
     asked = draft.asked
     card = _expects_card(asked.device)
     if asked.epochs is None and asked.minutes is not None:
-        why = "The rate rises and falls with the clock: the end comes in time"
-        why += "." if card else f", here after about {expected_steps(draft.recipe)} steps."
+        why = "The rate rises and falls with the clock: the end comes in time."
+        if not card:
+            steps = expected_steps(draft.recipe)
+            why = f"The rate rises and falls with the clock: the end comes in time, here after about {steps} steps."
         draft.choose("warm_up", asked.warm_up, why)
         seconds = asked.minutes * 60 / asked.validations
         why = f"A look every {seconds:.0f} s; all of them together take at most a tenth of the time."
