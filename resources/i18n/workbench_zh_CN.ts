@@ -6310,6 +6310,10 @@
         <translation>这里预计只有 {n} 步，步数这么少时 AdamW 学得更多。</translation>
     </message>
     <message>
+        <source>With wide layers its steps are a fifth quicker than those of Muon.</source>
+        <translation>层较宽时，它的每一步比 Muon 快五分之一。</translation>
+    </message>
+    <message>
         <source>As in the run that it begins with.</source>
         <translation>与作为起点的训练相同。</translation>
     </message>
