@@ -105,13 +105,13 @@ def collect(project: Project, model: Literal["unet", "resnet"], learned: Collect
             notes[key] = note
             dataset.items.append(item)
     if model == "resnet":
-        told, kinds = len(dataset.items), len({item.verdict for item in dataset.items})
-        _leave_out_lone_verdicts(dataset)
         found = Counter(item.verdict for item in dataset.items)
-        listed = [name for name in project.file.verdicts if name in found]
-        dataset.verdicts = listed + sorted(found.keys() - set(listed))
-        if len(found) < 2:
-            raise problems.NoVerdicts(found=told, kinds=kinds)
+        _leave_out_lone_verdicts(dataset, found)
+        kept = {item.verdict for item in dataset.items}
+        if len(kept) < 2:
+            raise problems.NoVerdicts(found=found.total(), kinds=len(found))
+        listed = [name for name in project.file.verdicts if name in kept]
+        dataset.verdicts = listed + sorted(kept - set(listed))
     elif not dataset.items:
         raise problems.NoLabels()
     if len(dataset.items) < 2:
@@ -124,9 +124,8 @@ def collect(project: Project, model: Literal["unet", "resnet"], learned: Collect
     return dataset
 
 
-def _leave_out_lone_verdicts(dataset: Dataset) -> None:
+def _leave_out_lone_verdicts(dataset: Dataset, found: Counter[str]) -> None:
     """One picture of a kind teaches nothing and is most often a slip of the hand; it must not hinder all others."""
-    found = Counter(item.verdict for item in dataset.items)
     for item in dataset.items:
         if found[item.verdict] == 1:
             why = str(problems.LoneVerdict(verdict=item.verdict))
