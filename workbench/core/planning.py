@@ -81,9 +81,13 @@ class _Draft:
     def choose(self, key: str, value: Any, why: str) -> None:
         if key in self.asked.model_fields_set:
             self._reasons.setdefault(key, "Chosen by hand.")
-        elif key not in self._values:
+        elif not self.is_chosen(key):
             self._values[key] = value
             self._reasons[key] = why
+
+    def is_chosen(self, key: str) -> bool:
+        """Whether a person, or who knew more of it, has chosen a setting."""
+        return key in self._values or key in self.asked.model_fields_set
 
     @property
     def recipe(self) -> Recipe:
@@ -190,9 +194,9 @@ def _plan_size(draft: _Draft) -> None:
     asked = draft.asked
     sizes, why = _SIZES[asked.model], None
     size = sizes[asked.quality]
-    if asked.quality == "best":
+    ours = {key: value for key, value in size.items() if not draft.is_chosen(key)}
+    if asked.quality == "best" and ours:
         why = _WHY_SIZE["widths"]
-        ours = {key: value for key, value in size.items() if key not in asked.model_fields_set}
         steps = expected_steps(draft.recipe.model_copy(update=ours))
         if asked.epochs is None and steps < _ENOUGH:
             size = sizes["balanced"]
