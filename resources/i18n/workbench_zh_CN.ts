@@ -2908,6 +2908,21 @@
     </message>
 </context>
 <context>
+    <name>RunChoice</name>
+    <message>
+        <source>Runs</source>
+        <translation>训练记录</translation>
+    </message>
+    <message>
+        <source>Which run is shown; older runs can be looked at again and exported</source>
+        <translation>显示哪一次训练；以前的训练可以再次查看和导出</translation>
+    </message>
+    <message>
+        <source>Earlier runs</source>
+        <translation>以前的训练</translation>
+    </message>
+</context>
+<context>
     <name>RunPicker</name>
     <message>
         <source>Put beside the shown run</source>
@@ -3362,14 +3377,6 @@
         <translation>折叠或展开训练面板 (F4)</translation>
     </message>
     <message>
-        <source>Runs</source>
-        <translation>训练记录</translation>
-    </message>
-    <message>
-        <source>Which run is shown; older runs can be looked at again and exported</source>
-        <translation>显示哪一次训练；以前的训练可以再次查看和导出</translation>
-    </message>
-    <message>
         <source>Put the curves of other runs beside this one (Ctrl+Shift+U)</source>
         <translation>将其他训练的曲线与之并排（Ctrl+Shift+U）</translation>
     </message>
@@ -3432,10 +3439,6 @@
     <message>
         <source>Paint a few defects and mark the pictures done (Enter), or give verdicts. Then press Train: the curves and the overlay on the picture show how the model learns.</source>
         <translation>涂画几处缺陷并把图片标为完成（回车），或者给出判定。然后按“开始训练”：曲线和图片上的叠加会显示模型的学习过程。</translation>
-    </message>
-    <message>
-        <source>Earlier runs</source>
-        <translation>以前的训练</translation>
     </message>
 </context>
 <context>

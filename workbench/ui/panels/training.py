@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from workbench.core.events import Event, Failed, Finished, Progress, Step
 from workbench.core.run import Run
@@ -18,10 +18,10 @@ from workbench.session.story import Story
 from workbench.session.training import Training
 from workbench.ui import words
 from workbench.ui.dialogs.export import ExportChoices
+from workbench.ui.panels.run_choice import RunChoice
 from workbench.ui.panels.run_picker import RunPicker
 from workbench.ui.panels.run_view import RunView
 from workbench.ui.panels.train_controls import TrainControls
-from workbench.ui.run_words import line_words
 from workbench.ui.theme import Style
 
 
@@ -40,8 +40,9 @@ class TrainingPanel(QWidget):
         self.setObjectName("panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._session, self._training, self._exporter, self._style = session, training, exporter, style
-        self._shelf, self._looking = shelf, False  # _looking: the newest run is to be shown once the runs are listed
         self.view = RunView(style, story, shelf)
+        self.runs = RunChoice(session, training, shelf)
+        self.runs.relisted.connect(self.refresh)
         self.picker = RunPicker(shelf, self)
         self.picker.chosen.connect(shelf.compare)
         self.wished: Callable[[str], dict[str, Any]] = lambda model: {}  # settings chosen by hand
@@ -59,13 +60,12 @@ class TrainingPanel(QWidget):
         session.project_opened.connect(self._project_changed)
         session.project_closed.connect(self._project_changed)
         session.pictures_listed.connect(self.refresh)
-        shelf.listed.connect(self._list_runs)
         style.changed.connect(self._restyle)
         self._restyle()
         if training.run is None:
             self._project_changed()
         else:  # the window was built anew
-            self._list_runs()
+            self.runs.refresh()
             self._say_result(story)
 
     def _build(self, style: Style) -> None:
@@ -78,12 +78,6 @@ class TrainingPanel(QWidget):
         self.heading = QPushButton(self.tr("Training"), objectName="section", checkable=True, checked=True)
         self.heading.setToolTip(self.tr("Fold or unfold the training panel (F4)"))
         self.heading.toggled.connect(self._fold)
-        self.runs = QComboBox()
-        self.runs.setAccessibleName(self.tr("Runs"))
-        self.runs.setToolTip(self.tr("Which run is shown; older runs can be looked at again and exported"))
-        self.runs.setMinimumWidth(200)
-        self.runs.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        self.runs.activated.connect(self._run_chosen)
         self.beside = QToolButton()
         self.beside.setToolTip(self.tr("Put the curves of other runs beside this one (Ctrl+Shift+U)"))
         self.beside.setAccessibleName(self.tr("Compare"))
@@ -194,8 +188,7 @@ class TrainingPanel(QWidget):
     def _started(self, run: Run) -> None:
         self.recovered.emit()
         self.view.forget()
-        self._looking = False
-        self._list_runs()
+        self.runs.show_running()
 
     def _reported(self, event: Event) -> None:
         if isinstance(event, Progress):
@@ -212,7 +205,7 @@ class TrainingPanel(QWidget):
             self.recovered.emit()
         self.view.end(ending, loud=self._loud)
         self._loud = False
-        self._list_runs()
+        self.runs.refresh()
 
     def _exporting(self, progress: Progress) -> None:
         share = progress.done / progress.total if progress.total else 0.0
@@ -224,8 +217,7 @@ class TrainingPanel(QWidget):
     def _project_changed(self) -> None:
         """Begin with what the newest run came to."""
         self.view.forget()
-        self._looking = True
-        self._shelf.look()
+        self.runs.show_newest()
         self.refresh()
 
     # --- what is shown ---------------------------------------------------------------------------
@@ -291,35 +283,12 @@ class TrainingPanel(QWidget):
             "the curves and the overlay on the picture show how the model learns."
         )
 
-    def _list_runs(self) -> None:
-        lines = self._shelf.lines
-        self.runs.blockSignals(True)
-        self.runs.clear()
-        for line in lines:
-            self.runs.addItem(line_words(line), line.run.name)
-        self.runs.setPlaceholderText(self.tr("Earlier runs"))
-        self.runs.setCurrentIndex(self.runs.findData(self.run.name) if self.run is not None else -1)
-        self.runs.setVisible(bool(lines))
-        self.runs.blockSignals(False)
-        if self._looking and lines:
-            self._looking = False
-            if not self._training.busy and self.run is None:
-                self._run_chosen(0)
-        self.refresh()
-
     def _say_result(self, story: Story) -> None:
         """Of a run that was told before this window was made."""
         if story.result is not None:
             self.view.hear(story.result, live=False)
         if story.vitals.ending is not None:
             self.view.end(story.vitals.ending, loud=False)
-
-    def _run_chosen(self, index: int) -> None:
-        project = self._session.project
-        if project is None or self._training.busy:
-            self._list_runs()  # a run that goes on stays in sight
-            return
-        self._training.follow(Run(project.root / "runs" / self.runs.itemData(index)))
 
     def _fold(self, open_: bool) -> None:
         self.body.setVisible(open_)

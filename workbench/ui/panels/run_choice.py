@@ -1,0 +1,62 @@
+"""Which run is shown: the one that goes on, or any of those that were made."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QComboBox, QWidget
+
+from workbench.core.run import Run
+from workbench.session.run_shelf import RunShelf
+from workbench.session.session import Session
+from workbench.session.training import Training
+from workbench.ui.run_words import line_words
+
+
+class RunChoice(QComboBox):
+    """Newest first. A run that goes on stays in sight; in a project that is opened the newest is shown."""
+
+    relisted = Signal()
+
+    def __init__(self, session: Session, training: Training, shelf: RunShelf, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session, self._training, self._shelf = session, training, shelf
+        self._looking = False  # the newest run is to be shown once they are listed
+        self.setAccessibleName(self.tr("Runs"))
+        self.setToolTip(self.tr("Which run is shown; older runs can be looked at again and exported"))
+        self.setMinimumWidth(200)
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.activated.connect(self._follow)
+        shelf.listed.connect(self.refresh)
+
+    def show_newest(self) -> None:
+        """As soon as the runs are listed."""
+        self._looking = True
+        self._shelf.look()
+
+    def show_running(self) -> None:
+        """A run has begun."""
+        self._looking = False
+        self.refresh()
+
+    def refresh(self) -> None:
+        lines, shown = self._shelf.lines, self._training.run
+        self.blockSignals(True)
+        self.clear()
+        for line in lines:
+            self.addItem(line_words(line), line.run.name)
+        self.setPlaceholderText(self.tr("Earlier runs"))
+        self.setCurrentIndex(self.findData(shown.name) if shown is not None else -1)
+        self.setVisible(bool(lines))
+        self.blockSignals(False)
+        if self._looking and lines:
+            self._looking = False
+            if not self._training.busy and shown is None:
+                self._follow(0)
+        self.relisted.emit()
+
+    def _follow(self, index: int) -> None:
+        project = self._session.project
+        if project is None or self._training.busy:
+            self.refresh()
+            return
+        self._training.follow(Run(project.root / "runs" / self.itemData(index)))
