@@ -1776,6 +1776,89 @@
     </message>
 </context>
 <context>
+    <name>PictureChoice</name>
+    <message>
+        <source>Which pictures are listed</source>
+        <translation>列出哪些图片</translation>
+    </message>
+    <message>
+        <source>What the pictures are sorted by</source>
+        <translation>图片的排序方式</translation>
+    </message>
+    <message>
+        <source>Greatest first</source>
+        <translation>从大到小</translation>
+    </message>
+    <message>
+        <source>What to label next</source>
+        <translation>接着标注什么</translation>
+    </message>
+    <message>
+        <source>What to label next: pictures from which the model would learn most</source>
+        <translation>接着标注什么：模型能从中学到最多的图片</translation>
+    </message>
+    <message>
+        <source>All pictures</source>
+        <translation>全部图片</translation>
+    </message>
+    <message>
+        <source>Not done yet</source>
+        <translation>未完成</translation>
+    </message>
+    <message>
+        <source>Started</source>
+        <translation>已开始</translation>
+    </message>
+    <message>
+        <source>Done</source>
+        <translation>已完成</translation>
+    </message>
+    <message>
+        <source>With defects</source>
+        <translation>有缺陷</translation>
+    </message>
+    <message>
+        <source>Done, without defects</source>
+        <translation>已完成，无缺陷</translation>
+    </message>
+    <message>
+        <source>Cannot be read</source>
+        <translation>无法读取</translation>
+    </message>
+    <message>
+        <source>By name</source>
+        <translation>按名称</translation>
+    </message>
+    <message>
+        <source>By status</source>
+        <translation>按状态</translation>
+    </message>
+    <message>
+        <source>By verdict</source>
+        <translation>按判定</translation>
+    </message>
+    <message>
+        <source>By number of classes</source>
+        <translation>按类别数</translation>
+    </message>
+    <message>
+        <source>By number of regions</source>
+        <translation>按区域数</translation>
+    </message>
+    <message>
+        <source>By painted area</source>
+        <translation>按标注面积</translation>
+    </message>
+    <message>
+        <source>By model score</source>
+        <translation>按模型得分</translation>
+    </message>
+    <message>
+        <source>By date</source>
+        <translation>按日期</translation>
+    </message>
+</context>
+<context>
     <name>PictureList</name>
     <message>
         <source>Name</source>
@@ -1911,88 +1994,8 @@
 <context>
     <name>PicturesPanel</name>
     <message>
-        <source>Which pictures are listed</source>
-        <translation>列出哪些图片</translation>
-    </message>
-    <message>
-        <source>What the pictures are sorted by</source>
-        <translation>图片的排序方式</translation>
-    </message>
-    <message>
-        <source>Greatest first</source>
-        <translation>从大到小</translation>
-    </message>
-    <message>
-        <source>What to label next</source>
-        <translation>接着标注什么</translation>
-    </message>
-    <message>
-        <source>What to label next: pictures from which the model would learn most</source>
-        <translation>接着标注什么：模型能从中学到最多的图片</translation>
-    </message>
-    <message>
         <source>Pictures</source>
         <translation>图片</translation>
-    </message>
-    <message>
-        <source>All pictures</source>
-        <translation>全部图片</translation>
-    </message>
-    <message>
-        <source>Not done yet</source>
-        <translation>未完成</translation>
-    </message>
-    <message>
-        <source>Started</source>
-        <translation>已开始</translation>
-    </message>
-    <message>
-        <source>Done</source>
-        <translation>已完成</translation>
-    </message>
-    <message>
-        <source>With defects</source>
-        <translation>有缺陷</translation>
-    </message>
-    <message>
-        <source>Done, without defects</source>
-        <translation>已完成，无缺陷</translation>
-    </message>
-    <message>
-        <source>Cannot be read</source>
-        <translation>无法读取</translation>
-    </message>
-    <message>
-        <source>By name</source>
-        <translation>按名称</translation>
-    </message>
-    <message>
-        <source>By status</source>
-        <translation>按状态</translation>
-    </message>
-    <message>
-        <source>By verdict</source>
-        <translation>按判定</translation>
-    </message>
-    <message>
-        <source>By number of classes</source>
-        <translation>按类别数</translation>
-    </message>
-    <message>
-        <source>By number of regions</source>
-        <translation>按区域数</translation>
-    </message>
-    <message>
-        <source>By painted area</source>
-        <translation>按标注面积</translation>
-    </message>
-    <message>
-        <source>By model score</source>
-        <translation>按模型得分</translation>
-    </message>
-    <message>
-        <source>By date</source>
-        <translation>按日期</translation>
     </message>
     <message>
         <source>{n} pictures</source>

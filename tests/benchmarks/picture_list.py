@@ -126,7 +126,7 @@ def searches(app: QApplication, panel: PicturesPanel) -> None:
     panel.search.setText("")
     for name in ("area", "date", "name"):
         start = time.perf_counter()
-        panel.sort_by(name, descending=True)
+        panel.choice.sort_by(name, descending=True)
         app.processEvents()
         say(f"sort by {name}", time.perf_counter() - start)
 

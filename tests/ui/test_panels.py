@@ -29,7 +29,7 @@ def test_search_and_filters(opened, pictures, qtbot):
     pictures.search.clear()
     shown = {}
     for i, name in enumerate(FILTERS):
-        pictures.filter.setCurrentIndex(i)
+        pictures.choice.filter.setCurrentIndex(i)
         shown[name] = set(pictures.model.keys) - {opened.rooms.session.key}
     assert shown["broken"] == {"lot1/bad.png"} and shown["open"] == {"lot1/new.png"}
     assert len(shown["all"]) == 4 and len(shown["done"]) == 2 and len(shown["defects"]) == 2
@@ -42,7 +42,7 @@ def test_search_and_filters(opened, pictures, qtbot):
 def test_next_goes_through_what_is_listed(hand):
     pictures, session = hand.window.pictures, hand.session
     hand.open(session.keys[0])
-    pictures.filter.setCurrentIndex(list(FILTERS).index("open"))
+    pictures.choice.filter.setCurrentIndex(list(FILTERS).index("open"))
     hand.key(Qt.Key.Key_D)
     hand.qtbot.waitUntil(lambda: session.key == "lot1/new.png", timeout=5000)
     assert pictures.view.currentIndex().data() == "lot1/new.png"

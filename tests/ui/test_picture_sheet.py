@@ -56,13 +56,13 @@ def test_sorting_by_what_is_known(opened, pictures, qtbot):
     session = opened.rooms.session
     qtbot.waitUntil(lambda: len(session.rows) == 5, timeout=5000)
     area = {key: row.area for key, row in session.rows.items()}
-    pictures.sort_by("area", descending=True)
+    pictures.choice.sort_by("area", descending=True)
     shown = [area[key] for key in pictures.model.keys]
     assert shown == sorted(area.values(), reverse=True) and shown[0] > 0
     session.set_score(session.keys[2], 0.7)
-    pictures.sort_by("score", descending=False)
+    pictures.choice.sort_by("score", descending=False)
     qtbot.waitUntil(lambda: pictures.model.keys[0] == session.keys[2], timeout=5000)
-    pictures.sort_by("name", descending=True)
+    pictures.choice.sort_by("name", descending=True)
     assert pictures.model.keys == session.keys[::-1]
 
 
@@ -141,7 +141,7 @@ def test_what_is_selected_stays_selected_when_the_list_changes(opened, pictures,
         sheet.sheet.selectionModel().select(pictures.model.place(key), flags.Select | flags.Rows)
     chosen = sheet.selected()
     assert len(chosen) == 2
-    pictures.sort_by("name", descending=True)
+    pictures.choice.sort_by("name", descending=True)
     assert sheet.selected() == chosen[::-1]
     pictures.search.setText(chosen[0])
     assert sheet.selected() == chosen[:1]
@@ -159,7 +159,7 @@ def test_the_table_shows_and_sorts_by_columns(opened, pictures, qtbot):
     assert cells[:5] == [row.key, "done", "NG", "scratch", "1"] and cells[5] == f"{row.area:,}" and cells[7][:2] == "20"
     header.sectionClicked.emit(SORTS.index("area"))
     header.sectionClicked.emit(SORTS.index("area"))
-    assert pictures.turn.isChecked() and pictures.sort.currentData() == "area"
+    assert pictures.choice.turn.isChecked() and pictures.choice.sort.currentData() == "area"
     assert header.sortIndicatorSection() == SORTS.index("area")
     assert header.sortIndicatorOrder() == Qt.SortOrder.DescendingOrder
     pictures.toggle_sheet()

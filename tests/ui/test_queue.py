@@ -99,7 +99,7 @@ def test_the_search_narrows_a_queue(modelled, hand, qtbot):
 
 def test_without_a_model_the_button_leads_to_the_order_of_kinds(opened, qtbot):
     panel = opened.window.pictures
-    panel.lead.click()
+    panel.choice.lead.click()
     ended(opened, qtbot)
     assert panel.model.keys == ["lot1/new.png"] and "no model yet" in panel.head.text.text()
     assert not panel.head.errors.isEnabled()

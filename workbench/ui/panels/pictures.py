@@ -6,23 +6,20 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
-    QComboBox,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QListView,
     QStackedWidget,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
 from workbench.core.index import Row
-from workbench.core.picture_table import SORTS
 from workbench.session.queue import Guide
 from workbench.session.session import Session
 from workbench.ui.panels.contact_sheet import ContactSheet
-from workbench.ui.panels.picture_list import FILTERS, PictureList
+from workbench.ui.panels.picture_choice import PictureChoice
+from workbench.ui.panels.picture_list import PictureList
 from workbench.ui.panels.picture_pages import NoMatch, NoPictures, NothingQueued
 from workbench.ui.panels.picture_row import PictureRow
 from workbench.ui.panels.queue import QueueHead
@@ -51,7 +48,7 @@ class PicturesPanel(QWidget):
         self.browsing = False  # the contact sheet is what is seen
         self.sheet = ContactSheet(session, self.model, self.thumbnails, style)
         self.sheet.chosen.connect(self.open)
-        self.sheet.sort_wanted.connect(lambda name, down: self.sort_by(name, descending=down))
+        self.sheet.sort_wanted.connect(lambda name, down: self.choice.sort_by(name, descending=down))
         self._build(style)
         self._late = QTimer(self, singleShot=True, interval=250)
         self._late.timeout.connect(self._refilter)
@@ -81,42 +78,14 @@ class PicturesPanel(QWidget):
         self._search_sign = self.search.addAction(
             style.theme.icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition
         )
-        self.filter = QComboBox()
-        self.filter.setAccessibleName(self.tr("Which pictures are listed"))
-        self.filter.setToolTip(self.tr("Which pictures are listed"))
-        for name, text in zip(FILTERS, self._filter_texts(), strict=True):
-            self.filter.addItem(text, name)
-        self.filter.currentIndexChanged.connect(self._filter_changed)
         top = QVBoxLayout()
         top.setContentsMargins(8, 0, 8, 0)
         top.setSpacing(6)
         top.addWidget(self.search)
         self.head = QueueHead(self._guide, style)
-        self.choice = QWidget()
-        choice = QVBoxLayout(self.choice)
-        choice.setContentsMargins(0, 0, 0, 0)
-        choice.setSpacing(6)
-        choice.addWidget(self.filter)
-        self.sort = QComboBox()
-        self.sort.setAccessibleName(self.tr("What the pictures are sorted by"))
-        self.sort.setToolTip(self.tr("What the pictures are sorted by"))
-        for name, text in zip(SORTS, self._sort_texts(), strict=True):
-            self.sort.addItem(text, name)
-        self.sort.currentIndexChanged.connect(self._filter_changed)
-        self.turn = QToolButton(checkable=True)
-        self.turn.setAccessibleName(self.tr("Greatest first"))
-        self.turn.setToolTip(self.tr("Greatest first"))
-        self.turn.toggled.connect(self._filter_changed)
-        row = QHBoxLayout()
-        row.setSpacing(4)
-        row.addWidget(self.sort, 1)
-        row.addWidget(self.turn)
-        self.lead = QToolButton()
-        self.lead.setAccessibleName(self.tr("What to label next"))
-        self.lead.setToolTip(self.tr("What to label next: pictures from which the model would learn most"))
-        self.lead.clicked.connect(lambda: self._guide.lead("next"))
-        row.addWidget(self.lead)
-        choice.addLayout(row)
+        self.choice = PictureChoice()
+        self.choice.changed.connect(self._filter_changed)
+        self.choice.queue_wanted.connect(lambda: self._guide.lead("next"))
         top.addWidget(self.choice)
         self.wrong = QLabel(objectName="wrong", wordWrap=True)
         self.wrong.setTextFormat(Qt.TextFormat.PlainText)
@@ -149,18 +118,6 @@ class PicturesPanel(QWidget):
         self.count = QLabel(objectName="muted")
         self.count.setContentsMargins(12, 4, 12, 7)
         column.addWidget(self.count)
-
-    def _filter_texts(self) -> tuple[str, ...]:
-        return (
-            self.tr("All pictures"), self.tr("Not done yet"), self.tr("Started"), self.tr("Done"),
-            self.tr("With defects"), self.tr("Done, without defects"), self.tr("Cannot be read"),
-        )  # fmt: skip
-
-    def _sort_texts(self) -> tuple[str, ...]:
-        return (
-            self.tr("By name"), self.tr("By status"), self.tr("By verdict"), self.tr("By number of classes"),
-            self.tr("By number of regions"), self.tr("By painted area"), self.tr("By model score"), self.tr("By date"),
-        )  # fmt: skip
 
     # --- orders ----------------------------------------------------------------------------------
 
@@ -211,11 +168,7 @@ class PicturesPanel(QWidget):
 
     def clear_filters(self) -> None:
         self.search.clear()
-        self.filter.setCurrentIndex(0)
-
-    def sort_by(self, name: str, *, descending: bool) -> None:
-        self.turn.setChecked(descending)
-        self.sort.setCurrentIndex(SORTS.index(name))
+        self.choice.filter.setCurrentIndex(0)
 
     def position(self) -> tuple[int, int]:
         """The open picture's number in the list, from 1 (0: not listed), and how many there are."""
@@ -276,10 +229,9 @@ class PicturesPanel(QWidget):
             self.open(key)
 
     def _filter_changed(self) -> None:
-        model = self.model
-        model.text, model.wanted = self.search.text(), self.filter.currentData()
-        model.sort_by, model.descending = self.sort.currentData(), self.turn.isChecked()
-        self._sign()
+        self.model.text = self.search.text()
+        self.choice.put_into(self.model)
+        self.choice.restyle(self._style.theme)
         self.sheet.follow_sort()
         self._refilter()
 
@@ -319,12 +271,8 @@ class PicturesPanel(QWidget):
         text = self.tr("{pictures} · {done} done").format(pictures=text, done=number(done))
         self.count.setText(text if total else "")
 
-    def _sign(self) -> None:
-        self.turn.setIcon(self._style.theme.icon("chevron-down" if self.turn.isChecked() else "chevron-up", "muted"))
-
     def _restyle(self) -> None:
-        self._sign()
+        self.choice.restyle(self._style.theme)
         self.wrong.setStyleSheet(f"color: {self._style.theme.colors['warning']}")
-        self.lead.setIcon(self._style.theme.icon("queue", "text"))
         self._search_sign.setIcon(self._style.theme.icon("search", "muted"))
         self._empty.sign.setPixmap(self._style.theme.pixmap("picture-add", 40, "muted", self.devicePixelRatioF()))
