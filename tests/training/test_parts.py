@@ -135,6 +135,25 @@ def test_threshold_is_where_dice_is_greatest():
     assert nothing.best() == [0.5]
 
 
+@pytest.mark.parametrize(("pictures", "own"), [(1, False), (60, True)])
+def test_a_class_of_few_pictures_borrows_its_threshold_from_the_others(pictures, own):
+    """Of the first class 30 pictures say that all below 0.4 is ground. The second one's defects are half unsure."""
+    truth = np.zeros((20, 20), np.uint8)
+    truth[:5] = 1
+    sure = np.zeros((2, 20, 20), np.uint8)
+    sure[0], sure[0, :5] = 100, 200
+    unsure = np.zeros((2, 20, 20), np.uint8)
+    unsure[1], unsure[1, :5], unsure[1, :2] = 20, 40, 200
+    sweep = ThresholdSweep((1, 2))
+    for _ in range(30):
+        sweep.add(truth, sure)
+    for _ in range(pictures):
+        sweep.add(truth * 2, unsure)
+    first, second = sweep.best()
+    assert 100 / 255 < first <= 200 / 255
+    assert (20 / 255 < second <= 40 / 255) if own else 100 / 255 < second <= 200 / 255
+
+
 def test_least_area_does_not_drop_defects_of_a_known_size():
     truth = np.zeros((200, 200), np.uint8)
     truth[20:80, 20:80] = 3  # what is held out shows a large one only
