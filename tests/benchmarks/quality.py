@@ -1,6 +1,6 @@
 """How good the models are that some minutes give, on withheld pictures of real sets, beside what others would use.
 
-    python tests/benchmarks/quality.py [--sets tiles,kinds,cracks,welds,steel,verdicts,few]
+    python tests/benchmarks/quality.py [--sets tiles,kinds,cracks,welds,boards,steel,verdicts,few]
         [--minutes 15] [--seeds 0,1,2] [--folds 0] [--of 4] [--rivals textbook,forest,optimizer=adamw]
         [--labels 5,10,20,40,80] [--by-picture] [--out RESULTS.jsonl] [--keep FOLDER]
 
@@ -16,6 +16,7 @@ and folds.
     tiles     magnetic-tile, defect or not        kinds     the same with its five kinds of defects
     cracks    crackforest                         welds     gdxray-welds, films of 5,000 pixels
     steel     neu-det, six kinds (ResNet)         verdicts  magnetic-tile's folders as verdicts (ResNet), unbalanced
+    boards    deeppcb, the boxes of all faults
     few       tiles again, from 5 to 80 labelled pictures, --few-minutes each
 """
 
@@ -50,12 +51,12 @@ from workbench.inference.cpu import cores  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 MINUTES = dict.fromkeys(("tiles", "kinds"), 15.0)
-MINUTES |= dict.fromkeys(("cracks", "welds", "steel", "verdicts"), 10.0)
+MINUTES |= dict.fromkeys(("cracks", "welds", "boards", "steel", "verdicts"), 10.0)
 SOURCES: dict[str, tuple[str, Callable[[Path, Path], list[Shown]]]] = {
     "tiles": ("magnetic-tile", sets.magnetic_tile), "kinds": ("magnetic-tile", sets.magnetic_tile),
     "few": ("magnetic-tile", sets.magnetic_tile), "verdicts": ("magnetic-tile", sets.magnetic_tile),
     "cracks": ("crackforest", sets.crackforest), "welds": ("gdxray-welds", sets.gdxray_welds),
-    "steel": ("neu-det", sets.neu_det),
+    "boards": ("deeppcb", sets.deeppcb), "steel": ("neu-det", sets.neu_det),
 }  # fmt: skip
 NEAR = 2  # pixels by which a crack may lie beside its label
 

@@ -107,6 +107,20 @@ def gdxray_welds(folder: Path, place: Path) -> list[Shown]:
     return shown
 
 
+def deeppcb(folder: Path, place: Path) -> list[Shown]:
+    """Circuit boards with faults, each within a box, which is painted full. Ten by ten the numbers are a group."""
+    shown = []
+    for path in sorted(folder.glob("PCBData/*/*/*_test.jpg")):
+        name = path.stem.removesuffix("_test")
+        mask = np.zeros(read_grey(path).shape, np.uint8)
+        for line in (path.parent.parent / f"{path.parent.name}_not" / f"{name}.txt").read_text("utf-8").splitlines():
+            left, top, right, bottom, _ = map(int, line.split())
+            mask[top:bottom, left:right] = 255
+        file = write(place / "masks" / f"{path.stem}.png", mask)
+        shown.append(Shown(path, "fault", f"{path.parent.name} {int(name[-4:]) // 10}", file, int(name[-4:])))
+    return shown
+
+
 def neu_det(folder: Path, place: Path) -> list[Shown]:
     """Six kinds of steel surfaces, overlapping crops: fifteen consecutive numbers of a kind are a group."""
     shown = []
