@@ -99,6 +99,10 @@ class Patch:
             mask[rect.slices] = content
         return self.rect
 
+    def fits(self, mask: np.ndarray) -> bool:
+        rect = self.rect
+        return rect.x + rect.width <= mask.shape[1] and rect.y + rect.height <= mask.shape[0]
+
     def check(self, size: tuple[int, int]) -> None:
         """Raise ValueError unless this patch, which came from a file, is one of a mask of `size` (width, height)."""
         if len(self.areas) % 24:

@@ -269,7 +269,7 @@ class Editor(QObject):
         if patch is None or label is None or label.key != patch.key:
             return
         problem = self.refusal()
-        if problem is not None or label.mask is None or not _fits(patch, label.mask):
+        if problem is not None or label.mask is None or not patch.fits(label.mask):
             if problem is not None:
                 self.problem_met.emit(problem)
             if not (isinstance(problem, ProjectReadOnly)):
@@ -289,7 +289,7 @@ class Editor(QObject):
         route = self.history.route(label.key, step) if label is not None else []
         if not route:
             return
-        if not self.begin(RESTORE) or not all(_fits(patch, self._recording.mask) for patch in route):
+        if not self.begin(RESTORE) or not all(patch.fits(self._recording.mask) for patch in route):
             self.cancel()
             return
         rect = NOTHING
@@ -309,18 +309,8 @@ class Editor(QObject):
         self.history_changed.emit()
 
     def _tell_note(self, what: str) -> None:
-        """The first stroke makes a new picture a started one; the history tells each kind of work once in a row."""
-        label = self.label
-        assert label is not None
-        act = what if what in TOLD else "paint"
-        last = label.note.history[-1].what if label.note.history else ""
-        if last != act:
-            label.note.add(act)
-            label.note_edits += 1
-        if label.note.status == "new":
-            label.note.status = "started"
-            label.note_edits += 1
-            self.note_changed.emit(label.key)
+        if self.label.tell(what if what in TOLD else "paint"):
+            self.note_changed.emit(self.label.key)
 
     def _turn_explicit(self, label: Label, recording: Recording) -> None:
         if recording.explicit == label.note.explicit_background:
@@ -329,8 +319,7 @@ class Editor(QObject):
             self._set_explicit(label, recording.explicit)
 
     def _set_explicit(self, label: Label, on: bool) -> None:
-        label.note.explicit_background = on
-        label.note_edits += 1
+        label.set_explicit(on)
         self.note_changed.emit(label.key)
 
 
@@ -341,8 +330,3 @@ def _replace(recording: Recording, old: int, new: int) -> Patch | None:
     table[old] = new
     cv2.LUT(recording.mask, table, recording.mask)
     return recording.finish()
-
-
-def _fits(patch: Patch, mask: np.ndarray) -> bool:
-    rect = patch.rect
-    return rect.x + rect.width <= mask.shape[1] and rect.y + rect.height <= mask.shape[0]

@@ -76,6 +76,23 @@ class Label:
         finally:
             self.end(touched, changed=bool(touched))
 
+    def tell(self, act: str) -> bool:
+        """The note's history tells each kind of work once in a row. True if the picture is a started one only now."""
+        history = self.note.history
+        if not history or history[-1].what != act:
+            self.note.add(act)
+            self.note_edits += 1
+        if self.note.status != "new":
+            return False
+        self.note.status = "started"
+        self.note_edits += 1
+        return True
+
+    def set_explicit(self, on: bool) -> None:
+        """Whether only what is painted counts."""
+        self.note.explicit_background = on
+        self.note_edits += 1
+
 
 @dataclass(frozen=True)
 class Saved:
