@@ -200,7 +200,7 @@ class Saver(QObject):
             if label.note.status == "new":
                 label.note.status = "started"
             if found.explicit is not None:
-                label.note.explicit_background = found.explicit
+                label.set_explicit(found.explicit)
             label.note.add(RECOVERED)
             label.note_edits += 1
             self.changed(label, now=True)
