@@ -1,0 +1,42 @@
+"""Fixtures of the torture tests: attacks of two sizes, a small one for the normal suite and the full one.
+
+    python -m pytest tests/torture -m slow -n 2
+
+runs the full size. Each attack appends one row (attack, cases tried, failures) to the file that the environment
+variable `WORKBENCH_TORTURE_TABLE` names, so that the results page can quote a run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Report = Callable[[str, int, int], None]
+
+
+@pytest.fixture(params=["sample", pytest.param("full", marks=pytest.mark.slow)])
+def size(request) -> str:
+    """"sample" in the normal suite, "full" in a slow run."""
+    return request.param
+
+
+@pytest.fixture
+def cases(size) -> Callable[[int, int], int]:
+    """`cases(sample, full)`: how many cases an attack tries at the size of this run."""
+    return lambda sample, full: full if size == "full" else sample
+
+
+@pytest.fixture
+def report(size) -> Report:
+    """`report(attack, tried, failed)` notes the result of an attack; the assertion stays with the test."""
+
+    def write(attack: str, tried: int, failed: int) -> None:
+        table = os.environ.get("WORKBENCH_TORTURE_TABLE")
+        if table and size == "full":
+            with Path(table).open("a", encoding="utf-8") as file:
+                file.write(f"| {attack} | {tried} | {failed} |\n")
+
+    return write
