@@ -24,6 +24,7 @@ from workbench.core.problems import BadClass, CannotWrite, MaskBroken, NoteBroke
 from workbench.core.project import BACKGROUND, MAX_CLASS_ID, NOT_LABELLED, ClassInfo, Project
 from workbench.core.storage import inside, write_json
 from workbench.inference.cv import cv2
+from workbench.inference.writing import make_folder
 
 Progress = Callable[[int, int], None]
 Stopped = Callable[[], bool]
@@ -152,7 +153,7 @@ def take_back(project: Project, plan: Plan, progress: Progress, stopped: Stopped
             if now.shape != before.shape:
                 left.append(MaskBroken(path=str(path), why="it has another size now"))
             elif np.array_equal(now, changed):
-                path.parent.mkdir(parents=True, exist_ok=True)
+                make_folder(path.parent)
                 original.replace(path)
             elif not np.array_equal(now, before):
                 annotation.save_mask(project, key, np.where(now == changed, before, now))
@@ -253,7 +254,7 @@ def _original(project: Project, key: str) -> Path:
 def _keep(path: Path, original: Path) -> None:
     """Give a mask a second name, under which it stays when the first is written anew; a copy where that cannot be."""
     try:
-        original.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(original.parent)
         try:
             os.link(path, original)
         except FileNotFoundError:

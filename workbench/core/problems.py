@@ -49,6 +49,21 @@ class ProjectLocked(Problem):
     advice = "Close it there, or open it here read-only."
 
 
+class AnotherProject(Problem):
+    says = "{path} is not the project that was open here: it holds “{name}”."
+    advice = "Choose the folder to which the open project was moved."
+
+
+class ProjectChangedElsewhere(Problem):
+    says = "project.json was changed by another program, and here as well: {fields}."
+    advice = "The values that were set here are kept; the other version is stored as {kept}."
+
+
+class RemovedElsewhere(Problem):
+    says = "Another program removed from project.json: {names}."
+    advice = "The version before that is stored as {kept}."
+
+
 class ProjectReadOnly(Problem):
     says = "The project is open read-only, so {what} cannot be saved."
     advice = "Close the other window that holds it, then open it again."
@@ -67,6 +82,16 @@ class CannotWrite(Problem):
     def of(cls, path: Path | str, error: OSError) -> CannotWrite:
         """What the system says of writing `path`."""
         return cls(path=str(path), why=error.strerror or str(error))
+
+
+class ProjectGone(CannotWrite):
+    says = "The project folder {path} is not available: {why}."
+    advice = "Nothing is written in its place. Connect the drive again or move the folder back, then try again."
+
+
+class ProjectTaken(CannotWrite):
+    says = "The lock of the project {path} was removed, and it is open for writing elsewhere (process {pid} on {host})."
+    advice = "It is read-only here. Close it there, then open it again."
 
 
 class PictureBroken(Problem):

@@ -1,24 +1,27 @@
 """A project: the folder that holds pictures, labels, runs and exports. Plain files are the truth.
 
-Layout: project.json · pictures/ · masks/<key>.png · notes/<key>.json · proposals/<key>.json · runs/ · exports/ ·
-journal/ · .cache/
+Layout: project.json · project.lock · pictures/ · masks/<key>.png · notes/<key>.json · proposals/<key>.json · runs/ ·
+exports/ · journal/ · .cache/
 A picture's *key* is its posix path below `pictures/` ("lot7/a.jpg"), or "@name/..." for a source folder elsewhere.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import socket
+import threading
+import uuid
 from pathlib import Path
 from typing import Literal
 
-import filelock
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from workbench.core import problems
+from workbench.core.project_folder import ProjectFolder
+from workbench.core.project_json import ProjectJson
+from workbench.core.project_lock import ProjectLock
 from workbench.core.sources import Source, copy_picture, source_of
-from workbench.core.storage import inside, write_json
+from workbench.core.storage import inside
+from workbench.inference.writing import keep_root
 
 FORMAT = 1
 BACKGROUND, DONT_CARE, NOT_LABELLED = 0, 254, 255
@@ -57,6 +60,7 @@ class ProjectFile(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
     format: int = FORMAT
+    id: str = ""  # of this project and its copies; the folder is recognized by it wherever it is moved
     name: str
     classes: list[ClassInfo] = []
     verdicts: list[str] = []
@@ -66,14 +70,25 @@ class ProjectFile(BaseModel):
     split_seed: int = 0
     retired_ids: list[int] = []  # ids of deleted classes: never given out again
 
+    @field_validator("id", mode="before")
+    @classmethod
+    def _plain(cls, id: object) -> str:
+        known = isinstance(id, str) and len(id) == 32 and set(id) <= set("0123456789abcdef")
+        return str(id) if known else ""
+
 
 class Project:
     """An open project folder. Reading is free; writing needs the lock (`writable`)."""
 
-    def __init__(self, root: Path, file: ProjectFile, lock: filelock.FileLock | None) -> None:
+    def __init__(self, root: Path, file: ProjectFile, content: bytes = b"") -> None:
         self.root = root
         self.file = file
-        self._lock = lock
+        self.json = ProjectJson(root, file, content, read_project_file)
+        self.file.id = self.file.id or uuid.uuid4().hex
+        self._folder = ProjectFolder(root, self.file.id, self.json) if content else None
+        self._lock: ProjectLock | None = None
+        self._taken: problems.ProjectTaken | None = None
+        self._mutex = threading.RLock()
 
     # --- create and open -------------------------------------------------------------------------
 
@@ -93,8 +108,9 @@ class Project:
                 (root / folder).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise problems.CannotWrite.of(root, error) from error
-        project = cls(root, ProjectFile(name=name or root.name), None)
-        project._acquire()
+        keep_root(root)
+        project = cls(root, ProjectFile(name=name or root.name))
+        project._lock = ProjectLock(root)
         for class_name in classes or []:
             project.add_class(class_name, save=False)
         project.file.verdicts = list(dict.fromkeys(verdicts or []))
@@ -107,10 +123,21 @@ class Project:
     def open(cls, root: Path | str, *, write: bool = True) -> Project:
         """Open `root`. With `write` the lock is taken; ProjectLocked says who holds it."""
         root = Path(root).absolute()
-        project = cls(root, read_project_file(root), None)
+        project = cls._read(root)
         if write:
-            project._acquire()
+            project._lock = ProjectLock(root)
+            project.refresh()
         return project
+
+    @classmethod
+    def _read(cls, root: Path) -> Project:
+        try:
+            content = (root / "project.json").read_bytes()
+            return cls(root, read_project_file(root), content)
+        except FileNotFoundError as error:
+            raise problems.NotAProject(path=str(root)) from error
+        except OSError as error:
+            raise problems.ProjectBroken(path=str(root / "project.json"), why=str(error)) from error
 
     def close(self) -> None:
         if self._lock is not None:
@@ -127,31 +154,53 @@ class Project:
     def writable(self) -> bool:
         return self._lock is not None
 
-    def _acquire(self) -> None:
-        holder = self.root / ".cache" / "holder.json"
-        try:
-            holder.parent.mkdir(exist_ok=True)
-            lock = filelock.FileLock(self.root / ".cache" / "lock", thread_local=False)
-            lock.acquire(timeout=0)
-        except filelock.Timeout as error:
+    def need_write(self, what: str) -> None:
+        """Raise unless the project may be written: ProjectReadOnly, ProjectGone, ProjectTaken, CannotWrite.
+
+        To be called before every write below the project's folder. A few calls of `stat`.
+        """
+        with self._mutex:
+            if self._taken is not None:
+                raise problems.ProjectTaken(**self._taken.fields)
+            if self._lock is None:
+                raise problems.ProjectReadOnly(what=what)
+            if self._folder is not None:
+                self._folder.check()
             try:
-                said = json.loads(holder.read_text("utf-8"))
-            except (OSError, ValueError):
-                said = {}
-            raise problems.ProjectLocked(pid=said.get("pid", "?"), host=said.get("host", "?")) from error
-        except OSError as error:
-            raise problems.CannotWrite.of(self.root, error) from error
-        self._lock = lock
-        write_json(holder, {"pid": os.getpid(), "host": socket.gethostname()})
+                self._lock.check()
+            except problems.ProjectTaken as problem:
+                self._taken = problem
+                self.close()
+                raise
+
+    def relocate(self, root: Path | str) -> None:
+        """Go on in another folder, to which the project was moved. Raises what `open` raises, and AnotherProject."""
+        root = Path(root).absolute()
+        moved = Project._read(root)
+        if self._folder is None or not self._folder.matches(root):
+            raise problems.AnotherProject(path=str(root), name=moved.file.name)
+        with self._mutex:
+            former, self._lock = self._lock, ProjectLock(root) if self._lock is None else self._lock.at(root)
+            if former is not None and former is not self._lock:
+                former.release()
+            self.root, self._taken = root, None
+            self.json.at(root)
+            self._folder = ProjectFolder(root, self.file.id, self.json)
 
     def save(self) -> None:
-        """Write project.json, atomically."""
-        self.need_write("project.json")
-        write_json(self.root / "project.json", self.file.model_dump(mode="json"))
+        """Write project.json, atomically, together with what another program has written there meanwhile.
 
-    def need_write(self, what: str) -> None:
-        if not self.writable:
-            raise problems.ProjectReadOnly(what=what)
+        Raises ProjectReadOnly, CannotWrite; ProjectTooNew where a newer workbench has written it.
+        """
+        self.need_write("project.json")
+        self.json.save()
+        if self._folder is None:
+            self._folder = ProjectFolder(self.root, self.file.id, self.json)
+
+    def refresh(self) -> None:
+        """Read project.json again if another program has written it; what was changed here since stays changed."""
+        if self._folder is not None:
+            self.json.refresh()
 
     # --- pictures --------------------------------------------------------------------------------
 
@@ -176,6 +225,7 @@ class Project:
 
     def add_source(self, folder: Path | str, *, save: bool = True) -> Source:
         """List a folder elsewhere as a source of pictures."""
+        self.refresh()
         source = source_of(folder, self.file.sources, self.root)
         if source not in self.file.sources:
             self.file.sources.append(source)
@@ -205,6 +255,7 @@ class Project:
         name = name.strip()
         if not name:
             raise problems.BadClass(name=repr(name), why="it has no name")
+        self.refresh()
         if any(c.name == name for c in self.file.classes):
             raise problems.BadClass(name=name, why="a class of this name is there already")
         used = {c.id for c in self.file.classes} | set(self.file.retired_ids)

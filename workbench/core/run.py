@@ -25,6 +25,7 @@ from workbench.core.pruning import smaller
 from workbench.core.recipe import Recipe
 from workbench.core.storage import write_json
 from workbench.core.twins import twins
+from workbench.inference.writing import make_folder
 
 
 class Run:
@@ -161,7 +162,8 @@ def create_run(project: Project, asked: Recipe) -> Run:
     for i in range(1, 1000):
         root = project.root / "runs" / (stem if i == 1 else f"{stem}-{i}")
         try:
-            root.mkdir(parents=True, exist_ok=False)
+            make_folder(root.parent)
+            root.mkdir()
             break
         except FileExistsError:
             continue

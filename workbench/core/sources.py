@@ -14,6 +14,7 @@ from pydantic import BaseModel, field_validator
 from workbench.core.problems import CannotWrite, FolderMissing
 from workbench.core.storage import inside
 from workbench.inference.reading import PICTURE_SUFFIXES
+from workbench.inference.writing import make_folder
 
 _DIGITS = re.compile(r"(\d+)")
 
@@ -82,7 +83,7 @@ def copy_picture(path: Path, folder: Path, key: str) -> str:
         target = inside(folder, candidate)
         try:
             if not target.exists():
-                target.parent.mkdir(parents=True, exist_ok=True)
+                make_folder(target.parent)
                 part = target.with_name("." + target.name + ".part")
                 shutil.copyfile(path, part)
                 os.replace(part, target)

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from workbench.core.problems import CannotWrite, ProjectBroken
 from workbench.inference.writing import write_atomic
+
+
+def keep_aside(root: Path, stem: str, data: bytes, suffix: str) -> Path:
+    """Write a file to `journal/kept` of a project under a name of its own. Raises CannotWrite."""
+    stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{stem}"
+    folder = root / "journal" / "kept"
+    path = next(p for i in range(100_000) if not (p := folder / f"{stem}{f'-{i}' if i else ''}{suffix}").exists())
+    write_bytes(path, data)
+    return path
 
 
 def write_bytes(path: Path, data: bytes) -> None:

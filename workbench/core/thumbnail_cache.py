@@ -18,6 +18,7 @@ from workbench.core.pictures import thumbnail
 from workbench.core.project import Project
 from workbench.core.storage import file_stamp
 from workbench.inference.reading import ReadError, decode_picture, encode_png
+from workbench.inference.writing import make_folder
 
 WORTH = 400_000  # bytes of a picture's file: a smaller one is decoded as quickly as it is looked up
 LIMIT = 256 << 20  # bytes of the folder
@@ -56,7 +57,7 @@ class ThumbnailCache:
         return self._folder / name[:2] / f"{name}.png"
 
     def _keep(self, path: Path, data: bytes) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         # Not flushed to the disk: nothing is lost with it.
         temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
         try:

@@ -14,12 +14,31 @@ from typing import BinaryIO
 
 # Seconds. On Windows a file that somebody reads at this moment cannot be replaced, and readers are done soon.
 _PAUSES = (0.01, 0.05, 0.2, 0.5) if sys.platform == "win32" else ()
+_ROOTS: set[Path] = set()
 
 
 def write_atomic(path: Path | str, data: bytes | memoryview) -> None:
     """Write `data` to `path` through a temporary file in the same folder. Creates the folder. Raises OSError."""
     with replacing(path) as file:
         file.write(data)
+
+
+def keep_root(root: Path) -> None:
+    """Never create the folder `root` from now on: it holds an open project or run, and may be moved or unmounted."""
+    _ROOTS.add(root)
+
+
+def make_folder(folder: Path) -> None:
+    """Create a folder with its parents, but no root given to `keep_root` and nothing above one. Raises OSError."""
+    below: list[Path] = []
+    for path in (folder, *folder.parents):
+        if path in _ROOTS:
+            os.stat(path)
+            for missing in reversed(below):
+                missing.mkdir(exist_ok=True)
+            return
+        below.append(path)
+    folder.mkdir(parents=True, exist_ok=True)
 
 
 def sweep(folder: Path, *, below: bool = False) -> None:
@@ -50,7 +69,7 @@ def replacing(path: Path | str) -> Iterator[BinaryIO]:
     Creates the folder. Raises OSError.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     # A short random name: the picture's own name may already be as long as the file system allows.
     temporary = path.parent / f".{secrets.token_hex(8)}.tmp"
     try:

@@ -20,6 +20,7 @@ import psutil
 from workbench.core.endings import ASIDE, log_tail
 from workbench.core.events import Checkpoint, Event, Failed, Finished, decode
 from workbench.core.launch import own_group
+from workbench.inference.writing import make_folder
 
 NICENESS = 10  # the window stays smooth beside it, at a few per cent of the child's speed
 
@@ -125,7 +126,7 @@ class Child:
         return log_tail(self.log, self._log_start, lines)
 
     def _start(self) -> subprocess.Popen[str]:
-        self.log.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(self.log.parent)
         with self.log.open("ab") as log:
             self._log_start = log.tell()
             process = subprocess.Popen(

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from workbench.core.history import Patch
 from workbench.core.problems import CannotWrite
+from workbench.inference.writing import make_folder
 
 _FRAME = struct.Struct("<II")  # length and crc32 of the payload
 _HEAD = struct.Struct("<I")  # length of the JSON head within the payload
@@ -174,7 +175,7 @@ class Journal:
             return []
 
     def _new_segment(self, key: str) -> tuple[int, io.FileIO]:
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder)
         number = self._next.get(key, 1)
         while True:
             try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
 import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.core import annotation
+from workbench.core import annotation, storage
 from workbench.core.annotation import Note
 from workbench.core.banded_png import BandedPng
 from workbench.core.drawing import Rect
@@ -187,11 +186,7 @@ def _pack(label: Label, classes: list[ClassInfo]) -> tuple[bytes, int, tuple[tup
 def keep_aside(project: Project, key: str, data: bytes, suffix: str) -> Path:
     """Write a file to `journal/kept` under a name of its own, and return where. Raises CannotWrite."""
     name = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{name}"
-    folder = project.root / "journal" / "kept"
-    path = next(p for i in range(100_000) if not (p := folder / f"{stem}{f'-{i}' if i else ''}{suffix}").exists())
-    write_bytes(path, data)
-    return path
+    return storage.keep_aside(project.root, name, data, suffix)
 
 
 def content_sum(data: bytes) -> str:

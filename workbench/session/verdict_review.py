@@ -188,7 +188,6 @@ def _load(path: Path, stamp: str, verdicts: int) -> Kept:
 
 def _save(path: Path, stamp: str, kept: Kept) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         write_json(path, {"format": _FORMAT, "model": stamp, "pictures": kept})
     except (OSError, CannotWrite):
         return  # then they are predicted anew next time

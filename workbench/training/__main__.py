@@ -18,6 +18,7 @@ from workbench.core.events import Event, Failed
 from workbench.core.launch import processes, rank_of_this_process, worker_environment
 from workbench.core.problems import PaddleMissing, Problem, RunBroken, WorkerFailed
 from workbench.core.run import Run
+from workbench.inference.writing import keep_root
 from workbench.training.orders import Orders
 from workbench.training.reporter import Clock, Reporter, claim_stdout, forget_launcher, print_to
 
@@ -43,6 +44,8 @@ def main(argv: list[str] | None = None) -> int:
         launch(options.arguments)
         return 0
     run = Run(options.run)
+    keep_root(run.root)
+    keep_root(run.project_root)
     if options.verb == "train":
         clock = Clock(began)
         number, size = rank_of_this_process()

@@ -31,6 +31,7 @@ from workbench.inference.golden import self_test, write_golden
 from workbench.inference.predictor import Predictor
 from workbench.inference.reading import write_png
 from workbench.inference.settings import MODEL_FILE, ModelSettings, SettingsError, load_settings, save_settings
+from workbench.inference.writing import make_folder
 from workbench.training import checkpoint, device, held_out, latency, networks, parity, witnesses
 from workbench.training.calibration import calibration
 from workbench.training.card.look import SECONDS as CARD_SECONDS
@@ -57,7 +58,7 @@ def export(run: Run, out: Path, wishes: Wishes, report: Reporter, *, cancelled: 
         raise RunUnusable(name=run.name, why="its weights are missing")
     part = out.parent / f".{out.name[:80]}.{secrets.token_hex(4)}.part"
     try:
-        part.mkdir(parents=True)
+        make_folder(part)
         result = _Builder(run, part, wishes, report, cancelled).build()
         if out.exists():
             out.rmdir()

@@ -17,7 +17,7 @@ from onnx import TensorProto, helper, numpy_helper
 from paddle import nn
 
 from workbench.core.recipe import Recipe
-from workbench.inference.writing import write_atomic
+from workbench.inference.writing import make_folder, write_atomic
 from workbench.training.learner import to_array
 from workbench.training.resnet import Block, Body, ConvolutionNorm, ResNet
 from workbench.training.unet import DoubleConvolution, LocalContrast, UNet
@@ -50,7 +50,7 @@ def to_onnx(net: UNet | ResNet, channels: int, side: int | None, *, maps: bool =
 def write_onnx(net: UNet | ResNet, recipe: Recipe, path: Path, *, maps: bool = False) -> None:
     """The network of this recipe as a file, which stands there whole or not at all. Raises OSError."""
     model = to_onnx(net, recipe.channels, None if recipe.model == "unet" else recipe.input_size, maps=maps)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     write_atomic(path, model.SerializeToString())
 
 

@@ -11,6 +11,7 @@ import paddle
 from paddle.static import InputSpec
 
 from workbench.core.recipe import Recipe
+from workbench.inference.writing import make_folder
 from workbench.training.networks import Answer
 
 
@@ -19,7 +20,7 @@ def save_program(net: paddle.nn.Layer, recipe: Recipe, stem: Path) -> None:
 
     A UNet also takes pictures of any size.
     """
-    stem.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(stem.parent)
     sides = [None, None] if recipe.model == "unet" else [recipe.input_size] * 2
     answer = Answer(net)
     answer.eval()

@@ -14,6 +14,7 @@ from workbench.core.problems import Problem
 from workbench.core.project import Project
 from workbench.core.run import Run
 from workbench.core.storage import inside
+from workbench.inference.writing import make_folder
 
 
 class Truth:
@@ -35,7 +36,7 @@ class Truth:
 
     def _keep(self, project: Project, key: str) -> None:
         source, target = project.mask_path(key), inside(self._folder, f"{key}.png")
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         try:
             os.link(source, target)  # a label is never written in place: this name keeps the file as it is
         except OSError:

@@ -24,6 +24,7 @@ from workbench.core.review.sweep import AREAS, THRESHOLDS, Tally
 from workbench.core.run import Run
 from workbench.core.storage import file_stamp, write_bytes
 from workbench.inference.settings import ModelSettings, settings_text
+from workbench.inference.writing import make_folder
 
 _FORMAT = 1
 
@@ -66,7 +67,7 @@ class Shelf:
         said = {"format": _FORMAT, "picture": self._picture(key), "width": size[0], "height": size[1], "patches": where}
         body = zlib.compress(b"".join(patch.scores.tobytes() for patch in patches), 1)
         with contextlib.suppress(OSError, Problem):
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self._folder)
             write_bytes(self._path(key), json.dumps(said).encode() + b"\n" + body)
 
     def read_tallies(self, evidence: Evidence, classes: int) -> tuple[Tally, ...] | None:
@@ -88,7 +89,7 @@ class Shelf:
         flat = [np.concatenate([t.regions[..., None], t.false[..., None], t.covered], axis=2) for t in tallies]
         head = json.dumps(self._tallied(evidence, len(tallies))).encode()
         with contextlib.suppress(OSError, Problem):
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self._folder)
             body = zlib.compress(np.stack(flat).astype(np.int32).tobytes(), 1)
             write_bytes(self._path(evidence.key, ".tallies"), head + b"\n" + body)
 

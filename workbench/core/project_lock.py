@@ -1,0 +1,107 @@
+"""The lock of a project: one process may write. It is held on a file beside project.json.
+
+Versions before this one locked `.cache/lock`; that file is locked too, so that they and this one keep each other out.
+A lock lives in its file: a file that was removed and made anew can be locked by somebody else. `check` compares them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import stat
+from pathlib import Path
+
+import filelock
+
+from workbench.core.problems import CannotWrite, ProjectLocked, ProjectTaken
+from workbench.core.storage import write_json
+
+NAME = "project.lock"
+_MOST = 10_000  # bytes of a holder file
+
+
+class ProjectLock:
+    """A lock that is held. Raises ProjectLocked or CannotWrite where it cannot be acquired."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._held: dict[str, tuple[filelock.BaseFileLock, tuple[int, int] | None]] = {}
+        try:
+            self._acquire(NAME)
+            self._acquire_former()
+        except filelock.Timeout as error:
+            self.release()
+            raise ProjectLocked(**_holder(root)) from error
+        except OSError as error:
+            self.release()
+            raise CannotWrite.of(root, error) from error
+
+    def release(self) -> None:
+        for lock, _ in self._held.values():
+            lock.release()
+        self._held.clear()
+
+    def check(self) -> None:
+        """Acquire the lock again if its file was removed. Raises ProjectTaken where somebody else holds it now."""
+        if all(_identity(self._root / name) == identity for name, (_, identity) in self._held.items()):
+            return
+        try:
+            if _identity(self._root / NAME) != self._held[NAME][1]:
+                self._acquire(NAME)
+            self._acquire_former()
+        except filelock.Timeout as error:
+            raise ProjectTaken(path=str(self._root), why="it is locked", **_holder(self._root)) from error
+        except OSError as error:
+            raise CannotWrite.of(self._root, error) from error
+
+    def at(self, root: Path) -> ProjectLock:
+        """This lock where its file was moved to `root`, or a new one there. Raises ProjectLocked, CannotWrite."""
+        if _identity(root / NAME) != self._held[NAME][1]:
+            return ProjectLock(root)
+        self._root = root
+        return self
+
+    def _acquire_former(self) -> None:
+        former, held = ".cache/lock", self._held.get(".cache/lock")
+        if held is not None and _identity(self._root / former) == held[1]:
+            return
+        (self._root / ".cache").mkdir(exist_ok=True)
+        self._acquire(former)
+        with contextlib.suppress(CannotWrite):  # it only names the holder to others
+            write_json(self._root / ".cache" / "holder.json", {"pid": os.getpid(), "host": socket.gethostname()})
+
+    def _acquire(self, name: str) -> None:
+        path = self._root / name
+        lock = filelock.FileLock(path, thread_local=False)
+        lock.acquire(timeout=0)
+        former = self._held.get(name)
+        self._held[name] = (lock, _identity(path))
+        if former is not None:
+            former[0].release()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        state = os.stat(path)
+    except OSError:
+        return None
+    return state.st_dev, state.st_ino
+
+
+def _holder(root: Path) -> dict[str, str | int]:
+    """Process and host named by holder.json, "?" for what it does not name plainly."""
+    path = root / ".cache" / "holder.json"
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise ValueError("no file")
+        with path.open("rb") as file:
+            found = json.loads(file.read(_MOST))
+    except (OSError, ValueError, RecursionError):
+        found = None
+    found = found if isinstance(found, dict) else {}
+    pid, host = found.get("pid"), found.get("host")
+    plain = isinstance(pid, int) and not isinstance(pid, bool) and 0 < pid < 1 << 32
+    named = isinstance(host, str) and 0 < len(host) <= 255 and host.isprintable()
+    return {"pid": pid if plain else "?", "host": host if named else "?"}
