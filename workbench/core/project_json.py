@@ -37,12 +37,22 @@ class ProjectJson:
         self._stamp = ""
 
     @property
+    def identified(self) -> bool:
+        """Whether the file named an id when it was last read or written."""
+        return bool(self._base.get("id"))
+
+    @property
     def path(self) -> Path:
         return self._root / "project.json"
 
     def at(self, root: Path) -> None:
         """The file lies in another folder from now on."""
         self._root, self._stamp = root, ""
+
+    def take_notices(self) -> list[Problem]:
+        """What merges left to report since this was called last."""
+        taken, self.notices = self.notices, []
+        return taken
 
     def save(self) -> None:
         """Merge and write. Raises CannotWrite; the next call then merges again."""

@@ -28,8 +28,11 @@ class ClassList(QObject):
 
     def open(self, project: Project) -> None:
         self._project = project
+        project.json.merged = self._merged
 
     def close(self) -> None:
+        if self._project is not None:
+            self._project.json.merged = None
         self._project, self.hidden = None, set()
 
     # --- what is painted --------------------------------------------------------------------------
@@ -75,10 +78,17 @@ class ClassList(QObject):
         if name is not None and self._project is not None and name not in self._project.file.verdicts:
             self.add_verdict(name)
 
+    def _merged(self) -> None:
+        """Another program has changed project.json, and both versions were merged."""
+        for notice in self._project.json.take_notices():
+            self.problem_met.emit(notice)
+        self.changed.emit()
+
     def _change(self, change: Callable[..., Any], *values: object) -> Any:
         if self._project is None:
             return None
         try:
+            self._project.refresh()
             made = change(self._project, *values)
         except Problem as problem:
             self.problem_met.emit(problem)

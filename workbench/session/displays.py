@@ -25,6 +25,7 @@ class DisplayShelf(QObject):
         self._broken: Problem | None = None
         session.project_opened.connect(self._load)
         session.project_closed.connect(self._load)
+        session.classes_changed.connect(self.scale_changed)  # another program may have changed project.json
 
     @property
     def presets(self) -> dict[str, Display]:

@@ -86,13 +86,21 @@ class Journal:
 
     def append(self, patch: Patch, size: Size) -> None:
         """Note one patch of a mask of `size`. Raises CannotWrite; `catch_up` tries again."""
-        self._waiting.setdefault(patch.key, []).append(encode_record(patch, size))
-        self._write(patch.key)
+        self.put(patch.key, encode_record(patch, size))
+
+    def put(self, key: str, record: bytes) -> None:
+        """Note one record as `encode_record` makes it. Raises CannotWrite; `catch_up` tries again."""
+        self._waiting.setdefault(key, []).append(record)
+        self._write(key)
 
     def catch_up(self) -> None:
         """Write what could not be written. Raises CannotWrite."""
         for key in list(self._waiting):
             self._write(key)
+
+    def clear_waiting(self, key: str) -> None:
+        """Let go of what could not be written."""
+        self._waiting.pop(key, None)
 
     def _write(self, key: str) -> None:
         waiting = self._waiting[key]

@@ -17,10 +17,10 @@ from workbench.core.history import Patch
 from workbench.core.problems import CannotWrite, LabelsChangedElsewhere, Problem, StrokesDoNotFit, StrokesUnreadable
 from workbench.core.project import Project
 from workbench.inference.writing import sweep
-from workbench.session.journal import Journal
 from workbench.session.label import Label, Saved, Stirred, keep_aside, load_label, save_label
 from workbench.session.lane import Lane
 from workbench.session.recovery import RECOVERED, bring_back
+from workbench.session.rescue import RescuedJournal
 
 
 class Saver(QObject):
@@ -34,10 +34,11 @@ class Saver(QObject):
         super().__init__(parent)
         self.state = "saved"
         self._project: Project | None = None
-        self._journal: Journal | None = None
+        self._journal: RescuedJournal | None = None
         self._unsaved: dict[str, Label] = {}
         self._busy: set[str] = set()
         self._failed: set[str] = set()
+        self._cause: type[Problem] | None = None  # why saving failed, as it was told last
         self._stirred: set[str] = set()
         self._lane = Lane(parent=self)
         self._retry_ms = round(retry * 1000)
@@ -49,7 +50,7 @@ class Saver(QObject):
     def open(self, project: Project) -> list[Patch]:
         """Serve `project`. Strokes of a session that was killed are put on their masks; returns their patches."""
         self._project = project
-        self._journal = Journal(project.root / "journal") if project.writable else None
+        self._journal = RescuedJournal(project) if project.writable else None
         return self._recover()
 
     def close(self) -> bool:
@@ -72,6 +73,22 @@ class Saver(QObject):
     def unsaved(self, key: str) -> Label | None:
         """The label of a picture, if it holds anything that is not on the disk yet."""
         return self._unsaved.get(key)
+
+    @property
+    def unsaved_changes(self) -> int:
+        """How many changes are not on the disk yet."""
+        return max(len(self._unsaved), 0 if self._journal is None else self._journal.count)
+
+    @property
+    def rescued(self) -> bool:
+        """Whether each of them is in a journal outside of the project."""
+        return self._journal is not None and self._journal.rescued
+
+    def retry(self) -> None:
+        """Save what is unsaved now, without waiting for it; the project may lie in another folder than before."""
+        if self._journal is not None and self._project is not None:
+            self._journal.folder = self._project.root / "journal"
+        self._save_all()
 
     def note_down(self, label: Label, patch: Patch) -> None:
         """A stroke was committed: write it to the journal at once and save the mask soon."""
@@ -161,9 +178,12 @@ class Saver(QObject):
         self._tell()
 
     def _refused(self, key: str, problem: Problem) -> None:
-        if not self._failed:  # a retry that fails again has nothing new to say
-            self.problem_met.emit(problem)
+        if self._journal is not None:
+            self._journal.keep_outside()
+        told, self._cause = bool(self._failed) and self._cause is type(problem), type(problem)
         self._failed.add(key)
+        if not told:  # a retry that fails again has nothing new to say
+            self.problem_met.emit(problem)
 
     def _tell(self) -> None:
         state = "failed" if self._failed else "dirty" if self._unsaved else "saved"

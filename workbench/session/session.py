@@ -10,7 +10,7 @@ import numpy as np
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
 from workbench.core.annotation import Note
-from workbench.core.history import Patch
+from workbench.core.history import History, Patch
 from workbench.core.index import Row
 from workbench.core.problems import CannotWrite, Problem, ProjectLocked
 from workbench.core.project import Project
@@ -23,6 +23,7 @@ from workbench.session.judging import Judging
 from workbench.session.label import Label, Saved, saved_row
 from workbench.session.listing import Listing
 from workbench.session.loading import Loader
+from workbench.session.missing import FolderWatch
 from workbench.session.notes import Notes
 from workbench.session.saving import Saver
 
@@ -55,6 +56,7 @@ class Session(QObject):
         self.project: Project | None = None
         self.editor = Editor(self)
         self._saver = Saver(self, settle=settle, retry=retry)
+        self.folder = FolderWatch(self._saver, self, retry=retry)
         self._loader = Loader(self._saver.unsaved, self, limit=cache)
         self._listing = Listing(self)
         self._desk = Desk(self._listing, self._loader, self.editor, self)
@@ -66,7 +68,7 @@ class Session(QObject):
         self._connect()
 
     def _connect(self) -> None:
-        for part in (self.editor, self._saver, self._listing, self._copier, self.classes, self.notes):
+        for part in (self.editor, self._saver, self._listing, self._copier, self.classes, self.notes, self.folder):
             part.problem_met.connect(self.problem_met)
         for wide in (self.judging, self.class_work):
             wide.problem_met.connect(self.problem_met)
@@ -81,6 +83,9 @@ class Session(QObject):
         self.editor.note_changed.connect(self._note_changed)
         self.editor.committed.connect(self._saver.note_down)
         self._saver.state_changed.connect(self.save_state_changed)
+        self.problem_met.connect(self.folder.met)
+        self.editor.committed.connect(self.folder.refresh)
+        self.save_state_changed.connect(self.folder.refresh)
         self._saver.saved.connect(self._saved)
         self._loader.previewed.connect(self.picture_previewed)
         self._desk.opened.connect(self.class_work.bar)
@@ -203,10 +208,27 @@ class Session(QObject):
         self._listing.close()
         self._copier.close()
         self._desk.close()
+        self.folder.close()
         self.project.close()
         self.project = None
         self.classes.close()
         self.project_closed.emit()
+
+    def find_folder(self, root: Path | str) -> bool:
+        """Go on with the open project in `root`, to which it was moved; what is unsaved is saved there.
+
+        False, with a problem told, where another project or none lies there, or it cannot be written.
+        """
+        self.editor.settle()
+        if self.project is None or not self.folder.relocate(Path(root)):
+            return False
+        key, kept = self.key, (self.editor.history, self.editor.contents)
+        self.editor.history, self.editor.contents = History(), {}
+        opened = self.open_project(self.project.root)
+        self.editor.history, self.editor.contents = kept
+        if key is not None:
+            self.open_picture(key)
+        return opened
 
     def flush(self) -> bool:
         """Save now, and wait for it; True if nothing is unsaved afterwards."""
@@ -232,6 +254,7 @@ class Session(QObject):
     def _take(self, project: Project) -> None:
         self.close_project()
         self.project = project
+        self.folder.open(project)
         self.editor.open(project)
         self._loader.open(project)
         for patch in self._saver.open(project):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
@@ -61,17 +61,29 @@ class Messages(QWidget):
 
     def say(
         self, kind: str, says: str, advice: str = "", *, button: str = "", do: Callable[[], None] | None = None,
-        topic: str = "",
+        topic: str = "", more: Sequence[tuple[str, Callable[[], None]]] = (), sticky: bool = False,
     ) -> None:  # fmt: skip
-        """`kind`: info | success | warning | problem. A message of the same topic or text is replaced."""
+        """`kind`: info | success | warning | problem. A message of the same topic or text is replaced.
+
+        more: further buttons. sticky: it stays until it is withdrawn.
+        """
+        same = next((m for m in self._shown if topic and m.topic == topic), None)
+        if sticky and same is not None and same.sticky and same.set_words(says, advice):
+            self._place()  # its buttons keep the focus
+            return
         for old in [m for m in self._shown if (topic and m.topic == topic) or (m.says, m.advice) == (says, advice)]:
             self._drop(old)
-        while len(self._shown) >= MOST:
-            self._drop(self._shown[0])
+        while len(self._shown) >= MOST and (oldest := next((m for m in self._shown if not m.sticky), None)):
+            self._drop(oldest)
         message = Message(self._style, kind, says, advice, topic)
         message.close_button.clicked.connect(lambda: self._drop(message))
         if button and do is not None:
             message.add_button(button, do)
+        for text, act in more:
+            message.add_button(text, act)
+        if sticky:
+            message.sticky = True
+            message.close_button.hide()
         self._column.addWidget(message)
         self._shown.append(message)
         self.show()
@@ -104,6 +116,8 @@ class Message(QFrame):
     def __init__(self, style: Style, kind: str, says: str, advice: str, topic: str) -> None:
         super().__init__()
         self.says, self.advice, self.topic = says, advice, topic
+        self.sticky = False
+        self._labels: dict[str, QLabel] = {}
         self.setObjectName("message")
         self.setProperty("kind", kind)
         self.setAccessibleName(self.text)
@@ -124,6 +138,7 @@ class Message(QFrame):
                 label.setTextFormat(Qt.TextFormat.PlainText)  # it may quote a file
                 label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
                 texts.addWidget(label)
+                self._labels[name] = label
         row.addLayout(texts, 1)
         self._row = row
         self.close_button = QToolButton()
@@ -135,6 +150,17 @@ class Message(QFrame):
     @property
     def text(self) -> str:
         return " ".join(filter(None, (self.says, self.advice)))
+
+    def set_words(self, says: str, advice: str) -> bool:
+        """Show other words in the same places; False if there is no place for them."""
+        if set(self._labels) != {name for name, text in (("says", says), ("advice", advice)) if text}:
+            return False
+        self.says, self.advice = says, advice
+        for name, text in (("says", says), ("advice", advice)):
+            if name in self._labels:
+                self._labels[name].setText(text)
+        self.setAccessibleName(self.text)
+        return True
 
     def add_button(self, text: str, do: Callable[[], None]) -> None:
         button = QPushButton(text)

@@ -86,6 +86,8 @@ class Reports(QObject):
 
     def _problem(self, problem: Exception) -> None:
         says, advice = words.problem_words(problem)
+        if isinstance(problem, (problems.ProjectGone, problems.ProjectTaken)):
+            return  # shown by MissingFolder for as long as it lasts
         if isinstance(problem, problems.CannotWrite):
             self._messages.say("problem", says, advice, topic="save")
         elif isinstance(problem, problems.ProjectLocked):

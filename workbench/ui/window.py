@@ -18,6 +18,7 @@ from workbench.ui.drops import Drops
 from workbench.ui.header import Header
 from workbench.ui.menus import fill_menu_bar
 from workbench.ui.messages import Messages
+from workbench.ui.missing_folder import MissingFolder
 from workbench.ui.overlay import Overlay
 from workbench.ui.panels.centre import Centre
 from workbench.ui.panels.classes import ClassesPanel
@@ -87,6 +88,7 @@ class Window(QMainWindow):
         self.commands = Commands(self, session, rooms.settings, self.messages)
         self.appearance = Appearance(self, rooms.settings, style)
         self.reports = Reports(rooms, self.messages, self.commands)
+        self.missing_folder = MissingFolder(self, session, self.messages)
         parts = Parts(session, self.canvas, self.pictures, self.verdict, self.layers, self.training, self.commands,
                       self.appearance, self.overlay, self.walk, self.display, rooms.comparison,
                       rooms.displays, self.history, self.proposing, self.advice, self.reviewing,
@@ -151,6 +153,7 @@ class Window(QMainWindow):
         table.keys_wanted.connect(self._show_keys)
         session.project_opened.connect(self._project_changed)
         session.project_closed.connect(self._project_changed)
+        session.folder.changed.connect(self._name_window)
         style.changed.connect(self._restyle)
         for signal in (
             session.project_opened, session.project_closed, session.pictures_listed, session.picture_opened,
@@ -175,6 +178,11 @@ class Window(QMainWindow):
         else:
             self.pages.setCurrentWidget(self.workspace)
             self.canvas.setFocus()
+            self._name_window()
+
+    def _name_window(self) -> None:
+        project = self._rooms.session.project
+        if project is not None:
             name = (
                 project.file.name if project.writable else self.tr("{name} (read-only)").format(name=project.file.name)
             )

@@ -1,0 +1,194 @@
+"""A journal that also writes outside of the project while the project cannot be written.
+
+What is not saved yet is then in `rescue/<id of the project>-<token>/` of the user's data folder, in the records of the
+project's own journal. It is read again by the next opening of that project, and removed when all of it is saved.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import secrets
+import shutil
+from pathlib import Path
+
+import filelock
+from platformdirs import user_data_dir
+
+from workbench.core.history import Patch
+from workbench.core.problems import CannotWrite
+from workbench.core.project import Project
+from workbench.core.storage import write_json
+from workbench.session.journal import Journal, Size, encode_record
+
+_ORIGIN, _LOCK = "origin.json", "lock"
+
+
+def rescue_folder() -> Path:
+    """The folder of all rescue journals of this user."""
+    return Path(user_data_dir("defect-workbench", appauthor=False)) / "rescue"
+
+
+class Rescue:
+    """One rescue journal; locked by the process that writes or reads it."""
+
+    def __init__(self, folder: Path, lock: filelock.BaseFileLock) -> None:
+        self.folder, self._lock = folder, lock
+        self.journal = Journal(folder)
+        self.keys: set[str] = set()
+
+    @classmethod
+    def create(cls, project: Project) -> Rescue:
+        """A new, empty one. Raises CannotWrite."""
+        folder = rescue_folder() / f"{project.file.id}-{secrets.token_hex(4)}"
+        origin = {"format": 1, "id": project.file.id, "path": str(project.root), "content": _digest(project)}
+        write_json(folder / _ORIGIN, origin)
+        try:
+            return cls(folder, _locked(folder))
+        except (OSError, filelock.Timeout) as error:
+            raise CannotWrite(path=str(folder), why=str(error)) from error
+
+    @classmethod
+    def of(cls, project: Project) -> list[Rescue]:
+        """Those that ended sessions left of a project."""
+        found = []
+        try:
+            folders = sorted(rescue_folder().iterdir())
+        except OSError:
+            return []
+        for folder in folders:
+            if _belongs(folder, project):
+                with contextlib.suppress(OSError, filelock.Timeout):  # of a session that still runs
+                    found.append(cls(folder, _locked(folder)))
+        return found
+
+    def put(self, key: str, record: bytes) -> None:
+        """Write one record. Raises CannotWrite."""
+        self.keys.add(key)
+        try:
+            self.journal.put(key, record)
+        except CannotWrite:
+            self.journal.clear_waiting(key)
+            raise
+
+    def leftovers(self) -> dict[str, list[tuple[Patch, Size]]]:
+        found = self.journal.leftovers()
+        self.keys.update(found)
+        return found
+
+    def clear(self, key: str) -> bool:
+        """A save holds all of a picture; True if nothing of any other is left, and the folder is gone then."""
+        if key in self.keys:
+            self.journal.clear(key)
+            self.keys.discard(key)
+        if self.keys or self.journal.unreadable:
+            return False
+        self.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return True
+
+    def close(self) -> None:
+        self.journal.close()
+        self._lock.release()
+
+
+class RescuedJournal(Journal):
+    """The journal of an open project, and its rescue journals."""
+
+    def __init__(self, project: Project) -> None:
+        super().__init__(project.root / "journal")
+        self._project = project
+        self._records: dict[str, list[bytes]] = {}  # of pictures that are not saved yet
+        self._recorded: set[int] = set()
+        self._outside: set[int] = set()
+        self._rescue: Rescue | None = None
+        self._found = Rescue.of(project)
+
+    @property
+    def count(self) -> int:
+        """How many changes no save holds yet."""
+        return sum(map(len, self._records.values()))
+
+    @property
+    def rescued(self) -> bool:
+        """Whether all of them are in a rescue journal."""
+        return all(id(record) in self._outside for records in self._records.values() for record in records)
+
+    def keep_outside(self) -> None:
+        """Write what no save holds to the rescue journal; where that fails too, it is tried again with the next."""
+        for key in list(self._open):
+            self.seal(key)
+        with contextlib.suppress(CannotWrite):
+            for key, records in self._records.items():
+                for record in records:
+                    if id(record) not in self._outside:
+                        self._rescue = self._rescue or Rescue.create(self._project)
+                        self._rescue.put(key, record)
+                        self._outside.add(id(record))
+
+    def leftovers(self) -> dict[str, list[tuple[Patch, Size]]]:
+        found = super().leftovers()
+        for rescue in self._found:
+            for key, records in rescue.leftovers().items():
+                known = {encode_record(*record) for record in records}
+                found[key] = [r for r in found.get(key, []) if encode_record(*r) not in known] + records
+            self.unreadable += rescue.journal.unreadable
+        self._found = [rescue for rescue in self._found if not rescue.clear("")]
+        for key, records in found.items():
+            self._records[key] = [encode_record(*record) for record in records]
+        return found
+
+    def clear(self, key: str) -> None:
+        super().clear(key)
+        for record in self._records.pop(key, []):
+            self._recorded.discard(id(record))
+            self._outside.discard(id(record))
+        self._found = [rescue for rescue in self._found if not rescue.clear(key)]
+        if self._rescue is not None and self._rescue.clear(key):
+            self._rescue = None
+
+    def close(self) -> None:
+        super().close()
+        for rescue in (*self._found, *([self._rescue] if self._rescue else [])):
+            rescue.close()
+        self._found, self._rescue = [], None
+
+    def _write(self, key: str) -> None:
+        for record in self._waiting[key]:
+            if id(record) not in self._recorded:
+                self._recorded.add(id(record))
+                self._records.setdefault(key, []).append(record)
+        try:
+            self._project.need_write("the journal")
+            super()._write(key)
+        except CannotWrite:
+            self.keep_outside()
+            raise
+        if self._rescue is not None:
+            self.keep_outside()
+
+
+def _locked(folder: Path) -> filelock.BaseFileLock:
+    lock = filelock.FileLock(folder / _LOCK, thread_local=False)
+    lock.acquire(timeout=0)
+    return lock
+
+
+def _digest(project: Project) -> str:
+    return hashlib.sha256(project.json.content).hexdigest()
+
+
+def _belongs(folder: Path, project: Project) -> bool:
+    """Whether a rescue journal is one of `project`; without an id on the disk the path or the content tells."""
+    try:
+        origin = json.loads((folder / _ORIGIN).read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    if not isinstance(origin, dict):
+        return False
+    if origin.get("id") == project.file.id:
+        return True
+    return not project.json.identified and (
+        origin.get("path") == str(project.root) or origin.get("content") == _digest(project)
+    )
