@@ -45,6 +45,8 @@ def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
             copy=options.copy, overwrite=options.overwrite, progress=move,
         )  # fmt: skip
         classes = [info.name for info in project.classes]
+        for notice in project.json.take_notices():
+            talk.note(str(notice))
     _say(report, talk)
     return {
         "format": report.format, "pictures": report.pictures, "labelled": report.labelled, "copied": report.copied,

@@ -22,6 +22,7 @@ class MissingFolder(QObject):
         super().__init__(window)
         self._window, self._session, self._messages = window, session, messages
         session.folder.changed.connect(self._show)
+        self._show()
 
     def find(self) -> None:
         """Let the person choose the folder to which the project was moved."""
