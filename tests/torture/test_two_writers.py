@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from tests.torture.test_project_folder import SIZES, Painter, make_project, painter, rescues  # noqa: F401
-from workbench.core import annotation, problems
+from workbench import cli
+from workbench.core import annotation, importing, problems
 from workbench.core.launch import worker_environment
 from workbench.core.project import Project, ProjectFile, read_project_file
 from workbench.session.session import Session
@@ -98,6 +99,19 @@ def test_lock_files_deleted_and_taken_by_another(painter, tmp_path, qtbot):  # n
     assert not one.session.flush()  # it stays read-only until it is opened again
     assert one.session.open_project(root) and one.session.writable and one.session.flush()
     assert np.array_equal(annotation.read_mask(root / "masks" / "c.png.png"), painted) and not rescues()
+
+
+def test_somebody_who_locks_one_file_only_is_no_writer(painter, tmp_path):  # noqa: F811
+    root = make_project(tmp_path / "p")
+    one = painter(root)
+    (root / "project.lock").unlink()
+    with filelock.FileLock(root / "project.lock").acquire(timeout=0):
+        one.strokes(2)
+        assert one.session.flush() and one.session.writable and not one.lost(root)
+    one.strokes(2)
+    assert one.session.flush()
+    with pytest.raises(filelock.Timeout):  # it was acquired again
+        filelock.FileLock(root / "project.lock").acquire(timeout=0)
 
 
 def test_lock_of_an_older_version_is_respected(tmp_path):
@@ -254,13 +268,30 @@ def refuse(*_: object) -> None:
 
 
 def test_import_keeps_the_classes_of_another_program(tmp_path):
-    """On the command line too."""
     root = make_project(tmp_path / "p")
     with Project.open(root) as project:
         edit(root, added)
         assert project.add_class("imported").id == 4
         project.add_source(tmp_path)
     assert [info.name for info in read_project_file(root).classes] == ["scratch", "dent", "by_editor", "imported"]
+
+
+def test_command_line_reports_a_merge(tmp_path, capsys, monkeypatch):
+    root = make_project(tmp_path / "p")
+    labels = tmp_path / "labels"
+    (labels / "OK").mkdir(parents=True)
+    shutil.copy(root / "pictures" / "c.png", labels / "OK" / "new.png")
+    begin = importing.import_labels
+
+    def edited_meanwhile(project, *values, **options):
+        edit(root, lambda content: content["classes"].pop())
+        project.add_class("third")
+        return begin(project, *values, **options)
+
+    monkeypatch.setattr(importing, "import_labels", edited_meanwhile)
+    cli.main(["import", str(root), str(labels), "--format", "folders"])
+    assert "removed from project.json: classes: dent" in capsys.readouterr().err
+    assert [info.name for info in read_project_file(root).classes] == ["scratch", "third"]
 
 
 def random_change(rng: random.Random, content: dict, who: str) -> set[str]:
@@ -291,7 +322,7 @@ def random_change(rng: random.Random, content: dict, who: str) -> set[str]:
 
 def test_random_edits_on_both_sides(tmp_path, cases, report):
     """Classes added on either side survive, ids and names stay distinct, the file can be read."""
-    root, failed, tried = make_project(tmp_path / "p"), 0, cases(40, 3000)
+    root, failed, tried = make_project(tmp_path / "p"), 0, cases(40, 800)
     for seed in range(tried):
         rng = random.Random(seed)
         edit(root, lambda content: content.update(classes=content["classes"][:3], retired_ids=[], sources=[]))

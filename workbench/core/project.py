@@ -126,7 +126,11 @@ class Project:
         project = cls._read(root)
         if write:
             project._lock = ProjectLock(root)
-            project.refresh()
+            try:
+                project.refresh()
+            except problems.Problem:
+                project.close()
+                raise
         return project
 
     @classmethod

@@ -2,6 +2,7 @@
 
 Versions before this one locked `.cache/lock`; that file is locked too, so that they and this one keep each other out.
 A lock lives in its file: a file that was removed and made anew can be locked by somebody else. `check` compares them.
+The token in `.cache/holder.json` names the lock that was acquired last, also where file identities are not stable.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import socket
 import stat
 from pathlib import Path
+from typing import Any
 
 import filelock
 
@@ -26,7 +29,7 @@ class ProjectLock:
     """A lock that is held. Raises ProjectLocked or CannotWrite where it cannot be acquired."""
 
     def __init__(self, root: Path) -> None:
-        self._root = root
+        self._root, self._token = root, secrets.token_hex(8)
         self._held: dict[str, tuple[filelock.BaseFileLock, tuple[int, int] | None]] = {}
         try:
             self._acquire(NAME)
@@ -52,6 +55,8 @@ class ProjectLock:
                 self._acquire(NAME)
             self._acquire_former()
         except filelock.Timeout as error:
+            if self._is_holder(self._root):
+                return  # a network drive that numbers its files anew, or somebody who could not acquire all of it
             raise ProjectTaken(path=str(self._root), why="it is locked", **_holder(self._root)) from error
         except OSError as error:
             raise CannotWrite.of(self._root, error) from error
@@ -59,9 +64,16 @@ class ProjectLock:
     def at(self, root: Path) -> ProjectLock:
         """This lock where its file was moved to `root`, or a new one there. Raises ProjectLocked, CannotWrite."""
         if _identity(root / NAME) != self._held[NAME][1]:
-            return ProjectLock(root)
+            try:
+                return ProjectLock(root)
+            except ProjectLocked:
+                if not self._is_holder(root):
+                    raise
         self._root = root
         return self
+
+    def _is_holder(self, root: Path) -> bool:
+        return _read_holder(root).get("token") == self._token
 
     def _acquire_former(self) -> None:
         former, held = ".cache/lock", self._held.get(".cache/lock")
@@ -70,7 +82,8 @@ class ProjectLock:
         (self._root / ".cache").mkdir(exist_ok=True)
         self._acquire(former)
         with contextlib.suppress(CannotWrite):  # it only names the holder to others
-            write_json(self._root / ".cache" / "holder.json", {"pid": os.getpid(), "host": socket.gethostname()})
+            holder = {"pid": os.getpid(), "host": socket.gethostname(), "token": self._token}
+            write_json(self._root / ".cache" / "holder.json", holder)
 
     def _acquire(self, name: str) -> None:
         path = self._root / name
@@ -92,6 +105,15 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 def _holder(root: Path) -> dict[str, str | int]:
     """Process and host named by holder.json, "?" for what it does not name plainly."""
+    found = _read_holder(root)
+    pid, host = found.get("pid"), found.get("host")
+    plain = isinstance(pid, int) and not isinstance(pid, bool) and 0 < pid < 1 << 32
+    named = isinstance(host, str) and 0 < len(host) <= 255 and host.isprintable()
+    return {"pid": pid if plain else "?", "host": host if named else "?"}
+
+
+def _read_holder(root: Path) -> dict[str, Any]:
+    """The content of holder.json, {} if that is no JSON object."""
     path = root / ".cache" / "holder.json"
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
@@ -99,9 +121,5 @@ def _holder(root: Path) -> dict[str, str | int]:
         with path.open("rb") as file:
             found = json.loads(file.read(_MOST))
     except (OSError, ValueError, RecursionError):
-        found = None
-    found = found if isinstance(found, dict) else {}
-    pid, host = found.get("pid"), found.get("host")
-    plain = isinstance(pid, int) and not isinstance(pid, bool) and 0 < pid < 1 << 32
-    named = isinstance(host, str) and 0 < len(host) <= 255 and host.isprintable()
-    return {"pid": pid if plain else "?", "host": host if named else "?"}
+        return {}
+    return found if isinstance(found, dict) else {}

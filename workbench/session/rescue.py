@@ -11,6 +11,7 @@ import hashlib
 import json
 import secrets
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 import filelock
@@ -110,10 +111,9 @@ class RescuedJournal(Journal):
         """How many changes no save holds yet."""
         return sum(map(len, self._records.values()))
 
-    @property
-    def rescued(self) -> bool:
-        """Whether all of them are in a rescue journal."""
-        return all(id(record) in self._outside for records in self._records.values() for record in records)
+    def rescued(self, keys: Iterable[str]) -> bool:
+        """Whether the changes of these pictures, and of all others, are in a rescue journal."""
+        return self._records.keys() >= set(keys) and all(id(record) in self._outside for records in self._records.values() for record in records)
 
     def keep_outside(self) -> None:
         """Write what no save holds to the rescue journal; where that fails too, it is tried again with the next."""

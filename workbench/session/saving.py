@@ -82,7 +82,7 @@ class Saver(QObject):
     @property
     def rescued(self) -> bool:
         """Whether each of them is in a journal outside of the project."""
-        return self._journal is not None and self._journal.rescued
+        return self._journal is not None and self._journal.rescued(self._unsaved)
 
     def retry(self) -> None:
         """Save what is unsaved now, without waiting for it; the project may lie in another folder than before."""
