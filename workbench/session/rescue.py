@@ -113,7 +113,8 @@ class RescuedJournal(Journal):
 
     def rescued(self, keys: Iterable[str]) -> bool:
         """Whether the changes of these pictures, and of all others, are in a rescue journal."""
-        return self._records.keys() >= set(keys) and all(id(record) in self._outside for records in self._records.values() for record in records)
+        records = [record for records in self._records.values() for record in records]
+        return self._records.keys() >= set(keys) and all(id(record) in self._outside for record in records)
 
     def keep_outside(self) -> None:
         """Write what no save holds to the rescue journal; where that fails too, it is tried again with the next."""
