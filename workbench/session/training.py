@@ -14,6 +14,7 @@ from workbench.core.problems import Problem
 from workbench.core.recipe import Recipe, request
 from workbench.core.run import Run, create_run, list_runs
 from workbench.core.run_history import Past
+from workbench.session.error_log import LOGGER
 from workbench.session.following import living
 from workbench.session.lane import Lane
 from workbench.session.previews import Previews
@@ -216,6 +217,8 @@ class Training(QObject):
         self.preparing = False
         if run is None:
             problem = isinstance(error, Problem)
+            if not problem:
+                LOGGER.error("A run could not be planned", exc_info=error)
             log = self._session.project.root / "runs"
             ending = endings.from_problem(error) if problem else endings.failed("training", repr(error), log)
             self._end(ending)

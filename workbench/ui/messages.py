@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
@@ -61,9 +61,12 @@ class Messages(QWidget):
 
     def say(
         self, kind: str, says: str, advice: str = "", *, button: str = "", do: Callable[[], None] | None = None,
-        topic: str = "",
+        topic: str = "", buttons: Sequence[tuple[str, Callable[[], None]]] = (),
     ) -> None:  # fmt: skip
-        """`kind`: info | success | warning | problem. A message of the same topic or text is replaced."""
+        """`kind`: info | success | warning | problem. A message of the same topic or text is replaced.
+
+        buttons: more of them, (text, function), from left to right.
+        """
         for old in [m for m in self._shown if (topic and m.topic == topic) or (m.says, m.advice) == (says, advice)]:
             self._drop(old)
         while len(self._shown) >= MOST:
@@ -72,6 +75,8 @@ class Messages(QWidget):
         message.close_button.clicked.connect(lambda: self._drop(message))
         if button and do is not None:
             message.add_button(button, do)
+        for text, call in buttons:
+            message.add_button(text, call)
         self._column.addWidget(message)
         self._shown.append(message)
         self.show()
