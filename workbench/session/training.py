@@ -234,11 +234,12 @@ class Training(QObject):
 
     def _begin(self, run: Run, thread: TrainerThread) -> None:
         self._let_go()
-        self.run, self._thread = run, thread
+        self.run, self._thread, self._ear = run, thread, _Ear(thread, self)
         self.stopping, self.paused, self.progress, self._planned, self._time = False, False, 0.0, None, 0.0
         self.kept_open = None
         self._previews.open(run)
-        self._ear = _Ear(thread, self)
+        if self._thread is not thread:  # closed meanwhile
+            return
         thread.start()
         if self._session.key is not None:
             thread.watch(self._session.key)
@@ -246,9 +247,11 @@ class Training(QObject):
         self.state_changed.emit()
 
     def _let_go(self) -> None:
-        thread, self._thread = self._thread, None
+        # Both at once: whatever interrupts this, no trainer is left without the one that listens to it.
+        thread, ear, self._thread, self._ear = self._thread, self._ear, None, None
+        if ear is not None:
+            ear.close()
         if thread is not None:
-            self._ear.close()
             thread.detach()
             thread.wait()
             thread.deleteLater()
