@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -200,3 +201,41 @@ def test_an_unknown_failure_is_a_sentence_too(tmp_path, capsys, monkeypatch):
 def test_every_written_format_can_be_chosen(capsys):
     _, out, _ = inside(capsys, "labels", "--help")
     assert all(name in out for name, format in FORMATS.items() if format.write is not None)
+
+
+CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows forbids these file names")
+def test_no_verb_prints_raw_control_characters(tmp_path):
+    nasty = "\x1b[2J\x1b]0;owned\x07\rx\ny\x9b"
+    source = masked_folder(tmp_path / "in")
+    for folder in ("images", "masks"):
+        (source / folder / "片 1 [a].png").rename(source / folder / f"{nasty}.png")
+    (source / "masks" / f"{nasty}.png").write_bytes(b"\x89PNG no mask")
+    (source / "images" / f"{nasty} 2.png").write_bytes(b"\x89PNG no picture")
+    project = tmp_path / "p"
+    calls = [
+        ("create", project, "--classes", "scratch", "--verdicts", "OK,NG"),
+        ("import", project, source, "--format", "png", "--class", "scratch"),
+        ("check", project),
+        ("check", tmp_path / nasty),
+        ("check", project, f"--{nasty}"),
+    ]
+    said = ""
+    for call in calls:
+        done = workbench(*call)
+        assert CONTROL.findall(done.stdout + done.stderr) == [], call
+        said += done.stdout + done.stderr
+    assert r"\x1b[2J\x1b]0;owned\x07\rx\ny\x9b" in said
+    found = json.loads(workbench("check", project, "--json").stdout)
+    assert f"images/{nasty} 2.png" in [finding["key"] for finding in found["findings"]]
+
+
+def test_the_name_of_the_other_host_cannot_drive_the_terminal(tmp_path):
+    with Project.create(tmp_path / "p", classes=["scratch"]):
+        holder = tmp_path / "p" / ".cache" / "holder.json"
+        holder.write_text(json.dumps({"pid": 1, "host": "\x1b[2Jhost"}), "utf-8")
+        done = workbench("import", tmp_path / "p", masked_folder(tmp_path / "in"), "--debug")
+    assert done.returncode == 1 and CONTROL.findall(done.stdout + done.stderr) == []
+    assert r"\x1b[2Jhost" in done.stderr

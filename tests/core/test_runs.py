@@ -14,7 +14,7 @@ from workbench.core.index import Index
 from workbench.core.launch import worker_command, worker_environment
 from workbench.core.project import Grouping, Project
 from workbench.core.recipe import parse_settings, request
-from workbench.core.run import Run, create_run, find_run, list_runs
+from workbench.core.run import Run, RunName, create_run, find_run, list_runs
 from workbench.inference.reading import write_png
 
 
@@ -189,3 +189,20 @@ def test_a_frozen_application_starts_itself_as_the_child(monkeypatch):
     monkeypatch.setattr("sys.frozen", True, raising=False)
     monkeypatch.setattr("sys.executable", "/opt/workbench")
     assert worker_command("export", "run") == ["/opt/workbench", "--worker", "export", "run"]
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "year"),
+    [
+        ("20261120-101500-unet", "unet", 2026),
+        ("20261120-101500-unet-2", "unet", 2026),
+        ("20261120-101500-resnet-17", "resnet", 2026),
+        ("20269920-101500-unet", "", None),
+        ("my best unet", "", None),
+        ("unet", "", None),
+        ("", "", None),
+    ],
+)
+def test_the_parts_of_a_name(name, model, year):
+    found = RunName.parse(name)
+    assert found.model == model and (found.when.year if found.when else None) == year

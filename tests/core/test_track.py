@@ -134,3 +134,10 @@ def test_the_table_has_a_line_for_each_moment():
     ]  # fmt: skip
     assert rows[1]["cpu"] == "77" and rows[1]["grad_norm"] == "0.5" and rows[0]["grad_norm"] == ""
     assert rows[2]["score"] == "0.25" and rows[2]["loss"] == "" and float(rows[1]["loss"]) == pytest.approx(0.5)
+
+
+def test_the_name_of_a_run_is_no_formula_in_the_table():
+    track = Track()
+    track.hear(step(1))
+    rows = list(csv.reader(io.StringIO(table([("=1+1", track), ("-2", track)]).decode("utf-8-sig"))))
+    assert [row[0] for row in rows[1:]] == ["'=1+1", "-2"]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -21,7 +23,7 @@ from workbench.inference.reading import read_picture, write_png
 from workbench.inference.settings import SettingsError, load_settings, save_settings, settings_text
 from workbench.inference.tuning import Tuning
 
-from .conftest import grey_settings, spotted
+from .conftest import DARK, grey_settings, spotted
 from .test_export import Jittery, change_weights, run
 
 needs_openvino = pytest.mark.skipif(find_spec("openvino") is None, reason="OpenVINO is not installed")
@@ -62,6 +64,25 @@ def test_openvino_computes_with_all_32_bits(tmp_path):
     first = engine(batch)
     engine(batch * 0)
     assert np.abs(first - expected).max() < 1e-5  # an answer is not overwritten by the next one
+
+
+@pytest.mark.parametrize("name", ["onnx", pytest.param("openvino", marks=needs_openvino)])
+def test_a_predictor_is_shared_by_threads(tmp_path, name):
+    deep_network(tmp_path / "network.onnx")
+    settings = grey_settings(files={name: "network.onnx"}, classes=(DARK,), thresholds=(0.5,), min_area=(0,))
+    predictor = Predictor(settings, load_engine(name, tmp_path, settings, 1))
+    rng = np.random.default_rng(4)
+    pictures = [spotted(rng, 100, 60 + 16 * number) for number in range(8)]
+    expected = [predictor.predict(picture).scores for picture in pictures]
+    ready = Barrier(len(pictures))
+
+    def predict(picture):
+        ready.wait(60)
+        return [predictor.predict(picture).scores for _ in range(5)]
+
+    with ThreadPoolExecutor(len(pictures)) as pool:
+        for found, scores in zip(pool.map(predict, pictures), expected):
+            assert all(np.array_equal(one, scores) for one in found)
 
 
 @needs_openvino

@@ -257,7 +257,10 @@ TAMPERING = {
     "network missing": (remove_network, "network.onnx is missing"),
     "golden missing": (remove_golden, "golden/1.json is missing"),
     "golden mask": (change_golden_mask, "golden/1.mask.png has been changed"),
-    "rounding": (change_rounding, "the network's scores differ"),
+    "code": (change_rounding, "inference/predictor.py has been changed"),
+    "code missing": (lambda export: (export / "inference" / "tiles.py").unlink(), "inference/tiles.py is missing"),
+    "sums missing": (lambda export: (export / "SHA256SUMS").unlink(), "SHA256SUMS is missing"),
+    "sums empty": (lambda export: (export / "SHA256SUMS").write_bytes(b""), "SHA256SUMS does not list the code"),
 }
 
 
@@ -275,8 +278,35 @@ def test_a_changed_export_refuses_to_run(grey_export, pictures, what):
 def test_swapped_channels_are_caught(colour_export):
     assert run(colour_export, "--self-test").returncode == 0
     swap_channels(colour_export)
+    write_checks(colour_export)
     done = run(colour_export, "--self-test")
     assert done.returncode == 1 and "the network's scores differ" in done.stderr
+
+
+def test_changed_rounding_is_caught_by_the_golden_pictures(grey_export):
+    change_rounding(grey_export)
+    write_checks(grey_export)
+    done = run(grey_export, "--self-test")
+    assert done.returncode == 1 and "the network's scores differ" in done.stderr
+
+
+@pytest.mark.parametrize("text", ["def broken(:\n", "raise KeyError('x')\n", "import os\0\n"])
+def test_damaged_code_is_named_and_not_imported(grey_export, pictures, text):
+    (grey_export / "inference" / "runner.py").write_text(text, encoding="utf-8")
+    done = run(grey_export, pictures, "--out", grey_export.parent / "out", "--json")
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
+    assert "inference/runner.py has been changed" in done.stderr
+    assert json.loads(done.stdout) == {"error": done.stderr.strip()}
+    skipped = run(grey_export, pictures, "--skip-self-test", "--out", grey_export.parent / "out")
+    assert skipped.returncode == 1 and "Unexpected: " in skipped.stderr and "Traceback" not in skipped.stderr
+
+
+def test_damaged_code_is_refused_in_a_program_of_somebody_else(grey_export):
+    change_rounding(grey_export)
+    code = f"import sys; sys.path.insert(0, {str(grey_export)!r}); from predict import Predictor; Predictor()"
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, encoding="utf-8", timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("ImportError: This export is damaged: inference/predictor.py")
 
 
 def test_skipping_the_self_test_runs_a_changed_export(grey_export, pictures):

@@ -326,3 +326,18 @@ def test_a_seeded_storm_of_strokes_undoes_exactly(opened, qtbot):
         opened.redo()
         assert np.array_equal(opened.mask, state)
     assert opened.flush() and np.array_equal(saved_mask(opened, opened.key), states[-1])
+
+
+def test_a_new_verdict_ends_what_could_be_redone(opened):
+    start = opened.mask.copy()
+    dot(opened, 30, 30, 2)
+    opened.undo()
+    assert opened.can_redo()
+    opened.judging.give([opened.key], "NG")
+    assert not opened.can_redo()
+    opened.redo()
+    assert np.array_equal(opened.mask, start) and opened.note.verdict == "NG"
+    opened.undo()
+    assert opened.note.verdict is None and opened.can_redo()
+    opened.redo()
+    assert opened.note.verdict == "NG" and np.array_equal(opened.mask, start)

@@ -153,3 +153,15 @@ def test_the_scores_of_every_class_are_kept_for_other_thresholds(predictions, op
     thresholds.reset("r")
     assert thresholds.of("r", seen) == seen.settings.thresholds and not thresholds.differ("r")
     thresholds.close()
+
+
+def test_an_error_of_a_picture_that_is_no_longer_wanted_is_not_reported(predictions, opened, run, qtbot):
+    predictions.load(run)
+    opened.project.picture_path(opened.keys[5]).write_bytes(b"?")
+    failures = []
+    predictions.failed.connect(failures.append)
+    predictions.predict(opened.keys[5])
+    predictions._lane._pool.waitForDone()  # its answer is there, and not delivered yet
+    with qtbot.waitSignal(predictions.predicted, timeout=20_000) as predicted:
+        predictions.predict(opened.key)
+    assert predicted.args[0] == opened.key and failures == []

@@ -7,11 +7,13 @@ import pytest
 
 from tests.cli.test_queue import BIAS, WEIGHTS
 from tests.inference.conftest import grey_settings, write_onnx
-from tests.session.conftest import saved_mask, show
+from tests.session.conftest import saved_mask, settle, show
+from tests.session.verdict_run import make_verdict_project
 from workbench.core import annotation
 from workbench.core.dataset import collect
 from workbench.core.events import Finished
 from workbench.core.problems import RunBroken
+from workbench.core.project import NOT_LABELLED
 from workbench.core.recipe import Recipe
 from workbench.core.run import Run
 from workbench.core.storage import write_json
@@ -189,3 +191,31 @@ def test_closing_the_project_ends_it(guide, opened):
     guide.lead("next")
     opened.close_project()
     assert not guide.running and guide.mode == "" and guide.keys == [] and guide.found is None
+
+
+def test_the_verdict_of_the_model_is_one_step_that_undo_takes_back(session, tmp_path, qtbot):
+    make_verdict_project(tmp_path / "p")
+    assert session.open_project(tmp_path / "p")
+    settle(session, qtbot)
+    training = Training(session)
+    guide = Guide(session, training)
+    errors = LabelErrors(session, guide)
+    try:
+        lead(guide, qtbot, "errors")
+        key = guide.keys[0]
+        show(session, qtbot, key)
+        session.editor.begin("paint")
+        session.editor.paint_segment((5, 5), (9, 5), 2, NOT_LABELLED)  # an older step, which undo must leave alone
+        session.editor.commit()
+        painted = session.mask.copy()
+        assert errors.slip is not None and errors.slip.kind == "verdict" and session.note.verdict == "NG"
+        assert errors.take_model()
+        assert session.note.verdict == "OK" and session.can_undo()
+        session.undo()
+        assert session.note.verdict == "NG" and np.array_equal(session.mask, painted)
+        session.redo()
+        assert session.note.verdict == "OK" and session.flush()
+        assert annotation.load_note(session.project, key).verdict == "OK"
+    finally:
+        guide.close()
+        training.close()

@@ -240,3 +240,33 @@ def test_the_end_of_the_application_ends_every_thread_and_saves(root, tmp_path, 
     with contextlib.suppress(psutil.NoSuchProcess):
         psutil.Process(pid).wait(10)
     assert (run.root / "saved.txt").read_text() == "window gone"
+
+
+def test_a_project_that_is_closed_while_a_run_begins_starts_no_trainer(training, opened, monkeypatch):
+    run = create_run(opened.project, request("unet", epochs=1))
+    open_previews = training.previews.open
+
+    def close_meanwhile(run: Run) -> None:
+        open_previews(run)
+        training.close()
+
+    monkeypatch.setattr(training.previews, "open", close_meanwhile)
+    training.resume(run)
+    assert training.run is None and not training.busy
+    assert not run.events_path.exists() and not run.log_path.exists()
+    monkeypatch.undo()
+    training.close()
+    training.resume(run)  # another one can begin after it
+    assert training.run is run
+
+
+def test_a_run_that_fails_to_begin_can_be_closed(training, opened, monkeypatch):
+    def fail(run: Run) -> None:
+        raise ArithmeticError("not foreseen")
+
+    monkeypatch.setattr(training.previews, "open", fail)
+    with pytest.raises(ArithmeticError):
+        training.resume(create_run(opened.project, request("unet", epochs=1)))
+    assert not training.busy
+    training.close()
+    assert training.run is None

@@ -21,7 +21,7 @@ from workbench.core.run import Run
 from workbench.inference.predictor import Predictor
 from workbench.inference.reading import decode_picture
 from workbench.inference.settings import MODEL_FILE, load_settings, save_settings
-from workbench.training.card.blocks import Card, Headline, Section, Share, Table, Text, to_markdown
+from workbench.training.card.blocks import Card, Headline, Points, Section, Share, Table, Text, to_markdown
 from workbench.training.card.content import labels_revision, make_card
 from workbench.training.card.look import HeldOut, look
 from workbench.training.card.origins import Sources
@@ -193,7 +193,27 @@ def test_what_people_have_named_stays_text():
     html = to_html(card)
     Page(html)
     assert "<script" not in html and html.count("&lt;script&gt;") >= 5 and "33 % (6 to 79 %), 1 of 3" in html
-    assert "\\|" in to_markdown(card)
+    text = to_markdown(card)
+    assert "<" not in text and text.count("&lt;script&gt;") == 7
+    table = [line for line in text.splitlines() if line.startswith("|")]
+    assert [len(re.findall(r"(?<!\\)\|", line)) for line in table] == [4, 4, 4]
+
+
+@pytest.mark.parametrize(
+    "name", ["<script>", "a | b", "# a", "*a* [b](http://c) _d_", "`<b>", "a\nb", "```", "per_class"]
+)
+def test_a_name_in_markdown_is_text(name):
+    blocks = [Text(name), Points([name]), Table(["class"], [[name]]), Text(name, warns=True)]
+    card = Card(name, name, [Headline(name, name, name)], [Section(name, blocks)])
+    plain = " ".join(name.split())
+    for line in filter(None, to_markdown(card).splitlines()):
+        if line.startswith("|"):
+            assert len(re.findall(r"(?<!\\)\|", line)) == 2
+            continue
+        said = re.sub(r"^(##? (?=\S)|\* )", "", line, count=1).replace(r"**Beware:** ", "").replace("**", "")
+        assert not re.search(r"<|(?<!\\)[*\[\]`]", said), line
+        shown = re.sub(r"\\([^a-z0-9\s])", r"\1", said.replace("&lt;", "<").replace("&gt;", ">"))
+        assert plain in shown
 
 
 @pytest.mark.skipif(shutil.which("sha256sum") is None, reason="there is no sha256sum")

@@ -20,7 +20,9 @@ from workbench.core.display import Display
 from workbench.core.drawing import Paint, draw_segment
 from workbench.core.project import Project
 from workbench.core.recipe import Recipe
+from workbench.core.run import Run
 from workbench.core.sight import least_area
+from workbench.core.storage import write_json
 from workbench.inference.cv import cv2
 from workbench.inference.reading import write_png
 from workbench.inference.tiff_regions import TiffPicture
@@ -248,6 +250,19 @@ def test_the_status_line_tells_values_places_and_sizes(hand):
     QTest.mouseMove(hand.canvas, hand.pixel(30.5, 30.5))
     QTest.mouseMove(hand.canvas, hand.pixel(29.5, 29.5))
     hand.qtbot.waitUntil(lambda: "⚠" in status.region.text() or status.region.text() == "", timeout=5000)
+
+
+@pytest.mark.parametrize("name", ["20260101-000000-unet", "20260101-000000-unet-2", "renamed"])
+def test_the_warning_of_a_region_too_small_to_see_does_not_depend_on_the_name_of_the_run(hand, name):
+    run = Run(hand.session.project.root / "runs" / name)
+    write_json(run.recipe_path, Recipe(model="unet", min_area=40).model_dump(mode="json"))
+    status = hand.window.status
+    status._run = lambda: run  # the run whose predictions are shown
+    hand.open("lot1/new.png")
+    hand.session.editor.paint_segment((60, 30), (62, 30), 1, 2)
+    QTest.mouseMove(hand.canvas, hand.pixel(60.5, 31.5))
+    QTest.mouseMove(hand.canvas, hand.pixel(60.5, 30.5))
+    hand.qtbot.waitUntil(lambda: "from 40 px²" in status.region.text(), timeout=5000)
 
 
 def test_how_small_a_model_sees():

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from workbench.core.diagnosis import Finding
+from workbench.core.run import Run
 from workbench.core.run_comparison import Comparison, Difference
 from workbench.ui.run_words import comparison_words, finding_words
+from workbench.ui.words import run_name
 
 GB = 1 << 30
 SAID = [
@@ -58,3 +60,9 @@ def test_differences_in_words():
     assert "minutes 5 ↔ 2.5" in said and "start_from – ↔ x" in said
     for kind, fields in (("model", {}), ("classes", {}), ("labels", {"count": 4})):
         assert "side by side" in comparison_words(Comparison(False, False, (Difference(kind, fields),)))
+
+
+def test_a_second_run_of_one_second_is_named_by_its_model(tmp_path):
+    first, second = run_name(Run(tmp_path / "20261120-101500-unet")), run_name(Run(tmp_path / "20261120-101500-unet-2"))
+    assert first == second == "UNet  2026-11-20 10:15"
+    assert run_name(Run(tmp_path / "my best unet")) == "my best unet"

@@ -10,6 +10,8 @@ from functools import partial
 from types import ModuleType
 from typing import Any, NoReturn
 
+from workbench.inference.text_safety import terminal_text
+
 # Verb -> the module that carries it out, and what it does in a few words.
 VERBS: dict[str, tuple[str, str]] = {
     "demo": ("demo", "make a sample project, train, evaluate, export and check"),
@@ -37,7 +39,7 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         if self._as_json:
             print(json.dumps({"error": f"Wrong use: {message}."}))
-        super().error(message)
+        super().error(terminal_text(message))
 
 
 def main(argv: Sequence[str]) -> int:

@@ -21,6 +21,7 @@ from workbench.core.problems import Problem
 from workbench.inference.engines import EngineError
 from workbench.inference.reading import ReadError
 from workbench.inference.settings import SettingsError
+from workbench.inference.text_safety import terminal_text
 
 STOPPING = "Stopping after this picture; press Ctrl-C again to stop at once."
 
@@ -43,14 +44,14 @@ class Talk:
     def line(self, text: str = "") -> None:
         """A line of the result; with --json it is left out, as the object says the same."""
         if not self.as_json:
-            print(text, flush=True)
+            print(terminal_text(text), flush=True)
 
     def note(self, text: str) -> None:
         """A remark on stderr; on a terminal above a running progress bar."""
         if sys.stderr.isatty():
-            tqdm.write(text, file=sys.stderr)
+            tqdm.write(terminal_text(text), file=sys.stderr)
         else:
-            print(text, file=sys.stderr)
+            print(terminal_text(text), file=sys.stderr)
         sys.stderr.flush()
 
     @contextlib.contextmanager
@@ -69,7 +70,7 @@ def bar(what: str, **options: Any) -> tqdm:
     """A progress bar on stderr: lively on a terminal, a line now and then in a log."""
     live = sys.stderr.isatty()
     return tqdm(
-        desc=what, file=sys.stderr, leave=False, dynamic_ncols=live, mininterval=0.2 if live else 20,
+        desc=terminal_text(what), file=sys.stderr, leave=False, dynamic_ncols=live, mininterval=0.2 if live else 20,
         delay=0.5 if live else 5, **options,
     )  # fmt: skip
 
@@ -84,7 +85,7 @@ def carry_out(options: argparse.Namespace) -> int:
     try:
         result = options.run(options, talk)
     except WrongUse as wrong:
-        print(f"workbench {options.verb}: error: {wrong}", file=sys.stderr)
+        print(terminal_text(f"workbench {options.verb}: error: {wrong}"), file=sys.stderr)
         if options.json:
             print(json.dumps({"error": f"Wrong use: {wrong}."}))
         return 2
@@ -106,8 +107,8 @@ def carry_out(options: argparse.Namespace) -> int:
 
 def _fail(sentence: str, options: argparse.Namespace) -> int:
     if options.debug:
-        traceback.print_exc()
-    print(sentence, file=sys.stderr, flush=True)
+        print(terminal_text(traceback.format_exc(), block=True), file=sys.stderr)
+    print(terminal_text(sentence), file=sys.stderr, flush=True)
     if options.json:
         print(json.dumps({"error": sentence}), flush=True)
     return 1

@@ -294,6 +294,10 @@ class History:
         self._undone = [patch for patch in self._undone if patch.key != key]
         self._bytes = sum(patch.nbytes for patch in self._done)
 
+    def forget_undone(self) -> None:
+        """Nothing can be redone any more: something else was done since."""
+        self._undone.clear()
+
     def clear(self) -> None:
         self._done.clear()
         self._undone.clear()

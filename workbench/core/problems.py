@@ -237,6 +237,11 @@ class PaddleMissing(Problem):
     advice = "Install it with: {command}"
 
 
+class UnexpectedError(Problem):
+    says = "Unexpected error: {what}."
+    advice = "Details are in the log file."
+
+
 class WorkerFailed(Problem):
     says = "The {what} process ended with an error: {why}."
     advice = "Details are in {log}."

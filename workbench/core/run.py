@@ -10,8 +10,11 @@ The trainer is the only writer while it lives.
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -26,6 +29,8 @@ from workbench.core.recipe import Recipe
 from workbench.core.storage import write_json
 from workbench.core.twins import twins
 from workbench.inference.writing import make_folder
+
+_NAME = re.compile(r"(?P<when>[0-9]{8}-[0-9]{6})-(?P<model>[^-]+)(-[0-9]+)?")  # the number: of several in a second
 
 
 class Run:
@@ -173,6 +178,27 @@ def create_run(project: Project, asked: Recipe) -> Run:
     write_json(run.dataset_path, dataset.model_dump(mode="json"))
     write_json(run.recipe_path, recipe.model_dump(mode="json"))
     return run
+
+
+@dataclass(frozen=True)
+class RunName:
+    """The parts of a run's name, "20261120-101500-unet" or, for a second run in that second, "…-unet-2".
+
+    when: None, and model "", where the folder was renamed.
+    """
+
+    when: datetime | None
+    model: str
+
+    @classmethod
+    def parse(cls, name: str) -> RunName:
+        found = _NAME.fullmatch(name)
+        if found is not None:
+            try:
+                return cls(datetime.strptime(found["when"], "%Y%m%d-%H%M%S"), found["model"])
+            except ValueError:
+                pass
+        return cls(None, "")
 
 
 def list_runs(project_root: Path) -> list[Run]:

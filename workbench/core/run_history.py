@@ -13,7 +13,7 @@ from workbench.core.diagnosis import Vitals
 from workbench.core.events import Evaluated, Event, Failed, Finished, Preview, Progress, Started, Step, decode
 from workbench.core.machine import read_samples
 from workbench.core.problems import Problem
-from workbench.core.run import Run
+from workbench.core.run import Run, RunName
 from workbench.core.track import Track
 
 _BREATH = 200  # lines after which other threads get their turn
@@ -85,13 +85,7 @@ def read_past(run: Run, events: Iterable[Event] | None = None, stopped: Callable
 
 def run_line(run: Run) -> RunLine:
     """What a list says of a run. Reads little: steps are passed over undecoded."""
-    stem, _, model = run.name.rpartition("-")
-    if model.isdecimal():  # a second run in the same second
-        stem, _, model = stem.rpartition("-")
-    try:
-        when = datetime.strptime(stem, "%Y%m%d-%H%M%S")
-    except ValueError:
-        when = None
+    name = RunName.parse(run.name)
     score, ended = None, ""
     for event in _telling(run):
         if isinstance(event, Evaluated) and event.best and event.score is not None:
@@ -105,8 +99,8 @@ def run_line(run: Run) -> RunLine:
     try:
         model, dataset = run.recipe().model, run.dataset()
     except Problem:
-        return RunLine(run, model, when, score, ended=ended)
-    return RunLine(run, model, when, score, len(dataset.of("train")), dataset.held_out_hash, ended)
+        return RunLine(run, name.model, name.when, score, ended=ended)
+    return RunLine(run, model, name.when, score, len(dataset.of("train")), dataset.held_out_hash, ended)
 
 
 def _telling(run: Run) -> Iterator[Event]:

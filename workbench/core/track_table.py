@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from workbench.core.track import Columns, Track
+from workbench.inference.text_safety import csv_cell
 
 _SAME = 1e-6  # seconds
 
@@ -17,10 +18,10 @@ def table(runs: Sequence[tuple[str, Track]]) -> bytes:
     names = list(dict.fromkeys(name for _, track in runs for columns in _sources(track) for name in columns.names))
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow(["run", "seconds", *names])
+    writer.writerow(["run", "seconds", *map(csv_cell, names)])
     for run, track in runs:
         for number, (moment, values) in enumerate(moments(track)):
-            writer.writerow([run, f"{moment:.3f}", *(_told(values.get(name)) for name in names)])
+            writer.writerow([csv_cell(run), f"{moment:.3f}", *(_told(values.get(name)) for name in names)])
             if number % 200 == 0:
                 time.sleep(0.0002)  # it is written in a worker thread beside a window
     return text.getvalue().encode("utf-8-sig")

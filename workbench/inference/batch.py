@@ -21,6 +21,7 @@ from .naming import Names, Skipped, Source, output_names
 from .png_stream import stream_png
 from .predictor import Cancelled, Predictor, Result
 from .reading import ReadError, read_picture, write_png
+from .text_safety import csv_cell
 from .writing import replacing, sweep
 
 _REGION_COLUMNS = (
@@ -261,7 +262,7 @@ def _region_cells(region: dict[str, Any]) -> list[Any]:
 
 def _csv(rows: Iterable[Sequence[Any]]) -> bytes:
     text = io.StringIO(newline="")
-    csv.writer(text).writerows(rows)
+    csv.writer(text).writerows(map(csv_cell, row) for row in rows)
     return text.getvalue().encode("utf-8", "surrogateescape")
 
 

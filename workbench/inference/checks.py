@@ -1,6 +1,7 @@
 """Whether the files of an export are still the ones that were written: checks.json, file name to SHA-256.
 
-SHA256SUMS says the same of every file, in the form that `sha256sum -c` reads: for people and other programs.
+SHA256SUMS says the same of every file, in the form that `sha256sum -c` reads: for people, for other programs, and for
+predict.py, which checks the code against it before importing it.
 """
 
 from __future__ import annotations

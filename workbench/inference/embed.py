@@ -11,31 +11,78 @@ from .writing import write_atomic
 _HERE = Path(__file__).resolve().parent
 _NAME = "inference"
 
+# It checks the code before importing it. It is short and uses the standard library alone, since nothing checks it but
+# itself.
 _PREDICT = '''"""Run this model: python predict.py PICTURES... --out results (or: from predict import Predictor)."""
 
 import sys
+
+
+def refuse(why):
+    """End the program with one sentence on stderr, and with --json as an object on stdout too."""
+    why = why if why.isprintable() else ascii(why)[1:-1]
+    if "--json" in sys.argv:
+        import json
+
+        print(json.dumps({"error": why}), flush=True)
+    sys.exit(why)
+
+
+if __name__ == "__main__":
+    sys.excepthook = lambda kind, error, trace: refuse(f"Unexpected: {kind.__name__}: {error}")
+
+import hashlib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 
+def damage():
+    """Return a sentence about the first file of code that is not as it was exported, or "" if there is none."""
+    try:
+        lines = (HERE / "SHA256SUMS").read_bytes().decode("utf-8", "replace").split("\\n")
+    except OSError:
+        return "This export is damaged: SHA256SUMS is missing or cannot be read."
+    sums = {name: digest for digest, _, name in (line.partition("  ") for line in lines) if name.endswith(".py")}
+    if not {"predict.py", "inference/runner.py"} <= set(sums):
+        return "This export is damaged: SHA256SUMS does not list the code."
+    for name in sorted(sums):
+        try:
+            found = hashlib.sha256((HERE / name).read_bytes()).hexdigest()
+        except (OSError, ValueError):
+            return f"This export is damaged: {name} is missing or cannot be read."
+        if found != sums[name]:
+            return f"This export is damaged: {name} has been changed since the export was written."
+    return ""
+
+
+def main():
+    if sys.version_info < (3, 10):
+        refuse("This needs Python 3.10 or newer.")
+    why = "" if "--skip-self-test" in sys.argv else damage()
+    if why:
+        refuse(why)
+    try:
+        from inference import runner
+    except ImportError as error:
+        needed = HERE / "requirements.txt"
+        refuse(f'{error}. Install what is needed: "{sys.executable}" -m pip install -r "{needed}"')
+    return runner.main(sys.argv[1:], HERE)
+
+
 def Predictor(folder=HERE, **options):
     """The model in `folder`. Predictor().predict(array), grey or RGB, gives .mask, .regions, .verdict."""
+    why = damage()
+    if why:
+        raise ImportError(why)
     from inference import predictor
 
     return predictor.Predictor.open(folder, **options)
 
 
 if __name__ == "__main__":
-    if sys.version_info < (3, 10):
-        sys.exit("This needs Python 3.10 or newer.")
-    try:
-        from inference.runner import main
-    except ImportError as error:
-        needed = HERE / "requirements.txt"
-        sys.exit(f'{error}. Install what is needed: "{sys.executable}" -m pip install -r "{needed}"')
-    sys.exit(main(sys.argv[1:], HERE))
+    sys.exit(main())
 '''
 
 _PORTABLE = "onnx"  # small, quick everywhere, and what the window predicts with

@@ -107,7 +107,8 @@ def _least(settings: ModelSettings) -> dict[int, int]:
 
 
 class Predictor:
-    """A model ready to look at pictures. Not for two threads at once.
+    """A model ready to look at pictures. It keeps no state between calls, so that threads may share it; an engine
+    whose library does not allow calls at the same time makes them wait for each other.
 
     settings: how to prepare pictures and read answers. engine: the network.
     """

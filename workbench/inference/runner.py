@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from .batch import ResultsFolder, predict_all
 from .checks import verify_checks
@@ -20,7 +20,15 @@ from .naming import collect_pictures
 from .predictor import Predictor, Result
 from .settings import SettingsError
 from .stopping import interrupts
+from .text_safety import terminal_text
 from .watching import watch
+
+
+class _Parser(argparse.ArgumentParser):
+    """The arguments may be names of files, so an error message is made safe for the terminal."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(terminal_text(message))
 
 
 class _Refused(Exception):
@@ -125,7 +133,7 @@ def _refuse_if(problems: list[str]) -> None:
 
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="predict.py", description="Find defects in pictures: masks, overlays and tables of regions."
     )
     parser.add_argument("pictures", nargs="*", metavar="PICTURES", help="files, folders or patterns")
@@ -183,7 +191,8 @@ class _Progress:
         self._first = self._first or number  # earlier ones were done by an earlier run
         self._number, self._total = number, total
         if result is None:
-            _note("\r" + told.ljust(_COLUMNS))
+            sys.stderr.write("\r")  # over the bar
+            _note(told.ljust(_COLUMNS))
         self._draw(0.0)
         if number == total:
             _write(sys.stderr, "")
@@ -233,6 +242,7 @@ def _out(sentence: str) -> None:
 
 
 def _write(stream: Any, sentence: str) -> None:
+    sentence = terminal_text(sentence)
     # A console may know fewer characters than a file name has.
     encoding = getattr(stream, "encoding", None) or "utf-8"
     stream.write(sentence.encode(encoding, "backslashreplace").decode(encoding) + "\n")

@@ -195,6 +195,9 @@ class ClassWork(QObject):
             self.problem_met.emit(problem)
             self.changed.emit()
             return
+        except Exception:
+            self.changed.emit()  # before it is reported as unexpected: it no longer runs, and can be finished later
+            raise
         self._classes.changed.emit()
         for problem in done.left[:1]:
             self.problem_met.emit(problem)

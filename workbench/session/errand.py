@@ -8,6 +8,7 @@ from typing import Any
 from PySide6.QtCore import QCoreApplication, QObject, QThread, Signal, Slot
 
 from workbench.core.problems import Problem
+from workbench.session.error_log import LOGGER
 from workbench.session.memory import give_back
 
 
@@ -23,6 +24,7 @@ class ErrandThread(QThread):
         except Problem as problem:
             ending = problem
         except Exception as error:  # a thread that dies silently would leave the window waiting
+            LOGGER.exception("A background task failed")
             ending = self.as_problem(error)
         give_back()  # a model has been asked, or thousands of pictures were looked at
         if ending is not None:

@@ -67,6 +67,7 @@ class Judging(QObject):
         self._classes.need_verdict(name)
         after = dict.fromkeys(before, name)
         self._undone.clear()
+        self._editor.history.forget_undone()
         self._done.append(_Step(before, after, self._editor.history.next_undo))
         self._put(after)
 

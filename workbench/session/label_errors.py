@@ -64,7 +64,7 @@ class LabelErrors(QObject):
         if slip is None or not session.writable:
             return False
         if slip.kind == "verdict":
-            session.notes.set_verdict(slip.said)
+            session.judging.give([session.key], slip.said)
             return True
         if not editor.begin(ADD if slip.kind == "missing" else MEND):
             return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -63,4 +64,7 @@ class Lane(QObject):
     def _deliver(self) -> None:
         while self._answers:
             then, found, error = self._answers.popleft()
-            then(found, error)
+            try:
+                then(found, error)
+            except Exception:  # one answer that fails must neither stop the others nor whoever waits in `finish`
+                sys.excepthook(*sys.exc_info())

@@ -102,7 +102,7 @@ class Predictions(QObject):
             return self._look(folder, at_hand if at_hand is not None else pictures.read(path))
 
         def then(result: Result | None, error: Exception | None) -> None:
-            if error is not None:
+            if error is not None and self._wanted == key:
                 self.failed.emit(_as_problem(error, folder))
             elif result is not None:
                 self._keep((stamp, key), result)

@@ -14,6 +14,7 @@ from workbench.core.problems import Problem
 from workbench.core.recipe import Recipe, request
 from workbench.core.run import Run, create_run, list_runs
 from workbench.core.run_history import Past
+from workbench.session.error_log import LOGGER
 from workbench.session.following import living
 from workbench.session.lane import Lane
 from workbench.session.previews import Previews
@@ -216,6 +217,8 @@ class Training(QObject):
         self.preparing = False
         if run is None:
             problem = isinstance(error, Problem)
+            if not problem:
+                LOGGER.error("A run could not be planned", exc_info=error)
             log = self._session.project.root / "runs"
             ending = endings.from_problem(error) if problem else endings.failed("training", repr(error), log)
             self._end(ending)
@@ -231,11 +234,12 @@ class Training(QObject):
 
     def _begin(self, run: Run, thread: TrainerThread) -> None:
         self._let_go()
-        self.run, self._thread = run, thread
+        self.run, self._thread, self._ear = run, thread, _Ear(thread, self)
         self.stopping, self.paused, self.progress, self._planned, self._time = False, False, 0.0, None, 0.0
         self.kept_open = None
         self._previews.open(run)
-        self._ear = _Ear(thread, self)
+        if self._thread is not thread:  # closed meanwhile
+            return
         thread.start()
         if self._session.key is not None:
             thread.watch(self._session.key)
@@ -243,9 +247,11 @@ class Training(QObject):
         self.state_changed.emit()
 
     def _let_go(self) -> None:
-        thread, self._thread = self._thread, None
+        # Both at once: whatever interrupts this, no trainer is left without the one that listens to it.
+        thread, ear, self._thread, self._ear = self._thread, self._ear, None, None
+        if ear is not None:
+            ear.close()
         if thread is not None:
-            self._ear.close()
             thread.detach()
             thread.wait()
             thread.deleteLater()

@@ -7,7 +7,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal
 
 from workbench.core.dataset import Dataset
-from workbench.core.problems import Problem, ProjectBroken
+from workbench.core.problems import Problem, ProjectBroken, UnexpectedError
 from workbench.core.recipe import Recipe, request
 from workbench.core.run import draw_up
 from workbench.core.training_wishes import Choices, Wishes, load_wishes, save_wishes
@@ -75,6 +75,7 @@ class TrainingWishes(QObject):
             if isinstance(error, Problem):
                 self.unplanned.emit(error)
             elif error is not None:
+                self.unplanned.emit(UnexpectedError(what=f"{type(error).__name__}: {error}"))
                 raise error
             elif found is not None:
                 dataset, recipe = found

@@ -68,6 +68,7 @@ class Application(QObject):
         self.style.apply(settings.theme)
         self._translators = translation.install(app, settings.language)
         self.rooms = rooms or Rooms.open(settings)
+        self.rooms.error_log.install()
         self.window = self._build()
         self.rooms.telemetry.start()
         app.styleHints().colorSchemeChanged.connect(self._scheme_changed)
@@ -86,6 +87,7 @@ class Application(QObject):
         self.window.deleteLater()
         self._app.sendPostedEvents(None, QEvent.Type.DeferredDelete)
         self._garbage.close()
+        self.rooms.error_log.close()
 
     def _build(self) -> Window:
         window = Window(self.rooms, self.style)

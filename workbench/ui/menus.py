@@ -65,7 +65,7 @@ MENUS: dict[str, Table] = {
         ("curves", ("whole_run", "compare_runs", "-", "save_curves_picture", "save_curves_table")), "-",
         "export", "export_choices",
     ),
-    "help": ("keys", "about"),
+    "help": ("keys", "show_log", "about"),
 }  # fmt: skip
 
 TOOLS: Table = (

@@ -61,11 +61,12 @@ class Messages(QWidget):
 
     def say(
         self, kind: str, says: str, advice: str = "", *, button: str = "", do: Callable[[], None] | None = None,
-        topic: str = "", more: Sequence[tuple[str, Callable[[], None]]] = (), sticky: bool = False,
+        topic: str = "", buttons: Sequence[tuple[str, Callable[[], None]]] = (), sticky: bool = False,
     ) -> None:  # fmt: skip
-        """`kind`: info | success | warning | problem. A message of the same topic or text is replaced.
+        """Show a message.
 
-        more: further buttons. sticky: it stays until it is withdrawn.
+        kind: info | success | warning | problem. topic: a message of the same topic or text is replaced. buttons:
+        further ones, (text, function), from left to right. sticky: it stays until it is withdrawn.
         """
         same = next((m for m in self._shown if topic and m.topic == topic), None)
         if sticky and same is not None and same.sticky and same.set_words(says, advice):
@@ -79,8 +80,8 @@ class Messages(QWidget):
         message.close_button.clicked.connect(lambda: self._drop(message))
         if button and do is not None:
             message.add_button(button, do)
-        for text, act in more:
-            message.add_button(text, act)
+        for text, call in buttons:
+            message.add_button(text, call)
         if sticky:
             message.sticky = True
             message.close_button.hide()

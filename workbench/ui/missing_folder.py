@@ -52,7 +52,7 @@ class MissingFolder(QObject):
         elif isinstance(problem, ProjectGone):
             says = self.tr("The project folder {path} is not available.").format(path=problem.fields["path"])
             buttons = [(self.tr("Find folder…"), self.find), (self.tr("Try again"), self.try_again)]
-            self._messages.say("problem", says, self._kept(), topic=_TOPIC, more=buttons, sticky=True)
+            self._messages.say("problem", says, self._kept(), topic=_TOPIC, buttons=buttons, sticky=True)
         else:
             says, advice = problem_words(problem)
             kept = self._kept() if self._session.folder.unsaved else ""

@@ -8,9 +8,11 @@ from typing import Any
 from PySide6.QtCore import QObject
 
 from workbench.core import problems
+from workbench.session.error_log import ErrorReport
 from workbench.session.exporter import ONE_CLICK
 from workbench.ui import export_words, words
 from workbench.ui.commands import Commands
+from workbench.ui.dialogs.error_details import ErrorDetails, copy_report
 from workbench.ui.dialogs.export_report import ExportReport
 from workbench.ui.messages import Messages
 from workbench.ui.rooms import Rooms
@@ -22,7 +24,8 @@ class Reports(QObject):
     def __init__(self, rooms: Rooms, messages: Messages, commands: Commands) -> None:
         super().__init__(messages)
         self._session, self._messages, self._commands = rooms.session, messages, commands
-        self._exporter = rooms.exporter
+        self._exporter, self._error_log = rooms.exporter, rooms.error_log
+        rooms.error_log.occurred.connect(self._unexpected)
         session = rooms.session
         session.problem_met.connect(self._problem)
         session.save_state_changed.connect(self._save_state)
@@ -99,6 +102,18 @@ class Reports(QObject):
             )
         else:
             self._messages.say("problem", says, advice)
+
+    def _unexpected(self, report: ErrorReport) -> None:
+        def details() -> None:
+            ErrorDetails(report, self._error_log.folder, self._commands.show_path, self._messages.window()).show()
+
+        self._messages.say(
+            "problem",
+            self.tr("Unexpected error: {what}").format(what=report.summary[:200]),
+            self.tr("Save your work and restart the program if it no longer behaves as expected."),
+            buttons=((self.tr("Details"), details), (self.tr("Copy report"), lambda: copy_report(report))),
+            topic="unexpected",
+        )
 
     def _save_state(self, state: str) -> None:
         if state == "saved":

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from workbench.session.comparing import Comparison
 from workbench.session.displays import DisplayShelf
+from workbench.session.error_log import ErrorLog
 from workbench.session.exporter import Exporter
 from workbench.session.keeping_open import KeepingOpen
 from workbench.session.label_errors import LabelErrors
@@ -48,6 +49,7 @@ class Rooms:
     thresholds: Thresholds
     kept: KeepingOpen
     pages: Pages
+    error_log: ErrorLog = field(default_factory=ErrorLog)
 
     @classmethod
     def open(cls, settings: Settings) -> Rooms:

@@ -175,7 +175,8 @@ class Status(QStatusBar):
             return 0
         if self._sight is None or self._sight[0] != run.name:
             try:
-                self._sight = run.name, least_area(run.recipe()) if run.name.endswith("unet") else 0
+                recipe = run.recipe()
+                self._sight = run.name, least_area(recipe) if recipe.model == "unet" else 0
             except Problem:
                 self._sight = run.name, 0
         return self._sight[1]

@@ -8,14 +8,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QLocale
 
 from workbench.core import problems
 from workbench.core.events import Failed, Finished, Started, Step, Trouble
-from workbench.core.run import Run
+from workbench.core.run import Run, RunName
 from workbench.ui.sentences import sentence
 
 
@@ -136,12 +135,8 @@ def model_name(model: str) -> str:
 
 def run_name(run: Run) -> str:
     """A run as its list names it: when, and which model."""
-    stem, _, model = run.name.rpartition("-")
-    try:
-        when = datetime.strptime(stem, "%Y%m%d-%H%M%S")
-    except ValueError:
-        return run.name
-    return f"{model_name(model)}  {when:%Y-%m-%d %H:%M}"
+    name = RunName.parse(run.name)
+    return run.name if name.when is None else f"{model_name(name.model)}  {name.when:%Y-%m-%d %H:%M}"
 
 
 def started_words(event: Started) -> str:

@@ -13,7 +13,7 @@ from ..settings import ModelSettings  # noqa: TID252  the package is copied unde
 from ..tuning import Tuning  # noqa: TID252
 from .kinds import KINDS, obstacle, pip
 
-Engine = Callable[[np.ndarray], np.ndarray]
+Engine = Callable[[np.ndarray], np.ndarray]  # may be called from several threads at once
 NAMES = tuple(KINDS)
 
 

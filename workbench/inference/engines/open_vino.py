@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 
@@ -31,7 +32,9 @@ class OpenvinoEngine:
         if "32" not in self.precision:
             raise RuntimeError(f"it computes with {self.precision}, not with 32 bits")
         self._request = compiled.create_infer_request()
+        self._lock = Lock()  # a request serves one call at a time, and its answers are shared memory
 
     def __call__(self, batch: np.ndarray) -> np.ndarray:
-        answers = self._request.infer({0: np.ascontiguousarray(batch, np.float32)}, share_inputs=True)
-        return np.array(answers[0])  # a copy: the next call writes into the same memory
+        with self._lock:
+            answers = self._request.infer({0: np.ascontiguousarray(batch, np.float32)}, share_inputs=True)
+            return np.array(answers[0])  # a copy: the next call writes into the same memory

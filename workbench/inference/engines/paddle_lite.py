@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 
@@ -23,8 +24,10 @@ class LiteEngine:
         config.set_model_from_file(str(path))
         config.set_threads(tuning.threads or cores())
         self._predictor = lite.create_paddle_predictor(config)
+        self._lock = Lock()  # input and output are shared state
 
     def __call__(self, batch: np.ndarray) -> np.ndarray:
-        self._predictor.get_input(0).from_numpy(np.ascontiguousarray(batch, np.float32))
-        self._predictor.run()
-        return np.array(self._predictor.get_output(0).numpy())
+        with self._lock:
+            self._predictor.get_input(0).from_numpy(np.ascontiguousarray(batch, np.float32))
+            self._predictor.run()
+            return np.array(self._predictor.get_output(0).numpy())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -132,33 +133,64 @@ class Card:
 
 
 def to_markdown(card: Card, *, say: Say = plain) -> str:
-    parts = [f"# {_line(say(card.title))}", say(card.lead)]
+    parts = [f"# {_prose(say(card.title))}", _at_start(_prose(say(card.lead)))]
     if card.headlines:
-        told = [f"* {say(each.name)}: **{say(each.value)}** {say(each.detail)}".rstrip() for each in card.headlines]
+        told = [
+            f"* {_prose(say(each.name))}: **{_prose(say(each.value))}** {_prose(say(each.detail))}".rstrip()
+            for each in card.headlines
+        ]
         parts.append("\n".join(told))
     for section in card.sections:
-        parts.append(f"## {say(section.title)}")
+        parts.append(f"## {_prose(say(section.title))}")
         parts += [_block(block, say) for block in section.blocks]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _block(block: Block, say: Say) -> str:
     if isinstance(block, Text):
-        return f"**{say('Beware:')}** {say(block.text)}" if block.warns else say(block.text)
+        text = _prose(say(block.text))
+        return f"**{say('Beware:')}** {text}" if block.warns else _at_start(text)
     if isinstance(block, Code):
         return f"```\n{block.said(say)}\n```"
     if isinstance(block, Points):
-        return "\n".join(f"* {say(item)}" for item in block.items)
+        return "\n".join(f"* {_at_start(_prose(say(item)))}" for item in block.items)
     if isinstance(block, Table):
         head = [say(cell) for cell in block.head]
         rows = [head, ["---"] * len(head), *([say(str(cell)) for cell in row] for row in block.rows)]
         return "\n".join("| " + " | ".join(_cell(cell) for cell in row) + " |" for row in rows)
-    shown = "\n".join(f"* `{_line(picture.name)}`: {say(picture.caption)}" for picture in block.pictures)
+    shown = "\n".join(f"* {_code(picture.name)}: {_prose(say(picture.caption))}" for picture in block.pictures)
     return f"{say('As pictures in `card.html`.')}\n\n{shown}"
 
 
 def _cell(text: str) -> str:
-    return _line(text).replace("|", "\\|")
+    return _prose(text).replace("|", "\\|")
+
+
+def _prose(text: str) -> str:
+    """Return one line of Markdown in which only names between backticks are markup.
+
+    Names of classes, verdicts and pictures are free text: outside of code spans, HTML and Markdown are escaped.
+    """
+    parts = re.split("(`[^`]+`)", _line(text))
+    return "".join(part if number % 2 else _escape(part) for number, part in enumerate(parts))
+
+
+def _escape(text: str) -> str:
+    text = re.sub(r"([\\`*\[\]]|~~|(?<![^\W_])_|_(?![^\W_]))", r"\\\1", text.replace("&", "&amp;"))
+    return text.replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _at_start(text: str) -> str:
+    """Escape what would make a heading, a list or a table of a paragraph."""
+    return re.sub(r"^(?=[#+=|-])", r"\\", text)
+
+
+def _code(text: str) -> str:
+    """A code span; its fence is longer than any row of backticks in the text."""
+    text = _line(text)
+    fence = "`" * (1 + max((len(row) for row in re.findall("`+", text)), default=0))
+    room = " " if "`" in text else ""
+    return f"{fence}{room}{text}{room}{fence}"
 
 
 def _line(text: str) -> str:

@@ -1,0 +1,71 @@
+"""The traceback of an unexpected error, with the facts that a report about it needs."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import PySide6
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontDatabase, QGuiApplication
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+
+from workbench import __version__
+from workbench.session.error_log import ErrorReport
+
+
+def report_text(report: ErrorReport) -> str:
+    """Return the text of a report: versions, system, time, traceback. It is not translated."""
+    facts = (
+        f"Defect Workbench {__version__}",
+        f"Python {platform.python_version()}, Qt {PySide6.__version__}, {platform.platform()}",
+        time.strftime("%Y-%m-%d %H:%M:%S %z"),
+    )
+    return "\n".join((*facts, "", report.summary, "", report.details.rstrip(), ""))
+
+
+def copy_report(report: ErrorReport) -> None:
+    """Put the text of a report on the clipboard."""
+    QGuiApplication.clipboard().setText(report_text(report))
+
+
+class ErrorDetails(QDialog):
+    """The text of a report, to be read and copied."""
+
+    def __init__(
+        self, report: ErrorReport, folder: Path, show_folder: Callable[[Path], None], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(self.tr("Unexpected error"))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(22, 20, 22, 18)
+        column.setSpacing(14)
+        title = QLabel(report.summary, objectName="heading", wordWrap=True)
+        title.setTextFormat(Qt.TextFormat.PlainText)  # it may quote a file
+        column.addWidget(title)
+        self.text = QPlainTextEdit(report_text(report), readOnly=True)
+        self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.text.setAccessibleName(self.tr("Details of the error"))
+        column.addWidget(self.text, 1)
+        where = QLabel(self.tr("Log folder: {path}").format(path=folder), objectName="muted", wordWrap=True)
+        where.setTextFormat(Qt.TextFormat.PlainText)
+        where.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        column.addWidget(where)
+        buttons = QHBoxLayout()
+        self.folder_button = QPushButton(self.tr("Show log folder"))
+        self.folder_button.clicked.connect(lambda: show_folder(folder))
+        self.copy_button = QPushButton(self.tr("Copy report"), objectName="primary")
+        self.copy_button.clicked.connect(lambda: copy_report(report))
+        close = QPushButton(self.tr("Close"))
+        close.clicked.connect(self.accept)
+        buttons.addWidget(self.folder_button)
+        buttons.addStretch(1)
+        buttons.addWidget(close)
+        buttons.addWidget(self.copy_button)
+        column.addLayout(buttons)
+        self.copy_button.setDefault(True)
+        self.resize(720, 440)
