@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from workbench.core.pictures import picture_size
 from workbench.core.problems import Problem
 from workbench.core.project import Project
 from workbench.core.storage import file_stamp
+from workbench.core.walking import walk
 from workbench.inference.cv import cv2
 
 VERSION = 2
@@ -217,19 +217,10 @@ def _of_other_classes(broken: str, stamp: str, counts: str, ids: set[int]) -> bo
 def walk_stamps(folder: Path, into: dict[str, str] | None = None, prefix: str = "") -> dict[str, str]:
     """The stamp of every file below a folder, by its posix path; what cannot be read is not there."""
     found = {} if into is None else into
-    pending = [(prefix, str(folder))]
-    while pending:
-        before, path = pending.pop()
-        with contextlib.suppress(OSError), os.scandir(path) as entries:
-            for entry in entries:
-                if entry.name.startswith("."):
-                    continue
-                with contextlib.suppress(OSError):
-                    if entry.is_dir():
-                        pending.append((f"{before}{entry.name}/", entry.path))
-                    else:
-                        state = entry.stat()
-                        found[before + entry.name] = f"{state.st_size}:{state.st_mtime_ns}"
+    for relative, entry in walk(folder):
+        with contextlib.suppress(OSError):
+            state = entry.stat()
+            found[prefix + relative] = f"{state.st_size}:{state.st_mtime_ns}"
     return found
 
 

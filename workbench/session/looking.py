@@ -12,6 +12,7 @@ from workbench.core.pictures import PICTURE_SUFFIXES
 from workbench.core.problems import FolderMissing, Problem
 from workbench.core.project import Project
 from workbench.core.sources import natural_key
+from workbench.core.walking import walk
 
 TELL_EVERY = 0.2  # seconds
 # A worker that never rests keeps the interpreter to itself for 5 ms at a time, and a window asks for it often.
@@ -125,13 +126,6 @@ def _pictures_in(path: Path) -> Iterator[tuple[Path, str]]:
         if path.suffix.lower() in PICTURE_SUFFIXES:
             yield path, path.name
         return
-    found = [
-        file for file in path.rglob("*")
-        if file.suffix.lower() in PICTURE_SUFFIXES and file.is_file() and not _hidden(file.relative_to(path))
-    ]  # fmt: skip
-    for file in sorted(found, key=natural_key):
-        yield file, PurePath(path.name or "pictures", file.relative_to(path)).as_posix()
-
-
-def _hidden(path: PurePath) -> bool:
-    return any(part.startswith(".") for part in path.parts)
+    found = [(relative, entry) for relative, entry in walk(path) if Path(relative).suffix.lower() in PICTURE_SUFFIXES]
+    for relative, entry in sorted(found, key=lambda each: natural_key(each[0])):
+        yield Path(entry.path), PurePath(path.name or "pictures", relative).as_posix()
