@@ -196,7 +196,7 @@ def with_index(
             index = Index(project, memory=memory, patience=patience)
             work(index)
             return
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, UnicodeError) as error:  # messages of SQLite may quote damaged text
             if memory:
                 raise
             blameless = isinstance(error, OSError) or any(word in str(error) for word in _NOT_DAMAGED)
