@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import heapq
 import os
 import stat
 from collections import deque
@@ -20,11 +21,10 @@ def walk(folder: Path | str, enter: Callable[[os.DirEntry[str]], bool] = lambda 
     links, in the order of their paths. `enter` decides about a folder. What cannot be read is passed over.
     """
     seen: set[tuple[int, int]] = set()
-    real, linked = deque([("", str(folder))]), deque[tuple[str, str]]()
+    real: deque[tuple[str, str]] = deque([("", str(folder))])
+    linked: list[tuple[str, str]] = []  # a heap
     while real or linked:
-        if not real:
-            linked = deque(sorted(linked))
-        prefix, path = real.popleft() if real else linked.popleft()
+        prefix, path = real.popleft() if real else heapq.heappop(linked)
         try:
             state = os.stat(path)
             if (state.st_dev, state.st_ino) in seen:
@@ -40,7 +40,11 @@ def walk(folder: Path | str, enter: Callable[[os.DirEntry[str]], bool] = lambda 
                     if _may_be_read(entry):
                         yield prefix + entry.name, entry
                 elif enter(entry):
-                    (linked if entry.is_symlink() else real).append((f"{prefix}{entry.name}/", entry.path))
+                    below = (f"{prefix}{entry.name}/", entry.path)
+                    if entry.is_symlink():
+                        heapq.heappush(linked, below)
+                    else:
+                        real.append(below)
 
 
 def _may_be_read(entry: os.DirEntry[str]) -> bool:
