@@ -28,6 +28,7 @@ _WORDS = {
     "unused_class": ("Classes that are painted nowhere", "Delete them if they are not needed."),
     "similar_classes": ("Classes whose names differ little", "If they mean the same, merge them."),
     "duplicate": ("The same picture more than once", "Keep one; copies on both sides of a split flatter the score."),
+    "bad_grouping": ("A grouping pattern that cannot be used", "Correct it in project.json; training refuses it."),
     "leak": ("Nearly the same picture learned and held out", "Give both the same group: the scores are too good now."),
 }
 

@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from workbench.core import problems
 from workbench.core.drawing import blank
 from workbench.core.project import BACKGROUND, DONT_CARE, MAX_CLASS_ID, NOT_LABELLED, ClassInfo, Project
 from workbench.core.storage import write_bytes, write_json
+from workbench.inference import limits
 from workbench.inference.cv import cv2
+from workbench.inference.opening import open_regular, read_regular
 
 Status = Literal["new", "started", "done"]
 
@@ -90,7 +92,7 @@ def load_note(project: Project, key: str) -> Note:
     """The note of a picture; an empty one if there is none. Raises NoteBroken."""
     path = project.note_path(key)
     try:
-        return Note.model_validate_json(path.read_bytes())
+        return Note.model_validate_json(read_regular(path))
     except FileNotFoundError:
         return Note()
     except (OSError, ValidationError, ValueError) as error:
@@ -110,14 +112,9 @@ def load_mask(project: Project, key: str, size: tuple[int, int] | None = None) -
     """
     path = project.mask_path(key)
     try:
-        mask = read_mask(path)
+        mask = read_mask(path, size)
     except FileNotFoundError:
         return None
-    height, width = mask.shape
-    if size is not None and (width, height) != tuple(size):
-        raise problems.MaskWrongSize(
-            path=str(path), mask_width=width, mask_height=height, width=size[0], height=size[1]
-        )
     known = {BACKGROUND, DONT_CARE, NOT_LABELLED} | {c.id for c in project.classes}
     strangers = sorted(set(ids_in(mask)) - known)
     if strangers:
@@ -131,22 +128,34 @@ def save_mask(project: Project, key: str, mask: np.ndarray) -> None:
     write_bytes(project.mask_path(key), encode_mask(mask, project.classes))
 
 
-def read_mask(path: Path) -> np.ndarray:
+def read_mask(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:
     """The index values of a PNG as uint8 (H, W): palette indices, or the grey values of a grey PNG.
 
-    Raises FileNotFoundError; MaskBroken for anything that is not an 8-bit single-plane PNG.
+    `size` is the expected (width, height); the header is compared with it before anything is decoded.
+    Raises FileNotFoundError, MaskWrongSize; MaskBroken for anything that is not an 8-bit single-plane PNG, and for a
+    mask that is larger than the limits allow.
     """
     try:
-        with Image.open(path) as file:
-            if file.mode == "1":
-                return np.asarray(file, dtype=np.uint8).copy()
-            if file.mode not in ("P", "L"):
+        with open_regular(path) as opened, Image.open(opened, formats=("PNG",)) as file:
+            width, height = file.size
+            if size is not None and (width, height) != tuple(size):
+                raise problems.MaskWrongSize(
+                    path=str(path), mask_width=width, mask_height=height, width=size[0], height=size[1]
+                )
+            if file.mode not in ("1", "P", "L"):
                 raise problems.MaskBroken(path=str(path), why=f"it is a {file.mode} picture, not class ids")
+            too_large = limits.refusal(width, height, width * height)
+            if too_large:
+                raise problems.MaskBroken(path=str(path), why=too_large)
             return np.array(file, dtype=np.uint8, order="C")
     except FileNotFoundError:
         raise
-    except (OSError, ValueError, SyntaxError, EOFError) as error:
-        raise problems.MaskBroken(path=str(path), why=str(error)) from error
+    except UnidentifiedImageError:
+        raise problems.MaskBroken(path=str(path), why="it is not a PNG file") from None
+    except OSError as error:
+        raise problems.MaskBroken(path=str(path), why=error.strerror or str(error)) from error
+    except (ValueError, SyntaxError, EOFError, MemoryError) as error:
+        raise problems.MaskBroken(path=str(path), why=str(error) or type(error).__name__) from error
 
 
 def palette_bytes(classes: list[ClassInfo]) -> bytes:

@@ -17,15 +17,16 @@ import numpy as np
 
 from workbench.core import annotation, problems
 from workbench.core.dataset import Dataset, collect
-from workbench.core.grouping import lookalikes
+from workbench.core.grouping import check_pattern, lookalikes
 from workbench.core.pictures import read
 from workbench.core.project import DONT_CARE, Project
 from workbench.core.sources import natural_key
 from workbench.inference.cv import cv2
+from workbench.inference.opening import open_regular
 
 Kind = Literal[
     "broken_picture", "broken_mask", "wrong_size", "unknown_ids", "broken_note", "stray_mask", "stray_note",
-    "empty_defect", "painted_good", "island", "unused_class", "similar_classes", "duplicate", "leak",
+    "empty_defect", "painted_good", "island", "unused_class", "similar_classes", "duplicate", "leak", "bad_grouping",
 ]  # fmt: skip
 
 ISLAND = 6  # pixels; a painted spot smaller than that is more likely a slip than a defect
@@ -58,7 +59,7 @@ def check(project: Project, progress: Callable[[int, int], None] | None = None) 
             usable.append(key)
         if progress is not None:
             progress(number, len(keys))
-    findings += _strays(project, set(keys))
+    findings += _strays(project, set(keys)) + _grouping(project, keys)
     findings += _classes(project, painted)
     splits = _splits(project)
     same = _duplicates(project, usable, splits)
@@ -147,6 +148,14 @@ def _classes(project: Project, painted: set[int]) -> list[Finding]:
     return findings
 
 
+def _grouping(project: Project, keys: list[str]) -> list[Finding]:
+    try:
+        check_pattern(project, keys)
+    except problems.BadGrouping as problem:
+        return [Finding("bad_grouping", "project.json", "the pattern {pattern}: {why}".format(**problem.fields))]
+    return []
+
+
 def _splits(project: Project) -> list[Dataset]:
     """How the labelled pictures would be split for each model that can be trained now."""
     found = []
@@ -202,12 +211,12 @@ def _label(project: Project, key: str) -> tuple[str, str | None]:
     except problems.NoteBroken:
         verdict = None
     path = project.mask_path(key)
-    return (_hash(path) if path.exists() else "", verdict)
+    return (_hash(path) if path.is_file() else "", verdict)
 
 
 def _hash(path: Path) -> str:
     digest = hashlib.sha256()
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()

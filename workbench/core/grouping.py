@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from workbench.core import annotation, problems
+from workbench.core.name_pattern import name_pattern
 from workbench.core.pictures import thumbnail
 from workbench.core.project import Grouping, Project
 
@@ -24,7 +25,7 @@ class Picture(Protocol):
 
 
 def group(project: Project, items: Sequence[Picture], notes: dict[str, annotation.Note]) -> None:
-    """Give every item its group: what its note says, or what the project's rule comes to."""
+    """Give every item its group: what its note says, or what the project's rule comes to. Raises BadGrouping."""
     rule = project.file.grouping
     if rule.rule == "folder":
         names = {item.key: str(Path(item.key).parent) for item in items}
@@ -38,11 +39,17 @@ def group(project: Project, items: Sequence[Picture], notes: dict[str, annotatio
         item.group = notes[item.key].group or names[item.key]
 
 
+def check_pattern(project: Project, keys: Sequence[str]) -> None:
+    """Raise BadGrouping if the project groups by a pattern that is not valid, or too slow on one of these names."""
+    rule = project.file.grouping
+    if rule.rule == "pattern" and rule.pattern:
+        for key in keys:
+            name_pattern(rule.pattern).group(key)
+
+
 def _by_pattern(pattern: str, key: str) -> str:
-    found = re.search(pattern, key)
-    if found is None:
-        return key
-    return "|".join(part or "" for part in found.groups()) or found.group(0)
+    found = name_pattern(pattern).group(key)
+    return key if found is None else found
 
 
 def _auto_groups(project: Project, items: Sequence[Picture]) -> dict[str, str]:
@@ -79,11 +86,17 @@ def number_series(keys: Sequence[str]) -> list[list[str]]:
 
 
 def parts(keys: Sequence[str], rule: Grouping, said: Mapping[str, str]) -> dict[str, str]:
-    """The group of each of many pictures without opening any: what its note has `said`, else what its name tells."""
+    """The group of each of many pictures without opening any: what its note has `said`, else what its name tells.
+
+    A pattern that cannot be used is passed over here, as in the list; training and checks refuse it.
+    """
     if rule.rule == "folder":
         names = {key: key.rpartition("/")[0] for key in keys}
     elif rule.rule == "pattern" and rule.pattern:
-        names = {key: _by_pattern(rule.pattern, key) for key in keys}
+        try:
+            names = {key: _by_pattern(rule.pattern, key) for key in keys}
+        except problems.BadGrouping:
+            names = {key: key.rpartition("/")[0] for key in keys}
     elif rule.rule == "each":
         names = {}
     else:

@@ -1,16 +1,18 @@
 """A cache of what the files say, so that a list of 100,000 pictures needs no file to be opened.
 
 SQLite in `.cache/index.sqlite`. It may be deleted at any time: what is missing, stale (size or time of a file differs)
-or broken is read again from the files, which stay the truth.
+or broken is read again from the files, which stay the truth. Use it by `with_index`, which recovers from any error of
+the database.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
-import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+import zlib
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,20 +20,26 @@ import numpy as np
 
 from workbench.core import annotation
 from workbench.core.pictures import picture_size
-from workbench.core.problems import Problem
+from workbench.core.problems import IndexRebuilt, Problem
 from workbench.core.project import Project
 from workbench.core.storage import file_stamp
+from workbench.core.walking import walk
 from workbench.inference.cv import cv2
 
-VERSION = 2
+VERSION = 3
 _COLUMNS = 'key, width, height, status, verdict, counts, masked, broken, regions, "group", date'
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS pictures (
-  key TEXT PRIMARY KEY, {_COLUMNS.partition(", ")[2]}, stamp TEXT, place INTEGER) WITHOUT ROWID;
+  key TEXT PRIMARY KEY, {_COLUMNS.partition(", ")[2]}, stamp TEXT, place INTEGER, sum INTEGER) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS by_place ON pictures (place, key);
 CREATE TABLE IF NOT EXISTS scores (key TEXT PRIMARY KEY, score REAL) WITHOUT ROWID;
 """
-_INSERT = f"INSERT OR REPLACE INTO pictures ({_COLUMNS}, stamp, place) VALUES ({', '.join('?' * 13)})"
+_INSERT = f"INSERT OR REPLACE INTO pictures ({_COLUMNS}, stamp, place, sum) VALUES ({', '.join('?' * 14)})"
+_FILES = ("index.sqlite", "index.sqlite-wal", "index.sqlite-shm")
+# What SQLite says where the file is not to blame: it is left as it is, and a database in memory serves instead.
+_NOT_DAMAGED = ("locked", "busy", "is full", "readonly", "unable to open")
+_DAMAGED = "a row of it is damaged"
+_PATIENCE = 10.0  # seconds to wait for another process that writes
 _TOGETHER = 200  # rows written with one commit
 
 Numbers = tuple[tuple[int, int], ...]  # (class id, a number)
@@ -72,9 +80,11 @@ class Row:
 class Index:
     """The rows of a project's pictures. One object a thread."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, *, memory: bool = False, patience: float = _PATIENCE) -> None:
+        """memory: keep the rows in memory only. Raises sqlite3.Error, OSError."""
         self.project = project
-        self._database = self._open()
+        self._waiting: list[tuple] = []  # rows not written yet
+        self._database = _open(None if memory else project.root / ".cache" / "index.sqlite", patience)
 
     def close(self) -> None:
         self._database.close()
@@ -83,11 +93,14 @@ class Index:
 
     def keys(self) -> list[str]:
         """The pictures in the order in which they were last listed."""
-        return [key for (key,) in self._database.execute("SELECT key FROM pictures ORDER BY place")]
+        found = [key for (key,) in self._database.execute("SELECT key FROM pictures ORDER BY place")]
+        if not all(isinstance(key, str) for key in found):
+            raise sqlite3.DatabaseError(_DAMAGED)
+        return found
 
     def batches(self, size: int = 4000) -> Iterator[list[Row]]:
-        """All rows in their order, some at a time."""
-        names = ", ".join(f"p.{name}" for name in _COLUMNS.split(", "))
+        """All rows in their order, some at a time. Raises sqlite3.DatabaseError for a row that is not as written."""
+        names = ", ".join(f"p.{name}" for name in [*_COLUMNS.split(", "), "stamp", "sum"])
         found = self._database.execute(
             f"SELECT {names}, s.score FROM pictures p LEFT JOIN scores s ON s.key = p.key ORDER BY p.place"
         )
@@ -106,44 +119,46 @@ class Index:
 
     def refresh(
         self, keys: list[str], *, progress: Callable[[int, int], None] | None = None,
-        cancelled: Callable[[], bool] | None = None,
+        cancelled: Callable[[], bool] | None = None, told: Container[str] | None = None,
     ) -> Iterator[Row]:  # fmt: skip
-        """Bring the rows of `keys` up to date; yields each row that changed, rows of gone pictures are dropped."""
+        """Bring the rows of `keys` up to date; yields each row that changed, rows of gone pictures are dropped.
+
+        told: the keys whose rows are known to the caller; others are read from the files and yielded too.
+        """
         ids = {info.id for info in self.project.classes}
         known = {
             key: ("" if _of_other_classes(broken, stamp, counts, ids) else stamp, place)
             for key, stamp, place, broken, counts in self._database.execute(
                 "SELECT key, stamp, place, broken, counts FROM pictures"
             )
+            if told is None or key in told
         }
         gone = known.keys() - set(keys)
         self._database.executemany("DELETE FROM pictures WHERE key = ?", ((key,) for key in gone))
+        self._database.commit()
         stamps = _Stamps(self.project)
         moved: list[tuple[int, str]] = []
-        fresh = 0
         for place, key in enumerate(keys):
             if cancelled is not None and cancelled():
                 break
             stamp = stamps.of(key)
             stored, there = known.get(key, ("", -1))
             if stored != stamp:
-                row = self._look(key, stamp, place)
-                fresh += 1
-                if fresh % _TOGETHER == 0:
-                    self._database.commit()
-                yield row
+                yield self._look(key, stamp, place)
+                if len(self._waiting) >= _TOGETHER:
+                    self._write()
             elif there != place:
                 moved.append((place, key))
             if progress is not None:
                 progress(place + 1, len(keys))
         self._database.executemany("UPDATE pictures SET place = ? WHERE key = ?", moved)
-        self._database.commit()
+        self._write()
 
     def look(self, key: str) -> Row:
         """Read one picture's files again."""
         found = self._database.execute("SELECT place FROM pictures WHERE key = ?", (key,)).fetchone()
         row = self._look(key, stamp_of(self.project, key), found[0] if found else -1)
-        self._database.commit()
+        self._write()
         return row
 
     def set_scores(self, scores: Mapping[str, float]) -> None:
@@ -153,35 +168,82 @@ class Index:
 
     def _look(self, key: str, stamp: str, place: int) -> Row:
         row = read_row(self.project, key)
-        self._database.execute(_INSERT, (*_values(row), stamp, place))
+        values = (*_values(row), stamp)
+        self._waiting.append((*values, place, _sum(values)))
         score = self._database.execute("SELECT score FROM scores WHERE key = ?", (key,)).fetchone()
-        return row if score is None else replace(row, score=score[0])
+        return row if score is None else replace(row, score=_score(score[0]))
 
-    def _open(self) -> sqlite3.Connection:
-        path = self.project.root / ".cache" / "index.sqlite"
-        for attempt in range(2):
-            try:
-                path.parent.mkdir(exist_ok=True)
-                database = sqlite3.connect(path, timeout=10)
-                database.execute("PRAGMA journal_mode=WAL")
-                database.execute("PRAGMA synchronous=NORMAL")  # a cache: losing its last rows costs a second look
-                if database.execute("PRAGMA user_version").fetchone()[0] != VERSION:
-                    database.execute("DROP TABLE IF EXISTS pictures")
-                database.executescript(_SCHEMA)
-                database.execute(f"PRAGMA user_version={VERSION}")
-                database.commit()
-                return database
-            except (sqlite3.DatabaseError, OSError):
-                with contextlib.suppress(Exception):
-                    database.close()
-                if attempt == 0:
-                    for name in ("index.sqlite", "index.sqlite-wal", "index.sqlite-shm"):
-                        with contextlib.suppress(OSError):
-                            (path.parent / name).unlink()
-        # A read-only folder: a cache in memory serves as well.
+    def _write(self) -> None:
+        """Write the rows that were read; the database is locked for others only meanwhile, not while files are read."""
+        self._database.executemany(_INSERT, self._waiting)
+        self._database.commit()
+        self._waiting.clear()
+
+
+def with_index(
+    project: Project, work: Callable[[Index], None], rebuilt: Callable[[IndexRebuilt], None] = lambda problem: None,
+    patience: float = _PATIENCE,
+) -> None:  # fmt: skip
+    """Call `work` with the index. If the database fails, it is called again from its beginning.
+
+    A damaged database is deleted first, once, and `rebuilt` is called with the problem; if that does not help, or the
+    database is locked or cannot be written, the rows are kept in memory for this call.
+    """
+    memory = False
+    for attempt in range(3):
+        index = None
+        try:
+            index = Index(project, memory=memory, patience=patience)
+            work(index)
+            return
+        except (sqlite3.Error, OSError, UnicodeError) as error:  # messages of SQLite may quote damaged text
+            if memory:
+                raise
+            blameless = isinstance(error, OSError) or any(word in str(error) for word in _NOT_DAMAGED)
+            memory, why = blameless or attempt > 0, str(error)
+        finally:
+            if index is not None:
+                index.close()
+        if not memory:
+            for name in _FILES:
+                with contextlib.suppress(OSError):
+                    (project.root / ".cache" / name).unlink()
+            rebuilt(IndexRebuilt(why=why))
+
+
+def _open(path: Path | None, patience: float) -> sqlite3.Connection:
+    if path is None:
         database = sqlite3.connect(":memory:")
         database.executescript(_SCHEMA)
         return database
+    path.parent.mkdir(exist_ok=True)
+    database = sqlite3.connect(path, timeout=patience)
+    try:
+        database.execute("PRAGMA trusted_schema=OFF")
+        database.execute("PRAGMA journal_mode=WAL")
+        database.execute("PRAGMA synchronous=NORMAL")  # a cache: losing its last rows costs a second look
+        if database.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+            database.execute("DROP TABLE IF EXISTS pictures")
+        database.executescript(_SCHEMA)
+        database.execute(f"PRAGMA user_version={VERSION}")
+        database.commit()
+        if _schema_of(database) != _expected_schema():
+            raise sqlite3.DatabaseError("its tables are not those of an index")
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _schema_of(database: sqlite3.Connection) -> set[tuple]:
+    return set(database.execute("SELECT type, name, tbl_name, sql FROM sqlite_master"))
+
+
+@functools.cache
+def _expected_schema() -> set[tuple]:
+    with contextlib.closing(sqlite3.connect(":memory:")) as database:
+        database.executescript(_SCHEMA)
+        return _schema_of(database)
 
 
 class _Stamps:
@@ -209,27 +271,19 @@ def stamp_of(project: Project, key: str) -> str:
 
 def _of_other_classes(broken: str, stamp: str, counts: str, ids: set[int]) -> bool:
     """Whether what is known of a mask may be otherwise now: a new class mends it, one that is gone spoils it."""
-    if broken:
-        return "|-|" not in stamp
-    return any(id not in ids for id, _ in _numbers(counts))
+    try:
+        return "|-|" not in stamp if broken else any(id not in ids for id, _ in _numbers(counts))
+    except (TypeError, ValueError):
+        raise sqlite3.DatabaseError(_DAMAGED) from None
 
 
 def walk_stamps(folder: Path, into: dict[str, str] | None = None, prefix: str = "") -> dict[str, str]:
     """The stamp of every file below a folder, by its posix path; what cannot be read is not there."""
     found = {} if into is None else into
-    pending = [(prefix, str(folder))]
-    while pending:
-        before, path = pending.pop()
-        with contextlib.suppress(OSError), os.scandir(path) as entries:
-            for entry in entries:
-                if entry.name.startswith("."):
-                    continue
-                with contextlib.suppress(OSError):
-                    if entry.is_dir():
-                        pending.append((f"{before}{entry.name}/", entry.path))
-                    else:
-                        state = entry.stat()
-                        found[before + entry.name] = f"{state.st_size}:{state.st_mtime_ns}"
+    for relative, entry in walk(folder):
+        with contextlib.suppress(OSError):
+            state = entry.stat()
+            found[prefix + relative] = f"{state.st_size}:{state.st_mtime_ns}"
     return found
 
 
@@ -268,10 +322,24 @@ def _values(row: Row) -> tuple:
 
 
 def _row(values: tuple) -> Row:
-    key, width, height, status, verdict, counts, masked, broken, regions, group, date, score = values
+    *stored, stamp, found, score = values
+    if _sum((*stored, stamp)) != found:
+        raise sqlite3.DatabaseError(_DAMAGED)
+    key, width, height, status, verdict, counts, masked, broken, regions, group, date = stored
     return Row(key, width, height, status, verdict, _numbers(counts), bool(masked), broken, _numbers(regions), group,
-               date, score)  # fmt: skip
+               date, _score(score))  # fmt: skip
+
+
+def _sum(values: tuple) -> int:
+    return zlib.crc32(repr(values).encode("utf-8", "surrogatepass"))
+
+
+def _score(value: object) -> float | None:
+    return value if isinstance(value, float) and 0 <= value <= 1 else None
 
 
 def _numbers(text: str) -> Numbers:
-    return tuple(map(tuple, json.loads(text))) if text else ()
+    try:
+        return tuple(map(tuple, json.loads(text))) if text else ()
+    except (ValueError, TypeError, RecursionError):
+        raise sqlite3.DatabaseError(_DAMAGED) from None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import re
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from workbench.core.index import Row
+from workbench.core.name_pattern import name_pattern
+from workbench.core.problems import BadGrouping
 from workbench.core.project import Grouping
 
 STATUSES = ("new", "started", "done")
@@ -126,10 +128,8 @@ def group_of(row: Row, grouping: Grouping) -> str:
     if row.group:
         return row.group
     if grouping.rule == "pattern" and grouping.pattern:
-        try:
-            found = re.search(grouping.pattern, row.key)
-        except re.error:
-            found = None
-        if found is not None:
-            return "|".join(part or "" for part in found.groups()) or found.group(0)
+        with contextlib.suppress(BadGrouping):  # the listing has reported it
+            found = name_pattern(grouping.pattern).group(row.key)
+            if found is not None:
+                return found
     return row.key.rpartition("/")[0]

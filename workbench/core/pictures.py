@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
 
-from workbench.core.problems import PictureBroken, Problem
+from workbench.core.problems import PictureBroken
+from workbench.inference import limits
 from workbench.inference.cv import cv2
 from workbench.inference.drawing import to_display
-from workbench.inference.reading import PICTURE_SUFFIXES, ReadError, read_page, read_picture, read_reduced
+from workbench.inference.reading import PICTURE_SUFFIXES, ReadError, read_header, read_page, read_picture, read_reduced
 from workbench.inference.tiff_regions import NotByRegion, TiffPicture, tiff_pages, tiff_size
 
 __all__ = ["PICTURE_SUFFIXES", "look", "look_page", "page_count", "picture_size", "preview", "read", "thumbnail"]
@@ -18,7 +19,7 @@ __all__ = ["PICTURE_SUFFIXES", "look", "look_page", "page_count", "picture_size"
 PREVIEWED = 12_000_000  # pixels from which on a JPEG is shown reduced first
 BY_REGION = 150_000_000  # pixels from which on a TIFF is read by region
 
-Image.MAX_IMAGE_PIXELS = None  # only headers and masks go through Pillow; line cameras make very large ones
+Image.MAX_IMAGE_PIXELS = None  # for masks; the limits of `inference.limits` are checked instead
 
 
 def read(path: Path) -> np.ndarray:
@@ -50,14 +51,13 @@ def look_page(path: Path, number: int) -> np.ndarray | TiffPicture:
 def preview(path: Path) -> tuple[np.ndarray, tuple[int, int]] | None:
     """A large JPEG reduced, (h, w) or (h, w, 3) uint8, and its true (width, height); None for other pictures."""
     try:
-        with Image.open(path) as header:
-            if header.format != "JPEG" or header.size[0] * header.size[1] < PREVIEWED:
-                return None
-            grey = header.mode == "L"
-        small = read_reduced(path, grey=grey)
-        return None if small is None else (small, picture_size(path))
-    except (OSError, ValueError, SyntaxError, Problem):
+        header = read_header(path)
+    except ReadError:
         return None
+    if header.kind != "jpeg" or header.width * header.height < PREVIEWED:
+        return None
+    small = read_reduced(path, grey=header.channels == 1)
+    return None if small is None else (small, header.shown)
 
 
 def page_count(path: Path) -> int:
@@ -70,7 +70,12 @@ def _by_region(path: Path, page: int = 0) -> TiffPicture | None:
         return None
     try:
         size = tiff_size(path, page)
-        return TiffPicture(path, page) if size is not None and size[0] * size[1] >= BY_REGION else None
+        if size is None or size[0] * size[1] < BY_REGION:
+            return None
+        too_large = limits.refusal(*size)
+        if too_large:
+            raise PictureBroken(path=str(path), why=too_large)
+        return TiffPicture(path, page)
     except NotByRegion:
         return None
     except OSError as error:
@@ -78,16 +83,14 @@ def _by_region(path: Path, page: int = 0) -> TiffPicture | None:
 
 
 def picture_size(path: Path) -> tuple[int, int]:
-    """(width, height) as shown, EXIF applied, from the header only. Raises PictureBroken."""
+    """(width, height) as shown, EXIF applied, from the header only.
+
+    Raises PictureBroken, also for a file that is incomplete or an image that is larger than the limits allow.
+    """
     try:
-        with Image.open(path) as header:
-            width, height = header.size
-            turned = header.getexif().get(0x0112, 1) in (5, 6, 7, 8)
-    except (OSError, ValueError, SyntaxError, UnidentifiedImageError):
-        known = tiff_size(path)  # kinds that Pillow does not know
-        width, height = known or read(path).shape[1::-1]
-        turned = False
-    return (height, width) if turned else (width, height)
+        return read_header(path).shown
+    except ReadError as error:
+        raise PictureBroken(path=str(path), why=error.why) from error
 
 
 def thumbnail(path: Path, edge: int) -> np.ndarray:

@@ -144,6 +144,16 @@ class StrokesUnreadable(Problem):
     advice = "It is kept as it is, and nothing else is affected."
 
 
+class BadGrouping(Problem):
+    says = "The grouping pattern {pattern} cannot be used: {why}."
+    advice = "Correct it under 'grouping' in project.json; repeated groups within repeated groups are slow."
+
+
+class IndexRebuilt(Problem):
+    says = "The index of this project was damaged: {why}."
+    advice = "It is built again from the files; labels and images are not affected."
+
+
 class NoPictures(Problem):
     says = "There are no pictures in this project."
     advice = "Put pictures into its folder 'pictures', or add a folder as a source."

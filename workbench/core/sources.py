@@ -13,6 +13,7 @@ from pydantic import BaseModel, field_validator
 
 from workbench.core.problems import CannotWrite, FolderMissing
 from workbench.core.storage import inside
+from workbench.core.walking import walk
 from workbench.inference.reading import PICTURE_SUFFIXES
 from workbench.inference.writing import make_folder
 
@@ -52,8 +53,9 @@ class Source(BaseModel):
     def pictures(self, root: Path) -> list[str]:
         """The keys of its pictures without the prefix, in natural order. Reads folders only, no file is opened."""
         found = [
-            rest for rest in _walk(self.folder(root))
-            if not any(fnmatch.fnmatchcase(rest, pattern) for pattern in self.ignore)
+            rest for rest, entry in walk(self.folder(root))
+            if os.path.splitext(entry.name)[1].lower() in PICTURE_SUFFIXES
+            and not any(fnmatch.fnmatchcase(rest, pattern) for pattern in self.ignore)
         ]  # fmt: skip
         return sorted(found, key=natural_key)
 
@@ -93,24 +95,3 @@ def copy_picture(path: Path, folder: Path, key: str) -> str:
         except OSError as error:
             raise CannotWrite.of(target, error) from error
     raise CannotWrite(path=key, why="too many pictures of this name")
-
-
-def _walk(folder: Path) -> list[str]:
-    """Posix paths of the picture files below `folder`; hidden files and folders are passed over."""
-    found: list[str] = []
-    pending = [("", str(folder))]
-    while pending:
-        prefix, path = pending.pop()
-        try:
-            with os.scandir(path) as entries:
-                for entry in entries:
-                    name = entry.name
-                    if name.startswith("."):
-                        continue
-                    if entry.is_dir():
-                        pending.append((prefix + name + "/", entry.path))
-                    elif os.path.splitext(name)[1].lower() in PICTURE_SUFFIXES:
-                        found.append(prefix + name)
-        except OSError:
-            continue  # a folder that is gone or forbidden hides its pictures, nothing else
-    return found

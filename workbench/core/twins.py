@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from workbench.core.project import Project
+from workbench.inference.opening import read_regular
 
 
 def twins(project: Project, keys: Sequence[str], other: Project, theirs: Iterable[str]) -> list[str]:
@@ -39,6 +40,6 @@ def _by_size(project: Project, keys: Iterable[str]) -> dict[int, dict[str, Path]
 def content(path: Path) -> bytes | None:
     """What tells the bytes of a file from others; None where it cannot be read."""
     try:
-        return hashlib.sha256(path.read_bytes()).digest()
+        return hashlib.sha256(read_regular(path)).digest()
     except OSError:
         return None

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from .header import PNG_SIGNATURE, claimed_size, jpeg_marker, kind_of, tiff_directory, unpack
+
 # In entropy-coded JPEG data FF is followed by 00 (a stuffed byte) or D0..D7 (restart); FF FF is fill.
 _JPEG_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]", re.DOTALL)
-_PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_PNG_END = b"IEND\xaeB`\x82"
+_BLOCK = 1 << 16  # bytes
 
 _PHOTOMETRIC, _ORIENTATION, _PLANAR, _EXTRA_SAMPLES = 262, 274, 284, 338
 _WANTED = (_PHOTOMETRIC, _ORIENTATION, _PLANAR, _EXTRA_SAMPLES)
@@ -21,9 +25,10 @@ _SHORT = 3
 class Container:
     """What a file says of itself.
 
-    kind: "jpeg", "png", "webp", "bmp", "tiff" or "". orientation: EXIF 1..8. cut: what is missing, or "".
+    kind: as `header.kind_of`. orientation: EXIF 1..8. cut: what is missing, or "".
     grey_alpha: grey with alpha, which OpenCV decodes as colour. inverted: a TIFF in which 0 is white.
     planes_apart: a TIFF that stores one channel after the other.
+    width, height: as stored, 0 where the header is damaged. channels, depth (bytes), values: as `header.Claim`.
     """
 
     kind: str = ""
@@ -32,6 +37,30 @@ class Container:
     grey_alpha: bool = False
     inverted: bool = False
     planes_apart: bool = False
+    width: int = 0
+    height: int = 0
+    channels: int = 1
+    depth: int = 1
+    values: int = 0
+
+    @property
+    def shown(self) -> tuple[int, int]:
+        """(width, height) with the orientation applied."""
+        return (self.height, self.width) if self.orientation >= 5 else (self.width, self.height)
+
+
+def describe(view: Any) -> Container:
+    """Return what a header says. view: a memoryview, or an `opening.FileView` of a file that is not read whole."""
+    kind = kind_of(view)
+    try:
+        found = _READERS[kind](view) if kind in _READERS else Container(kind)
+    except (struct.error, OverflowError):
+        found = Container(kind)
+    claim = claimed_size(view)
+    if claim is None:
+        return found
+    size = {"width": claim.width, "height": claim.height, "channels": claim.channels}
+    return replace(found, **size, depth=claim.depth, values=claim.values)
 
 
 def inspect(data: np.ndarray) -> tuple[Container, np.ndarray]:
@@ -42,61 +71,78 @@ def inspect(data: np.ndarray) -> tuple[Container, np.ndarray]:
     instead.
     """
     view = memoryview(data)
-    start = bytes(view[:12])
-    if start[:3] == b"\xff\xd8\xff":
-        return _jpeg(view), data
-    if start[:8] == _PNG_SIGNATURE:
-        return _png(view), data
-    if start[:4] == b"RIFF" and start[8:12] == b"WEBP":
-        return _webp(view), data
-    if start[:4] in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"):
-        return _tiff(data)
-    if start[:2] == b"BM" and len(view) >= 6:
-        size = struct.unpack_from("<I", view, 2)[0]
-        return Container("bmp", cut=f"{size - len(view)} bytes are missing" if size > len(view) else ""), data
-    return Container(), data
+    found = describe(view)
+    return found, _neutral(data) if found.kind == "tiff" else data
 
 
-def _jpeg(view: memoryview) -> Container:
-    orientation, ends = 1, bytes(view[-2:]) == b"\xff\xd9"
+def _bmp(view: Any) -> Container:
+    size = unpack("<I", view, 2)[0]
+    return Container("bmp", cut=f"{size - len(view)} bytes are missing" if size > len(view) else "")
+
+
+def _jpeg(view: Any) -> Container:
+    orientation, ends = 1, bytes(view[len(view) - 2 :]) == b"\xff\xd9"
     position = 2
-    while position + 4 <= len(view):
-        if view[position] != 0xFF:
+    while True:
+        marker, position = jpeg_marker(view, position)
+        if marker == 0:
             break
-        marker = view[position + 1]
-        if marker == 0xFF:  # fill byte
-            position += 1
-            continue
         if marker == 0xD9:
             ends = True
             break
         if marker == 0x01 or 0xD0 <= marker <= 0xD8:
-            position += 2
             continue
-        length = struct.unpack_from(">H", view, position + 2)[0]
-        if marker == 0xE1 and bytes(view[position + 4 : position + 10]) == b"Exif\0\0":
-            orientation = _exif_orientation(bytes(view[position + 10 : position + 2 + length]))
-        position += 2 + length
+        if position + 2 > len(view):
+            break
+        length = unpack(">H", view, position)[0]
+        if marker == 0xE1 and bytes(view[position + 2 : position + 8]) == b"Exif\0\0":
+            orientation = _exif_orientation(bytes(view[position + 8 : position + length]))
+        position += length
         if marker == 0xDA:  # start of scan: entropy-coded data follows, up to the next marker
             if ends:
                 break
-            found = _JPEG_MARKER.search(view, position)
-            if found is None:
-                break
-            position = found.start()
-    if not ends and position + 2 <= len(view) and bytes(view[position : position + 2]) == b"\xff\xd9":
-        ends = True
+            position = _behind_scan(view, position)
     return Container("jpeg", orientation, "" if ends else "the end of the JPEG data is missing")
 
 
-def _png(view: memoryview) -> Container:
+def lengthen_scans(data: np.ndarray, extra: np.ndarray) -> np.ndarray:
+    """Return a JPEG with `extra` bytes (no 255 among them) behind the data of each scan."""
+    view, parts, position, done = memoryview(data), [], 2, 0
+    while True:
+        marker, position = jpeg_marker(view, position)
+        if marker in (0, 0xD9) or position + 2 > len(view):
+            return np.concatenate([*parts, data[done:]])
+        if marker == 0x01 or 0xD0 <= marker <= 0xD8:
+            continue
+        position += unpack(">H", view, position)[0]
+        if marker == 0xDA:
+            position = _behind_scan(view, position)
+            parts += [data[done:position], extra]
+            done = position
+
+
+def _behind_scan(view: Any, position: int) -> int:
+    while position < len(view):
+        found = _JPEG_MARKER.search(bytes(view[position : position + _BLOCK]))
+        if found is not None:
+            return position + found.start()
+        position += _BLOCK - 1  # a marker may lie across two blocks
+    return len(view)
+
+
+def _png(view: Any) -> Container:
     orientation, ends = 1, False
-    position = len(_PNG_SIGNATURE)
+    position = len(PNG_SIGNATURE)
     while position + 12 <= len(view):
-        length = struct.unpack_from(">I", view, position)[0]
+        length = unpack(">I", view, position)[0]
         kind = bytes(view[position + 4 : position + 8])
         if kind == b"eXIf":
             orientation = _exif_orientation(bytes(view[position + 8 : position + 8 + length]))
+        if kind == b"IDAT":
+            tail = bytes(view[max(position, len(view) - _BLOCK) :])
+            if tail.endswith(_PNG_END) and b"eXIf" not in tail:  # most files: no need to go over all of their pieces
+                ends = True
+                break
         if kind == b"IEND":
             ends = True
             break
@@ -105,37 +151,44 @@ def _png(view: memoryview) -> Container:
     return Container("png", orientation, "" if ends else "the end of the PNG data is missing", grey_alpha)
 
 
-def _webp(view: memoryview) -> Container:
-    size = struct.unpack_from("<I", view, 4)[0] + 8
+def _webp(view: Any) -> Container:
+    size = unpack("<I", view, 4)[0] + 8
     cut = f"{size - len(view)} bytes are missing" if size > len(view) else ""
     orientation, position = 1, 12
     while position + 8 <= len(view):
-        length = struct.unpack_from("<I", view, position + 4)[0]
+        length = unpack("<I", view, position + 4)[0]
         if bytes(view[position : position + 4]) == b"EXIF":
             orientation = _exif_orientation(bytes(view[position + 8 : position + 8 + length]))
         position += 8 + length + length % 2
     return Container("webp", orientation, cut)
 
 
-def _tiff(data: np.ndarray) -> tuple[Container, np.ndarray]:
-    orientation, inverted, planes_apart = 1, False, False
+def _tiff(view: Any) -> Container:
+    tags = _first_directory(view)[1]
+    orientation, photometric, planar = (
+        (tags.get(tag, ((), 0))[0] or (0,))[0] for tag in (_ORIENTATION, _PHOTOMETRIC, _PLANAR)
+    )
+    inverted = photometric == 0 and bool(tags.get(_PHOTOMETRIC, ((), 0))[0])
+    kept = orientation if 2 <= orientation <= 8 else 1
+    return Container("tiff", kept, inverted=inverted, planes_apart=planar == 2)
+
+
+def _neutral(data: np.ndarray) -> np.ndarray:
+    """The bytes of a TIFF without the tags that the caller applies itself."""
     copy: np.ndarray | None = None
     order, tags = _first_directory(memoryview(data))
     for tag, (values, position) in tags.items():
         replaced = list(values)
-        if tag == _ORIENTATION and values and 2 <= values[0] <= 8:
-            orientation, replaced = values[0], [1]
-        elif tag == _PHOTOMETRIC and values and values[0] == 0:
-            inverted, replaced = True, [1]
-        elif tag == _PLANAR:
-            planes_apart = values[:1] == (2,)
+        if (tag == _ORIENTATION and values and 2 <= values[0] <= 8) or (
+            tag == _PHOTOMETRIC and values and values[0] == 0
+        ):
+            replaced = [1]
         elif tag == _EXTRA_SAMPLES:
             replaced = [0 if value == 2 else value for value in values]
         if replaced != list(values):
             copy = data.copy() if copy is None else copy
             struct.pack_into(f"{order}{len(replaced)}H", copy.data, position, *replaced)
-    found = Container("tiff", orientation, inverted=inverted, planes_apart=planes_apart)
-    return found, data if copy is None else copy
+    return data if copy is None else copy
 
 
 def _exif_orientation(exif: bytes) -> int:
@@ -147,27 +200,20 @@ def _exif_orientation(exif: bytes) -> int:
     return values[0] if values and 1 <= values[0] <= 8 else 1
 
 
-def _first_directory(view: memoryview) -> tuple[str, dict[int, tuple[tuple[int, ...], int]]]:
+def _first_directory(view: Any) -> tuple[str, dict[int, tuple[tuple[int, ...], int]]]:
     """Byte order ("<" or ">") and, for the tags that matter here, their short values and where those lie."""
-    order = "<" if bytes(view[:2]) == b"II" else ">"
     found: dict[int, tuple[tuple[int, ...], int]] = {}
+    order = "<"
     try:
-        if struct.unpack_from(f"{order}H", view, 2)[0] == 43:  # BigTIFF: counts and offsets of eight bytes
-            directory = struct.unpack_from(f"{order}Q", view, 8)[0]
-            entries = struct.unpack_from(f"{order}Q", view, directory)[0]
-            first, step, count_code, inline = directory + 8, 20, "Q", 8
-        else:
-            directory = struct.unpack_from(f"{order}I", view, 4)[0]
-            entries = struct.unpack_from(f"{order}H", view, directory)[0]
-            first, step, count_code, inline = directory + 2, 12, "I", 4
-        for position in range(first, first + min(entries, 4096) * step, step):
-            tag, kind, count = struct.unpack_from(f"{order}HH{count_code}", view, position)
-            value_at = position + step - inline
-            if tag in _WANTED and kind == _SHORT and count * 2 <= inline:
-                found[tag] = struct.unpack_from(f"{order}{count}H", view, value_at), value_at
+        for order, tag, kind, count, at, room in tiff_directory(view):
+            if tag in _WANTED and kind == _SHORT and count * 2 <= room:
+                found[tag] = unpack(f"{order}{count}H", view, at), at
     except (struct.error, OverflowError):
         pass  # the decoder says what is wrong with such a file
     return order, found
+
+
+_READERS = {"bmp": _bmp, "jpeg": _jpeg, "png": _png, "tiff": _tiff, "webp": _webp}
 
 
 def turn(picture: np.ndarray, orientation: int) -> np.ndarray:

@@ -6,13 +6,17 @@ Orientation is applied once, and here: what OpenCV does about it differs by form
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .containers import inspect, turn
+from . import limits
+from .containers import Container, describe, inspect, lengthen_scans, turn
 from .cv import cv2
+from .opening import FileView, load_regular, open_regular
+from .tiff_regions import tiff_size
 from .writing import write_atomic
 
 PICTURE_SUFFIXES = frozenset(
@@ -25,6 +29,7 @@ PICTURE_SUFFIXES = frozenset(
 _FLAGS = cv2.IMREAD_ANYCOLOR | cv2.IMREAD_ANYDEPTH | cv2.IMREAD_IGNORE_ORIENTATION
 
 _LONGEST_PNG = 1_000_000  # pixels of a side: libpng's own limit
+_BESIDE = 64 << 20  # bytes that a file may hold beside an image of the largest size
 
 
 class ReadError(Exception):
@@ -39,6 +44,10 @@ class ReadError(Exception):
         return f"{self.path}: {self.why}"
 
 
+class _TooLarge(ReadError):
+    """A page of a TIFF that is larger than the limits allow."""
+
+
 def read_picture(path: Path | str) -> np.ndarray:
     """Decode a picture file of any name.
 
@@ -46,24 +55,77 @@ def read_picture(path: Path | str) -> np.ndarray:
     kept in sixteen stay as they are). EXIF orientation is applied, alpha is dropped, of several pages the
     first is taken. Raises ReadError.
     """
+    return _decode(_load(path), path)
+
+
+def read_header(path: Path | str) -> Container:
+    """Return what an image file's header says, its size among it, without decoding anything.
+
+    Raises ReadError, also where the file is incomplete or the image larger than the limits allow.
+    """
     try:
-        data = np.fromfile(path, np.uint8)
-    except FileNotFoundError:
-        raise ReadError(path, "there is no such file") from None
+        with open_regular(path) as file:
+            view = FileView(file)
+            if not len(view):
+                raise ReadError(path, "the file is empty")
+            found = describe(view)
+    except (OSError, ValueError) as error:
+        raise _cannot_open(path, error) from None
+    if found.kind == "tiff" and not found.width:
+        width, height = tiff_size(path, upright=False) or (0, 0)
+        found = replace(found, width=width, height=height)
+    _demand(found, path, whole=found.kind != "tiff")
+    return found
+
+
+def _load(path: Path | str) -> np.ndarray:
+    """The bytes of a file. Raises ReadError."""
+    try:
+        return load_regular(path, limits.decoded_bytes() + _BESIDE)
     except MemoryError:
         raise ReadError(path, "there is not enough memory for it") from None
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise ReadError(path, f"the file cannot be opened ({why})") from None
-    return _decode(data, path)
+        raise _cannot_open(path, error) from None
+
+
+def _cannot_open(path: Path | str, error: Exception) -> ReadError:
+    if isinstance(error, FileNotFoundError):
+        return ReadError(path, "there is no such file")
+    why = getattr(error, "strerror", None) or str(error)
+    return ReadError(path, f"the file cannot be opened ({why})")
+
+
+def _demand(container: Container, name: Path | str, *, whole: bool = True) -> None:
+    """Raise ReadError unless the header is that of an image within the limits. whole: decoded at once."""
+    if container.cut and container.kind in ("jpeg", "png"):
+        # Some builds of OpenCV fill the missing part of a JPEG with grey and say nothing.
+        raise ReadError(name, f"the file is incomplete: {container.cut}")
+    if not container.kind:
+        raise ReadError(name, "this is not a picture file that can be read")
+    width, height = container.width, container.height
+    if not width or not height:
+        if container.cut:
+            raise ReadError(name, f"the file is incomplete: {container.cut}")
+        raise ReadError(name, f"the {container.kind.upper()} data are damaged or of an unknown variant")
+    if container.kind == "png" and max(width, height) > _LONGEST_PNG:
+        raise ReadError(
+            name, f"its sides of {width} and {height} pixels are over the limit of {_LONGEST_PNG} for PNG files"
+        )
+    too_large = limits.refusal(width, height, container.values if whole else 0, container.depth)
+    if too_large:
+        raise ReadError(name, too_large)
 
 
 def read_page(path: Path | str, number: int) -> np.ndarray:
     """Another page of a TIFF than the first, which is 0: as `read_picture`. Raises ReadError."""
+    data = _load(path)
     try:
-        data = np.fromfile(path, np.uint8)
+        if describe(memoryview(data)).kind != "tiff":
+            raise ReadError(path, "only TIFF files have pages")
         try:
             return _plain(_decode_with_tifffile(data, path, number), path)
+        except _TooLarge:
+            raise
         except ReadError:
             done, found = cv2.imdecodemulti(data, _FLAGS, range=(number, number + 1))
             if not done or not found:
@@ -82,13 +144,14 @@ def read_reduced(path: Path | str, *, grey: bool) -> np.ndarray | None:
     grey: whether the file holds grey values. EXIF orientation is applied.
     """
     try:
-        data = np.fromfile(path, np.uint8)
-        container, data = inspect(data) if data.size else (None, data)
-        if container is None or container.kind != "jpeg" or container.cut:
+        data = _load(path)
+        container, data = inspect(data)
+        if container.kind != "jpeg":
             return None
+        _demand(container, path)
         flags = cv2.IMREAD_REDUCED_GRAYSCALE_8 if grey else cv2.IMREAD_REDUCED_COLOR_8
         small = cv2.imdecode(data, flags | cv2.IMREAD_IGNORE_ORIENTATION)
-    except (OSError, ValueError, MemoryError, cv2.error):
+    except (ReadError, ValueError, MemoryError, cv2.error):
         return None
     if small is None:
         return None
@@ -127,9 +190,7 @@ def _decode(data: np.ndarray, name: Path | str) -> np.ndarray:
         raise ReadError(name, "the file is empty")
     try:
         container, bytes_to_decode = inspect(data)
-        if container.cut and container.kind in ("jpeg", "png"):
-            # Some builds of OpenCV fill the missing part of a JPEG with grey and say nothing.
-            raise ReadError(name, f"the file is incomplete: {container.cut}")
+        _demand(container, name)
         picture = _decode_with_opencv(bytes_to_decode)
         if container.planes_apart and picture is not None and picture.dtype != np.uint8:
             picture = None  # OpenCV mixes up such values, except those of eight bits
@@ -140,20 +201,34 @@ def _decode(data: np.ndarray, name: Path | str) -> np.ndarray:
     if picture is None:
         if container.cut:
             raise ReadError(name, f"the file is incomplete: {container.cut}")
-        if container.kind == "png" and data.size >= 24:
-            width, height = (int(side) for side in data[16:24].view(">u4"))
-            if max(width, height) > _LONGEST_PNG:
-                why = f"its sides of {width} and {height} pixels are over the limit of {_LONGEST_PNG} for PNG files"
-                raise ReadError(name, why)
-        if container.kind:
-            raise ReadError(name, f"the {container.kind.upper()} data are damaged or of an unknown variant")
-        raise ReadError(name, "this is not a picture file that can be read")
+        raise ReadError(name, f"the {container.kind.upper()} data are damaged or of an unknown variant")
     picture = _plain(picture, name)
+    height, width = picture.shape[:2]
+    if (width, height) != (container.width, container.height):
+        size = f"{container.width} x {container.height}"
+        raise ReadError(name, f"its header gives {size} pixels, but its data are {width} x {height}")
+    if container.kind == "jpeg" and _falls_short(data, picture):
+        raise ReadError(name, "the file is incomplete: the JPEG data end before the last row")
     if container.grey_alpha and picture.ndim == 3:
         picture = picture[:, :, 0]
     if container.inverted and picture.dtype != np.float32:
         picture = np.iinfo(picture.dtype).max - picture
     return turn(picture, container.orientation)
+
+
+def _falls_short(data: np.ndarray, picture: np.ndarray) -> bool:
+    """Whether a JPEG holds data for a part of its image only, of which libjpeg fills the rest with medium grey.
+
+    Bytes are added behind the data of each scan: a decoder that has everything passes over them, one that still
+    waits for data decodes them.
+    """
+    # The last block of 8 x 8, less its first row and column, which colour of the block before can reach.
+    rows, columns = (max(1, (size - 1) % 8) for size in picture.shape[:2])
+    if not (picture[-rows:, -columns:] == 128).all():
+        return False
+    longer = lengthen_scans(data, np.random.default_rng(0).integers(1, 255, 4096, np.uint8))
+    other = _decode_with_opencv(longer)
+    return other is None or not np.array_equal(other, picture)
 
 
 def _decode_with_opencv(data: np.ndarray) -> np.ndarray | None:
@@ -180,12 +255,15 @@ def _decode_with_tifffile(data: np.ndarray, name: Path | str, number: int = 0) -
     try:
         with tifffile.TiffFile(io.BytesIO(data)) as file:
             page = file.pages[number]
+            too_large = limits.refusal(page.imagewidth, page.imagelength, page.size, page.dtype.itemsize)
+            if too_large:
+                raise _TooLarge(name, too_large)
             if page.compression == 1 and page.size * page.bitspersample > 8 * data.size:
                 raise ValueError("it claims to hold more than the file does")
             picture = page.asarray()
             colours = page.colormap if page.photometric == tifffile.PHOTOMETRIC.PALETTE else None
             planes_first = picture.ndim == 3 and page.planarconfig == tifffile.PLANARCONFIG.SEPARATE
-    except MemoryError:
+    except (MemoryError, _TooLarge):
         raise
     except Exception as error:  # a damaged file can make the decoder fail in any way
         reason = (str(error) or type(error).__name__).splitlines()[0]

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .cv import cv2
+from .opening import require_regular
 
 _CACHE = 256 << 20  # bytes of decoded segments
 _OVERVIEW = 6000  # pixels of the overview's longer side, at most
@@ -28,14 +29,16 @@ class NotByRegion(Exception):
     """This file has to be read whole; the text says why."""
 
 
-def tiff_size(path: Path | str, number: int = 0) -> tuple[int, int] | None:
-    """(width, height) of a TIFF's page as it is shown, from its header; None if that cannot be told."""
+def tiff_size(path: Path | str, number: int = 0, *, upright: bool = True) -> tuple[int, int] | None:
+    """(width, height) of a TIFF's page, as it is shown or as stored, from its header; None if that cannot be told."""
     try:
         import tifffile
 
+        require_regular(path)
         with tifffile.TiffFile(path) as file:
             page = file.pages[number]
-            turned = page.tags.get(_ORIENTATION) is not None and page.tags[_ORIENTATION].value in (5, 6, 7, 8)
+            turn = page.tags.get(_ORIENTATION)
+            turned = upright and turn is not None and turn.value in (5, 6, 7, 8)
             size = int(page.imagewidth), int(page.imagelength)
     except Exception:  # a damaged or foreign file can make the parser fail in any way
         return None
@@ -47,6 +50,7 @@ def tiff_pages(path: Path | str) -> int:
     try:
         import tifffile
 
+        require_regular(path)
         with tifffile.TiffFile(path) as file:
             return max(1, len(file.pages))
     except Exception:  # a damaged or foreign file can make the parser fail in any way
@@ -71,6 +75,7 @@ class TiffPicture:
         self.damaged: set[int] = set()  # segments that cannot be decoded: they are shown blank
         self.decoded = 0  # segments decoded so far, for tests of what a look costs
         try:
+            require_regular(path)
             self._file = tifffile.TiffFile(path)
         except OSError:
             raise

@@ -20,6 +20,7 @@ from workbench.core.index import Row
 from workbench.core.problems import CannotWrite, Problem
 from workbench.core.project import ClassInfo, Project
 from workbench.core.storage import file_stamp, write_bytes
+from workbench.inference.opening import read_regular
 
 _TRIES = 20  # times that a mask is looked at again because strokes were made while it was packed
 
@@ -196,7 +197,7 @@ def content_sum(data: bytes) -> str:
 
 def _content_of(path: Path) -> str:
     try:
-        return content_sum(path.read_bytes())
+        return content_sum(read_regular(path))
     except OSError:
         return ""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -18,6 +16,7 @@ from workbench.session import looking
 from workbench.session.lane import Lane
 
 REST = 1.5  # seconds after a save until its picture is looked at again
+_PATIENCE, _PATIENCE_AT_CLOSE = 10.0, 0.05  # seconds to wait for another process that writes the index
 
 
 class Listing(QObject):
@@ -36,6 +35,7 @@ class Listing(QObject):
         self.keys: list[str] = []
         self.rows: dict[str, Row] = {}
         self._places: dict[str, int] = {}
+        self._not_opened: set[str] = set()  # marked broken because opening failed
         self._own: set[str] = set()  # changed by this session since the index began to look
         self._news: dict[str, Row] = {}
         self._stale: dict[str, None] = {}  # saved, and to be looked at again when the hand rests
@@ -69,6 +69,19 @@ class Listing(QObject):
         self._own.add(row.key)
         self._take(row)
 
+    def mark_broken(self, key: str, problem: Problem) -> None:
+        """A picture could not be opened: it is shown so until it can be, or its files are changed."""
+        if key in self._places and not self.row(key).broken:
+            self._not_opened.add(key)
+            self.put(replace(self.row(key), broken=str(problem)))
+
+    def mark_opened(self, key: str, _loaded: object = None) -> None:
+        """A picture was opened; if it could not be before, its mark is taken away and it is looked at again."""
+        if key in self._not_opened:
+            self._not_opened.discard(key)
+            self.put(replace(self.row(key), broken=""))
+            self.look_again(key)
+
     def look_again(self, key: str) -> None:
         """Soon read a picture's files again: they were saved."""
         self._stale[key] = None
@@ -84,15 +97,16 @@ class Listing(QObject):
         self._round += 1
         self._stop.set()
         self._lane.abandon()
+        self._keep_scores(closing=True)
         self._stop = threading.Event()
         self._under_way = 0
         self._timer.stop()
         self._rest.stop()
-        self._keep_scores()
         self._project = None
         self.keys, self.rows, self._places, self._news, self._stale = [], {}, {}, {}, {}
         self.done = 0
         self._own.clear()
+        self._not_opened.clear()
 
     # --- where is what ----------------------------------------------------------------------------
 
@@ -121,12 +135,12 @@ class Listing(QObject):
         self._lane.submit(lambda: work(teller), lambda _, error: self._ended(error))
 
     def _ended(self, error: Exception | None) -> None:
+        # Behind the last news, which are on their way as queued signals; also after an unforeseen error.
+        self._heard.emit(self._round, "settled", None)
         if isinstance(error, Problem):
             self.problem_met.emit(error)
         elif error is not None:
             raise error
-        # Behind the last news, which are on their way as queued signals.
-        self._heard.emit(self._round, "settled", None)
 
     @Slot(int, str, object)
     def _hear(self, round: int, kind: str, news: object) -> None:
@@ -178,9 +192,14 @@ class Listing(QObject):
             self._submit(lambda teller: looking.look(project, keys, teller))
         self._keep_scores()
 
-    def _keep_scores(self) -> None:
+    def _keep_scores(self, *, closing: bool = False) -> None:
+        """Write new scores in the worker thread. closing: wait for it, but only shortly for another process."""
         scores, self._scores = self._scores, {}
         project = self._project
-        if project is not None and scores:
-            with contextlib.suppress(sqlite3.Error):  # a cache: the model can say it again
-                looking.keep_scores(project, scores)
+        if project is None or not scores:
+            return
+        patience = _PATIENCE_AT_CLOSE if closing else _PATIENCE
+        # Errors are passed over: it is a cache, and the model can give the scores again.
+        self._lane.submit(lambda: looking.keep_scores(project, scores, patience=patience), lambda _, error: None)
+        if closing:
+            self._lane.finish()

@@ -7,11 +7,13 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePath
 
-from workbench.core.index import Index, Row
+from workbench.core.grouping import check_pattern
+from workbench.core.index import Index, Row, with_index
 from workbench.core.pictures import PICTURE_SUFFIXES
-from workbench.core.problems import FolderMissing, Problem
+from workbench.core.problems import BadGrouping, FolderMissing, Problem
 from workbench.core.project import Project
 from workbench.core.sources import natural_key
+from workbench.core.walking import walk
 
 TELL_EVERY = 0.2  # seconds
 # A worker that never rests keeps the interpreter to itself for 5 ms at a time, and a window asks for it often.
@@ -60,43 +62,53 @@ class Teller:
 
 def refresh(project: Project, teller: Teller, *, first: bool) -> None:
     """Tell the keys and each row that changed; when the project was just opened, what is known of it at once."""
-    index = Index(project)
-    try:
+
+    def work(index: Index) -> None:
         known = index.keys() if first else []
+        told: set[str] | None = set() if first else None
         if known:
             teller.tell("listed", known)
             teller.rest(FIRST_REST)
             for batch in index.batches(1000):
                 if teller.stopped():
                     return
+                told.update(row.key for row in batch)
                 teller.tell("rows", batch)
                 teller.rest()
         keys = project.pictures()
         if keys != known or not first:
             teller.tell("listed", keys)
             teller.rest(FIRST_REST)
-        for row in index.refresh(keys, progress=teller.progress, cancelled=teller.stopped):
+        for row in index.refresh(keys, progress=teller.progress, cancelled=teller.stopped, told=told):
             teller.row(row)
+        if first and not teller.stopped():
+            _check_pattern(project, keys, teller)
+
+    try:
+        with_index(project, work, lambda problem: teller.tell("problem", problem))
     finally:
         teller.flush()
-        index.close()
+
+
+def _check_pattern(project: Project, keys: list[str], teller: Teller) -> None:
+    try:
+        check_pattern(project, keys)
+    except BadGrouping as problem:
+        teller.tell("problem", problem)
 
 
 def look(project: Project, keys: list[str], teller: Teller) -> None:
     """Read some pictures' files again: what a save cannot tell, such as how many regions there are."""
-    index = Index(project)
-    try:
+
+    def work(index: Index) -> None:
         teller.tell("looked", [index.look(key) for key in keys if not teller.stopped()])
-    finally:
-        index.close()
+
+    with_index(project, work)
 
 
-def keep_scores(project: Project, scores: dict[str, float]) -> None:
-    index = Index(project)
-    try:
-        index.set_scores(scores)
-    finally:
-        index.close()
+def keep_scores(project: Project, scores: dict[str, float], *, patience: float = 10.0) -> None:
+    """Write scores into the index. patience: seconds to wait while another process writes; then they are dropped."""
+    with_index(project, lambda index: index.set_scores(scores), patience=patience)
 
 
 def add(project: Project, paths: list[Path], teller: Teller) -> None:
@@ -125,13 +137,6 @@ def _pictures_in(path: Path) -> Iterator[tuple[Path, str]]:
         if path.suffix.lower() in PICTURE_SUFFIXES:
             yield path, path.name
         return
-    found = [
-        file for file in path.rglob("*")
-        if file.suffix.lower() in PICTURE_SUFFIXES and file.is_file() and not _hidden(file.relative_to(path))
-    ]  # fmt: skip
-    for file in sorted(found, key=natural_key):
-        yield file, PurePath(path.name or "pictures", file.relative_to(path)).as_posix()
-
-
-def _hidden(path: PurePath) -> bool:
-    return any(part.startswith(".") for part in path.parts)
+    found = [(relative, entry) for relative, entry in walk(path) if Path(relative).suffix.lower() in PICTURE_SUFFIXES]
+    for relative, entry in sorted(found, key=lambda each: natural_key(each[0])):
+        yield Path(entry.path), PurePath(path.name or "pictures", relative).as_posix()

@@ -90,6 +90,8 @@ class Session(QObject):
         self._loader.previewed.connect(self.picture_previewed)
         self._desk.opened.connect(self.class_work.bar)
         self._desk.opened.connect(self.picture_opened)
+        self._loader.loaded.connect(self._listing.mark_opened)
+        self._loader.failed.connect(self._listing.mark_broken)
         self._desk.failed.connect(self.picture_failed)
         self._desk.history_changed.connect(self.history_changed)
         self._listing.listed.connect(self.pictures_listed)

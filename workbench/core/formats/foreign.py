@@ -12,6 +12,7 @@ import numpy as np
 
 from workbench.core.project import Project
 from workbench.core.sources import natural_key
+from workbench.core.walking import walk
 from workbench.inference.reading import PICTURE_SUFFIXES
 
 # Folder names that say what lies in them, and nothing about the part or the defect.
@@ -84,24 +85,14 @@ class Tree:
 
     @classmethod
     def of(cls, path: Path, project: Project | None = None) -> Tree:
-        """All files below `path` that are not hidden; the project itself is passed over when it lies inside."""
+        """All regular files below `path` that are not hidden; the project itself is passed over when it lies inside."""
         root = path.absolute()
         own = None if project is None else os.path.realpath(project.root)
-        found: list[str] = []
-        pending = [("", str(root))]
-        while pending:
-            prefix, folder = pending.pop()
-            try:
-                with os.scandir(folder) as entries:
-                    for entry in entries:
-                        if entry.name.startswith(".") or entry.name == "__MACOSX":
-                            continue
-                        if not entry.is_dir():
-                            found.append(prefix + entry.name)
-                        elif own is None or os.path.realpath(entry.path) != own:
-                            pending.append((f"{prefix}{entry.name}/", entry.path))
-            except OSError:
-                continue
+
+        def enter(entry: os.DirEntry[str]) -> bool:
+            return entry.name != "__MACOSX" and (own is None or os.path.realpath(entry.path) != own)
+
+        found = [relative for relative, _ in walk(root, enter)]
         return cls(root, tuple(sorted(found, key=natural_key)))
 
     def path(self, relative: str) -> Path:

@@ -17,12 +17,15 @@ from PIL import Image
 from workbench.core.formats.foreign import Unreadable
 from workbench.core.formats.label_lists import Colour, LabelList
 from workbench.core.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELLED
+from workbench.inference import limits
+from workbench.inference.opening import open_regular
 
 OWN_NOT_LABELLED = (64, 64, 64)  # the palette entry by which the workbench's own masks mark 255
 MANY_COLOURS = 64  # more than that in a colour mask means that it is a picture
 _MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "I;16", "I;16B", "I;16L", "I")
+_FORMATS = ("PNG", "TIFF", "BMP", "DIB", "GIF", "JPEG", "JPEG2000", "PPM", "WEBP")
 
-Image.MAX_IMAGE_PIXELS = None
+Image.MAX_IMAGE_PIXELS = None  # the limits of `inference.limits` are checked instead
 
 
 @dataclass(frozen=True)
@@ -38,11 +41,18 @@ class Raw:
         return self.values.shape[1], self.values.shape[0]
 
 
-def read_raw(path: Path) -> Raw:
-    """Raises Unreadable."""
+def read_raw(path: Path, size: tuple[int, int] | None = None) -> Raw:
+    """Read a mask whose (width, height) must be `size`; the header is compared before decoding. Raises Unreadable."""
     try:
-        with Image.open(path) as file:
+        with open_regular(path) as opened, Image.open(opened, formats=_FORMATS) as file:
             mode, palette = file.mode, None
+            width, height = file.size
+            if size is not None and (width, height) != tuple(size):
+                raise Unreadable(f"it is {width} x {height} pixels, but its picture is {size[0]} x {size[1]}")
+            channels, depth = len(file.getbands()), 4 if mode == "I" else 2 if mode.startswith("I;") else 1
+            too_large = limits.refusal(width, height, width * height * channels, depth)
+            if too_large:
+                raise Unreadable(too_large)
             if mode not in _MODES:
                 raise Unreadable(f"it is a {mode} picture, not a mask")
             if mode in ("LA", "PA", "RGBA"):
@@ -71,7 +81,7 @@ def read_raw(path: Path) -> Raw:
 
 
 def _bit_depth(path: Path) -> int:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         head = file.read(26)
     return head[24] if head[:8] == b"\x89PNG\r\n\x1a\n" and len(head) == 26 else 8
 
@@ -116,19 +126,31 @@ class Survey:
                 top = int(values.max())
                 self.too_large = max(self.too_large, top if top > 65535 else 0)
                 values = np.minimum(values, 65535)
-            self.grey += np.bincount(values.ravel(), minlength=65536)
+            self.grey += _counts(values, 65536)
         elif raw.kind == "palette":
-            self.palette += np.bincount(raw.values.ravel(), minlength=256)
+            self.palette += _counts(raw.values, 256)
         elif raw.kind == "colour" and len(self.colours) <= MANY_COLOURS:
             self.colours.update(np.unique(codes_of(raw.values)).tolist())
 
 
-def survey(paths: Iterable[Path]) -> Survey:
-    """Look at every mask once; files that cannot be read are passed over here and reported when their turn comes."""
+def _counts(values: np.ndarray, bins: int) -> np.ndarray:
+    """How often each value occurs, int64 (bins,). Row by row: NumPy makes eight bytes of each value it counts."""
+    found = np.zeros(bins, np.int64)
+    rows = max(1, (1 << 20) // max(1, values.shape[1]))
+    for top in range(0, values.shape[0], rows):
+        found += np.bincount(values[top : top + rows].ravel(), minlength=bins)
+    return found
+
+
+def survey(masks: Iterable[tuple[Path, tuple[int, int] | None]]) -> Survey:
+    """Look at every mask once, given with the size that it must have where that is known.
+
+    Files that cannot be read are passed over here and reported when their turn comes.
+    """
     found = Survey()
-    for path in paths:
+    for path, size in masks:
         try:
-            found.add(read_raw(path))
+            found.add(read_raw(path, size))
         except Unreadable:
             continue
     return found

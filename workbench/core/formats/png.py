@@ -13,13 +13,14 @@ from workbench.core.formats.foreign import (
     Label,
     Options,
     Tree,
-    Unreadable,
     telling_folders,
     without_suffix,
 )
 from workbench.core.formats.label_lists import find_list, write_list
 from workbench.core.formats.mask_values import Meaning, decide, read_raw, survey
 from workbench.core.formats.pairing import pair, spellings
+from workbench.core.pictures import picture_size
+from workbench.core.problems import Problem
 from workbench.core.project import NOT_LABELLED, Project
 from workbench.core.storage import write_bytes, write_text
 
@@ -43,7 +44,7 @@ def find(tree: Tree, options: Options, known: dict[int, str]) -> Batch:
     found = pair(tree, look_inside=True)
     masks = [*found.pairs, *found.lone]
     listed = find_list(tree, masks)
-    values = survey(tree.path(mask) for mask in masks)
+    values = survey((tree.path(mask), _size(tree, found.pairs.get(mask))) for mask in masks)
     meaning = decide(values, listed, known, options.threshold, options.class_name is not None)
     names = _single_names(found.pairs, options, known, meaning.top)
     batch = Batch(keep_ids=True, mask_files=[tree.path(mask) for mask in masks])
@@ -59,11 +60,16 @@ def find(tree: Tree, options: Options, known: dict[int, str]) -> Batch:
 
 
 def _read(path: Path, meaning: Meaning, single_name: str, width: int, height: int) -> Label:
-    raw = read_raw(path)
-    if raw.size != (width, height):
-        raise Unreadable(f"it is {raw.size[0]} x {raw.size[1]} pixels, but its picture is {width} x {height}")
-    mask, names = meaning.apply(raw, single_name)
+    mask, names = meaning.apply(read_raw(path, (width, height)), single_name)
     return Label(mask, names)
+
+
+def _size(tree: Tree, picture: str | None) -> tuple[int, int] | None:
+    """(width, height) of a mask's image, None where that is not known yet."""
+    try:
+        return None if picture is None else picture_size(tree.path(picture))
+    except Problem:
+        return None
 
 
 def _single_names(pairs: dict[str, str], options: Options, known: dict[int, str], top: int) -> dict[str, str]:

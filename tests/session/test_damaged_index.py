@@ -1,0 +1,168 @@
+"""A session on a damaged or locked index, after unforeseen errors, and with images that cannot be opened."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QTimer
+
+from tests.core.test_image_files import lying_jpeg, turned
+from tests.session.conftest import settle, show
+from workbench.core.problems import BadGrouping, IndexRebuilt
+from workbench.core.project import Project
+
+
+def cache(root: Path) -> Path:
+    return root / ".cache" / "index.sqlite"
+
+
+def rewritten(statement: str):
+    def damage(path: Path) -> None:
+        database = sqlite3.connect(path)
+        database.executescript(statement)
+        database.commit()
+        database.close()
+
+    return damage
+
+
+ENDLESS = """
+DROP TABLE pictures;
+CREATE VIEW pictures AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+SELECT 'a' || i AS key, 1 AS width, 1 AS height, 'new' AS status, NULL AS verdict, '' AS counts, 0 AS masked,
+'' AS broken, '' AS regions, '' AS "group", 0.0 AS date, '' AS stamp, i AS place, 0 AS sum FROM n;
+"""
+DAMAGES = {
+    "text": lambda path: path.write_text("this is no database"),
+    "cut": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
+    "zeros": lambda path: path.write_bytes(path.read_bytes()[:4096] + bytes(path.stat().st_size - 4096)),
+    "row": rewritten("UPDATE pictures SET status = 'done', width = 7 WHERE place > 3"),
+    "type": rewritten("UPDATE pictures SET counts = 5, stamp = NULL, key = x'ff00' || place"),
+    "column": rewritten("ALTER TABLE pictures DROP COLUMN verdict"),
+    "view": rewritten(ENDLESS),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_index_is_built_again_with_a_message(session, root, qtbot, damage):
+    assert session.open_project(root)
+    settle(session, qtbot)
+    whole = dict(session.rows)
+    session.close_project()
+    DAMAGES[damage](cache(root))
+    for name in ("index.sqlite-wal", "index.sqlite-shm"):
+        (root / ".cache" / name).unlink(missing_ok=True)
+    met = []
+    session.problem_met.connect(met.append)
+    assert session.open_project(root)
+    settle(session, qtbot)
+    assert session.rows == whole and session.keys == list(whole)
+    assert [type(problem) for problem in met] == [IndexRebuilt]
+    session.close_project()
+    assert session.open_project(root)
+    settle(session, qtbot)
+    assert session.rows == whole and len(met) == 1
+
+
+def test_rows_that_a_damaged_index_leaves_out_are_read_from_the_files(session, root, qtbot):
+    assert session.open_project(root)
+    settle(session, qtbot)
+    whole = dict(session.rows)
+    session.close_project()
+    database = sqlite3.connect(cache(root))
+    database.execute("DELETE FROM pictures WHERE place % 2")
+    database.commit()
+    database.close()
+    assert session.open_project(root)
+    settle(session, qtbot)
+    assert session.rows == whole
+
+
+def test_the_list_settles_after_an_unforeseen_error(opened, qtbot):
+    with qtbot.capture_exceptions() as met, qtbot.waitSignal(opened._listing.settled, timeout=20_000):
+        opened.add_pictures([Path("/" + "x" * 5000)])  # no file system takes such a name
+    assert [type(error) for _, error, _ in met] == [OSError]
+    key = opened.keys[0]
+    opened.project.mask_path(key).unlink()
+    opened.refresh_pictures()
+    settle(opened, qtbot)
+    assert not opened.rows[key].masked
+
+
+def test_the_thread_of_the_window_never_waits_for_the_index(opened, root, qtbot):
+    other = sqlite3.connect(cache(root), isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    beats = [time.monotonic()]
+    timer = QTimer(interval=20, timeout=lambda: beats.append(time.monotonic()))
+    timer.start()
+    opened.set_score(opened.keys[0], 0.75)
+    opened.set_score(opened.keys[1], 0.5)
+    begun = time.monotonic()
+    qtbot.waitUntil(lambda: time.monotonic() - begun > 4, timeout=60_000)  # the scores are being written
+    other.execute("ROLLBACK")
+    timer.stop()
+    assert max(later - earlier for earlier, later in zip(beats, beats[1:])) < 3
+    opened.set_score(opened.keys[2], 0.25)
+    keys = opened.keys[:3]
+    opened.close_project()
+    assert opened.open_project(root)
+    settle(opened, qtbot)
+    assert [opened.rows[key].score for key in keys] == [0.75, 0.5, 0.25]
+    other.close()
+
+
+def test_closing_does_not_wait_for_another_process_that_writes_the_index(opened, root, qtbot):
+    other = sqlite3.connect(cache(root), isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    opened.set_score(opened.keys[0], 0.75)
+    begun = time.monotonic()
+    opened.close_project()
+    assert time.monotonic() - begun < 6  # the usual wait for a locked database is ten seconds
+    other.execute("ROLLBACK")
+    other.close()
+    assert opened.open_project(root)
+    settle(opened, qtbot)
+    assert len(opened.rows) == 8
+
+
+def test_an_image_that_could_not_be_opened_is_marked_until_it_can_be(opened, qtbot):
+    lying, gone = opened.keys[2], opened.keys[4]
+    path = opened.project.picture_path(lying)
+    whole = path.read_bytes()
+    path.write_bytes(lying_jpeg(96, 80))  # its header is in order
+    opened.refresh_pictures()
+    settle(opened, qtbot)
+    opened.project.picture_path(gone).unlink()
+    for key in (lying, gone):
+        with qtbot.waitSignal(opened.picture_failed):
+            opened.open_picture(key)
+        assert "cannot be read" in opened.rows[key].broken
+    show(opened, qtbot, opened.keys[0])
+    path.write_bytes(whole)
+    show(opened, qtbot, lying)
+    assert not opened.rows[lying].broken
+
+
+def test_an_incomplete_jpeg_is_marked_before_it_is_opened(session, root, qtbot):
+    data = turned("JPEG", 6)
+    (root / "pictures" / "cut.jpg").write_bytes(data[: len(data) // 2])
+    assert session.open_project(root)
+    settle(session, qtbot)
+    assert "incomplete" in session.rows["cut.jpg"].broken
+
+
+def test_a_pattern_that_takes_too_long_is_reported_when_the_project_is_opened(session, root, qtbot):
+    with Project.open(root) as project:
+        first = project.pictures()[0]
+        project.picture_path(first).rename(project.picture_path(first).with_name("a" * 60 + "b.png"))
+        project.file.grouping.rule, project.file.grouping.pattern = "pattern", "(a|aa)+$"
+        project.save()
+    met = []
+    session.problem_met.connect(met.append)
+    assert session.open_project(root)
+    settle(session, qtbot)
+    assert [type(problem) for problem in met] == [BadGrouping]
+    assert len(session.rows) == 8

@@ -1,0 +1,48 @@
+"""Limits on the size of an image, checked against its header before anything is decoded.
+
+A file of a few kilobytes can unpack to gigabytes. Two environment variables change the limits:
+WORKBENCH_MAX_MEGAPIXELS (pixels of an image) and WORKBENCH_MAX_DECODED_MB (memory of an image decoded as a whole).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+
+MEGAPIXELS, DECODED = "WORKBENCH_MAX_MEGAPIXELS", "WORKBENCH_MAX_DECODED_MB"
+_DEFAULTS = {MEGAPIXELS: 1000, DECODED: 2048}
+
+
+def limit(name: str) -> float:
+    """Return a limit: the value of its environment variable if that is a positive number, else the default."""
+    try:
+        found = float(os.environ.get(name, ""))
+    except ValueError:
+        return _DEFAULTS[name]
+    return found if found > 0 and not math.isnan(found) else _DEFAULTS[name]
+
+
+def decoded_bytes() -> int:
+    """Return the limit on the memory of an image that is decoded as a whole."""
+    return int(min(limit(DECODED) * (1 << 20), 1 << 62))
+
+
+def refusal(width: int, height: int, values: int = 0, size: int = 1) -> str:
+    """Return the reason why an image is too large, a part of a sentence; "" if it is not.
+
+    values: to be decoded at once, of `size` bytes each; 0 where the image is not decoded as a whole.
+    """
+    most = limit(MEGAPIXELS)
+    if width * height > most * 1e6:
+        return (
+            f"its {width} x {height} pixels are over the limit of {most:g} megapixels"
+            f" (the environment variable {MEGAPIXELS} changes it)"
+        )
+    most = limit(DECODED)
+    needed = math.ceil(values * size / (1 << 20))
+    if needed > most:
+        return (
+            f"decoded it would take {needed} MB, over the limit of {most:g} MB"
+            f" (the environment variable {DECODED} changes it)"
+        )
+    return ""

@@ -1,0 +1,80 @@
+"""Opening files that may be anything: only regular files are opened, and headers are read without the rest."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+_BLOCK = 1 << 16  # bytes read at once by a FileView
+
+
+class NotRegular(OSError):
+    """A pipe, a device, a socket or a folder where a file is expected; opening it could block or never end."""
+
+    def __init__(self, path: Path | str) -> None:
+        super().__init__(errno.EINVAL, "it is not a regular file", str(path))
+
+
+def require_regular(path: Path | str) -> None:
+    """Raise NotRegular unless `path` is a regular file or a link to one; OSError if it cannot be looked up."""
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise NotRegular(path)
+
+
+def open_regular(path: Path | str) -> BinaryIO:
+    """Open a regular file for reading, links followed. Raises OSError, of it NotRegular; never blocks."""
+    require_regular(path)
+    # The file may have been replaced since: without O_NONBLOCK, opening a pipe waits for a writer.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+    descriptor = os.open(path, flags)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise NotRegular(path)
+        return os.fdopen(descriptor, "rb", buffering=0)
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def read_regular(path: Path | str) -> bytes:
+    """Return the content of a regular file. Raises OSError."""
+    with open_regular(path) as file:
+        return file.read()
+
+
+def load_regular(path: Path | str, limit: int | None = None) -> np.ndarray:
+    """Return the content of a regular file as uint8 (n,). Raises OSError, and ValueError beyond `limit` bytes."""
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if limit is not None and size > limit:
+            raise ValueError(f"its {size / 1e6:.0f} MB are over the limit of {limit / 1e6:.0f} MB for a file")
+        return np.fromfile(file, np.uint8)
+
+
+class FileView:
+    """Bytes of an open file by index and slice, as of a memoryview; only the blocks asked for are read."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._size = os.fstat(file.fileno()).st_size
+        self._start, self._block = 0, b""
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, key: slice | int) -> bytes | int:
+        if not isinstance(key, slice):
+            found = self[key : key + 1] if key >= 0 else b""
+            if not found:
+                raise IndexError(key)
+            return found[0]
+        start, stop, _ = key.indices(self._size)
+        if not (self._start <= start and stop <= self._start + len(self._block)):
+            self._file.seek(start)
+            self._start, self._block = start, self._file.read(max(_BLOCK, stop - start))
+        return self._block[start - self._start : max(start, stop) - self._start]
