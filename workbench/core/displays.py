@@ -6,11 +6,10 @@ person or a computer. Nothing else reads the file, and it may be deleted.
 
 from __future__ import annotations
 
-import json
-
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from workbench.core.display import Display
+from workbench.core.json_files import load_versioned
 from workbench.core.problems import ProjectBroken
 from workbench.core.project import Project
 from workbench.core.storage import write_json
@@ -29,18 +28,10 @@ class Displays(BaseModel):
 
 def load_displays(project: Project) -> Displays:
     """What display.json holds; empty where it is not there. Raises ProjectBroken."""
-    path = project.root / "display.json"
     try:
-        raw = json.loads(path.read_text("utf-8"))
-        if isinstance(raw, dict) and isinstance(raw.get("format"), int) and raw["format"] > FORMAT:
-            raise ProjectBroken(path=str(path), why="it was written by a newer workbench")
-        return Displays.model_validate(raw)
+        return load_versioned(project.root / "display.json", Displays, FORMAT, ProjectBroken)
     except FileNotFoundError:
         return Displays()
-    except ValidationError as error:
-        raise ProjectBroken(path=str(path), why=error.errors()[0]["msg"]) from error
-    except (OSError, ValueError, RecursionError) as error:
-        raise ProjectBroken(path=str(path), why=str(error)) from error
 
 
 def save_displays(project: Project, displays: Displays) -> None:

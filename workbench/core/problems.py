@@ -69,6 +69,11 @@ class CannotWrite(Problem):
         return cls(path=str(path), why=error.strerror or str(error))
 
 
+class LinkLeadsOutside(CannotWrite):
+    says = "Nothing was written to {path}: a symbolic link there leads out of the project folder."
+    advice = "Replace the link by a folder, then try again."
+
+
 class PictureBroken(Problem):
     says = "The picture {path} cannot be read: {why}."
     advice = "It is left out; everything else goes on."

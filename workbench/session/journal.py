@@ -18,6 +18,8 @@ from pathlib import Path
 
 from workbench.core.history import Patch
 from workbench.core.problems import CannotWrite
+from workbench.core.storage import check_links
+from workbench.inference.json_io import parse_json
 
 _FRAME = struct.Struct("<II")  # length and crc32 of the payload
 _HEAD = struct.Struct("<I")  # length of the JSON head within the payload
@@ -47,14 +49,14 @@ def decode_records(data: bytes) -> Iterator[tuple[Patch, Size]]:
             return
         try:
             yield _patch(payload)
-        except (KeyError, TypeError, ValueError, struct.error, zlib.error):
+        except (KeyError, TypeError, ValueError, ArithmeticError, struct.error, zlib.error):
             return
 
 
 def _patch(payload: bytes) -> tuple[Patch, Size]:
     (length,) = _HEAD.unpack_from(payload)
     at = _HEAD.size + length
-    head = json.loads(payload[_HEAD.size : at])
+    head = parse_json(payload[_HEAD.size : at], surrogates=True)
     if head["format"] != 2:
         raise ValueError("a record of another version")
     width, height = map(int, head["size"])
@@ -174,6 +176,7 @@ class Journal:
             return []
 
     def _new_segment(self, key: str) -> tuple[int, io.FileIO]:
+        check_links(self.folder.parent, self.folder / "segment")
         self.folder.mkdir(parents=True, exist_ok=True)
         number = self._next.get(key, 1)
         while True:

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
+from workbench.core.problems import Problem
 from workbench.core.project import Project
 from workbench.core.sources import natural_key
 from workbench.inference.reading import PICTURE_SUFFIXES
@@ -25,6 +26,18 @@ SPLIT_FOLDERS = frozenset("train training val valid validation test testing trai
 
 class Unreadable(Exception):
     """One label that cannot be taken over; the text is the reason, a part of a sentence. The import goes on."""
+
+
+# All that a damaged label file may raise while it is read; a full disk is a Problem and ends the import.
+FAULTS = (Unreadable, OSError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError,
+          MemoryError)  # fmt: skip
+
+
+def reason(error: BaseException) -> str:
+    """Return why a label cannot be taken over, as a part of a sentence."""
+    if isinstance(error, (Unreadable, Problem)):
+        return str(error)
+    return f"it cannot be read ({getattr(error, 'strerror', None) or error or type(error).__name__})"
 
 
 @dataclass(frozen=True)
@@ -52,7 +65,7 @@ class Entry:
     label: the file that holds it. picture: the picture's file, or None if it must be one of the project's.
     key: where the picture would lie below `pictures/`. aliases: other spellings of the key, without a suffix, by which
     the project's pictures are searched. read: (width, height) of the picture to its label, raises Unreadable.
-    embedded: the bytes of the picture where the label file carries them.
+    embedded: the bytes of the picture where the label file carries them. missing: why `picture` is None.
     """
 
     label: Path
@@ -61,6 +74,7 @@ class Entry:
     read: Callable[[int, int], Label]
     aliases: tuple[str, ...] = ()
     embedded: Callable[[], bytes] | None = None
+    missing: str = "its picture was found neither beside it nor in the project"
 
 
 @dataclass
@@ -89,16 +103,23 @@ class Tree:
         own = None if project is None else os.path.realpath(project.root)
         found: list[str] = []
         pending = [("", str(root))]
+        visited: set[str] = set()  # links may lead in a circle
         while pending:
             prefix, folder = pending.pop()
+            real = os.path.realpath(folder)
+            if real in visited or (prefix and real == own):
+                continue
+            visited.add(real)
             try:
                 with os.scandir(folder) as entries:
                     for entry in entries:
                         if entry.name.startswith(".") or entry.name == "__MACOSX":
                             continue
-                        if not entry.is_dir():
+                        if entry.is_file():
                             found.append(prefix + entry.name)
-                        elif own is None or os.path.realpath(entry.path) != own:
+                        elif entry.is_symlink() and entry.is_dir():
+                            pending.insert(0, (f"{prefix}{entry.name}/", entry.path))  # after all real folders
+                        elif entry.is_dir():
                             pending.append((f"{prefix}{entry.name}/", entry.path))
             except OSError:
                 continue
