@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -36,7 +36,7 @@ class Plan(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
     format: Literal[1] = FORMAT
-    removed: list[int] = Field(min_length=1)
+    removed: list[Annotated[int, Field(ge=1, le=MAX_CLASS_ID)]] = Field(min_length=1)
     into: int = Field(ge=0, le=MAX_CLASS_ID)
     state: Literal["doing", "done", "undoing"] = "doing"
     before: list[ClassInfo]

@@ -9,6 +9,7 @@ import dataclasses
 import json
 import math
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -66,7 +67,19 @@ Result = Annotated[dict[str, Any], AfterValidator(_Result.check)]
 Seconds = Annotated[float, Field(ge=0, le=1e10)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=0)]
-Pair = Annotated[list[int], Field(min_length=2, max_length=2)]
+Corner = Annotated[list[int], Field(min_length=2, max_length=2)]
+Size = Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=2, max_length=2)]
+
+
+def _check_file(name: str) -> str:
+    """Check the path of a file below the run folder, "" for none."""
+    parts = PurePosixPath(name).parts
+    if name.startswith("/") or ".." in parts or any(len(part.encode()) > 255 for part in parts) or len(name) > 2000:
+        raise ValueError("it is no file of a run")
+    return name
+
+
+File = Annotated[str, AfterValidator(_check_file)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,10 +145,10 @@ class Preview(Event):
     kind: ClassVar[str] = "preview"
     step: int
     picture: str
-    mask: str = ""  # file below the run folder
-    scores: str = ""
-    corner: Pair = field(default_factory=lambda: [0, 0])  # x, y of the files' first pixel in the picture
-    size: Pair | None = None  # width, height of the picture, where the files hold a part of it
+    mask: File = ""  # file below the run folder
+    scores: File = ""
+    corner: Corner = field(default_factory=lambda: [0, 0])  # x, y of the files' first pixel in the picture
+    size: Size | None = None  # width, height of the picture, where the files hold a part of it
     thresholds: list[float] = field(default_factory=list)  # of each class, that the mask was made with
     min_area: list[int] = field(default_factory=list)
     verdict: str | None = None
