@@ -34,8 +34,9 @@ def folder(tmp_path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "path", ["", ".", "..", "/", "\\", "//", "./", "x" * 300 + ".png", "x" * 300 + "/a.png", "a.png/", 5, None, ["a.png"], {}]
-)  # fmt: skip
+    "path",
+    ["", ".", "..", "/", "\\", "//", "./", "x" * 300 + ".png", "x" * 300 + "/a.png", "a.png/", 5, None, ["a.png"], {}],
+)
 def test_an_odd_image_path_ends_no_import(project, folder, path):
     """The picture of the same name beside the label is taken."""
     write(folder, "a", imagePath=path)
@@ -53,7 +54,9 @@ def test_an_odd_class_name_ends_no_import(project, folder, label):
         assert "longer than 100 characters" in report.skipped[0][1]
 
 
-@pytest.mark.parametrize("content", [b"[" * 100_000, b"{", b"\xff", b'{"shapes": [' + b"1" * 500 + b"]}", b'{"shapes": [null]}'])
+@pytest.mark.parametrize(
+    "content", [b"[" * 100_000, b"{", b"\xff", b'{"shapes": [' + b"1" * 500 + b"]}", b'{"shapes": [null]}']
+)
 def test_a_broken_label_file_ends_no_import(project, folder, content):
     (folder / "a.json").write_bytes(content)
     report = import_labels(project, folder, format="labelme")
@@ -69,7 +72,9 @@ def test_a_picture_whose_files_would_have_too_long_names_is_skipped(project, fol
     assert report.labelled == 1 and "longer than" in report.skipped[0][1]
 
 
-@pytest.mark.parametrize("path", ["../secret.png", "../../secret.png", "sub/../../secret.png", "..\\secret.png", "ABSOLUTE"])
+@pytest.mark.parametrize(
+    "path", ["../secret.png", "../../secret.png", "sub/../../secret.png", "..\\secret.png", "ABSOLUTE"]
+)
 def test_a_picture_outside_of_the_imported_folder_is_not_read(project, folder, path):
     write_png(folder.parent / "secret.png", np.full((40, 60), 200, np.uint8))
     write_png(folder.parent.parent / "secret.png", np.full((40, 60), 200, np.uint8))

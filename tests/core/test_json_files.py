@@ -240,3 +240,17 @@ def test_a_point_of_another_kind_is_the_trained_one(labelled):
     Path(run.best / "model.json").write_text(content, "utf-8")
     with pytest.raises(problems.RunBroken):
         operating_point.read(run)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"gamma": 0}, {"gamma": -1}, {"low": 1e300}, {"low": 9, "high": 3}, {"local_contrast": -1}]
+)
+def test_a_display_that_no_picture_can_be_shown_with_is_refused(project, changes):
+    write_json(project.root / "display.json", {"format": 1, "presets": {"a": changes}})
+    with pytest.raises(problems.ProjectBroken, match="presets.a"):
+        displays.load_displays(project)
+
+
+def test_a_loss_scale_below_zero_is_left_out():
+    line = {"kind": "step", "step": 30, "loss": 1.0, "rate": 0.1, "loss_scale": -2.0}
+    assert isinstance(events.decode(json.dumps(line)), events.Unknown)

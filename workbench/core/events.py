@@ -65,7 +65,7 @@ class _Result(_Checked):
 Metrics = Annotated[dict[str, Any], AfterValidator(_Metrics.check)]
 Result = Annotated[dict[str, Any], AfterValidator(_Result.check)]
 Seconds = Annotated[float, Field(ge=0, le=1e10)]
-Share = Annotated[float, Field(ge=0, le=1)]
+Positive = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=0)]
 Corner = Annotated[list[int], Field(min_length=2, max_length=2)]
 Size = Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=2, max_length=2)]
@@ -116,10 +116,10 @@ class Step(Event):
     rate: float  # learning rate
     epoch: float = 0.0
     grad_norm: float | None = None
-    loss_scale: float | None = None
+    loss_scale: Positive | None = None
     skipped: int = 0  # steps skipped so far because gradients overflowed
-    images_per_second: float = 0.0
-    data_wait: float = 0.0  # share of the time spent waiting for pictures, 0..1
+    images_per_second: Positive = 0.0
+    data_wait: Positive = 0.0  # share of the time spent waiting for pictures, 0..1
     progress: float = 0.0  # share of the whole run that is done, 0..1
     round: int = 0  # of a run that is kept open; 0 is what was planned
 

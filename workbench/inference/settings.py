@@ -296,6 +296,8 @@ def _check_files(files: Any) -> None:
         )
         parts = PurePosixPath(name).parts
         inside = not name.startswith("/") and ".." not in parts and not set(name) & set("\\:\0")
+        short = len(name) < 1000 and all(len(part.encode("utf-8", "replace")) < 256 for part in parts)
+        _need(short, f"the name of a file is too long: {name[:50]!r}...")
         _need(inside, f"the file {name!r} lies outside the folder of the model")
 
 
