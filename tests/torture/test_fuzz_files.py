@@ -367,7 +367,7 @@ def test_a_damaged_mask_ends_no_import(project, tmp_path, picture_and_mask, case
         write_png(folder / "images" / f"{name}.png", picture_and_mask[0])
         write_png(folder / "masks" / f"{name}.png", picture_and_mask[1])
     (folder / "labels.txt").write_text("__ignore__\n_background_\nscratch\n", "utf-8")
-    count, failures = cases(3, 700), []
+    count, failures = cases(3, 250), []
     for name in ("masks/damaged.png", "images/damaged.png", "labels.txt"):
 
         def read() -> None:
@@ -413,7 +413,7 @@ def test_a_damaged_ledger_gives_known_errors_and_leaves_the_folder_alone(export,
         with contextlib.suppress(LedgerError):
             read()
 
-    count = cases(6, 1000)
+    count = cases(6, 250)
     failures = attack(Target(out / LEDGER_FILE, reset, ()), count, seed=5)
     report("damaged results.jsonl: continue", count, len(failures))
     assert not failures, "\n".join(failures[:5])
@@ -431,7 +431,7 @@ def test_damaged_files_of_an_export_give_sentences(export, cases, report):
             if name == "model.json":
                 load_settings(export / name)
 
-        count = cases(10, 500 if name in golden else 2000)
+        count = cases(10, 250 if name in golden else 2000)
         failures = attack(Target(export / name, read, (SettingsError,)), count, seed=6)
         report(f"damaged export: {name}", count, len(failures))
         assert not failures, "\n".join([name, *failures[:5]])
@@ -468,7 +468,7 @@ def test_a_damaged_run_is_shown_without_a_traceback(labelled, run, qtbot, qapp, 
     view.show()
     training.ended.connect(lambda ending: view.end(ending, loud=True))
     training.reported.connect(lambda event: view.hear(event, live=True))
-    count = cases(6, 250)
+    count = cases(6, 100)
     whole = {path: path.read_bytes() for path in (run.events_path, run.dataset_path, machine_path(run))}
     try:
         for number in range(count):

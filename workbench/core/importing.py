@@ -224,7 +224,7 @@ class _Import:
 def _check_length(key: str) -> None:
     """Raise Unreadable where the files of a picture would have longer names than file systems allow."""
     if len(os.fsencode(PurePosixPath(key).name)) > LONGEST_NAME:
-        raise Unreadable(f"the name of its picture is longer than {LONGEST_NAME} bytes")
+        raise Unreadable(f"the name of its image is longer than {LONGEST_NAME} bytes")
 
 
 def _holds_label(project: Project, key: str, note: annotation.Note) -> bool:

@@ -83,7 +83,7 @@ def _entry(
     stem = PurePosixPath(said).stem or PurePosixPath(name).stem
     aliases = tuple(dict.fromkeys((without_suffix(name), str(PurePosixPath(name).parent / stem))))
     if picture is None and _is_outside(name, said):
-        missing = f"its picture {said[:200]} lies outside of the imported folder and is not read"
+        missing = f"its image {said[:200]} lies outside of the imported folder and is not read"
         return Entry(tree.path(name), picture, key, read, aliases, embedded, missing)
     return Entry(tree.path(name), picture, key, read, aliases, embedded)
 
