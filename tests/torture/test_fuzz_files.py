@@ -393,12 +393,9 @@ def test_a_damaged_ledger_gives_known_errors_and_leaves_the_folder_alone(export,
         with ResultsFolder(out, predictor, fingerprint="f", resume=True) as folder:
             predict_all(folder, sources)
             assert len(folder.report()["pictures"]) >= 3
-        assert not {p.name for p in (tmp_path / "deep").rglob("*")} - known
+        assert set((tmp_path / "deep").iterdir()) == {out.parent} and set(out.parent.iterdir()) == {out}
         assert {path.name for path in tmp_path.iterdir()} == beside
 
-    known = {"deeper", "out", LEDGER_FILE, "masks", "overlays", "regions.csv", "results.json"}
-    known |= {f"{name}{number}.png" for name in ("",) for number in range(3)}
-    known |= {f"{number}~{other}.png" for number in range(3) for other in range(2, 9)}
     with ResultsFolder(out, predictor, fingerprint="f") as folder:
         predict_all(folder, sources)
     beside = {path.name for path in tmp_path.iterdir()}
