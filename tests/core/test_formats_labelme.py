@@ -177,12 +177,13 @@ def test_labels_written_for_labelme_come_back_exactly(empty, tmp_path):
     annotation.save_mask(empty, "lot/a.png", mask)
     annotation.save_note(empty, "lot/a.png", annotation.Note(status="done", verdict="NG"))
     assert FORMATS["labelme"].write(empty, tmp_path / "out", empty.pictures()) == []
-    with Project.create(tmp_path / "second") as second:
+    # The imagePath leads back to the first project; what is read are the second project's own pictures.
+    with Project.create(tmp_path / "second", pictures=empty.root / "pictures") as second:
         report = import_labels(second, tmp_path / "out")
-        assert report.skipped == [] and second.pictures() == ["lot/a.png"]
-        back = annotation.load_mask(second, "lot/a.png")
+        assert report.skipped == [] and second.pictures() == ["@pictures/lot/a.png"]
+        back = annotation.load_mask(second, "@pictures/lot/a.png")
         names = {info.id: info.name for info in second.classes}
-        assert annotation.load_note(second, "lot/a.png").verdict == "NG"
+        assert annotation.load_note(second, "@pictures/lot/a.png").verdict == "NG"
     assert {id: names[back[mask == id][0]] for id in (pit, stain)} == {pit: "pit", stain: "stain 污渍"}
     for id in (pit, stain):
         assert np.array_equal(mask == id, back == second.class_named(names[back[mask == id][0]]).id)

@@ -12,7 +12,7 @@ from workbench.cli.running import STOPPING, StoppedEarly, Talk, bar, plain
 from workbench.core import problems
 from workbench.core.models import model_folder, open_model
 from workbench.inference.batch import ResultsFolder, predict_all
-from workbench.inference.ledger import LedgerError, model_fingerprint
+from workbench.inference.ledger import LedgerError, ignored_lines, model_fingerprint
 from workbench.inference.memory import keep_freed_memory
 from workbench.inference.naming import Source, collect_pictures
 from workbench.inference.predictor import Result
@@ -61,6 +61,8 @@ def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
                 overlays=not options.no_overlays, live=options.watch, skipped=() if options.watch else skipped,
             ) as results,
         ):  # fmt: skip
+            if results.ignored:
+                talk.note(ignored_lines(results.ignored))
             if options.watch:
                 return _watch(options, results, stop, talk)
             return _batch(options, results, sources, stop, talk)

@@ -44,6 +44,7 @@ def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
         chosen = find_run(root, options.resume, options.model)
         if not chosen.resumable:
             raise problems.RunUnusable(name=chosen.name, why="no state was saved from which it could go on")
+        chosen.check_links()
         result = follow(chosen, talk, resume=True)
     else:
         if options.model is None:

@@ -101,7 +101,7 @@ def load_note(project: Project, key: str) -> Note:
 
 def save_note(project: Project, key: str, note: Note) -> None:
     project.need_write(key)
-    write_json(project.note_path(key), json.loads(note.model_dump_json()))
+    write_json(project.note_path(key), json.loads(note.model_dump_json()), root=project.root)
 
 
 def load_mask(project: Project, key: str, size: tuple[int, int] | None = None) -> np.ndarray | None:
@@ -125,7 +125,7 @@ def load_mask(project: Project, key: str, size: tuple[int, int] | None = None) -
 def save_mask(project: Project, key: str, mask: np.ndarray) -> None:
     """Write a mask, atomically. Raises CannotWrite, ProjectReadOnly."""
     project.need_write(key)
-    write_bytes(project.mask_path(key), encode_mask(mask, project.classes))
+    write_bytes(project.mask_path(key), encode_mask(mask, project.classes), root=project.root)
 
 
 def read_mask(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:

@@ -13,29 +13,31 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.core import annotation
 from workbench.core.index import Index, walk_stamps
+from workbench.core.json_files import load_versioned
 from workbench.core.problems import BadClass, CannotWrite, MaskBroken, NoteBroken, Problem, ProjectBroken
 from workbench.core.project import BACKGROUND, MAX_CLASS_ID, NOT_LABELLED, ClassInfo, Project
-from workbench.core.storage import inside, write_json
+from workbench.core.storage import check_links, inside, write_json
 from workbench.inference.cv import cv2
 from workbench.inference.writing import make_folder
 
 Progress = Callable[[int, int], None]
 Stopped = Callable[[], bool]
+FORMAT = 1
 
 
 class Plan(BaseModel):
     """What is to become of which classes, and how far it is. into: a class id, or 0 for background."""
 
     model_config = ConfigDict(extra="ignore")
-    format: Literal[1] = 1
-    removed: list[int] = Field(min_length=1)
+    format: Literal[1] = FORMAT
+    removed: list[Annotated[int, Field(ge=1, le=MAX_CLASS_ID)]] = Field(min_length=1)
     into: int = Field(ge=0, le=MAX_CLASS_ID)
     state: Literal["doing", "done", "undoing"] = "doing"
     before: list[ClassInfo]
@@ -69,11 +71,9 @@ def load_plan(project: Project) -> Plan | None:
     """The change that is under way or can be taken back. Raises ProjectBroken."""
     path = folder_of(project) / "plan.json"
     try:
-        return Plan.model_validate_json(path.read_bytes())
+        return load_versioned(path, Plan, FORMAT, ProjectBroken)
     except FileNotFoundError:
         return None
-    except (OSError, ValidationError, ValueError) as error:
-        raise ProjectBroken(path=str(path), why=str(error).splitlines()[0]) from error
 
 
 def begin(project: Project, removed: list[int], into: int) -> Plan:
@@ -92,7 +92,7 @@ def begin(project: Project, removed: list[int], into: int) -> Plan:
 
 
 def write_plan(project: Project, plan: Plan) -> None:
-    write_json(folder_of(project) / "plan.json", plan.model_dump(mode="json"))
+    write_json(folder_of(project) / "plan.json", plan.model_dump(mode="json"), root=project.root)
 
 
 def forget(project: Project) -> None:
@@ -119,6 +119,8 @@ def carry_out(project: Project, plan: Plan, progress: Progress, stopped: Stopped
             return Done(count, False, size, tuple(left))
         path, original = project.mask_path(key), _original(project, key)
         try:
+            check_links(project.root, path)
+            check_links(project.root, original)
             if not original.exists():
                 _keep(path, original)
             now = annotation.read_mask(path)  # the original, or after a cut what was painted on since
@@ -153,6 +155,7 @@ def take_back(project: Project, plan: Plan, progress: Progress, stopped: Stopped
             if now.shape != before.shape:
                 left.append(MaskBroken(path=str(path), why="it has another size now"))
             elif np.array_equal(now, changed):
+                check_links(project.root, path)
                 make_folder(path.parent)
                 original.replace(path)
             elif not np.array_equal(now, before):

@@ -6,11 +6,12 @@ person or a computer. Nothing else reads the file, and it may be deleted.
 
 from __future__ import annotations
 
-import json
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from workbench.core.display import Display
+from workbench.core.display import MAX_LOCAL_CONTRAST, Display
+from workbench.core.json_files import load_versioned
 from workbench.core.problems import ProjectBroken
 from workbench.core.project import Project
 from workbench.core.storage import write_json
@@ -18,29 +19,32 @@ from workbench.core.storage import write_json
 FORMAT = 1
 
 
+def _check(display: Display) -> Display:
+    """Check that a picture can be shown with these values. Raises ValueError."""
+    if not 1e-3 <= display.gamma <= 1e3:
+        raise ValueError("gamma must be from 0.001 to 1000")
+    if not 0 <= display.local_contrast <= MAX_LOCAL_CONTRAST:
+        raise ValueError(f"local_contrast must be from 0 to {MAX_LOCAL_CONTRAST:g}")
+    if not -1e30 <= display.low <= display.high <= 1e30:
+        raise ValueError("low and high must be numbers, low not above high")
+    return display
+
+
 class Displays(BaseModel):
     """The content of display.json. presets: by name, in the order made. good_sample: key of a picture, or None."""
 
     model_config = ConfigDict(extra="ignore")
     format: int = FORMAT
-    presets: dict[str, Display] = {}
+    presets: dict[str, Annotated[Display, AfterValidator(_check)]] = {}
     good_sample: str | None = None
 
 
 def load_displays(project: Project) -> Displays:
     """What display.json holds; empty where it is not there. Raises ProjectBroken."""
-    path = project.root / "display.json"
     try:
-        raw = json.loads(path.read_text("utf-8"))
-        if isinstance(raw, dict) and isinstance(raw.get("format"), int) and raw["format"] > FORMAT:
-            raise ProjectBroken(path=str(path), why="it was written by a newer workbench")
-        return Displays.model_validate(raw)
+        return load_versioned(project.root / "display.json", Displays, FORMAT, ProjectBroken)
     except FileNotFoundError:
         return Displays()
-    except ValidationError as error:
-        raise ProjectBroken(path=str(path), why=error.errors()[0]["msg"]) from error
-    except (OSError, ValueError, RecursionError) as error:
-        raise ProjectBroken(path=str(path), why=str(error)) from error
 
 
 def save_displays(project: Project, displays: Displays) -> None:

@@ -73,10 +73,10 @@ def to_problem(ending: Failed, what: str, log: Path) -> Problem:
     """The problem that a Failed tells of; one that this version does not know becomes WorkerFailed."""
     kind = getattr(problems, ending.problem, None)
     if isinstance(kind, type) and issubclass(kind, Problem):
-        problem = kind(**ending.fields)
         try:
+            problem = kind(**ending.fields)
             str(problem)
-        except (KeyError, IndexError, ValueError):
+        except (LookupError, TypeError, ValueError, AttributeError):
             pass  # fields of another version
         else:
             return problem

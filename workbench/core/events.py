@@ -9,7 +9,77 @@ import dataclasses
 import json
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from pathlib import PurePosixPath
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from workbench.core.json_files import to_dataclass
+from workbench.inference.json_io import JsonError, parse_json
+
+
+class _Checked(BaseModel):
+    """Declared types of the values in a free-form object. Values that are not declared may be anything."""
+
+    model_config = ConfigDict(strict=True, extra="allow", allow_inf_nan=False)
+
+    @classmethod
+    def check(cls, value: dict[str, Any]) -> dict[str, Any]:
+        cls.model_validate(value)
+        return value
+
+
+class _Regions(_Checked):
+    recall: float | None = None
+    recall_interval: list[float] | None = None
+    found: int = 0
+    defects: int = 0
+    false_per_picture: float | None = None
+
+
+class _Metrics(_Checked):
+    """Values of a report of core.metrics that are shown."""
+
+    dice: float | None = None
+    iou: float | None = None
+    accuracy: float | None = None
+    accuracy_interval: list[float] | None = None
+    macro_f1: float | None = None
+    pictures: int = 0
+    only_background: bool = False
+    regions: _Regions | None = None
+
+
+class _Result(_Checked):
+    """Values of the result of a training that are shown."""
+
+    usable: bool | None = None
+    steps: int = 0
+    seconds: float = 0.0
+    images_per_second: float | None = None
+    device: str | None = None
+    precision: str | None = None
+    metrics: _Metrics | None = None
+
+
+Metrics = Annotated[dict[str, Any], AfterValidator(_Metrics.check)]
+Result = Annotated[dict[str, Any], AfterValidator(_Result.check)]
+Seconds = Annotated[float, Field(ge=0, le=1e10)]
+Positive = Annotated[float, Field(ge=0)]
+Count = Annotated[int, Field(ge=0)]
+Corner = Annotated[list[int], Field(min_length=2, max_length=2)]
+Size = Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=2, max_length=2)]
+
+
+def _check_file(name: str) -> str:
+    """Check the path of a file below the run folder, "" for none."""
+    parts = PurePosixPath(name).parts
+    if name.startswith("/") or ".." in parts or any(len(part.encode()) > 255 for part in parts) or len(name) > 2000:
+        raise ValueError("it is no file of a run")
+    return name
+
+
+File = Annotated[str, AfterValidator(_check_file)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,7 +87,7 @@ class Event:
     """`time` is seconds since the run began (pauses and the time between resumes not counted)."""
 
     kind: ClassVar[str] = ""
-    time: float = 0.0
+    time: Seconds = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,27 +99,27 @@ class Started(Event):
     precision: str = "fp32"  # "fp32" | "fp16" | "bf16"
     precision_reason: str = ""  # e.g. why a CPU runs fp32
     parameters: int = 0
-    pictures: dict[str, int] = field(default_factory=dict)  # {"train": 24, "val": 6, "test": 0}
+    pictures: dict[str, Count] = field(default_factory=dict)  # {"train": 24, "val": 6, "test": 0}
     held_out_note: str = ""  # said on screen where too few pictures are held out
-    steps_planned: int | None = None  # known when the run is bounded by epochs
-    seconds_planned: float | None = None  # known when it is bounded by minutes
-    step: int = 0  # where it begins; > 0 for a resumed run
+    steps_planned: Count | None = None  # known when the run is bounded by epochs
+    seconds_planned: Seconds | None = None  # known when it is bounded by minutes
+    step: Count = 0  # where it begins; > 0 for a resumed run
     resumed: bool = False
-    process: int = 0  # pid
+    process: Count = 0  # pid
 
 
 @dataclass(frozen=True, kw_only=True)
 class Step(Event):
     kind: ClassVar[str] = "step"
-    step: int
+    step: Count
     loss: float
     rate: float  # learning rate
     epoch: float = 0.0
     grad_norm: float | None = None
-    loss_scale: float | None = None
+    loss_scale: Positive | None = None
     skipped: int = 0  # steps skipped so far because gradients overflowed
-    images_per_second: float = 0.0
-    data_wait: float = 0.0  # share of the time spent waiting for pictures, 0..1
+    images_per_second: Positive = 0.0
+    data_wait: Positive = 0.0  # share of the time spent waiting for pictures, 0..1
     progress: float = 0.0  # share of the whole run that is done, 0..1
     round: int = 0  # of a run that is kept open; 0 is what was planned
 
@@ -59,7 +129,7 @@ class Evaluated(Event):
     kind: ClassVar[str] = "evaluated"
     step: int
     split: str = "val"
-    metrics: dict[str, Any] = field(default_factory=dict)  # as core.metrics reports them
+    metrics: Metrics = field(default_factory=dict)  # as core.metrics reports them
     score: float | None = None  # the one number by which `best` is chosen; None: nothing held out
     best: bool = False
 
@@ -75,10 +145,10 @@ class Preview(Event):
     kind: ClassVar[str] = "preview"
     step: int
     picture: str
-    mask: str = ""  # file below the run folder
-    scores: str = ""
-    corner: list[int] = field(default_factory=lambda: [0, 0])  # x, y of the files' first pixel in the picture
-    size: list[int] | None = None  # width, height of the picture, where the files hold a part of it
+    mask: File = ""  # file below the run folder
+    scores: File = ""
+    corner: Corner = field(default_factory=lambda: [0, 0])  # x, y of the files' first pixel in the picture
+    size: Size | None = None  # width, height of the picture, where the files hold a part of it
     thresholds: list[float] = field(default_factory=list)  # of each class, that the mask was made with
     min_area: list[int] = field(default_factory=list)
     verdict: str | None = None
@@ -146,7 +216,7 @@ class Progress(Event):
 class Finished(Event):
     kind: ClassVar[str] = "finished"
     why: str = "done"  # "done" | "stopped"
-    result: dict[str, Any] = field(default_factory=dict)
+    result: Result = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +230,7 @@ class Failed(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class Unknown(Event):
-    """A line of a kind that this version does not know; kept, not shown."""
+    """A line of a kind that this version does not know, or with values of other types; kept, not shown."""
 
     kind: ClassVar[str] = "unknown"
     line: str = ""
@@ -191,25 +261,28 @@ def encode(event: Event) -> str:
 
 
 def decode(line: str) -> Event | None:
-    """The event of a line; None for an empty or torn line, Unknown for a kind of another version."""
+    """Return the event of a line, each value of which has the declared type.
+
+    None for an empty or torn line; Unknown for a kind of another version and for values of other types.
+    """
     line = line.strip()
     if not line:
         return None
     try:
-        raw = json.loads(line)
-    except ValueError:
+        raw = parse_json(line, finite=True)
+    except JsonError:
         return None
     kind = KINDS.get(str(raw.pop("kind", ""))) if isinstance(raw, dict) else None
     if kind is None:
         return Unknown(line=line)
-    names = {f.name for f in dataclasses.fields(kind)}
+    diverged = kind is Step and "loss" in raw and raw["loss"] is None
+    if diverged:
+        raw["loss"] = 0.0
     try:
-        event = kind(**{name: value for name, value in raw.items() if name in names})
-    except TypeError:
+        event = to_dataclass(kind, raw)
+    except (TypeError, ValueError):
         return Unknown(line=line)
-    if isinstance(event, Step) and event.loss is None:
-        event = dataclasses.replace(event, loss=math.nan)
-    return event
+    return dataclasses.replace(event, loss=math.nan) if diverged else event
 
 
 def _finite(value: Any) -> Any:
@@ -237,8 +310,8 @@ def encode_order(order: str, picture: str | None = None) -> str:
 def decode_order(line: str) -> tuple[str, str | None] | None:
     """(order, picture) or None for anything else."""
     try:
-        raw = json.loads(line)
-    except ValueError:
+        raw = parse_json(line)
+    except JsonError:
         return None
     if not isinstance(raw, dict) or raw.get("order") not in ORDERS:
         return None

@@ -19,11 +19,23 @@ import numpy as np
 
 from workbench.core import annotation, problems
 from workbench.core.formats import FORMATS, recognise
-from workbench.core.formats.foreign import Batch, Entry, Label, Options, Tree, Unreadable, suffix_of, without_suffix
+from workbench.core.formats.foreign import (
+    FAULTS,
+    Batch,
+    Entry,
+    Label,
+    Options,
+    Tree,
+    Unreadable,
+    reason,
+    suffix_of,
+    without_suffix,
+)  # fmt: skip
 from workbench.core.pictures import picture_size
 from workbench.core.project import DONT_CARE, Project
 from workbench.inference.reading import ReadError, decode_picture
 
+LONGEST_NAME = 248  # bytes, so that ".NAME.part" and NAME.json have at most 255
 _BEFORE = "it is already labelled (say to overwrite, to replace the label)"
 
 
@@ -104,20 +116,26 @@ class _Import:
         for number, entry in enumerate(self.batch.entries, 1):
             try:
                 self._take(entry)
-            except Unreadable as reason:
-                self.report.skipped.append((str(entry.label), str(reason)))
-            except (problems.PictureBroken, problems.NoteBroken, problems.BadClass) as problem:
-                self.report.skipped.append((str(entry.label), str(problem)))
+            except (problems.CannotWrite, problems.ProjectReadOnly):
+                raise
+            except (*FAULTS, problems.Problem) as error:
+                self.report.skipped.append((str(entry.label), reason(error)))
             if progress is not None:
                 progress(number, total)
         for number, (path, key) in enumerate(self.batch.unlabelled, len(self.batch.entries) + 1):
-            self._bring(path, key)
+            try:
+                self._bring(path, key)
+            except (problems.CannotWrite, problems.ProjectReadOnly):
+                raise
+            except (*FAULTS, problems.Problem) as error:
+                self.report.skipped.append((str(path), reason(error)))
             if progress is not None:
                 progress(number, total)
         self.report.pictures = len(self.seen)
 
     def _take(self, entry: Entry) -> None:
         key = self._key(entry)
+        _check_length(key)
         note = annotation.load_note(self.project, key)
         size = picture_size(self.project.picture_path(key))
         if key not in self.done:
@@ -154,7 +172,7 @@ class _Import:
                     self.seen.add(found[0])
                     return found[0]
         if entry.embedded is None:
-            raise Unreadable("its picture was found neither beside it nor in the project")
+            raise Unreadable(entry.missing)
         data = entry.embedded()
         try:
             decode_picture(data, entry.key)
@@ -169,6 +187,7 @@ class _Import:
         file = _real(path)
         known = self.by_file.get(file)
         if known is None:
+            _check_length(key)
             known = self.project.copy_picture(path, key)
             self.by_file[file] = known
             self.report.copied += 1
@@ -200,6 +219,12 @@ class _Import:
                 self.report.added_classes.append(info.name)
             table[id] = known[name]
         return table
+
+
+def _check_length(key: str) -> None:
+    """Raise Unreadable where the files of a picture would have longer names than file systems allow."""
+    if len(os.fsencode(PurePosixPath(key).name)) > LONGEST_NAME:
+        raise Unreadable(f"the name of its image is longer than {LONGEST_NAME} bytes")
 
 
 def _holds_label(project: Project, key: str, note: annotation.Note) -> bool:

@@ -20,6 +20,7 @@ from workbench.core.descriptor import SIZE
 from workbench.core.doubt import Seen
 from workbench.core.drawing import Rect
 from workbench.core.label_errors import Slip
+from workbench.inference.json_io import parse_json
 
 VERSION = 2
 _SCHEMA = """
@@ -49,7 +50,7 @@ class Sight:
     @classmethod
     def from_text(cls, text: str) -> Sight:
         """Raises ValueError, KeyError or TypeError for anything that `to_text` has not written."""
-        raw = json.loads(text)
+        raw = parse_json(text)
         seen = tuple(Seen(**{**each, "rect": Rect(**each["rect"])}) for each in raw["seen"])
         slips = tuple(
             Slip(**{**each, "rect": Rect(**each["rect"]), "bits": base64.b64decode(each["bits"])})

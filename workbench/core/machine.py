@@ -7,14 +7,21 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from pydantic import Field
+
+from workbench.core.json_files import to_dataclass
+from workbench.inference.json_io import parse_json, read_lines
+
+MOST_GPUS = 256
 
 
 @dataclass(frozen=True)
 class GpuSample:
     """One card now. Shares 0..100 %, bytes, °C, W, MHz; None for what the card does not tell."""
 
-    index: int
+    index: Annotated[int, Field(ge=0, lt=MOST_GPUS)]
     name: str
     utilisation: float | None
     memory_used: int | None
@@ -40,19 +47,25 @@ class Sample:
     reason: str = ""  # why there are no numbers of graphics cards
 
 
+@dataclass(frozen=True)
+class _Moment:
+    """Seconds since the run began, of a line with a sample."""
+
+    run_time: Annotated[float, Field(ge=-1e10, le=1e10)]
+
+
 def encode_sample(run_time: float, sample: Sample) -> str:
     """One line of JSON without the newline. run_time: seconds since the run began, as its events count."""
     return json.dumps({"run_time": round(run_time, 2), **dataclasses.asdict(sample)}, ensure_ascii=False)
 
 
 def decode_sample(line: str) -> tuple[float, Sample] | None:
-    """(run_time, sample) of a line; None for a line that is torn or of another kind."""
+    """Return (run_time, sample) of a line; None for a line that is torn or holds values of other types."""
     try:
-        raw = json.loads(line)
-        gpus = tuple(GpuSample(**_known(GpuSample, gpu)) for gpu in raw.get("gpus", ()))
-        sample = Sample(**{**_known(Sample, raw), "gpus": gpus})
-        numbers = (raw["run_time"], sample.cpu, sample.ram_used, sample.ram_total)
-        return (float(numbers[0]), sample) if all(isinstance(n, (int, float)) for n in numbers) else None
+        raw = parse_json(line, finite=True)
+        gpus = tuple(to_dataclass(GpuSample, gpu) for gpu in raw.pop("gpus", ()))
+        sample = dataclasses.replace(to_dataclass(Sample, raw), gpus=gpus)
+        return to_dataclass(_Moment, raw).run_time, sample
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
 
@@ -60,15 +73,9 @@ def decode_sample(line: str) -> tuple[float, Sample] | None:
 def read_samples(path: Path) -> Iterator[tuple[float, Sample]]:
     """What was kept, oldest first; nothing where nothing was."""
     try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            for line in file:
-                found = decode_sample(line)
-                if found is not None:
-                    yield found
+        for _, line in read_lines(path):
+            found = decode_sample(line.decode("utf-8", "replace"))
+            if found is not None:
+                yield found
     except OSError:
         return
-
-
-def _known(kind: type, raw: dict[str, Any]) -> dict[str, Any]:
-    names = {field.name for field in dataclasses.fields(kind)}
-    return {name: value for name, value in raw.items() if name in names}

@@ -7,13 +7,13 @@ what the training had chosen is kept beside it, in operating_point.json.
 from __future__ import annotations
 
 import dataclasses
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from workbench.core.json_files import load_object
 from workbench.core.problems import CannotWrite, RunBroken
 from workbench.core.run import Run
 from workbench.core.storage import write_json
@@ -61,13 +61,15 @@ class Chosen:
 
 def read(run: Run) -> Chosen:
     """Raises RunBroken where the run's model.json cannot be read."""
-    now = Point.of(settings_of(run))
+    settings = settings_of(run)
+    now = Point.of(settings)
     try:
-        raw = json.loads((run.root / FILE).read_text("utf-8"))
+        raw = load_object(run.root / FILE, RunBroken)
         trained, chosen = _point(raw["trained"]), _point(raw["chosen"])
         splits = raw["chosen_on"]
         splits = (splits,) if isinstance(splits, str) else tuple(map(str, splits))
-    except (OSError, ValueError, KeyError, TypeError):
+        trained.on(settings)  # raises SettingsError where it is no operating point of this model
+    except (FileNotFoundError, RunBroken, SettingsError, ValueError, KeyError, TypeError, AttributeError):
         return Chosen(now)
     # A training that went on has chosen anew since: that is the trained one now.
     fits = chosen == now and len(trained.thresholds) == len(now.thresholds)

@@ -94,6 +94,11 @@ class ProjectTaken(CannotWrite):
     advice = "It is read-only here. Close it there, then open it again."
 
 
+class LinkLeadsOutside(CannotWrite):
+    says = "Nothing was written to {path}: a symbolic link there leads out of the project folder."
+    advice = "Replace the link by a folder, then try again."
+
+
 class PictureBroken(Problem):
     says = "The picture {path} cannot be read: {why}."
     advice = "It is left out; everything else goes on."

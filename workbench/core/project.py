@@ -7,25 +7,26 @@ A picture's *key* is its posix path below `pictures/` ("lot7/a.jpg"), or "@name/
 
 from __future__ import annotations
 
-import json
 import threading
 import uuid
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from workbench.core import problems
+from workbench.core.json_files import load_versioned
 from workbench.core.project_folder import ProjectFolder
 from workbench.core.project_json import ProjectJson
 from workbench.core.project_lock import ProjectLock
 from workbench.core.sources import Source, copy_picture, source_of
-from workbench.core.storage import inside
+from workbench.core.storage import check_links, inside
 from workbench.inference.writing import keep_root
 
 FORMAT = 1
 BACKGROUND, DONT_CARE, NOT_LABELLED = 0, 254, 255
 MAX_CLASS_ID = 253
+MAX_CLASS_NAME = 100  # characters
 
 # Colours that stay apart on grey pictures, for colour-blind eyes too (after Okabe and Ito 2008, widened).
 PALETTE = (
@@ -39,7 +40,7 @@ class ClassInfo(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
     id: int = Field(ge=1, le=MAX_CLASS_ID)
-    name: str = Field(min_length=1, max_length=100)
+    name: str = Field(min_length=1, max_length=MAX_CLASS_NAME)
     color: str = Field(pattern=r"^#[0-9a-fA-F]{6}$")
     key: str | None = Field(default=None, max_length=1)
 
@@ -240,6 +241,7 @@ class Project:
     def copy_picture(self, path: Path, key: str) -> str:
         """Copy a picture file into `pictures/` as `key`; a different file of that name there gets a number."""
         self.need_write(key)
+        check_links(self.root, inside(self.root / "pictures", key))
         return copy_picture(path, self.root / "pictures", key)
 
     # --- classes ---------------------------------------------------------------------------------
@@ -259,6 +261,9 @@ class Project:
         name = name.strip()
         if not name:
             raise problems.BadClass(name=repr(name), why="it has no name")
+        if len(name) > MAX_CLASS_NAME:
+            short = f"{name[:MAX_CLASS_NAME]}..."
+            raise problems.BadClass(name=short, why=f"its name is longer than {MAX_CLASS_NAME} characters")
         self.refresh()
         if any(c.name == name for c in self.file.classes):
             raise problems.BadClass(name=name, why="a class of this name is there already")
@@ -288,22 +293,15 @@ def read_project_file(root: Path) -> ProjectFile:
     """Parse and check project.json. Raises NotAProject, ProjectBroken, ProjectTooNew; changes nothing."""
     path = root / "project.json"
     try:
-        raw = json.loads(path.read_text("utf-8"))
+        file = load_versioned(
+            path, ProjectFile, FORMAT, problems.ProjectBroken, too_new=problems.ProjectTooNew, required=True
+        )
     except FileNotFoundError as error:
         raise problems.NotAProject(path=str(root)) from error
-    except (OSError, ValueError) as error:
-        raise problems.ProjectBroken(path=str(path), why=str(error)) from error
-    found = raw.get("format") if isinstance(raw, dict) else None
-    if not isinstance(found, int) or isinstance(found, bool):
-        raise problems.ProjectBroken(path=str(path), why="it names no format")
-    if found > FORMAT:
-        raise problems.ProjectTooNew(path=str(path), found=found, known=FORMAT)
-    try:
-        file = ProjectFile.model_validate(raw)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise problems.ProjectBroken(path=str(path), why=f"{where}: {first['msg']}") from error
+    for source in file.sources:
+        parts = [len(part.encode()) for part in (f"@{source.name}", *Path(source.path).parts)]
+        if max(parts) > 255 or sum(parts) > 4000:
+            raise problems.ProjectBroken(path=str(path), why="the name or the path of a source is too long")
     ids = [c.id for c in file.classes]
     if len(set(ids)) != len(ids):
         raise problems.ProjectBroken(path=str(path), why="two classes share an id")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
-import json
 import time
 import zlib
 from collections.abc import Iterable, Sequence
@@ -12,9 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.core.drawing import Rect
+from workbench.core.json_files import load_versioned
 from workbench.core.problems import CannotWrite, ProposalsBroken
 from workbench.core.project import MAX_CLASS_ID, Project
 from workbench.core.proposals import LARGEST, Proposal, of_region
@@ -70,16 +69,11 @@ def load_stored(project: Project, key: str) -> tuple[Stored, tuple[Proposal, ...
     """What was proposed for a picture beforehand; None if nothing was. Raises ProposalsBroken."""
     path = proposals_path(project, key)
     try:
-        raw = json.loads(path.read_bytes())
-        if isinstance(raw, dict) and isinstance(raw.get("format"), int) and raw["format"] > FORMAT:
-            raise ProposalsBroken(path=str(path), why="it was written by a newer workbench")
-        stored = Stored.model_validate(raw)
+        stored = load_versioned(path, Stored, FORMAT, ProposalsBroken)
         return stored, tuple(_restored(stored))
     except FileNotFoundError:
         return None
-    except ValidationError as error:
-        raise ProposalsBroken(path=str(path), why=error.errors()[0]["msg"]) from error
-    except (OSError, ValueError, RecursionError, binascii.Error, zlib.error) as error:
+    except (ValueError, zlib.error) as error:
         raise ProposalsBroken(path=str(path), why=str(error)) from error
 
 
@@ -113,7 +107,7 @@ def save_stored(
 
 def write_stored(project: Project, key: str, stored: Stored) -> None:
     project.need_write("proposals")
-    write_json(proposals_path(project, key), stored.model_dump(mode="json"))
+    write_json(proposals_path(project, key), stored.model_dump(mode="json"), root=project.root)
 
 
 def without_decided(stored: Stored, proposals: Sequence[Proposal], open_now: Iterable[Proposal]) -> Stored:

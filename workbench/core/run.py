@@ -9,7 +9,7 @@ The trainer is the only writer while it lives.
 
 from __future__ import annotations
 
-import json
+import os
 import re
 import time
 from collections.abc import Iterator
@@ -17,19 +17,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from workbench.core import problems
 from workbench.core.dataset import Dataset, collect
 from workbench.core.events import Evaluated, Event, Failed, Finished, Started, decode
+from workbench.core.json_files import load_versioned
 from workbench.core.planning import plan
 from workbench.core.project import Project
 from workbench.core.pruning import smaller
 from workbench.core.recipe import Recipe
-from workbench.core.storage import write_json
+from workbench.core.storage import check_links, write_json
 from workbench.core.twins import twins
+from workbench.inference.json_io import read_lines
 from workbench.inference.writing import make_folder
 
+FORMAT = 1  # of recipe.json and dataset.json
 _NAME = re.compile(r"(?P<when>[0-9]{8}-[0-9]{6})-(?P<model>[^-]+)(-[0-9]+)?")  # the number: of several in a second
 
 
@@ -82,6 +83,16 @@ class Run:
         """What several processes that learn together have printed and reported, each for itself."""
         return self.root / "ranks"
 
+    def check_links(self) -> None:
+        """Check that nothing in the run folder is a link out of the project, since a training writes there.
+
+        Raises LinkLeadsOutside.
+        """
+        check_links(self.project_root, self.root / "recipe.json")
+        for path in self.root.iterdir() if self.root.is_dir() else ():
+            if path.is_symlink():
+                check_links(self.project_root, Path(os.path.realpath(path)))
+
     # --- reading ---------------------------------------------------------------------------------
 
     def recipe(self) -> Recipe:
@@ -93,12 +104,11 @@ class Run:
     def events(self) -> Iterator[Event]:
         """All events so far; a torn last line is passed over."""
         try:
-            with self.events_path.open(encoding="utf-8", errors="replace") as file:
-                for line in file:
-                    event = decode(line)
-                    if event is not None:
-                        yield event
-        except FileNotFoundError:
+            for _, line in read_lines(self.events_path):
+                event = decode(line.decode("utf-8", "replace"))
+                if event is not None:
+                    yield event
+        except OSError:
             return
 
     def ending(self) -> Finished | Failed | None:
@@ -166,6 +176,7 @@ def create_run(project: Project, asked: Recipe) -> Run:
     stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{asked.model}"
     for i in range(1, 1000):
         root = project.root / "runs" / (stem if i == 1 else f"{stem}-{i}")
+        check_links(project.root, root)
         try:
             make_folder(root.parent)
             root.mkdir()
@@ -228,12 +239,20 @@ def find_run(project_root: Path, name: str, model: str | None = None) -> Run:
 
 
 def _best(runs: list[Run]) -> Run:
-    """The best score among runs that share the newest run's held-out pictures; scores of others cannot be compared."""
-    newest = runs[-1].dataset()
-    same = [
-        run for run in runs
-        if (data := run.dataset()).model == newest.model and data.held_out_hash == newest.held_out_hash
-    ]  # fmt: skip
+    """The best score among runs that share the newest run's held-out pictures; scores of others cannot be compared.
+
+    Runs whose dataset cannot be read are passed over. Raises RunBroken if that is true of all.
+    """
+    known: list[tuple[Run, tuple[str, str]]] = []
+    for run in runs:
+        try:
+            data = run.dataset()
+        except problems.RunBroken:
+            if run is runs[-1] and not known:
+                raise
+            continue
+        known.append((run, (data.model, data.held_out_hash)))
+    same = [run for run, held_out in known if held_out == known[-1][1]]
 
     def score(run: Run) -> float:
         evaluation = run.best_evaluation()
@@ -251,9 +270,6 @@ def _model(run: Run) -> str:
 
 def _parse(kind, path: Path):
     try:
-        raw = json.loads(path.read_text("utf-8"))
-        if isinstance(raw, dict) and isinstance(raw.get("format"), int) and raw["format"] > 1:
-            raise problems.RunBroken(path=str(path), why="it was written by a newer workbench")
-        return kind.model_validate(raw)
-    except (OSError, ValueError, ValidationError) as error:
-        raise problems.RunBroken(path=str(path), why=str(error).splitlines()[0]) from error
+        return load_versioned(path, kind, FORMAT, problems.RunBroken)
+    except FileNotFoundError as error:
+        raise problems.RunBroken(path=str(path), why="it does not exist") from error

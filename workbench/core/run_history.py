@@ -10,11 +10,12 @@ from datetime import datetime
 from pathlib import Path
 
 from workbench.core.diagnosis import Vitals
-from workbench.core.events import Evaluated, Event, Failed, Finished, Preview, Progress, Started, Step, decode
+from workbench.core.events import Evaluated, Event, Failed, Finished, Preview, Progress, Started, Step, Unknown, decode
 from workbench.core.machine import read_samples
 from workbench.core.problems import Problem
 from workbench.core.run import Run, RunName
 from workbench.core.track import Track
+from workbench.inference.json_io import read_lines
 
 _BREATH = 200  # lines after which other threads get their turn
 
@@ -34,14 +35,21 @@ class RunLine:
 
 @dataclass
 class Past:
-    """All that a run has reported. notable: its events except steps and progress, of previews those to be shown."""
+    """All that a run has reported. notable: its events except steps and progress, of previews those to be shown.
+
+    skipped: lines of a kind that this version does not know, or with values of other types.
+    """
 
     track: Track = field(default_factory=Track)
     vitals: Vitals = field(default_factory=Vitals)
     notable: list[Event] = field(default_factory=list)
     ending: Finished | Failed | None = None
+    skipped: int = 0
 
     def hear(self, event: Event) -> None:
+        if isinstance(event, Unknown):
+            self.skipped += 1
+            return
         self.track.hear(event)
         self.vitals.hear(event)
         if isinstance(event, Started):
@@ -106,11 +114,10 @@ def run_line(run: Run) -> RunLine:
 def _telling(run: Run) -> Iterator[Event]:
     kinds = tuple(f'{{"kind": "{kind.kind}"'.encode() for kind in (Started, Evaluated, Finished, Failed))
     try:
-        with run.events_path.open("rb") as file:
-            for line in file:
-                if line.startswith(kinds):
-                    event = decode(line.decode("utf-8", "replace"))
-                    if event is not None:
-                        yield event
+        for _, line in read_lines(run.events_path):
+            if line.startswith(kinds):
+                event = decode(line.decode("utf-8", "replace"))
+                if event is not None:
+                    yield event
     except OSError:
         return

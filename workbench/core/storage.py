@@ -8,7 +8,7 @@ import time
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from workbench.core.problems import CannotWrite, ProjectBroken
+from workbench.core.problems import CannotWrite, LinkLeadsOutside, ProjectBroken
 from workbench.inference.writing import write_atomic
 
 
@@ -17,15 +17,18 @@ def keep_aside(root: Path, stem: str, data: bytes, suffix: str) -> Path:
     stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{stem}"
     folder = root / "journal" / "kept"
     path = next(p for i in range(100_000) if not (p := folder / f"{stem}{f'-{i}' if i else ''}{suffix}").exists())
-    write_bytes(path, data)
+    write_bytes(path, data, root=root)
     return path
 
 
-def write_bytes(path: Path, data: bytes) -> None:
+def write_bytes(path: Path, data: bytes, *, root: Path | None = None) -> None:
     """Write `data` to `path` so that at any instant the old or the new content is there, never a part.
 
-    Raises CannotWrite with the cause; the old file is then untouched.
+    root: the folder that must not be left through a link. Raises CannotWrite with the cause; the old file is then
+    untouched.
     """
+    if root is not None:
+        check_links(root, path)
     try:
         write_atomic(path, data)
     except OSError as error:
@@ -36,8 +39,19 @@ def write_text(path: Path, text: str) -> None:
     write_bytes(path, text.encode("utf-8"))
 
 
-def write_json(path: Path, value: Any) -> None:
-    write_text(path, json.dumps(value, ensure_ascii=False, indent=1, sort_keys=False) + "\n")
+def write_json(path: Path, value: Any, *, root: Path | None = None) -> None:
+    """Write `value` as JSON, see `write_bytes`."""
+    text = json.dumps(value, ensure_ascii=False, indent=1, sort_keys=False) + "\n"
+    write_bytes(path, text.encode("utf-8"), root=root)
+
+
+def check_links(root: Path, path: Path) -> None:
+    """Check that the folder of `path` lies below `root` also when links are followed. Raises LinkLeadsOutside.
+
+    `path` itself may be a link: a file that is replaced takes the place of the link.
+    """
+    if not Path(os.path.realpath(path.parent)).is_relative_to(os.path.realpath(root)):
+        raise LinkLeadsOutside(path=str(path))
 
 
 def inside(root: Path, relative: str) -> Path:

@@ -5,12 +5,12 @@ It lies in `training.json` beside project.json, for each kind of model: what is 
 
 from __future__ import annotations
 
-import json
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from workbench.core.problems import Problem, ProjectBroken
+from workbench.core.json_files import load_versioned
+from workbench.core.problems import BadRecipe, ProjectBroken
 from workbench.core.project import Project
 from workbench.core.recipe import Recipe, request
 from workbench.core.storage import write_json
@@ -46,10 +46,7 @@ def load_wishes(project: Project) -> Wishes:
     """What training.json holds; none where it is not there. Raises ProjectBroken."""
     path = project.root / "training.json"
     try:
-        raw = json.loads(path.read_text("utf-8"))
-        if isinstance(raw, dict) and isinstance(raw.get("format"), int) and raw["format"] > FORMAT:
-            raise ProjectBroken(path=str(path), why="it was written by a newer workbench")
-        wishes = Wishes.model_validate(raw)
+        wishes = load_versioned(path, Wishes, FORMAT, ProjectBroken)
         for model in ("unet", "resnet"):
             unknown = sorted(wishes.of(model).keys() - set(wishable()))
             if unknown:
@@ -58,11 +55,7 @@ def load_wishes(project: Project) -> Wishes:
         return wishes
     except FileNotFoundError:
         return Wishes()
-    except ProjectBroken:
-        raise
-    except ValidationError as error:
-        raise ProjectBroken(path=str(path), why=error.errors()[0]["msg"]) from error
-    except (OSError, ValueError, RecursionError, Problem) as error:
+    except BadRecipe as error:
         raise ProjectBroken(path=str(path), why=str(error)) from error
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import itertools
 import json
@@ -55,7 +56,8 @@ class ResultsFolder:
         }
         self._passed = [{"path": entry.path, "why": entry.why} for entry in skipped]
         self._overlays, self._live = overlays, live
-        self._ledger = Ledger(out, {**self.head, "fingerprint": fingerprint}, resume=resume)
+        head = {**self.head, "fingerprint": fingerprint}
+        self._ledger = Ledger(out, head, resume=resume, is_result=self._is_result)
         self._names = Names()
         try:
             sweep(out)
@@ -77,6 +79,11 @@ class ResultsFolder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @property
+    def ignored(self) -> int:
+        """Damaged lines of the ledger that were not taken over; their pictures are predicted again."""
+        return self._ledger.ignored
 
     def close(self) -> None:
         """Write the tables, and results.json."""
@@ -172,11 +179,39 @@ class ResultsFolder:
         if result.mask is None:
             return files
         files["mask"] = f"masks/{name}.png"
-        write_png(self.out / files["mask"], result.mask)
+        write_png(self._inside(files["mask"]), result.mask)
         if self._overlays:
             files["overlay"] = f"overlays/{name}.png"
-            self._write_overlay(self.out / files["overlay"], picture, result.mask)
+            self._write_overlay(self._inside(files["overlay"]), picture, result.mask)
         return files
+
+    def _inside(self, relative: str) -> Path:
+        """Return the path of a result. Raises OSError where a link in it leads out of the folder of results."""
+        path = self.out / relative
+        if not path.parent.resolve().is_relative_to(self.out.resolve()):
+            raise PermissionError(errno.EACCES, "a link leads out of the folder of results", str(path.parent))
+        return path
+
+    def _is_result(self, found: dict[str, Any]) -> bool:
+        """Return whether a line of the ledger holds all that a result of this model has, with the right types."""
+        settings = self.predictor.settings
+        files = {name: found.get(name) for name in ("mask", "overlay")}
+        times = type(found.get("milliseconds")) in (int, float)
+        regions = found.get("regions")
+        if not times or not isinstance(regions, list) or not all(map(_is_region, regions)):
+            return False
+        if settings.task == "segmentation":
+            overlay = files["overlay"] in (None, f"overlays/{found['name']}.png")
+            return overlay and files["mask"] == f"masks/{found['name']}.png" and "verdict" in found
+        probabilities = found.get("probabilities")
+        names = set(settings.verdicts)
+        return (
+            files == {"mask": None, "overlay": None}
+            and isinstance(found.get("verdict"), str)
+            and isinstance(probabilities, dict)
+            and set(probabilities) == names
+            and all(type(value) in (int, float) for value in probabilities.values())
+        )
 
     def _write_overlay(self, path: Path, picture: np.ndarray, mask: np.ndarray) -> None:
         height, width = mask.shape
@@ -258,6 +293,24 @@ def _region_cells(region: dict[str, Any]) -> list[Any]:
     keys = ("class_id", "class_name", "x", "y", "width", "height", "area", "area_um2", "width_um", "height_um")
     known = ["" if region[key] is None else region[key] for key in keys]
     return [*known, *region["centroid"], region["score"], region["peak"]]
+
+
+_TEXTS, _NUMBERS = ("class_name",), ("class_id", "x", "y", "width", "height", "area", "score", "peak")
+_SIZES = ("area_um2", "width_um", "height_um")  # None where the scale is not known
+
+
+def _is_region(found: Any) -> bool:
+    """Return whether this is a region of a result as JSON, with all values of the right types."""
+    if not isinstance(found, dict):
+        return False
+    centroid = found.get("centroid")
+    return (
+        all(isinstance(found.get(name), str) for name in _TEXTS)
+        and all(type(found.get(name)) in (int, float) for name in _NUMBERS)
+        and all(name in found and type(found[name]) in (int, float, type(None)) for name in _SIZES)
+        and isinstance(centroid, list)
+        and [type(value) in (int, float) for value in centroid] == [True, True]
+    )
 
 
 def _csv(rows: Iterable[Sequence[Any]]) -> bytes:

@@ -10,6 +10,7 @@ import hashlib
 import json
 from pathlib import Path
 
+from .json_io import JsonError, read_json
 from .settings import MODEL_FILE, ModelSettings, load_settings
 from .writing import write_atomic
 
@@ -37,21 +38,33 @@ def verify_checks(folder: Path | str) -> list[str]:
     """What is missing or changed, a sentence each; empty if all is as it was written."""
     folder = Path(folder)
     try:
-        hashes = json.loads((folder / CHECKS_FILE).read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError):
+        hashes = read_json(folder / CHECKS_FILE)
+    except (FileNotFoundError, JsonError):
         return [f"{CHECKS_FILE} is missing or cannot be read."]
     if not isinstance(hashes, dict) or MODEL_FILE not in hashes:
         return [f"{CHECKS_FILE} is not a list of files."]
     problems = []
     for name, expected in sorted(hashes.items()):
         path = folder / name
-        if not path.resolve().is_relative_to(folder.resolve()):
+        if not _can_be_name(name):
+            problems.append(f"{CHECKS_FILE} names a file that cannot exist.")
+        elif not path.resolve().is_relative_to(folder.resolve()):
             problems.append(f"{CHECKS_FILE} names a file outside the folder: {name}.")
         elif not path.is_file():
             problems.append(f"{name} is missing.")
-        elif _sha256(path) != expected:
-            problems.append(f"{name} has been changed since the export was written.")
+        else:
+            try:
+                same = _sha256(path) == expected
+            except OSError as error:
+                problems.append(f"{name} cannot be opened: {error.strerror or error}.")
+                continue
+            if not same:
+                problems.append(f"{name} has been changed since the export was written.")
     return problems
+
+
+def _can_be_name(name: str) -> bool:
+    return len(name) < 4000 and all(len(part.encode()) < 256 for part in Path(name).parts)
 
 
 def network_files(settings: ModelSettings) -> list[str]:

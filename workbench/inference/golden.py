@@ -18,6 +18,7 @@ import numpy as np
 from .checks import GOLDEN_FOLDER
 from .engines import EngineError
 from .engines.kinds import KINDS
+from .json_io import read_json
 from .predictor import Predictor, Result, apply_thresholds
 from .reading import ReadError, decode_picture, read_picture, write_png
 from .regions import find_regions
@@ -76,7 +77,7 @@ def self_test(folder: Path | str, predictor: Predictor, quick: bool = False) -> 
     golden = own if (own / "golden.json").is_file() else shown
     problems = []
     try:
-        content = json.loads((golden / "golden.json").read_text(encoding="utf-8-sig"))
+        content = read_json(golden / "golden.json")
         if content["format"] != _FORMAT:
             return [f"The golden pictures have the format {content['format']}, not {_FORMAT}."]
         entries = sorted(content["pictures"], key=lambda entry: entry["pixels"])
@@ -86,7 +87,7 @@ def self_test(folder: Path | str, predictor: Predictor, quick: bool = False) -> 
             problems.append("The settings in model.json are not those that the model was exported with.")
         for entry in entries[:1] if quick else entries:
             problems += [f"{entry['name']}: {problem}" for problem in _differences(shown, golden, entry, predictor)]
-    except (OSError, ValueError, LookupError, TypeError, ReadError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, ReadError) as error:
         problems.append(f"The golden pictures cannot be read: {error}")
     except EngineError as error:
         problems.append(str(error))
@@ -100,7 +101,7 @@ def _engine_name(predictor: Predictor) -> str:
 
 def _differences(shown: Path, golden: Path, entry: dict[str, Any], predictor: Predictor) -> list[str]:
     picture = read_picture(_inside(shown, entry["picture"]))
-    expected = json.loads(_inside(golden, entry["expected"]).read_text(encoding="utf-8-sig"))
+    expected = read_json(_inside(golden, entry["expected"]))
     result = predictor.predict(picture, keep_probabilities=True)
     if result.mask is None:
         return _verdict_differences(expected, result, _is_reduced(predictor))
@@ -162,9 +163,10 @@ def _mask_differences(
 
 
 def _inside(golden: Path, name: str) -> Path:
-    if Path(name).name != name:
+    path = golden / name
+    if Path(name).name != name or path.resolve().parent != golden.resolve():
         raise ValueError(f"{name!r} is not the name of a file beside it")
-    return golden / name
+    return path
 
 
 def _json(content: Any) -> bytes:

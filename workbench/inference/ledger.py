@@ -11,12 +11,13 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from .checks import network_files
+from .json_io import JsonError, parse_json, read_lines
 from .settings import MODEL_FILE, load_settings
 
 LEDGER_FILE = "results.jsonl"
@@ -53,16 +54,27 @@ def model_fingerprint(folder: Path | str) -> str:
 
 
 class Ledger:
-    """The ledger of one folder; one program at a time. done: absolute path of a picture to what is known of it."""
+    """The ledger of one folder; one program at a time. done: absolute path of a picture to what is known of it.
 
-    def __init__(self, folder: Path, head: dict[str, Any], *, resume: bool) -> None:
+    ignored: complete lines of a resumed ledger that are damaged; their pictures count as not begun.
+    """
+
+    def __init__(
+        self, folder: Path, head: dict[str, Any], *, resume: bool,
+        is_result: Callable[[dict[str, Any]], bool] = lambda found: True,
+    ) -> None:  # fmt: skip
         """head: facts about the model; "model" and "fingerprint" must agree with those of a ledger that is resumed.
+        is_result: whether a line of a picture that was not skipped holds a result of this model.
 
         Raises LedgerError, OSError.
         """
         self.path = folder / LEDGER_FILE
         self.done: dict[str, Done] = {}
+        self.ignored = 0
+        self._is_result = is_result
         folder.mkdir(parents=True, exist_ok=True)
+        if self.path.is_symlink() or (self.path.exists() and not self.path.is_file()):
+            raise LedgerError(f"{self.path} is not a regular file. Choose another folder of results.")
         self._file = self.path.open("a+b", buffering=0)
         try:
             if not _lock(self._file.fileno()):
@@ -93,16 +105,20 @@ class Ledger:
                 yield {key: value for key, value in found.items() if key not in ("at", "file", "name")}
 
     def _resume(self, head: dict[str, Any]) -> None:
-        whole = 0
+        end = os.fstat(self._file.fileno()).st_size
+        for start, line in read_lines(self.path):
+            if not line.endswith(b"\n"):
+                end = start  # a line that was cut off is a picture that is not done
+            elif start and self._parse(line) is None:
+                self.ignored += 1
         for start, found in self._lines():
             if start == 0:
                 self._need_same(found, head)
-            elif {"at", "file", "name"} <= set(found):
-                self.done[found["at"]] = Done(tuple(found["file"]), found["name"])
-        with self.path.open("rb") as file:
-            for line in file:
-                whole += len(line) if line.endswith(b"\n") else 0
-        self._file.truncate(whole)  # a line that was cut off is a picture that is not done
+            else:
+                self.done[found["at"]] = Done((found["file"][0], found["file"][1]), found["name"])
+        if end and not any(start == 0 for start, _ in self._lines()):
+            raise LedgerError(f"The first line of {self.path} is damaged. Choose another folder of results.")
+        self._file.truncate(end)
 
     def _need_same(self, found: dict[str, Any], head: dict[str, Any]) -> None:
         if found.get("format") != _FORMAT:
@@ -127,22 +143,54 @@ class Ledger:
             raise
 
     def _lines(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Where each line starts, and what it says; lines that are torn or damaged are passed over."""
-        start = 0
-        with self.path.open("rb") as file:
-            for line in file:
-                found = _object(line)
-                if found is not None:
-                    yield start, found
-                start += len(line)
+        """Yield where each line starts and its content; lines that are torn or damaged are passed over."""
+        for start, line in read_lines(self.path):
+            found = self._parse(line) if start else _object(line)
+            if found is not None:
+                yield start, found
+
+    def _parse(self, line: bytes) -> dict[str, Any] | None:
+        """Return the content of a line about a picture, None if it is damaged."""
+        found = _object(line)
+        if found is None or not isinstance(found.get("at"), str) or not isinstance(found.get("path"), str):
+            return None
+        state, name = found.get("file"), found.get("name")
+        if not isinstance(state, list) or len(state) != 2 or not all(type(value) is int for value in state):
+            return None
+        if name == "":
+            return found if isinstance(found.get("why"), str) else None
+        fits = isinstance(name, str) and is_result_name(name) and "why" not in found and self._is_result(found)
+        return found if fits else None
+
+
+def ignored_lines(count: int) -> str:
+    """Return the warning about damaged lines of a ledger."""
+    lines = "1 damaged line" if count == 1 else f"{count} damaged lines"
+    return f"Ignored {lines} in {LEDGER_FILE}. The images concerned are processed again."
+
+
+def is_result_name(name: str) -> bool:
+    """Return whether `name` can be that of a result: a relative path with "/" that stays in its folder.
+
+    Backslashes and drive letters are refused on all systems, since a folder of results may be moved to another one.
+    """
+    parts = PurePosixPath(name).parts
+    plain = "/".join(parts) == name and not name.startswith("/") and not set(name) & set("\\\0")
+    if not plain or name[1:2] == ":" or ".." in parts:
+        return False
+    try:
+        lengths = [len(os.fsencode(part)) for part in parts]
+    except UnicodeEncodeError:
+        return False
+    return bool(lengths) and max(lengths) + len(".png") < 256 and sum(lengths) < 2000
 
 
 def _object(line: bytes) -> dict[str, Any] | None:
     if not line.endswith(b"\n"):
         return None
     try:
-        found = json.loads(line)
-    except ValueError:
+        found = parse_json(line, finite=True, surrogates=True)
+    except JsonError:
         return None
     return found if isinstance(found, dict) else None
 

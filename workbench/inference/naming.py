@@ -162,7 +162,9 @@ def _name(source: Source, level: int) -> str:
         parts[-1] = PurePath(parts[-1]).stem
     if level == _LONGEST:
         parts.insert(0, Path(os.path.abspath(source.root)).name or "root")
-    return "/".join(parts)
+    # On other systems a backslash and a drive letter have a meaning in paths.
+    name = "/".join(parts).replace("\\", "_")
+    return f"{name[0]}_{name[2:]}" if name[1:2] == ":" else name
 
 
 def _clashes(names: Sequence[str]) -> list[bool]:

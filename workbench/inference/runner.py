@@ -14,7 +14,7 @@ from .batch import ResultsFolder, predict_all
 from .checks import verify_checks
 from .engines import NAMES, EngineError
 from .golden import self_test
-from .ledger import LedgerError, model_fingerprint
+from .ledger import LedgerError, ignored_lines, model_fingerprint
 from .memory import keep_freed_memory
 from .naming import collect_pictures
 from .predictor import Predictor, Result
@@ -91,6 +91,7 @@ def _batch(options: argparse.Namespace, predictor: Predictor, fingerprint: str) 
             skipped=skipped,
         ) as folder,
     ):  # fmt: skip
+        _warn(folder)
         whole = predict_all(
             folder, sources, on_picture=progress.picture, on_tile=progress.tile, stop=stop.asked, cancelled=stop.at_once
         )
@@ -120,10 +121,16 @@ def _watch(options: argparse.Namespace, predictor: Predictor, fingerprint: str) 
             options.out, predictor, fingerprint=fingerprint, resume=True, overlays=not options.no_overlays, live=True
         ) as folder,
     ):
+        _warn(folder)
         _note(f"Waiting for pictures in {', '.join(options.pictures)}; results go to {options.out}. Ctrl-C stops.")
         watch(folder, options.pictures, stop, on_picture=on_picture)
     _say(f"Stopped. {count['pictures']} pictures, {count['skipped']} skipped; results in {options.out}", options)
     return {"stopped": True, **count}
+
+
+def _warn(folder: ResultsFolder) -> None:
+    if folder.ignored:
+        _note(ignored_lines(folder.ignored))
 
 
 def _refuse_if(problems: list[str]) -> None:

@@ -12,6 +12,7 @@ from numbers import Real
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
+from .json_io import JsonError, read_json
 from .tuning import Tuning
 from .writing import write_atomic
 
@@ -110,7 +111,10 @@ class ModelSettings:
         for name in _FLOATS:
             value = getattr(self, name)
             if value is not None:
-                plain = tuple(float(entry) for entry in value) if isinstance(value, tuple) else float(value)
+                try:
+                    plain = tuple(float(entry) for entry in value) if isinstance(value, tuple) else float(value)
+                except (TypeError, ValueError, OverflowError):
+                    raise SettingsError(f"{name} must be a number, not {value!r}.") from None
                 object.__setattr__(self, name, plain)
 
     def __hash__(self) -> int:
@@ -120,14 +124,11 @@ class ModelSettings:
 def load_settings(path: Path | str) -> ModelSettings:
     """Read model.json. Raises SettingsError with a sentence that names the file and what is wrong with it."""
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-        found = json.loads(text)
+        found = read_json(path)
     except FileNotFoundError:
         raise SettingsError(f"{path} does not exist.") from None
-    except OSError as error:
-        raise SettingsError(f"{path} cannot be opened: {error.strerror or error}.") from None
-    except (ValueError, RecursionError) as error:
-        raise SettingsError(f"{path} is not valid JSON: {error}.") from None
+    except JsonError as error:
+        raise SettingsError(f"{path} cannot be read: {error}.") from None
     try:
         return settings_from_json(found)
     except SettingsError as error:
@@ -235,7 +236,8 @@ def _check(settings: ModelSettings) -> None:
     _whole(settings.batch, 1, 4096, "batch")
     _whole(settings.threads, 0, 4096, "threads")
     _check_files(settings.files)
-    known = isinstance(settings.order, tuple) and all(name in settings.files for name in settings.order)
+    order = settings.order
+    known = isinstance(order, tuple) and all(isinstance(name, str) and name in settings.files for name in order)
     _need(known, "order must name engines that files names too")
 
 
@@ -294,6 +296,8 @@ def _check_files(files: Any) -> None:
         )
         parts = PurePosixPath(name).parts
         inside = not name.startswith("/") and ".." not in parts and not set(name) & set("\\:\0")
+        short = len(name) < 1000 and all(len(part.encode("utf-8", "replace")) < 256 for part in parts)
+        _need(short, f"the name of a file is too long: {name[:50]!r}...")
         _need(inside, f"the file {name!r} lies outside the folder of the model")
 
 

@@ -18,6 +18,8 @@ from pathlib import Path
 
 from workbench.core.history import Patch
 from workbench.core.problems import CannotWrite
+from workbench.core.storage import check_links
+from workbench.inference.json_io import parse_json
 from workbench.inference.writing import make_folder
 
 _FRAME = struct.Struct("<II")  # length and crc32 of the payload
@@ -48,14 +50,14 @@ def decode_records(data: bytes) -> Iterator[tuple[Patch, Size]]:
             return
         try:
             yield _patch(payload)
-        except (KeyError, TypeError, ValueError, struct.error, zlib.error):
+        except (KeyError, TypeError, ValueError, ArithmeticError, struct.error, zlib.error):
             return
 
 
 def _patch(payload: bytes) -> tuple[Patch, Size]:
     (length,) = _HEAD.unpack_from(payload)
     at = _HEAD.size + length
-    head = json.loads(payload[_HEAD.size : at])
+    head = parse_json(payload[_HEAD.size : at], surrogates=True)
     if head["format"] != 2:
         raise ValueError("a record of another version")
     width, height = map(int, head["size"])
@@ -183,6 +185,7 @@ class Journal:
             return []
 
     def _new_segment(self, key: str) -> tuple[int, io.FileIO]:
+        check_links(self.folder.parent, self.folder / "segment")
         make_folder(self.folder)
         number = self._next.get(key, 1)
         while True:

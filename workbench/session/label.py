@@ -155,7 +155,7 @@ def save_label(project: Project, label: Label, note: Note | None, note_edits: in
             replaced.append((mask_path, keep_aside(project, label.key, mask_path.read_bytes(), ".png")))
             label.png = None
         data, edits, counts = _pack(label, list(project.classes))
-        write_bytes(mask_path, data)
+        write_bytes(mask_path, data, root=project.root)
         content = content_sum(data)
     if note is not None:
         if note_stamp and file_stamp(note_path) not in ("-", note_stamp):

@@ -87,7 +87,7 @@ class Previews(QObject):
         if (key, event.step) not in self._shown:
             try:
                 self._keep((key, event.step), read_preview(run, event))
-            except (Problem, OSError):
+            except (Problem, OSError, ValueError):
                 return None
         return self._shown.get((key, event.step))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from platformdirs import user_config_dir
 
 from workbench.core.problems import CannotWrite
 from workbench.core.storage import write_json
+from workbench.inference.json_io import JsonError, read_json
 
 CHOICES = {
     "theme": ("dark", "light", "system"),
@@ -41,8 +41,8 @@ class Settings:
     def load(cls, path: Path | None = None) -> Settings:
         """The preferences in `path`, or in their usual place. Never raises."""
         try:
-            raw = json.loads((path or settings_path()).read_text("utf-8"))
-        except (OSError, ValueError, RecursionError):
+            raw = read_json(path or settings_path())
+        except (FileNotFoundError, JsonError):
             raw = None
         settings = cls()
         for entry in dataclasses.fields(cls) if isinstance(raw, dict) else ():

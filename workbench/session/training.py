@@ -160,9 +160,15 @@ class Training(QObject):
 
     def resume(self, run: Run) -> None:
         """Go on with a run where it stopped."""
-        if not self.busy:
-            self._session.flush()
-            self._lead(run, resume=True)
+        if self.busy:
+            return
+        self._session.flush()
+        try:
+            run.check_links()
+        except Problem as problem:
+            self._end(endings.from_problem(problem))
+            return
+        self._lead(run, resume=True)
 
     def stop(self, *, force: bool = False) -> None:
         """Finish the step, save, end. Not heeded, it gets firmer by itself; with `force` it does so at once."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from workbench.core.problems import CannotWrite, Problem, RunUnusable
 from workbench.core.run import Run
 from workbench.core.storage import file_stamp, write_json
 from workbench.core.verdict_review import Judged, VerdictReview
+from workbench.inference.json_io import read_json
 from workbench.inference.settings import (
     MODEL_FILE,
     ModelSettings,
@@ -177,11 +177,11 @@ def _look(
 def _load(path: Path, stamp: str, verdicts: int) -> Kept:
     """What was kept; nothing where the model is another one now, or the file is none of ours."""
     try:
-        raw = json.loads(path.read_text("utf-8"))
+        raw = read_json(path)
         if raw["format"] != _FORMAT or raw["model"] != stamp:
             return {}
         kept = {str(key): (str(state), [float(p) for p in values]) for key, (state, values) in raw["pictures"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
         return {}
     return kept if all(len(values) == verdicts for _, values in kept.values()) else {}
 

@@ -106,6 +106,7 @@ def _train(run: Run, report: Reporter, orders: Orders, clock: Clock, resume: boo
 
 
 def _check(run: Run, resume: bool) -> None:
+    run.check_links()
     if not run.recipe_path.exists():
         raise RunBroken(path=str(run.recipe_path), why="it does not exist")
     if resume and not run.resumable:

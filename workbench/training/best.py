@@ -53,6 +53,8 @@ class Best:
             state = kept
         self.score, self.step = state["score"], state["step"]
         self.peak = state.get("peak", self.score)
+        if type(self.step) is not int or not all(type(v) in (int, float, type(None)) for v in (self.score, self.peak)):
+            raise TypeError("the best score or its step is no number")
         self.settings = dataclasses.replace(self.settings, **state["chosen"])
         self._usable_step = -1  # what lies in best/ may be of another step
 

@@ -17,10 +17,12 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load as decode
 from safetensors.numpy import save as encode
 
+from workbench.core.json_files import NEWER, load_object
 from workbench.core.problems import RunBroken
 from workbench.core.recipe import Recipe
 from workbench.core.run import Run
 from workbench.core.storage import write_bytes, write_json
+from workbench.inference.json_io import parse_json
 
 Arrays = dict[str, np.ndarray]
 WEIGHTS = "weights.safetensors"
@@ -35,14 +37,14 @@ def save_last(run: Run, step: int, tensors: dict[str, Arrays], state: dict[str, 
     """
     before = _read_state(run.last / "state.json") if run.resumable else {}
     # Two names in turn: the files of the state before are not touched until the switch.
-    turn = 1 - int(before.get("turn", 1))
+    turn = 0 if before.get("turn", 1) == 1 else 1
     files = {}
     for stem, arrays in tensors.items():
         files[stem] = f"{stem}.{turn}.safetensors"
         write_bytes(run.last / files[stem], encode(arrays))
     write_json(run.last / "state.json", {"format": _FORMAT, "step": step, "turn": turn, "files": files, **state})
-    for name in before.get("files", {}).values():
-        if name not in files.values():
+    for name in (Path(name).name for name in before.get("files", {}).values() if isinstance(name, str)):
+        if name.endswith(".safetensors") and name not in files.values():  # a file of ours in `last/`, whatever it says
             with contextlib.suppress(OSError):  # held open by a reader; the next turn writes over it
                 (run.last / name).unlink(missing_ok=True)
 
@@ -52,8 +54,6 @@ def load_last(run: Run) -> tuple[dict[str, Arrays], dict[str, Any]]:
     state = _read_state(run.last / "state.json")
     try:
         names = {str(stem): Path(name).name for stem, name in state["files"].items()}
-        if state["format"] > _FORMAT:
-            raise RunBroken(path=str(run.last), why="it was written by a newer workbench")
         return {stem: load_arrays(run.last / name) for stem, name in names.items()}, state
     except (KeyError, TypeError, AttributeError) as error:
         raise RunBroken(path=str(run.last / "state.json"), why=f"{error} is missing or damaged") from error
@@ -68,7 +68,7 @@ def about_arrays(path: Path) -> dict[str, Any]:
     """What `save_arrays` was told of them; nothing if it was not, or the file cannot be read."""
     try:
         with safe_open(path, framework="numpy") as file:
-            about = json.loads((file.metadata() or {}).get(_ABOUT, "{}"))
+            about = parse_json((file.metadata() or {}).get(_ABOUT, "{}"))
     except (OSError, SafetensorError, ValueError):
         return {}
     return about if isinstance(about, dict) else {}
@@ -78,7 +78,7 @@ def load_arrays(path: Path) -> Arrays:
     """Arrays by name. Raises RunBroken."""
     try:
         return decode(path.read_bytes())
-    except (OSError, SafetensorError, ValueError) as error:
+    except (OSError, SafetensorError, ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise RunBroken(path=str(path), why=why) from error
 
@@ -91,9 +91,12 @@ def recipe_hash(recipe: Recipe) -> str:
 
 def _read_state(path: Path) -> dict[str, Any]:
     try:
-        state = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise RunBroken(path=str(path), why=str(error)) from error
-    if not isinstance(state, dict):
-        raise RunBroken(path=str(path), why="it holds no state")
+        state = load_object(path, RunBroken, finite=False)
+    except FileNotFoundError as error:
+        raise RunBroken(path=str(path), why="it does not exist") from error
+    found = state.get("format")
+    if not isinstance(found, int) or isinstance(found, bool) or not isinstance(state.get("files"), dict):
+        raise RunBroken(path=str(path), why="it holds no state of a training")
+    if found > _FORMAT:
+        raise RunBroken(path=str(path), why=NEWER)
     return state

@@ -22,7 +22,7 @@ from workbench.core.problems import (
 )
 from workbench.core.project import Project
 from workbench.core.run import Run
-from workbench.core.storage import write_json
+from workbench.core.storage import check_links, write_json
 from workbench.inference.checks import write_checks
 from workbench.inference.embed import embed
 from workbench.inference.engines import EngineError, load_engine
@@ -56,6 +56,8 @@ def export(run: Run, out: Path, wishes: Wishes, report: Reporter, *, cancelled: 
     if not (run.best / checkpoint.WEIGHTS).exists():
         run.need_usable()
         raise RunUnusable(name=run.name, why="its weights are missing")
+    if out.is_relative_to(run.project_root):
+        check_links(run.project_root, out)
     part = out.parent / f".{out.name[:80]}.{secrets.token_hex(4)}.part"
     try:
         make_folder(part)

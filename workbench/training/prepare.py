@@ -11,12 +11,14 @@ import paddle
 
 from workbench.core.dataset import Dataset, Item
 from workbench.core.events import Trouble
+from workbench.core.json_files import to_dataclass
+from workbench.core.problems import RunBroken
 from workbench.core.project import Project
 from workbench.core.recipe import Recipe
 from workbench.core.run import Run
 from workbench.core.storage import write_json
 from workbench.inference.cpu import cores
-from workbench.inference.settings import ModelSettings
+from workbench.inference.settings import ModelSettings, SettingsError
 from workbench.inference.writing import sweep
 from workbench.training import checkpoint, device, networks, precision, ranks
 from workbench.training.best import Best
@@ -141,15 +143,18 @@ class Stage:
         """
         tensors, state = checkpoint.load_last(self.run)
         where = str(self.run.last)
-        self.learner.load_optimizer(tensors["optimiser"])
-        load_weights(self.learner.net, tensors["weights"], where)
-        load_weights(self.learner.mean, tensors["average"], where)
-        self.learner.updates, self.learner.parts = state["updates"], state["parts"]
-        self.learner.precision.load(state["scaler"])
-        self.course = Course(step=state["step"], **state["course"])
-        self.best.load(state["best"])
-        self.budget.reserve = self.course.reserve or self.budget.reserve
-        self.sampler.halve(self.course.halvings)
+        try:
+            self.learner.load_optimizer(tensors["optimiser"])
+            load_weights(self.learner.net, tensors["weights"], where)
+            load_weights(self.learner.mean, tensors["average"], where)
+            self.learner.updates, self.learner.parts = int(state["updates"]), int(state["parts"])
+            self.learner.precision.load(state["scaler"])
+            self.course = to_dataclass(Course, {**state["course"], "step": state["step"]})
+            self.best.load(state["best"])
+            self.budget.reserve = self.course.reserve or self.budget.reserve
+            self.sampler.halve(self.course.halvings)
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, SettingsError) as error:
+            raise RunBroken(path=str(self.run.last / "state.json"), why=f"a value is damaged ({error})") from error
         self.loader.restart()
         return state
 
@@ -159,8 +164,11 @@ class Stage:
             for folder in (self.run.root, self.run.last, self.run.best, self.run.previews):
                 sweep(folder)  # of writes in which the process before was killed
         state = self.load_last()
-        self.clock.continue_from(state["elapsed"])
-        if state["recipe"] != checkpoint.recipe_hash(self.recipe):
+        elapsed = state.get("elapsed")
+        if type(elapsed) not in (int, float) or not 0 <= elapsed < 1e10:
+            raise RunBroken(path=str(self.run.last / "state.json"), why="it names no elapsed time")
+        self.clock.continue_from(elapsed)
+        if state.get("recipe") != checkpoint.recipe_hash(self.recipe):
             what = "The recipe was changed after this run had begun."
             self.report(Trouble(what=what, done="It goes on with the new recipe."))
 

@@ -33,7 +33,7 @@ def failure_words(failed: Failed) -> tuple[str, str]:
     if isinstance(kind, type) and issubclass(kind, problems.Problem):
         try:
             return problem_words(kind(**failed.fields))
-        except KeyError:
+        except (LookupError, TypeError, ValueError, AttributeError):
             pass  # written by another version, with other fields
     advice = QCoreApplication.translate("words", "Details are in {log}.").format(log=failed.log) if failed.log else ""
     return sentence(failed.why), advice

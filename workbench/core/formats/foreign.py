@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
+from workbench.core.problems import Problem
 from workbench.core.project import Project
 from workbench.core.sources import natural_key
 from workbench.core.walking import walk
@@ -26,6 +27,18 @@ SPLIT_FOLDERS = frozenset("train training val valid validation test testing trai
 
 class Unreadable(Exception):
     """One label that cannot be taken over; the text is the reason, a part of a sentence. The import goes on."""
+
+
+# All that a damaged label file may raise while it is read; a full disk is a Problem and ends the import.
+FAULTS = (Unreadable, OSError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError,
+          MemoryError)  # fmt: skip
+
+
+def reason(error: BaseException) -> str:
+    """Return why a label cannot be taken over, as a part of a sentence."""
+    if isinstance(error, (Unreadable, Problem)):
+        return str(error)
+    return f"it cannot be read ({getattr(error, 'strerror', None) or error or type(error).__name__})"
 
 
 @dataclass(frozen=True)
@@ -53,7 +66,7 @@ class Entry:
     label: the file that holds it. picture: the picture's file, or None if it must be one of the project's.
     key: where the picture would lie below `pictures/`. aliases: other spellings of the key, without a suffix, by which
     the project's pictures are searched. read: (width, height) of the picture to its label, raises Unreadable.
-    embedded: the bytes of the picture where the label file carries them.
+    embedded: the bytes of the picture where the label file carries them. missing: why `picture` is None.
     """
 
     label: Path
@@ -62,6 +75,7 @@ class Entry:
     read: Callable[[int, int], Label]
     aliases: tuple[str, ...] = ()
     embedded: Callable[[], bytes] | None = None
+    missing: str = "its picture was found neither beside it nor in the project"
 
 
 @dataclass

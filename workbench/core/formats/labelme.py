@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import io
-import json
 import math
 import os
 from collections import Counter
@@ -18,17 +17,29 @@ from PIL import Image
 
 from workbench.core import annotation
 from workbench.core.drawing import NOTHING, Paint, Rect, draw_region, draw_segment
-from workbench.core.formats.foreign import Batch, Entry, Label, Options, Tree, Unreadable, without_suffix
+from workbench.core.formats.foreign import (
+    FAULTS,
+    Batch,
+    Entry,
+    Label,
+    Options,
+    Tree,
+    Unreadable,
+    reason,
+    without_suffix,
+)  # fmt: skip
 from workbench.core.pictures import picture_size
 from workbench.core.polygons import draw_polygon
 from workbench.core.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELLED, Project
 from workbench.core.storage import write_json
 from workbench.inference.cv import cv2
+from workbench.inference.json_io import JsonError, parse_json, read_file
 from workbench.inference.reading import PICTURE_SUFFIXES
 
 IGNORE, BACKGROUND = "__ignore__", "_background_"
 LINE_RADIUS = 1.5  # a line has no width of its own: three pixels
 POINT_RADIUS = 2.5
+LARGEST = 1 << 30  # bytes of a label file, which may carry its picture
 _POLYGONS = ("polygon", "rotation", "oriented_rectangle")
 
 
@@ -36,8 +47,8 @@ def weigh(tree: Tree) -> int:
     found = 0
     for name in tree.ending(".json"):
         try:
-            found += b'"shapes"' in tree.path(name).read_bytes()
-        except OSError:
+            found += b'"shapes"' in read_file(tree.path(name), limit=LARGEST)
+        except (FileNotFoundError, JsonError):
             continue
     return found
 
@@ -52,29 +63,36 @@ def find(tree: Tree, options: Options, known: dict[int, str]) -> Batch:
     for name in tree.ending(".json"):
         try:
             content = _load(tree.path(name))
-        except Unreadable as reason:
-            batch.skipped.append((str(tree.path(name)), str(reason)))
-            continue
-        if not isinstance(content.get("shapes"), list):
-            continue  # some other JSON file
-        said = _picture_name(content)
-        picture, key = _find_picture(tree, name, said, by_stem)
-        # The file is read again when its turn comes: embedded pictures of a whole set do not fit in memory.
-        read = partial(_read, tree.path(name), options)
-        embedded = partial(_embedded, tree.path(name)) if content.get("imageData") else None
-        stem = without_suffix(name)
-        aliases = tuple(dict.fromkeys((stem, str(PurePosixPath(name).with_name(PurePosixPath(said or name).stem)))))
-        batch.entries.append(Entry(tree.path(name), picture, key, read, aliases, embedded))
+            if isinstance(content.get("shapes"), list):  # otherwise some other JSON file
+                batch.entries.append(_entry(tree, name, content, options, by_stem))
+        except FAULTS as error:
+            batch.skipped.append((str(tree.path(name)), reason(error)))
     taken = {entry.picture for entry in batch.entries}
     batch.unlabelled = [(path, name) for name, path in pictures.items() if path not in taken] if batch.entries else []
     return batch
 
 
+def _entry(
+    tree: Tree, name: str, content: dict[str, Any], options: Options, by_stem: dict[str, list[str]]
+) -> Entry:  # fmt: skip
+    said = _picture_name(content)
+    picture, key = _find_picture(tree, name, said, by_stem)
+    # The file is read again when its turn comes: embedded pictures of a whole set do not fit in memory.
+    read = partial(_read, tree.path(name), options)
+    embedded = partial(_embedded, tree.path(name)) if content.get("imageData") else None
+    stem = PurePosixPath(said).stem or PurePosixPath(name).stem
+    aliases = tuple(dict.fromkeys((without_suffix(name), str(PurePosixPath(name).parent / stem))))
+    if picture is None and _is_outside(name, said):
+        missing = f"its image {said[:200]} lies outside of the imported folder and is not read"
+        return Entry(tree.path(name), picture, key, read, aliases, embedded, missing)
+    return Entry(tree.path(name), picture, key, read, aliases, embedded)
+
+
 def _load(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text("utf-8-sig"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise Unreadable(f"it is not valid JSON ({error})") from None
+        content = parse_json(read_file(path, limit=LARGEST))
+    except (FileNotFoundError, JsonError) as error:
+        raise Unreadable(str(error)) from None
     return content if isinstance(content, dict) else {}
 
 
@@ -84,15 +102,21 @@ def _picture_name(content: dict[str, Any]) -> str:
     return PureWindowsPath(said).as_posix() if isinstance(said, str) else ""
 
 
+def _is_outside(label: str, said: str) -> bool:
+    """Return whether imagePath, seen from the label's folder, leads out of the imported folder."""
+    if said.startswith("/") or PureWindowsPath(said).drive:
+        return True
+    return os.path.normpath(PurePosixPath(label).parent / said).split(os.sep)[0] == ".."
+
+
 def _find_picture(tree: Tree, label: str, said: str, by_stem: dict[str, list[str]]) -> tuple[Path | None, str]:
-    """The picture's file, and its key. A path that a file names is only followed when it is relative."""
+    """The picture's file, and its key. A path that a file names is only followed inside the imported folder."""
     folder = PurePosixPath(label).parent
-    relative = said if said and not PureWindowsPath(said).is_absolute() and not said.startswith("/") else ""
-    if relative and PurePosixPath(relative).suffix.lower() in PICTURE_SUFFIXES:
-        inside = os.path.normpath(folder / relative).replace(os.sep, "/")
+    if said and not _is_outside(label, said) and PurePosixPath(said).suffix.lower() in PICTURE_SUFFIXES:
+        inside = os.path.normpath(folder / said).replace(os.sep, "/")
         path = tree.path(inside)
-        if path.is_file():
-            return path, inside if not inside.startswith("..") else str(folder / PurePosixPath(said).name)
+        if os.path.isfile(path):  # False for a name that is too long, where Path.is_file raises
+            return path, inside
     for stem in dict.fromkeys((PurePosixPath(label).stem, PurePosixPath(said).stem)):
         names = by_stem.get(stem.casefold(), [])
         near = [name for name in names if PurePosixPath(name).parent == folder] or names

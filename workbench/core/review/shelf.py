@@ -23,6 +23,7 @@ from workbench.core.review.evidence import LEAST, Evidence, Patch
 from workbench.core.review.sweep import AREAS, THRESHOLDS, Tally
 from workbench.core.run import Run
 from workbench.core.storage import file_stamp, write_bytes
+from workbench.inference.json_io import parse_json
 from workbench.inference.settings import ModelSettings, settings_text
 from workbench.inference.writing import make_folder
 
@@ -46,7 +47,7 @@ class Shelf:
         """(width, height) and the patches; None where they have to be made."""
         try:
             head, _, body = self._path(key).read_bytes().partition(b"\n")
-            said = json.loads(head)
+            said = parse_json(head)
             if said["format"] != _FORMAT or said["picture"] != self._picture(key):
                 return None
             flat = np.frombuffer(zlib.decompress(body), np.uint8)
@@ -76,7 +77,7 @@ class Shelf:
         defects = len(evidence.defects)
         try:
             head, _, body = self._path(evidence.key, ".tallies").read_bytes().partition(b"\n")
-            if json.loads(head) != self._tallied(evidence, classes):
+            if parse_json(head) != self._tallied(evidence, classes):
                 return None
             flat = np.frombuffer(zlib.decompress(body), np.int32).reshape(classes, *shape, defects + 2)
             return tuple(Tally(each[..., 2:], each[..., 0], each[..., 1]) for each in flat)

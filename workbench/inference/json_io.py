@@ -1,0 +1,145 @@
+"""JSON files that may be damaged or hostile: bounded, regular files only, and one exception for every fault.
+
+`core.json_files` builds on this module; the copy in an export uses it alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+LIMIT = 256 << 20  # bytes of a file
+LINE_LIMIT = 16 << 20  # bytes of a line
+DEPTH = 100  # levels of lists and objects within one another
+_LARGEST = 1 << 63  # whole numbers lie within 64 bits
+# Escapes that become NUL or half of a surrogate pair: neither can be a file name or be written as UTF-8.
+_SUSPECT = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
+_NUL, _NOT_TEXT = re.compile("\0"), re.compile("[\0\ud800-\udfff]")
+
+
+class JsonError(ValueError):
+    """JSON that cannot be used. The text is a part of a sentence: "it is not valid JSON (...)"."""
+
+
+def read_json(path: Path | str, *, limit: int = LIMIT, surrogates: bool = False) -> Any:
+    """Return the content of a JSON file. Raises FileNotFoundError, and JsonError for everything else.
+
+    limit: the largest file in bytes. surrogates: see `parse_json`.
+    """
+    return parse_json(read_file(path, limit=limit), surrogates=surrogates)
+
+
+def read_file(path: Path | str, *, limit: int = LIMIT) -> bytes:
+    """Return the bytes of a regular file of at most `limit` bytes. Raises FileNotFoundError, JsonError."""
+    try:
+        with open_regular(path) as file:
+            if os.fstat(file.fileno()).st_size > limit:
+                raise JsonError(f"it is larger than {limit >> 20} MB")
+            data = file.read(limit + 1)
+    except FileNotFoundError:
+        raise
+    except (OSError, UnicodeEncodeError) as error:
+        raise JsonError(f"it cannot be opened ({getattr(error, 'strerror', None) or error})") from error
+    except ValueError as error:
+        if isinstance(error, JsonError):
+            raise
+        raise JsonError(f"it cannot be opened ({error})") from error  # a path that holds NUL
+    if len(data) > limit:
+        raise JsonError(f"it is larger than {limit >> 20} MB")
+    return data
+
+
+def open_regular(path: Path | str) -> BinaryIO:
+    """Open a file for reading. Raises OSError, also for a pipe or a device, from which a read might never return."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError("it is not a regular file")
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def read_lines(path: Path | str, *, limit: int = LINE_LIMIT) -> Iterator[tuple[int, bytes]]:
+    """Yield (offset, line) of a regular file, the newline included; longer lines are left out. Raises OSError."""
+    with open_regular(path) as file:
+        end = 0
+        while line := file.readline(limit):
+            start, end = end, end + len(line)
+            if len(line) < limit or line.endswith(b"\n"):
+                yield start, line
+                continue
+            while not line.endswith(b"\n") and (line := file.readline(limit)):
+                end += len(line)
+
+
+def parse_json(data: bytes | str, *, finite: bool = False, surrogates: bool = False) -> Any:
+    """Return the value of a JSON text, with or without a byte order mark. Raises JsonError.
+
+    Refused are invalid UTF-8, nesting deeper than `DEPTH`, whole numbers beyond 64 bits and NUL in a text.
+    finite: also NaN and infinities, which Python writes though they are not JSON. surrogates: allow halves of
+    surrogate pairs, by which names of files are kept that are not valid UTF-8.
+    """
+    try:
+        text = data if isinstance(data, str) else data.decode("utf-8-sig")
+        value = (_FINITE if finite else _ANY).decode(text)
+    except JsonError:
+        raise
+    except UnicodeDecodeError as error:
+        raise JsonError(f"it is not valid JSON (invalid UTF-8 at byte {error.start})") from None
+    except RecursionError:
+        raise JsonError("it is not valid JSON (nested too deeply)") from None
+    except ValueError as error:
+        raise JsonError(f"it is not valid JSON ({error})") from None
+    suspect = _SUSPECT.search(text) is not None
+    if suspect or text.count("[") + text.count("{") > DEPTH:
+        _check(value, suspect, surrogates)
+    return value
+
+
+def _check(value: Any, texts: bool, surrogates: bool) -> None:
+    """Check depth, and where `texts` is set every text. Raises JsonError."""
+    level, unusable = [value], _NUL if surrogates else _NOT_TEXT
+    for _ in range(DEPTH + 1):
+        deeper: list[Any] = []
+        for each in level:
+            if isinstance(each, dict):
+                deeper += each.values()
+                if texts:
+                    deeper += each
+            elif isinstance(each, list):
+                deeper += each
+            elif texts and isinstance(each, str) and (found := unusable.search(each)):
+                raise JsonError(f"it is not valid JSON (a text holds the character {ord(found[0]):#06x})")
+        if not deeper:
+            return
+        level = deeper
+    raise JsonError("it is not valid JSON (nested too deeply)")
+
+
+def _whole(text: str) -> int:
+    number = int(text) if len(text) < 25 else _LARGEST
+    if not -_LARGEST <= number < _LARGEST:
+        raise JsonError(f"it is not valid JSON (the number {text[:20]}... is too large)")
+    return number
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if number - number:  # NaN for an infinity
+        raise JsonError(f"it is not valid JSON (the number {text[:20]} is too large)")
+    return number
+
+
+def _constant(text: str) -> float:
+    raise JsonError(f"it is not valid JSON ({text} is no number)")
+
+
+_ANY = json.JSONDecoder(parse_int=_whole)
+_FINITE = json.JSONDecoder(parse_int=_whole, parse_float=_finite, parse_constant=_constant)
