@@ -14,6 +14,7 @@ from pydantic import BaseModel, field_validator
 from workbench.core.problems import CannotWrite, FolderMissing
 from workbench.core.storage import inside
 from workbench.inference.reading import PICTURE_SUFFIXES
+from workbench.inference.writing import replacing
 
 _DIGITS = re.compile(r"(\d+)")
 
@@ -82,10 +83,8 @@ def copy_picture(path: Path, folder: Path, key: str) -> str:
         target = inside(folder, candidate)
         try:
             if not target.exists():
-                target.parent.mkdir(parents=True, exist_ok=True)
-                part = target.with_name("." + target.name + ".part")
-                shutil.copyfile(path, part)
-                os.replace(part, target)
+                with path.open("rb") as source, replacing(target) as file:
+                    shutil.copyfileobj(source, file)
                 return candidate
             if target.stat().st_size == path.stat().st_size and target.read_bytes() == path.read_bytes():
                 return candidate
