@@ -15,6 +15,7 @@ from workbench.inference.writing import sweep
 
 # What is written under the lock of the project alone. A run belongs to its trainer, which outlives a killed window.
 _FOLDERS = ("masks", "notes", "proposals", "pictures", "journal")
+_LOCK = ".lock"
 _PART = re.compile(r"\..{1,80}\.[0-9a-f]{8}\.part")
 
 
@@ -29,8 +30,9 @@ def remove_leftovers(project: Project, stopped: Callable[[], bool] = lambda: Fal
     for name in _FOLDERS:
         sweep(project.root / name, below=True, stopped=stopped)
     with contextlib.suppress(OSError):
-        for folder in (project.root / "exports").iterdir():
-            if not stopped() and _PART.fullmatch(folder.name) and folder.is_dir() and not folder.is_symlink():
+        found = {path.with_name(path.name.removesuffix(_LOCK)) for path in (project.root / "exports").iterdir()}
+        for folder in found:
+            if not stopped() and _PART.fullmatch(folder.name) and not folder.is_symlink():
                 _remove_part(folder)
 
 
@@ -62,4 +64,4 @@ def _remove_part(folder: Path) -> None:
 
 
 def _lock_of(folder: Path) -> Path:
-    return folder.with_name(folder.name + ".lock")
+    return folder.with_name(folder.name + _LOCK)
