@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -10,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.conftest import ROOT
@@ -148,6 +150,26 @@ def test_what_another_program_wrote_stays_and_the_changed_note_is_kept(root, lef
     session.close_project()
     session, met = reopened(root)
     assert not met
+    session.close_project()
+
+
+# Of one stroke in "a.png", 96 x 80, as earlier versions have written it too.
+RECORD = bytes.fromhex(
+    "b10000001b1e5f5d770000007b22666f726d6174223a20322c20226b6579223a2022612e706e67222c202277686174223a20227061696e74"
+    "222c20227768656e223a20312e352c202273697a65223a205b39362c2038305d2c20226578706c69636974223a206e756c6c2c20226c656e"
+    "67746873223a205b32342c20302c2033305d7d0000000000000000400000004000000000000000ffffffff52780163606240406646060656"
+    "0606066b202686dec1cbc000002a67021b"
+)
+
+
+def test_a_stroke_recorded_by_an_earlier_version_is_recovered(root, qapp):
+    name = hashlib.sha256(b"a.png").hexdigest()[:32]
+    (root / "journal" / f"{name}-000001.bin").write_bytes(RECORD)
+    session, met = reopened(root)
+    mask, wanted = annotation.read_mask(root / "masks" / "a.png.png"), np.zeros((80, 96), np.uint8)
+    wanted[4:10, 3:8] = 2
+    assert np.array_equal(mask, wanted) and not met
+    assert annotation.load_note(session.project, "a.png").status == "started"
     session.close_project()
 
 

@@ -55,6 +55,8 @@ class NoteChange:
                 raise ValueError("a record of another version")
             size = None if head["size"] is None else (int(head["size"][0]), int(head["size"][1]))
             fields = {str(name): _checked(change) for name, change in head["fields"].items()}
+            if "format" in fields:
+                raise ValueError("a change of the format")
             Note.model_validate({name: change.get("to", change.get("added")) for name, change in fields.items()})
             return cls(str(head["key"]), fields, str(head["act"]), size, bool(head["new_mask"]), float(head["when"]))
         except (KeyError, IndexError, TypeError, AttributeError, OverflowError, RecursionError) as error:
