@@ -253,6 +253,19 @@ def test_many_verdicts_are_one_step(opened, qtbot):
     assert opened.rows[keys[3]].verdict is None
 
 
+def test_an_image_opened_while_verdicts_are_written_has_its_own(opened, qtbot):
+    met = []
+    opened.problem_met.connect(met.append)
+    for verdict in ("NG", "OK", "NG"):
+        opened.judging.give(opened.keys, verdict)
+        key = next(key for key in reversed(opened.keys) if key != opened.key)
+        show(opened, qtbot, key)
+        assert opened.note.verdict == verdict
+        opened.notes.set_pin(None if opened.note.pin else "val")
+        assert opened.flush() and annotation.load_note(opened.project, key).verdict == verdict
+    assert not met
+
+
 def test_a_note_that_cannot_be_read_keeps_its_verdict_and_says_so(opened, qtbot):
     key = opened.keys[3]
     opened.project.note_path(key).write_text("{")

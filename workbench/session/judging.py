@@ -48,6 +48,8 @@ class Judging(QObject):
         self._editor, self._saver, self._listing, self._classes, self._notes = editor, saver, listing, classes, notes
         self._project: Project | None = None
         self._lane = Lane(parent=self)
+        self._writing: dict[int, set[str]] = {}  # by round: the images whose notes are being written
+        self._round = 0
         self._done: list[_Step] = []
         self._undone: list[_Step] = []
 
@@ -71,6 +73,11 @@ class Judging(QObject):
         self._undone.clear()
         self._done.append(_Step(before, after, self._editor.history.next_undo))
         self._put(after)
+
+    def wait_for(self, key: str) -> None:
+        """Wait until the note of an image is written, if it is among those that are: it is about to be read."""
+        if any(key in keys for keys in self._writing.values()):
+            self._lane.finish()
 
     def undoes(self) -> bool:
         return bool(self._done) and self._done[-1].under is self._editor.history.next_undo
@@ -124,13 +131,16 @@ class Judging(QObject):
         for key, verdict in rest.items():
             self._listing.put(replace(self._listing.row(key), verdict=verdict))
         if rest and project is not None:
-            self._lane.submit(lambda: _write(project, rest), partial(self._written, record))
+            self._round += 1
+            self._writing[self._round] = set(rest)
+            self._lane.submit(lambda: _write(project, rest), partial(self._written, self._round, record))
         self.history_changed.emit()
         self.judged.emit(len(verdicts))
 
     def _written(
-        self, record: int, refused: dict[str, tuple[str | None, Problem]] | None, error: Exception | None
+        self, round: int, record: int, refused: dict[str, tuple[str | None, Problem]] | None, error: Exception | None
     ) -> None:
+        self._writing.pop(round, None)
         self._saver.notes_written(record)
         if error is not None:
             raise error

@@ -83,6 +83,7 @@ class Session(QObject):
         self._saver.state_changed.connect(self.save_state_changed)
         self._saver.saved.connect(self._saved)
         self._loader.previewed.connect(self.picture_previewed)
+        self._desk.wanted.connect(self.judging.wait_for)
         self._desk.opened.connect(self.class_work.bar)
         self._desk.opened.connect(self.picture_opened)
         self._desk.failed.connect(self.picture_failed)
