@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from PIL import Image
 
 from workbench.core import annotation, problems
+from workbench.core.checking import check
+from workbench.core.dataset import collect
+from workbench.core.formats import labelme
+from workbench.core.importing import import_labels
+from workbench.core.index import read_row
 from workbench.inference.reading import write_png
 
 
@@ -80,13 +87,50 @@ def test_notes_come_back(project):
     assert [act.what for act in note.history] == ["paint", "import png"]
 
 
-@pytest.mark.parametrize("text", ["{", '{"status": "finished"}', "\x00"])
+@pytest.mark.parametrize("text", ["{", '{"status": "finished"}', "\x00", "[" * 100_000, "[]", '{"format": "odd"}'])
 def test_a_broken_note_is_refused_and_kept(project, text):
     path = project.note_path("a.png")
     path.write_text(text)
     with pytest.raises(problems.NoteBroken):
         annotation.load_note(project, "a.png")
     assert path.read_text() == text
+
+
+@pytest.mark.parametrize("more", [{}, {"status": "of another kind"}, {"history": 7}])
+def test_a_note_of_a_newer_format_is_refused_by_every_reader_and_kept(labelled, tmp_path, more):
+    key = labelled.pictures()[0]
+    path = labelled.note_path(key)
+    path.write_text(json.dumps({"format": 2, "verdict": "OK", "future": {"a": 1}, **more}))
+    data, mask = path.read_bytes(), labelled.mask_path(key).read_bytes()
+    with pytest.raises(problems.NoteTooNew, match="format 2; this one knows up to 1"):
+        annotation.load_note(labelled, key)
+    assert "newer" in read_row(labelled, key).broken
+    assert "newer" in next(finding.detail for finding in check(labelled) if finding.kind == "broken_note")
+    for model in ("unet", "resnet"):
+        assert [(one.key, "newer" in one.why) for one in collect(labelled, model).skipped] == [(key, True)]
+    folder = tmp_path / "in"
+    labelme.write(labelled, folder, [key for key in labelled.pictures()[1:3]])
+    label = next(folder.rglob("*.json"))
+    content = json.loads(label.read_text())
+    content["imagePath"] = key
+    (folder / "label.json").write_text(json.dumps(content))
+    report = import_labels(labelled, folder / "label.json", format="labelme", overwrite=True)
+    assert report.labelled == 0 and "newer" in report.skipped[0][1]
+    assert path.read_bytes() == data and labelled.mask_path(key).read_bytes() == mask
+
+
+def test_fields_that_are_not_known_are_kept(project):
+    content = {"format": 1, "verdict": "NG", "future": {"a": [1, None, "é"]}, "history": [
+        {"when": "2026-01-01T00:00:00", "who": "a", "what": "paint", "detail": "", "tool": "brush"}],
+        "decided": [{"what": "rejected", "model": "m", "class_id": 1, "x": 1, "y": 1, "width": 9, "height": 1,
+                     "area": 9, "why": "dust"}]}  # fmt: skip
+    path = project.note_path("a.png")
+    path.write_text(json.dumps(content))
+    note = annotation.load_note(project, "a.png")
+    note.pin = "val"
+    annotation.save_note(project, "a.png", note.model_copy(deep=True))
+    found = json.loads(path.read_text("utf-8"))
+    assert {name: found[name] for name in content} == content and found["pin"] == "val"
 
 
 def test_counts_agree_with_numpy():

@@ -21,13 +21,17 @@ import numpy as np
 from PySide6.QtCore import QCoreApplication
 
 from workbench.core import annotation
+from workbench.core.annotation import Confirmed, Decided, Note
 from workbench.core.launch import worker_environment
 from workbench.core.project import Project
 from workbench.inference.reading import write_png
+from workbench.session.deciding import BRING_BACK, REJECT, Decisions
+from workbench.session.label_errors import RIGHT
 from workbench.session.session import Session
 
 SIZES = {"a (1).png": (96, 80), "批次/b.png": (96, 80), "big.png": (1500, 1100)}
-Masks = dict[str, np.ndarray]
+FIELDS = ("verdict", "status", "pin", "explicit_background", "decided", "confirmed")  # of a note, that are compared
+State = dict[str, dict[str, object]]  # by image: "mask", and the fields of its note
 
 
 def make_project(root: Path) -> Path:
@@ -42,6 +46,10 @@ def orders(session: Session, seed: int) -> Iterator[int]:
     """Give orders for ever; yields how many are done. The same seed gives the same orders."""
     rng = random.Random(seed)
     done = 0
+    judged = False  # the last order was a verdict for the open image alone
+    decisions = Decisions(session)
+    while session._listing._under_way:  # a verdict for many is given to those that are listed
+        QCoreApplication.processEvents()
     while True:
         if session.key is None or rng.random() < 0.08:
             key = rng.choice(list(SIZES))
@@ -51,7 +59,8 @@ def orders(session: Session, seed: int) -> Iterator[int]:
         width, height = SIZES[session.key]
         act = rng.random()
         finished, undone = session.steps()
-        if act < 0.72:
+        judging, judged = session.judging.undoes() and not judged, False
+        if act < 0.55:
             session.editor.begin("paint")
             x, y, radius, id = rng.uniform(0, width), rng.uniform(0, height), rng.uniform(1, 30), rng.randint(0, 2)
             for _ in range(rng.randint(1, 6)):
@@ -59,13 +68,29 @@ def orders(session: Session, seed: int) -> Iterator[int]:
                 session.editor.paint_segment((x, y), to, radius, id)
                 x, y = to
             session.editor.commit()
-        elif act < 0.84:
-            if session.can_undo() and session.editor.history.next_undo.key == session.key:
+        elif act < 0.64:
+            last = session.editor.history.next_undo
+            if session.can_undo() and not judging and (session.judging.undoes() or last.key == session.key):
                 session.undo()
-        elif act < 0.9:
-            if session.can_redo() and session.editor.history.next_redo.key == session.key:
+        elif act < 0.7:
+            undone = session.editor.history.next_redo
+            if session.can_redo() and undone is not None and undone.key == session.key:
                 session.redo()
-        elif act < 0.94:
+        elif act < 0.76:
+            session.judging.give([session.key], rng.choice([None, "OK", "NG"]))
+            judged = session.judging.undoes()
+        elif act < 0.79:
+            session.judging.give(list(SIZES), f"lot {done}")
+        elif act < 0.84:
+            session.notes.set_status(rng.choice(["new", "started", "done"]))
+        elif act < 0.86:
+            session.notes.set_pin(rng.choice([None, "train", "val", "test"]))
+        elif act < 0.91:
+            _decide(session, decisions, rng)
+        elif act < 0.93:
+            session.note.confirmed.append(Confirmed(kind="extra", class_id=1, x=done, y=rng.randint(0, 9)))
+            session.notes.add(RIGHT)
+        elif act < 0.95:
             session.editor.set_explicit_background(not session.note.explicit_background)
         elif finished or undone:
             session.restore(rng.choice([None, *finished, *undone]))
@@ -73,16 +98,41 @@ def orders(session: Session, seed: int) -> Iterator[int]:
         yield done
 
 
-def undisturbed(root: Path, seed: int, count: int) -> list[Masks]:
-    """The masks after 0, 1, 2 ... `count` orders."""
+def _decide(session: Session, decisions: Decisions, rng: random.Random) -> None:
+    """Reject a proposal, or bring back all that were rejected."""
+    if rng.random() < 0.2 and session.note.decided:
+        decisions.keep(decisions.mark(BRING_BACK), "all", removed=list(session.note.decided))
+        return
+    box = {name: rng.randint(1, 60) for name in ("x", "y", "width", "height", "area")}
+    decided = Decided(what="rejected", model="20260101-000000-unet", class_id=1, **box)
+    decisions.keep(decisions.mark(REJECT), "one", added=[decided])
+
+
+def _fields(note: Note) -> dict[str, object]:
+    content = note.content()
+    for name in ("decided", "confirmed"):
+        content[name] = sorted(map(repr, content[name]))
+    return {name: content[name] for name in FIELDS}
+
+
+def undisturbed(root: Path, seed: int, count: int) -> list[State]:
+    """The masks and notes after 0, 1, 2 ... `count` orders."""
     session = Session(settle=600)
     session.open_project(root)
-    now = {key: np.zeros((height, width), np.uint8) for key, (width, height) in SIZES.items()}
-    states = [dict(now)]
+    now: State = {}
+    for key, (width, height) in SIZES.items():
+        now[key] = {"mask": np.zeros((height, width), np.uint8), **_fields(annotation.load_note(session.project, key))}
+    states = [now]
     for done in orders(session, seed):
-        if not np.array_equal(now[session.key], session.mask):
-            now[session.key] = session.mask.copy()
-        states.append(dict(now))
+        session.judging._lane.finish()
+        now, before = {}, now
+        for key in SIZES:
+            label = session._saver.unsaved(key)
+            note = session.note if key == session.key else label.note if label is not None else None
+            now[key] = {**before[key], **_fields(note or annotation.load_note(session.project, key))}
+        if not np.array_equal(now[session.key]["mask"], session.mask):
+            now[session.key]["mask"] = session.mask.copy()
+        states.append(now)
         if done == count:
             break
     session.close_project()
@@ -91,10 +141,10 @@ def undisturbed(root: Path, seed: int, count: int) -> list[Masks]:
 
 @dataclass(frozen=True)
 class Kill:
-    """reported: orders said to be done. kept: the orders that the masks hold; None if they are as at no such moment."""
+    """reported: orders said to be done. lost: what is neither as after these nor as after the one under way."""
 
     reported: int
-    kept: int | None
+    lost: tuple[str, ...]
     journalled: int  # segments that were left
     saved: int  # mask files that were there
     broken: tuple[str, ...]
@@ -120,7 +170,7 @@ def kill(root: Path, seed: int, count: int, after: float) -> int:
     return said.count(b".")
 
 
-def check(root: Path, reported: int, states: list[Masks]) -> Kill:
+def check(root: Path, reported: int, states: list[State]) -> Kill:
     """Look at what is there after the kill, open it, save, and compare."""
     broken = []
     files = [key for key in SIZES if (root / "masks" / f"{key}.png").exists()]
@@ -130,7 +180,7 @@ def check(root: Path, reported: int, states: list[Masks]) -> Kill:
         seen = cv2.imdecode(np.fromfile(path, np.uint8), cv2.IMREAD_UNCHANGED)
         if annotation.read_mask(path).shape != (height, width) or seen is None or seen.shape[:2] != (height, width):
             broken.append(key)
-    journalled = len(list((root / "journal").glob("*.bin")))
+    journalled = len([*(root / "journal").glob("*.bin"), *(root / "journal").glob("*.note")])
     met = []
     session = Session(settle=600)
     session.problem_met.connect(met.append)
@@ -138,19 +188,19 @@ def check(root: Path, reported: int, states: list[Masks]) -> Kill:
     undo = session.can_undo()
     broken += [] if session.flush() else ["not saved"]
     broken += [str(problem) for problem in met]
-    kept = None
-    masks = {}
+    lost = []
     for key, (width, height) in SIZES.items():
-        found = annotation.load_mask(session.project, key, (width, height))
-        masks[key] = np.zeros((height, width), np.uint8) if found is None else found
-    broken += [path.name for folder in ("journal", "masks") for path in (root / folder).rglob("*.tmp")]
-    broken += [path.name for path in (root / "journal").rglob("*.bin")]
+        mask = annotation.load_mask(session.project, key, (width, height))
+        found = {"mask": np.zeros((height, width), np.uint8) if mask is None else mask,
+                 **_fields(annotation.load_note(session.project, key))}  # fmt: skip
+        for name, value in found.items():
+            if not any(np.array_equal(value, state[key][name]) for state in states[reported : reported + 2]):
+                wanted = [state[key][name] for state in states[reported : reported + 2]] if name != "mask" else ""
+                lost.append(f"{name} of {key} {'' if name == 'mask' else value} {wanted}")
+    broken += [str(path) for path in root.rglob(".*.tmp")]
+    broken += [path.name for path in (root / "journal").rglob("*") if path.is_file()]
     session.close_project()
-    for number in (reported, reported + 1):
-        if number < len(states) and all(np.array_equal(masks[key], states[number][key]) for key in SIZES):
-            kept = number
-            break
-    return Kill(reported, kept, journalled, len(files), tuple(broken), undo)
+    return Kill(reported, tuple(lost), journalled, len(files), tuple(broken), undo)
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -252,6 +253,19 @@ def test_many_verdicts_are_one_step(opened, qtbot):
     assert opened.rows[keys[3]].verdict is None
 
 
+def test_an_image_opened_while_verdicts_are_written_has_its_own(opened, qtbot):
+    met = []
+    opened.problem_met.connect(met.append)
+    for verdict in ("NG", "OK", "NG"):
+        opened.judging.give(opened.keys, verdict)
+        key = next(key for key in reversed(opened.keys) if key != opened.key)
+        show(opened, qtbot, key)
+        assert opened.note.verdict == verdict
+        opened.notes.set_pin(None if opened.note.pin else "val")
+        assert opened.flush() and annotation.load_note(opened.project, key).verdict == verdict
+    assert not met
+
+
 def test_a_note_that_cannot_be_read_keeps_its_verdict_and_says_so(opened, qtbot):
     key = opened.keys[3]
     opened.project.note_path(key).write_text("{")
@@ -259,3 +273,66 @@ def test_a_note_that_cannot_be_read_keeps_its_verdict_and_says_so(opened, qtbot)
         opened.judging.give(opened.keys[2:5], "NG")
     assert isinstance(met.args[0], problems.NoteBroken) and opened.project.note_path(key).read_text() == "{"
     assert opened.rows[key].verdict is None and opened.rows[opened.keys[4]].verdict == "NG"
+
+
+def cut_off(mixed, root, qtbot):
+    """A merge of class 2 into 1 that was cut off after all masks, before the classes; returns the masks from before."""
+    before = masks(mixed.project)
+    plan = class_changes.begin(mixed.project, [2], 1)
+    class_changes.carry_out(mixed.project, plan, lambda *_: None, lambda: False)
+    mixed.close_project()
+    return before
+
+
+def kept_aside(root) -> list[bytes]:
+    return [path.read_bytes() for path in sorted((root / "journal" / "kept").glob("*.png"))]
+
+
+def test_the_original_of_a_mask_damaged_since_stays_when_a_change_is_finished(mixed, root, qtbot):
+    key = mixed.keys[0]
+    before = cut_off(mixed, root, qtbot)
+    path = root / "masks" / f"{key}.png"
+    path.write_bytes(b"damaged")
+    assert mixed.open_project(root) and mixed.class_work.half_done
+    settle(mixed, qtbot)
+    done = run(mixed, qtbot, mixed.class_work.go_on)
+    assert [type(problem) for problem in done.left] == [problems.MaskBroken]
+    original = class_changes.folder_of(mixed.project) / "masks" / f"{key}.png"
+    assert original.read_bytes() == before[f"{key}.png"] and path.read_bytes() == b"damaged"
+    mixed.classes.add("third")
+    assert mixed.class_work.start([1], 3)  # the originals of the change before are let go, but not this one
+    qtbot.waitUntil(lambda: not mixed.class_work.running, timeout=20_000)
+    assert kept_aside(root) == [before[f"{key}.png"]] and path.read_bytes() == b"damaged"
+
+
+def test_the_original_of_a_mask_that_is_gone_stays_when_a_change_is_finished(mixed, root, qtbot):
+    key = mixed.keys[0]
+    before = cut_off(mixed, root, qtbot)
+    (root / "masks" / f"{key}.png").unlink()
+    assert mixed.open_project(root)
+    settle(mixed, qtbot)
+    run(mixed, qtbot, mixed.class_work.go_on)
+    run(mixed, qtbot, mixed.class_work.take_back)
+    assert masks(mixed.project) == before and kept_aside(root) == []
+
+
+@pytest.mark.parametrize("now", ["another size", "damaged"])
+def test_an_original_that_cannot_be_put_back_is_kept_and_named(mixed, root, qtbot, now):
+    key = mixed.keys[0]
+    before = masks(mixed.project)
+    run(mixed, qtbot, mixed.class_work.start, [2], 1)
+    path = mixed.project.mask_path(key)
+    if now == "damaged":
+        path.write_bytes(b"damaged")
+    else:
+        annotation.save_mask(mixed.project, key, np.ones((7, 9), np.uint8))
+    found, met = path.read_bytes(), []
+    mixed.problem_met.connect(met.append)
+    done = run(mixed, qtbot, mixed.class_work.take_back)
+    assert [type(problem) for problem in done.left] == [problems.OriginalKept]
+    assert path.read_bytes() == found  # left as it is, as the sentence says
+    told = next(problem for problem in met if isinstance(problem, problems.OriginalKept))
+    assert Path(told.fields["kept"]).read_bytes() == before[f"{key}.png"] and told.fields["kept"] in str(told)
+    assert kept_aside(root) == [before[f"{key}.png"]]
+    assert {**masks(mixed.project), f"{key}.png": b""} == {**before, f"{key}.png": b""}
+    assert not class_changes.folder_of(mixed.project).exists()

@@ -15,6 +15,8 @@ from tests.conftest import scratched
 from tests.training.conftest import EXPORTED as FORMATS
 from tests.training.conftest import make_run
 from workbench.core.events import Failed, Finished, Progress, encode_order
+from workbench.core.leftovers import remove_leftovers
+from workbench.core.project import Project
 from workbench.core.run import Run
 from workbench.inference.engines.kinds import KINDS
 from workbench.inference.predictor import Predictor
@@ -192,3 +194,17 @@ def test_settings_that_a_person_has_damaged_are_a_sentence(trained, child, tmp_p
     (copy.best / "model.json").write_text("{}")
     one = child("export", copy.root, "--out", tmp_path / "out")
     assert one.end() == 1 and one.last.problem == "RunBroken" and "model.json" in one.last.why
+
+
+def test_what_a_killed_export_left_is_removed_with_the_next_opening(trained, child, tmp_path):
+    root = shutil.copytree(trained.project_root, tmp_path / "p")
+    one = child("export", root / "runs" / trained.name, "--out", root / "exports" / "one")
+    one.next(Progress)
+    with Project.open(root) as project:
+        remove_leftovers(project)
+    assert len(list((root / "exports").glob(".one.*.part"))) == 1  # the export is still under way
+    one.process.kill()
+    one.process.wait()
+    with Project.open(root) as project:
+        remove_leftovers(project)
+    assert list((root / "exports").iterdir()) == []

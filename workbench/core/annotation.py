@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import getpass
+import hashlib
 import io
 import json
 import time
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from PIL import Image, UnidentifiedImageError
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from workbench.core import problems
+from workbench.core import problems, storage
 from workbench.core.drawing import blank
 from workbench.core.project import BACKGROUND, DONT_CARE, MAX_CLASS_ID, NOT_LABELLED, ClassInfo, Project
 from workbench.core.storage import write_bytes, write_json
@@ -22,11 +23,13 @@ from workbench.inference.cv import cv2
 from workbench.inference.opening import open_regular, read_regular
 
 Status = Literal["new", "started", "done"]
+NOTE_FORMAT = 1
 
 
 class Act(BaseModel):
     """One line of a picture's history."""
 
+    model_config = ConfigDict(extra="allow")
     when: str
     who: str
     what: str  # "paint", "import png", "accept proposal", ...
@@ -36,6 +39,7 @@ class Act(BaseModel):
 class Decided(BaseModel):
     """A region that a model proposed and a person has decided on: its class, box and area as the model gave them."""
 
+    model_config = ConfigDict(extra="allow")
     what: Literal["accepted", "rejected"]
     model: str  # the run's name
     class_id: int
@@ -49,6 +53,7 @@ class Decided(BaseModel):
 class Confirmed(BaseModel):
     """A place where a model contradicted the label and a person said that the label is right; see core.label_errors."""
 
+    model_config = ConfigDict(extra="allow")
     kind: Literal["missing", "extra", "class", "verdict"]
     class_id: int = 0
     labelled_id: int = 0
@@ -61,10 +66,13 @@ class Confirmed(BaseModel):
 
 
 class Note(BaseModel):
-    """What is known of a picture beside its mask: the content of notes/<key>.json."""
+    """What is known of a picture beside its mask: the content of notes/<key>.json.
 
-    model_config = ConfigDict(extra="ignore")
-    format: int = 1
+    Fields that this version does not know are kept and written back, here and in the entries of the lists.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    format: int = NOTE_FORMAT
     verdict: str | None = None
     status: Status = "new"
     pin: Literal["train", "val", "test"] | None = None  # held on this side of the split by a person
@@ -87,21 +95,46 @@ class Note(BaseModel):
             self.history.append(act)
         del self.history[:-200]
 
+    def content(self) -> dict[str, Any]:
+        """Return a deep copy of the note as JSON values."""
+        return self.model_dump(mode="json")
+
 
 def load_note(project: Project, key: str) -> Note:
-    """The note of a picture; an empty one if there is none. Raises NoteBroken."""
+    """The note of a picture; an empty one if there is none. Raises NoteBroken, and of that NoteTooNew."""
     path = project.note_path(key)
     try:
-        return Note.model_validate_json(read_regular(path))
+        data = read_regular(path)
     except FileNotFoundError:
         return Note()
-    except (OSError, ValidationError, ValueError) as error:
-        raise problems.NoteBroken(path=str(path), why=str(error).splitlines()[0]) from error
+    except OSError as error:
+        raise problems.NoteBroken(path=str(path), why=error.strerror or str(error)) from error
+    try:
+        note = Note.model_validate_json(data)
+        found, broken = note.format, None
+    except ValueError as error:  # of JSON, of its encoding, and of pydantic
+        found, broken = _format_of(data), error
+    if found > NOTE_FORMAT:
+        why = f"it was written by a newer workbench (format {found})"
+        raise problems.NoteTooNew(path=str(path), why=why, found=found, known=NOTE_FORMAT) from broken
+    if broken is not None:
+        raise problems.NoteBroken(path=str(path), why=str(broken).splitlines()[0]) from broken
+    return note
+
+
+def _format_of(data: bytes) -> int:
+    """Return the format that a note names which is not valid as one of ours; 0 if it names none."""
+    try:
+        content = json.loads(data)
+    except (ValueError, RecursionError):
+        return 0
+    found = content.get("format") if isinstance(content, dict) else None
+    return found if isinstance(found, int) else 0
 
 
 def save_note(project: Project, key: str, note: Note) -> None:
     project.need_write(key)
-    write_json(project.note_path(key), json.loads(note.model_dump_json()), root=project.root)
+    write_json(project.note_path(key), note.content(), root=project.root)
 
 
 def load_mask(project: Project, key: str, size: tuple[int, int] | None = None) -> np.ndarray | None:
@@ -126,6 +159,19 @@ def save_mask(project: Project, key: str, mask: np.ndarray) -> None:
     """Write a mask, atomically. Raises CannotWrite, ProjectReadOnly."""
     project.need_write(key)
     write_bytes(project.mask_path(key), encode_mask(mask, project.classes), root=project.root)
+
+
+def keep_aside(project: Project, key: str, data: bytes, suffix: str) -> Path:
+    """Write a file to `journal/kept` under a name of its own, and return where. Raises CannotWrite."""
+    path = free_place_aside(project, key, suffix)
+    write_bytes(path, data, root=project.root)
+    return path
+
+
+def free_place_aside(project: Project, key: str, suffix: str) -> Path:
+    """Return an unused path in `journal/kept` for a file of the image `key`."""
+    name = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return storage.free_place_aside(project.root, name, suffix)
 
 
 def read_mask(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:

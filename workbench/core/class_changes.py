@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,11 +22,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from workbench.core import annotation
 from workbench.core.index import Index, walk_stamps
 from workbench.core.json_files import load_versioned
-from workbench.core.problems import BadClass, CannotWrite, MaskBroken, NoteBroken, Problem, ProjectBroken
+from workbench.core.problems import BadClass, CannotWrite, MaskBroken, NoteBroken, OriginalKept, Problem, ProjectBroken
 from workbench.core.project import BACKGROUND, MAX_CLASS_ID, NOT_LABELLED, ClassInfo, Project
-from workbench.core.storage import check_links, inside, write_json
+from workbench.core.storage import check_links, file_stamp, inside, write_json
 from workbench.inference.cv import cv2
-from workbench.inference.writing import make_folder
+from workbench.inference.writing import make_folder, replacing
 
 Progress = Callable[[int, int], None]
 Stopped = Callable[[], bool]
@@ -60,7 +61,7 @@ class Done:
     masks: int
     whole: bool
     bytes: int = 0
-    left: tuple[Problem, ...] = ()  # masks that could not be read, and stay as they are
+    left: tuple[Problem, ...] = ()  # of masks that could not be read or put back, and stay as they are
 
 
 def folder_of(project: Project) -> Path:
@@ -96,9 +97,14 @@ def write_plan(project: Project, plan: Plan) -> None:
 
 
 def forget(project: Project) -> None:
-    """Let the plan and the originals go: the plan first, so that no plan stands without its originals."""
+    """Let the plan and the originals go: the plan first, so that no plan stands without its originals.
+
+    An original whose mask cannot be read now, or is gone or of another size, is kept in `journal/kept`.
+    """
     folder = folder_of(project)
     try:
+        for key in _unreplaced(project):
+            _keep_original(project, key)
         (folder / "plan.json").unlink(missing_ok=True)
         if folder.exists():
             shutil.rmtree(folder)
@@ -118,10 +124,11 @@ def carry_out(project: Project, plan: Plan, progress: Progress, stopped: Stopped
         if stopped():
             return Done(count, False, size, tuple(left))
         path, original = project.mask_path(key), _original(project, key)
+        kept = original.exists()  # by a pass that was cut off: then it may be the only good copy
         try:
             check_links(project.root, path)
             check_links(project.root, original)
-            if not original.exists():
+            if not kept:
                 _keep(path, original)
             now = annotation.read_mask(path)  # the original, or after a cut what was painted on since
             changed = rewritten(now, plan, _ground(project, key))
@@ -130,7 +137,8 @@ def carry_out(project: Project, plan: Plan, progress: Progress, stopped: Stopped
             size += original.stat().st_size
             count += 1
         except (MaskBroken, FileNotFoundError) as problem:
-            original.unlink(missing_ok=True)
+            if not kept:
+                original.unlink(missing_ok=True)
             if isinstance(problem, Problem):
                 left.append(problem)
         progress(i + 1, len(keys))
@@ -140,7 +148,8 @@ def carry_out(project: Project, plan: Plan, progress: Progress, stopped: Stopped
 def take_back(project: Project, plan: Plan, progress: Progress, stopped: Stopped) -> Done:
     """Put the originals back. Where a mask was painted on since, the newer pixels stay.
 
-    Can be cut off and begun again: an original that is back in its place is no longer among the originals.
+    An original that cannot be put back is kept in `journal/kept`. Can be cut off and begun again: an original that is
+    back in its place is no longer among the originals.
     """
     keys = list(_originals(project))
     left: list[Problem] = []
@@ -153,15 +162,19 @@ def take_back(project: Project, plan: Plan, progress: Progress, stopped: Stopped
             changed = rewritten(before, plan, _ground(project, key))
             now = annotation.read_mask(path) if path.exists() else changed
             if now.shape != before.shape:
-                left.append(MaskBroken(path=str(path), why="it has another size now"))
-            elif np.array_equal(now, changed):
+                raise MaskBroken(path=str(path), why="it has another size now")
+            if np.array_equal(now, changed):
                 check_links(project.root, path)
                 make_folder(path.parent)
                 original.replace(path)
             elif not np.array_equal(now, before):
                 annotation.save_mask(project, key, np.where(now == changed, before, now))
         except MaskBroken as problem:
-            left.append(problem)
+            try:
+                kept = _keep_original(project, key)
+            except OSError as error:
+                raise CannotWrite.of(original, error) from error
+            left.append(OriginalKept(path=str(path), why=problem.fields["why"], kept=str(kept)))
         except OSError as error:
             raise CannotWrite.of(path, error) from error
         progress(i + 1, len(keys))
@@ -254,6 +267,33 @@ def _original(project: Project, key: str) -> Path:
     return inside(folder_of(project) / "masks", key + ".png")
 
 
+def _unreplaced(project: Project) -> Iterator[str]:
+    """Yield the keys of originals whose mask is no label of the same size now."""
+    keys = _originals(project)
+    if not keys:
+        return
+    known: dict[str, tuple] = {}
+    with contextlib.suppress(sqlite3.Error), contextlib.closing(Index(project)) as index:
+        known = index.mask_stamps()
+    for key in keys:
+        path = project.mask_path(key)
+        if known.get(key, ("",))[0] == file_stamp(path):
+            continue  # read as a mask of its picture's size, and not written since
+        try:
+            if annotation.read_mask(path).shape == annotation.read_mask(_original(project, key)).shape:
+                continue
+        except (MaskBroken, FileNotFoundError):
+            pass
+        yield key
+
+
+def _keep_original(project: Project, key: str) -> Path:
+    """Move an original to `journal/kept`, and return where it is. Raises OSError."""
+    kept = annotation.free_place_aside(project, key, ".png")
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    return _original(project, key).replace(kept)
+
+
 def _keep(path: Path, original: Path) -> None:
     """Give a mask a second name, under which it stays when the first is written anew; a copy where that cannot be."""
     try:
@@ -263,9 +303,8 @@ def _keep(path: Path, original: Path) -> None:
         except FileNotFoundError:
             raise
         except OSError:
-            part = original.with_name("." + original.name[-100:] + ".part")
-            shutil.copyfile(path, part)
-            part.replace(original)
+            with path.open("rb") as source, replacing(original) as file:
+                shutil.copyfileobj(source, file)
     except FileNotFoundError:
         raise
     except OSError as error:

@@ -31,6 +31,7 @@ from workbench.core.formats.foreign import (
     suffix_of,
     without_suffix,
 )  # fmt: skip
+from workbench.core.leftovers import remove_leftovers
 from workbench.core.pictures import picture_size
 from workbench.core.project import DONT_CARE, Project
 from workbench.inference.reading import ReadError, decode_picture
@@ -65,6 +66,7 @@ def import_labels(
     Raises FolderMissing, UnknownFormat, NothingToImport, CannotWrite, ProjectReadOnly.
     """
     project.need_write("an import")
+    remove_leftovers(project)
     tree = _tree(project, Path(path))
     chosen = recognise(tree) if format == "auto" else FORMATS.get(format)
     if chosen is None and format != "auto":
@@ -138,9 +140,12 @@ class _Import:
         _check_length(key)
         note = annotation.load_note(self.project, key)
         size = picture_size(self.project.picture_path(key))
-        if key not in self.done:
-            self._refuse_labelled(key, note, entry)
+        labelled = key not in self.done and self._labelled(key, note)
+        if labelled and any(act.what == self.act for act in note.history):
+            raise Unreadable(_BEFORE)
         label = entry.read(*size)
+        if labelled and not self._cut_off(key, note, label):
+            raise Unreadable(_BEFORE)
         digest = _digest(label)
         if key in self.done:
             if self.done[key] != digest:
@@ -194,15 +199,26 @@ class _Import:
         self.seen.add(known)
         return known
 
-    def _refuse_labelled(self, key: str, note: annotation.Note, entry: Entry) -> None:
+    def _labelled(self, key: str, note: annotation.Note) -> bool:
+        """Whether an image has a label that is not to be replaced."""
         if self.overwrite:
-            return
+            return False
         if self.report.format == "folders":
-            labelled = note.verdict is not None
-        else:
-            labelled = _holds_label(self.project, key, note)
-        if labelled:
-            raise Unreadable(_BEFORE)
+            return note.verdict is not None
+        return _holds_label(self.project, key, note)
+
+    def _cut_off(self, key: str, note: annotation.Note, label: Label) -> bool:
+        """Whether an import of this very label ended between its mask and its note, so that only the note is due."""
+        if label.mask is None or note.status == "done" or note.verdict not in (None, label.verdict):
+            return False
+        known = {info.name: info.id for info in self.project.classes}
+        if any(name not in known for name in label.names.values()):
+            return False
+        mask = label.mask if not label.names else self._project_ids(label)[label.mask]
+        try:
+            return np.array_equal(annotation.read_mask(self.project.mask_path(key)), mask)
+        except (problems.MaskBroken, FileNotFoundError):
+            return False
 
     def _project_ids(self, label: Label) -> np.ndarray:
         """uint8 (256,): the project's id of each of the label's ids; classes that are missing are added."""

@@ -134,6 +134,16 @@ class NoteBroken(Problem):
     advice = "It is kept as it is; mend or delete it."
 
 
+class NoteTooNew(NoteBroken):
+    says = "The note {path} was written by a newer workbench (format {found}; this one knows up to {known})."
+    advice = "It is kept as it is, and the labels of this image cannot be changed here; update the workbench."
+
+
+class OriginalKept(Problem):
+    says = "The mask {path} could not be put back: {why}."
+    advice = "It is left as it is now; its content before the change of classes is kept as {kept}."
+
+
 class LabelsChangedElsewhere(Problem):
     says = "{path} was changed by another program while it was open here."
     advice = "What was painted here is saved; the other version is kept as {kept}."
@@ -144,9 +154,18 @@ class StrokesDoNotFit(Problem):
     advice = "It is left as it is where they do not fit; the mask with all of the strokes is kept as {kept}."
 
 
+class NoteDoesNotFit(Problem):
+    says = "{path} was changed by another program before the changes of the last session were in it."
+    advice = "Where both changed the same, it is left as it is; the note with all changes is kept as {kept}."
+
+
 class StrokesUnreadable(Problem):
     says = "The strokes of the last session in {path} cannot be read: the file is damaged or of a newer workbench."
     advice = "It is kept as it is, and nothing else is affected."
+
+
+class NoteChangesUnreadable(StrokesUnreadable):
+    says = "Changes of notes of the last session in {path} cannot be read: the file is damaged or of a newer workbench."
 
 
 class BadGrouping(Problem):

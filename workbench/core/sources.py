@@ -15,7 +15,7 @@ from workbench.core.problems import CannotWrite, FolderMissing
 from workbench.core.storage import inside
 from workbench.core.walking import walk
 from workbench.inference.reading import PICTURE_SUFFIXES
-from workbench.inference.writing import make_folder
+from workbench.inference.writing import replacing
 
 _DIGITS = re.compile(r"(\d+)")
 
@@ -85,10 +85,8 @@ def copy_picture(path: Path, folder: Path, key: str) -> str:
         target = inside(folder, candidate)
         try:
             if not target.exists():
-                make_folder(target.parent)
-                part = target.with_name("." + target.name + ".part")
-                shutil.copyfile(path, part)
-                os.replace(part, target)
+                with path.open("rb") as source, replacing(target) as file:
+                    shutil.copyfileobj(source, file)
                 return candidate
             if target.stat().st_size == path.stat().st_size and target.read_bytes() == path.read_bytes():
                 return candidate

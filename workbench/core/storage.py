@@ -14,11 +14,16 @@ from workbench.inference.writing import write_atomic
 
 def keep_aside(root: Path, stem: str, data: bytes, suffix: str) -> Path:
     """Write a file to `journal/kept` of a project under a name of its own. Raises CannotWrite."""
-    stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{stem}"
-    folder = root / "journal" / "kept"
-    path = next(p for i in range(100_000) if not (p := folder / f"{stem}{f'-{i}' if i else ''}{suffix}").exists())
+    path = free_place_aside(root, stem, suffix)
     write_bytes(path, data, root=root)
     return path
+
+
+def free_place_aside(root: Path, stem: str, suffix: str) -> Path:
+    """Return an unused path in `journal/kept` of a project."""
+    stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{stem}"
+    folder = root / "journal" / "kept"
+    return next(p for i in range(100_000) if not (p := folder / f"{stem}{f'-{i}' if i else ''}{suffix}").exists())
 
 
 def write_bytes(path: Path, data: bytes, *, root: Path | None = None) -> None:

@@ -8,9 +8,12 @@ import re
 import secrets
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
+
+_TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp")
+_under_way: set[str] = set()  # names of the temporary files that this process is writing now
 
 # Seconds. On Windows a file that somebody reads at this moment cannot be replaced, and readers are done soon.
 _PAUSES = (0.01, 0.05, 0.2, 0.5) if sys.platform == "win32" else ()
@@ -41,15 +44,18 @@ def make_folder(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
 
 
-def sweep(folder: Path, *, below: bool = False) -> None:
+def sweep(folder: Path, *, below: bool = False, stopped: Callable[[], bool] = lambda: False) -> None:
     """Remove what writes that were cut off have left in a folder, where that can be done; below: also below it.
 
-    Nobody else may be writing there.
+    No other process may be writing there; what this process is writing stays.
     """
-    with contextlib.suppress(OSError):
-        for path in folder.rglob(".*.tmp") if below else folder.glob(".*.tmp"):
-            if re.fullmatch(r"\.[0-9a-f]{16}\.tmp", path.name):
-                path.unlink(missing_ok=True)
+    for path, _, names in os.walk(folder):
+        for name in names:
+            if _TEMPORARY.fullmatch(name) and name not in _under_way:
+                with contextlib.suppress(OSError):
+                    os.unlink(os.path.join(path, name))
+        if stopped() or not below:
+            return
 
 
 def _put(temporary: Path, path: Path) -> None:
@@ -72,6 +78,7 @@ def replacing(path: Path | str) -> Iterator[BinaryIO]:
     make_folder(path.parent)
     # A short random name: the picture's own name may already be as long as the file system allows.
     temporary = path.parent / f".{secrets.token_hex(8)}.tmp"
+    _under_way.add(temporary.name)
     try:
         with temporary.open("xb") as file:
             yield file
@@ -81,3 +88,5 @@ def replacing(path: Path | str) -> Iterator[BinaryIO]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+    finally:
+        _under_way.discard(temporary.name)

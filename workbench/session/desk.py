@@ -16,6 +16,7 @@ from workbench.session.loading import Loaded, Loader
 class Desk(QObject):
     """One picture at a time; while the next is read, the former one stays and can be painted on."""
 
+    wanted = Signal(str)  # key: its label is about to be read
     opened = Signal(str)
     failed = Signal(str, object)  # key, Problem
     history_changed = Signal()
@@ -55,6 +56,7 @@ class Desk(QObject):
 
     def _want(self, key: str) -> None:
         self._editor.settle()
+        self.wanted.emit(key)
         self._loader.want(key)
 
     def _arrived(self, key: str, loaded: Loaded) -> None:

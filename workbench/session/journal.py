@@ -1,7 +1,9 @@
-"""Strokes on their way to the mask file: noted at once, removed when a save holds them, replayed after a crash.
+"""Strokes and changes of notes on their way to the disk: recorded at once, removed when saved, merged after a crash.
 
 One picture's strokes lie in numbered segments `journal/<hash of key>-<n>.bin`, each a row of records
 `length · crc32 · JSON head · packed areas`. A record cut off by a crash ends its segment and harms nothing else.
+Changes of its note lie beside them in segments `journal/<hash of key>-<n>.note`, each a row of records
+`length · crc32 · JSON`, see note_changes. A segment with a record of a newer version is left as it is and reported.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import json
 import re
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from workbench.core.history import Patch
@@ -21,12 +23,16 @@ from workbench.core.problems import CannotWrite
 from workbench.core.storage import check_links
 from workbench.inference.json_io import parse_json
 from workbench.inference.writing import make_folder
+from workbench.session.note_changes import NoteChange
 
 _FRAME = struct.Struct("<II")  # length and crc32 of the payload
 _HEAD = struct.Struct("<I")  # length of the JSON head within the payload
-_NAME = re.compile(r"([0-9a-f]{32})-(\d{1,9})\.bin")
+_NAME = re.compile(r"([0-9a-f]{32})-(\d{1,9})(\.bin|\.note)")
+STROKES, NOTES = ".bin", ".note"
+MANY = ""  # in place of the key: the segments of changes of many images at once
 
 Size = tuple[int, int]
+Place = tuple[str, str]  # key of an image ("" for many) and kind of record: the suffix of its segments
 
 
 def encode_record(patch: Patch, size: Size) -> bytes:
@@ -34,12 +40,33 @@ def encode_record(patch: Patch, size: Size) -> bytes:
     blobs = [patch.areas, patch.before, patch.after]
     head = json.dumps({"format": 2, "key": patch.key, "what": patch.what, "when": patch.when, "size": size,
                        "explicit": patch.explicit, "lengths": [len(blob) for blob in blobs]}).encode()  # fmt: skip
-    payload = b"".join([_HEAD.pack(len(head)), head, *blobs])
+    return _framed(b"".join([_HEAD.pack(len(head)), head, *blobs]))
+
+
+def encode_note_record(change: NoteChange) -> bytes:
+    """Return one change of a note as bytes."""
+    return _framed(change.encode())
+
+
+def _framed(payload: bytes) -> bytes:
     return _FRAME.pack(len(payload), zlib.crc32(payload)) + payload
 
 
 def decode_records(data: bytes) -> Iterator[tuple[Patch, Size]]:
     """The patches of a segment, up to the first record that is torn or damaged."""
+    for payload in _payloads(data):
+        try:
+            yield _patch(payload)
+        except (KeyError, TypeError, ValueError, ArithmeticError, struct.error, zlib.error):
+            return
+
+
+def decode_note_records(data: bytes) -> list[NoteChange]:
+    """Return the changes in a segment, up to a torn record. Raises ValueError for a record of another version."""
+    return [NoteChange.decode(payload) for payload in _payloads(data)]
+
+
+def _payloads(data: bytes) -> Iterator[bytes]:
     at = 0
     while at + _FRAME.size <= len(data):
         length, check = _FRAME.unpack_from(data, at)
@@ -48,10 +75,7 @@ def decode_records(data: bytes) -> Iterator[tuple[Patch, Size]]:
         at += length
         if len(payload) != length or zlib.crc32(payload) != check:
             return
-        try:
-            yield _patch(payload)
-        except (KeyError, TypeError, ValueError, ArithmeticError, struct.error, zlib.error):
-            return
+        yield payload
 
 
 def _patch(payload: bytes) -> tuple[Patch, Size]:
@@ -75,41 +99,61 @@ def _patch(payload: bytes) -> tuple[Patch, Size]:
 class Journal:
     """The journal folder of one open project. For the GUI thread; a record is in the system's hands when written.
 
-    A record that cannot be written waits, and goes in front of the next.
+    A record that cannot be written waits, and goes in front of the next. Strokes and changes of a note have segments
+    of their own, numbered in one row.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._open: dict[str, tuple[int, io.FileIO]] = {}
-        self._sealed: dict[str, list[int]] = {}
+        self._open: dict[Place, tuple[int, io.FileIO]] = {}  # by key and suffix
+        self._sealed: dict[str, list[tuple[int, str]]] = {}
         self._next: dict[str, int] = {}
-        self._waiting: dict[str, list[bytes]] = {}
+        self._waiting: dict[Place, list[bytes]] = {}
         self.unreadable: list[Path] = []  # found by `leftovers`
+        self.note_changes: dict[str, list[NoteChange]] = {}  # found by `leftovers`, by image, in order
+        self.together: set[str] = set()  # found by `leftovers`: images of which some changes are from `append_notes`
 
     def append(self, patch: Patch, size: Size) -> None:
         """Note one patch of a mask of `size`. Raises CannotWrite; `catch_up` tries again."""
-        self.put(patch.key, encode_record(patch, size))
+        self.put((patch.key, STROKES), encode_record(patch, size))
 
-    def put(self, key: str, record: bytes) -> None:
-        """Note one record as `encode_record` makes it. Raises CannotWrite; `catch_up` tries again."""
-        self._waiting.setdefault(key, []).append(record)
-        self._write(key)
+    def append_note(self, change: NoteChange) -> None:
+        """Record one change of a note. Raises CannotWrite; `catch_up` tries again."""
+        self.put((change.key, NOTES), encode_note_record(change))
+
+    def append_notes(self, changes: Sequence[NoteChange]) -> int:
+        """Record changes of many images at once, until `discard_notes`. Raises CannotWrite; they are then dropped."""
+        try:
+            self.put((MANY, NOTES), b"".join(encode_note_record(change) for change in changes))
+        finally:
+            self._waiting.pop((MANY, NOTES), None)
+            segment = self.seal(MANY)
+        return segment
+
+    def discard_notes(self, segment: int | None = None) -> None:
+        """Remove what `append_notes` has recorded, up to a segment or all: it is in the notes or recorded again."""
+        self.discard(MANY, self.seal(MANY) if segment is None else segment)
+
+    def put(self, place: Place, record: bytes) -> None:
+        """Write one encoded record. place: key of the image and kind of record. Raises CannotWrite; see `catch_up`."""
+        self._waiting.setdefault(place, []).append(record)
+        self._write(place)
 
     def catch_up(self) -> None:
         """Write what could not be written. Raises CannotWrite."""
-        for key in list(self._waiting):
-            self._write(key)
+        for place in list(self._waiting):
+            self._write(place)
 
-    def clear_waiting(self, key: str) -> None:
+    def clear_waiting(self, place: Place) -> None:
         """Let go of what could not be written."""
-        self._waiting.pop(key, None)
+        self._waiting.pop(place, None)
 
-    def _write(self, key: str) -> None:
-        waiting = self._waiting[key]
+    def _write(self, place: Place) -> None:
+        waiting = self._waiting[place]
         try:
-            if key not in self._open:
-                self._open[key] = self._new_segment(key)
-            file = self._open[key][1]
+            if place not in self._open:
+                self._open[place] = self._new_segment(*place)
+            file = self._open[place][1]
             while waiting:
                 end = file.tell()
                 try:
@@ -120,27 +164,29 @@ class Journal:
                     raise
                 waiting.pop(0)
         except OSError as error:
-            self.seal(key)
+            self.seal(place[0])
             raise CannotWrite.of(self.folder, error) from error
-        del self._waiting[key]
+        del self._waiting[place]
 
     def seal(self, key: str) -> int:
         """End the picture's segment: what was noted so far is in segments up to the returned number."""
-        if key in self._open:
-            number, file = self._open.pop(key)
-            _close(file)
-            self._sealed.setdefault(key, []).append(number)
+        for suffix in (STROKES, NOTES):
+            if (key, suffix) in self._open:
+                number, file = self._open.pop((key, suffix))
+                _close(file)
+                self._sealed.setdefault(key, []).append((number, suffix))
         return self._next.get(key, 1) - 1
 
     def discard(self, key: str, upto: int) -> None:
         """A save holds everything up to segment `upto`: remove it."""
-        kept = [number for number in self._sealed.pop(key, []) if number > upto or not _remove(self._path(key, number))]
+        kept = [at for at in self._sealed.pop(key, []) if at[0] > upto or not _remove(self._path(key, *at))]
         if kept:
             self._sealed[key] = kept
 
     def clear(self, key: str) -> None:
         """A save holds everything that was noted of a picture."""
-        self._waiting.pop(key, None)
+        for suffix in (STROKES, NOTES):
+            self._waiting.pop((key, suffix), None)
         self.discard(key, self.seal(key))
 
     def close(self) -> None:
@@ -152,7 +198,10 @@ class Journal:
         self._open.clear()
 
     def leftovers(self) -> dict[str, list[tuple[Patch, Size]]]:
-        """What an earlier session noted and did not save, by picture, in order. `discard` then removes it too."""
+        """What an earlier session noted and did not save, by picture, in order. `discard` then removes it too.
+
+        Changes of notes are then in `note_changes`, files that cannot be read in `unreadable`.
+        """
         found: dict[str, list[tuple[Patch, Size]]] = {}
         for path in self._files():
             matched = _NAME.fullmatch(path.name)
@@ -162,43 +211,59 @@ class Journal:
                 continue
             if data is None:
                 continue
-            records = list(decode_records(data))
-            if not records:
+            suffix, changes, records = matched[3], [], []
+            if suffix == STROKES:
+                records = list(decode_records(data))
+            else:
+                with contextlib.suppress(ValueError):
+                    changes = decode_note_records(data)
+            if not records and not changes:
                 if not data[_FRAME.size :] or len(data) < _FRAME.size + _FRAME.unpack_from(data)[0]:
                     _remove(path)  # cut off within its first record: nothing to bring back
                 else:
                     self.unreadable.append(path)  # damaged, or of another version: left as it is
                 continue
-            key = records[0][0].key
+            key = records[0][0].key if records else changes[0].key
+            if changes and matched[1] == _hash(MANY):
+                key = MANY
             if matched[1] != _hash(key):
                 continue
-            found.setdefault(key, []).extend(record for record in records if record[0].key == key)
+            if records:
+                found.setdefault(key, []).extend(record for record in records if record[0].key == key)
+            for change in changes:
+                if key in (change.key, MANY):
+                    self.note_changes.setdefault(change.key, []).append(change)
+                if key == MANY:
+                    self.together.add(change.key)
             number = int(matched[2])
-            self._sealed.setdefault(key, []).append(number)
-            self._next[key] = number + 1
+            self._sealed.setdefault(key, []).append((number, suffix))
+            self._next[key] = max(number + 1, self._next.get(key, 1))
+        for key in self.together:  # their segments are not numbered in one row
+            self.note_changes[key].sort(key=lambda change: change.when)
         return found
 
     def _files(self) -> list[Path]:
         try:
-            return sorted(self.folder.glob("*.bin"))
+            found = [path for suffix in (STROKES, NOTES) for path in self.folder.glob("*" + suffix)]
         except OSError:
             return []
+        return sorted(found)
 
-    def _new_segment(self, key: str) -> tuple[int, io.FileIO]:
+    def _new_segment(self, key: str, suffix: str) -> tuple[int, io.FileIO]:
         check_links(self.folder.parent, self.folder / "segment")
         make_folder(self.folder)
         number = self._next.get(key, 1)
         while True:
             try:
-                file = self._path(key, number).open("xb", buffering=0)
+                file = self._path(key, number, suffix).open("xb", buffering=0)
             except FileExistsError:  # of a segment that could not be read
                 number += 1
                 continue
             self._next[key] = number + 1
             return number, file
 
-    def _path(self, key: str, number: int) -> Path:
-        return self.folder / f"{_hash(key)}-{number:06d}.bin"
+    def _path(self, key: str, number: int, suffix: str) -> Path:
+        return self.folder / f"{_hash(key)}-{number:06d}{suffix}"
 
 
 def _hash(key: str) -> str:

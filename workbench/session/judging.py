@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
@@ -15,6 +16,7 @@ from workbench.session.class_list import ClassList
 from workbench.session.editing import Editor
 from workbench.session.lane import Lane
 from workbench.session.listing import Listing
+from workbench.session.note_changes import NoteChange
 from workbench.session.notes import Notes
 from workbench.session.saving import Saver
 
@@ -46,6 +48,8 @@ class Judging(QObject):
         self._editor, self._saver, self._listing, self._classes, self._notes = editor, saver, listing, classes, notes
         self._project: Project | None = None
         self._lane = Lane(parent=self)
+        self._writing: dict[int, set[str]] = {}  # by round: the images whose notes are being written
+        self._round = 0
         self._done: list[_Step] = []
         self._undone: list[_Step] = []
 
@@ -70,6 +74,11 @@ class Judging(QObject):
         self._editor.history.forget_undone()
         self._done.append(_Step(before, after, self._editor.history.next_undo))
         self._put(after)
+
+    def wait_for(self, key: str) -> None:
+        """Wait until the note of an image is written, if it is among those that are: it is about to be read."""
+        if any(key in keys for keys in self._writing.values()):
+            self._lane.finish()
 
     def undoes(self) -> bool:
         return bool(self._done) and self._done[-1].under is self._editor.history.next_undo
@@ -115,15 +124,25 @@ class Judging(QObject):
                 label.note_edits += 1
                 self._saver.changed(label, now=True)
                 self._listing.put(replace(self._listing.row(key), verdict=label.note.verdict))
-        project = self._project
+        project, rows = self._project, self._listing
+        # Before this returns they are in the journal, as the notes themselves are written later.
+        changes = [NoteChange(key, {"verdict": {"from": rows.row(key).verdict, "to": verdict}}, "verdict")
+                   for key, verdict in rest.items()]  # fmt: skip
+        record = self._saver.notes_change(changes) if changes else 0
         for key, verdict in rest.items():
             self._listing.put(replace(self._listing.row(key), verdict=verdict))
         if rest and project is not None:
-            self._lane.submit(lambda: _write(project, rest), self._written)
+            self._round += 1
+            self._writing[self._round] = set(rest)
+            self._lane.submit(lambda: _write(project, rest), partial(self._written, self._round, record))
         self.history_changed.emit()
         self.judged.emit(len(verdicts))
 
-    def _written(self, refused: dict[str, tuple[str | None, Problem]] | None, error: Exception | None) -> None:
+    def _written(
+        self, round: int, record: int, refused: dict[str, tuple[str | None, Problem]] | None, error: Exception | None
+    ) -> None:
+        self._writing.pop(round, None)
+        self._saver.notes_written(record)
         if error is not None:
             raise error
         for key, (verdict, _) in refused.items():

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from workbench.core import annotation, storage
-from workbench.core.annotation import Note
+from workbench.core import annotation
+from workbench.core.annotation import Note, keep_aside
 from workbench.core.banded_png import BandedPng
 from workbench.core.drawing import Rect
 from workbench.core.index import Row
@@ -21,6 +21,7 @@ from workbench.core.problems import CannotWrite, Problem
 from workbench.core.project import ClassInfo, Project
 from workbench.core.storage import file_stamp, write_bytes
 from workbench.inference.opening import read_regular
+from workbench.session.note_changes import NoteChange, difference
 
 _TRIES = 20  # times that a mask is looked at again because strokes were made while it was packed
 
@@ -44,6 +45,8 @@ class Label:
     saved_edits: int = 0
     note_edits: int = 0
     saved_note_edits: int = 0
+    journalled_note: dict[str, Any] | None = None  # its content in the files and the journal; None: that of a new note
+    journalled_note_edits: int = 0
     stirring: int = 0
     changes: deque[Rect] = field(default_factory=deque)  # where pixels changed since they were packed
     png: BandedPng | None = None  # the mask as packed for the last save; of the saving thread
@@ -88,6 +91,19 @@ class Label:
         self.note_edits += 1
         return True
 
+    def take_note_change(self) -> NoteChange | None:
+        """Return what changed in the note since the last call or since it was read; None if nothing did."""
+        if self.note_edits == self.journalled_note_edits:
+            return None
+        before = Note().content() if self.journalled_note is None else self.journalled_note
+        self.journalled_note, self.journalled_note_edits = self.note.content(), self.note_edits
+        fields = difference(before, self.journalled_note)
+        if not fields or self.mask is None:
+            return None
+        height, width = self.mask.shape
+        new_mask = self.mask_unsaved and not self.on_disk
+        return NoteChange(self.key, fields, size=(width, height), new_mask=new_mask)
+
     def set_explicit(self, on: bool) -> None:
         """Whether only what is painted counts."""
         self.note.explicit_background = on
@@ -128,6 +144,7 @@ def load_label(project: Project, key: str, size: tuple[int, int]) -> Label:
     try:
         label.content = _content_of(project.mask_path(key))
         label.note = annotation.load_note(project, key)
+        label.journalled_note = label.note.content()
         label.mask = annotation.load_mask(project, key, size)
     except Problem as problem:
         label.problem = problem
@@ -182,12 +199,6 @@ def _pack(label: Label, classes: list[ClassInfo]) -> tuple[bytes, int, tuple[tup
             return png.file(), edits, png.foreground_counts()
     label.png = png  # a stroke in the air says itself where it was, when it ends
     raise Stirred
-
-
-def keep_aside(project: Project, key: str, data: bytes, suffix: str) -> Path:
-    """Write a file to `journal/kept` under a name of its own, and return where. Raises CannotWrite."""
-    name = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return storage.keep_aside(project.root, name, data, suffix)
 
 
 def content_sum(data: bytes) -> str:

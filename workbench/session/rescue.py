@@ -21,7 +21,7 @@ from workbench.core.history import Patch
 from workbench.core.problems import CannotWrite
 from workbench.core.project import Project
 from workbench.core.storage import write_json
-from workbench.session.journal import Journal, Size, encode_record
+from workbench.session.journal import MANY, NOTES, STROKES, Journal, Place, Size, encode_note_record, encode_record
 
 _ORIGIN, _LOCK = "origin.json", "lock"
 
@@ -64,18 +64,18 @@ class Rescue:
                     found.append(cls(folder, _locked(folder)))
         return found
 
-    def put(self, key: str, record: bytes) -> None:
+    def put(self, place: Place, record: bytes) -> None:
         """Write one record. Raises CannotWrite."""
-        self.keys.add(key)
+        self.keys.add(place[0])
         try:
-            self.journal.put(key, record)
+            self.journal.put(place, record)
         except CannotWrite:
-            self.journal.clear_waiting(key)
+            self.journal.clear_waiting(place)
             raise
 
     def leftovers(self) -> dict[str, list[tuple[Patch, Size]]]:
         found = self.journal.leftovers()
-        self.keys.update(found)
+        self.keys.update(found, self.journal.note_changes)
         return found
 
     def clear(self, key: str) -> bool:
@@ -100,7 +100,7 @@ class RescuedJournal(Journal):
     def __init__(self, project: Project) -> None:
         super().__init__(project.root / "journal")
         self._project = project
-        self._records: dict[str, list[bytes]] = {}  # of pictures that are not saved yet
+        self._records: dict[str, list[tuple[Place, bytes]]] = {}  # of images that are not saved yet
         self._recorded: set[int] = set()
         self._outside: set[int] = set()
         self._rescue: Rescue | None = None
@@ -113,19 +113,19 @@ class RescuedJournal(Journal):
 
     def rescued(self, keys: Iterable[str]) -> bool:
         """Whether the changes of these pictures, and of all others, are in a rescue journal."""
-        records = [record for records in self._records.values() for record in records]
+        records = [record for records in self._records.values() for _, record in records]
         return self._records.keys() >= set(keys) and all(id(record) in self._outside for record in records)
 
     def keep_outside(self) -> None:
         """Write what no save holds to the rescue journal; where that fails too, it is tried again with the next."""
-        for key in list(self._open):
+        for key, _ in list(self._open):
             self.seal(key)
         with contextlib.suppress(CannotWrite):
-            for key, records in self._records.items():
-                for record in records:
+            for records in self._records.values():
+                for place, record in records:
                     if id(record) not in self._outside:
                         self._rescue = self._rescue or Rescue.create(self._project)
-                        self._rescue.put(key, record)
+                        self._rescue.put(place, record)
                         self._outside.add(id(record))
 
     def leftovers(self) -> dict[str, list[tuple[Patch, Size]]]:
@@ -134,15 +134,21 @@ class RescuedJournal(Journal):
             for key, records in rescue.leftovers().items():
                 known = {encode_record(*record) for record in records}
                 found[key] = [r for r in found.get(key, []) if encode_record(*r) not in known] + records
+            for key, changes in rescue.journal.note_changes.items():
+                known = {encode_note_record(change) for change in changes}
+                earlier = [c for c in self.note_changes.get(key, []) if encode_note_record(c) not in known]
+                self.note_changes[key] = sorted(earlier + changes, key=lambda change: change.when)
             self.unreadable += rescue.journal.unreadable
         self._found = [rescue for rescue in self._found if not rescue.clear("")]
-        for key, records in found.items():
-            self._records[key] = [encode_record(*record) for record in records]
+        for key in {*found, *self.note_changes}:
+            strokes = [((key, STROKES), encode_record(*record)) for record in found.get(key, [])]
+            changes = [((key, NOTES), encode_note_record(change)) for change in self.note_changes.get(key, [])]
+            self._records[key] = strokes + changes
         return found
 
     def clear(self, key: str) -> None:
         super().clear(key)
-        for record in self._records.pop(key, []):
+        for _, record in self._records.pop(key, []):
             self._recorded.discard(id(record))
             self._outside.discard(id(record))
         self._found = [rescue for rescue in self._found if not rescue.clear(key)]
@@ -155,14 +161,14 @@ class RescuedJournal(Journal):
             rescue.close()
         self._found, self._rescue = [], None
 
-    def _write(self, key: str) -> None:
-        for record in self._waiting[key]:
+    def _write(self, place: Place) -> None:
+        for record in self._waiting[place] if place[0] != MANY else ():  # changes of many images are not kept in memory
             if id(record) not in self._recorded:
                 self._recorded.add(id(record))
-                self._records.setdefault(key, []).append(record)
+                self._records.setdefault(place[0], []).append((place, record))
         try:
             self._project.need_write("the journal")
-            super()._write(key)
+            super()._write(place)
         except CannotWrite:
             self.keep_outside()
             raise

@@ -8,18 +8,20 @@ stays as it is where they do not fit, and the mask with all of them is written t
 from __future__ import annotations
 
 import contextlib
+import threading
+from collections.abc import Sequence
+from functools import partial
 
-import numpy as np
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from workbench.core import annotation
 from workbench.core.history import Patch
-from workbench.core.problems import CannotWrite, LabelsChangedElsewhere, Problem, StrokesDoNotFit, StrokesUnreadable
+from workbench.core.leftovers import remove_leftovers
+from workbench.core.problems import CannotWrite, LabelsChangedElsewhere, Problem
 from workbench.core.project import Project
-from workbench.inference.writing import sweep
-from workbench.session.label import Label, Saved, Stirred, keep_aside, load_label, save_label
+from workbench.session.label import Label, Saved, Stirred, save_label
+from workbench.session.label_recovery import LabelRecovery
 from workbench.session.lane import Lane
-from workbench.session.recovery import RECOVERED, bring_back
+from workbench.session.note_changes import NoteChange
 from workbench.session.rescue import RescuedJournal
 
 
@@ -35,6 +37,7 @@ class Saver(QObject):
         self.state = "saved"
         self._project: Project | None = None
         self._journal: RescuedJournal | None = None
+        self._closing = threading.Event()
         self._unsaved: dict[str, Label] = {}
         self._busy: set[str] = set()
         self._failed: set[str] = set()
@@ -51,10 +54,17 @@ class Saver(QObject):
         """Serve `project`. Strokes of a session that was killed are put on their masks; returns their patches."""
         self._project = project
         self._journal = RescuedJournal(project) if project.writable else None
-        return self._recover()
+        patches: list[Patch] = []
+        if self._journal is not None:
+            changed = partial(self.changed, now=True)
+            patches = LabelRecovery(project, self._journal, changed, self.problem_met.emit).run()
+        self._closing = closing = threading.Event()
+        self._lane.submit(lambda: remove_leftovers(project, closing.is_set), lambda *_: None)
+        return patches
 
     def close(self) -> bool:
         """Save what is unsaved and let go of the project; False if something stayed in the journal only."""
+        self._closing.set()
         clean = self.flush()
         self._timer.stop()
         self._lane.abandon()
@@ -102,13 +112,33 @@ class Saver(QObject):
         self.changed(label, now=label.key in self._stirred)
 
     def changed(self, label: Label, *, now: bool = False) -> None:
-        """A mask or a note differs from the disk."""
+        """A mask or a note differs from the disk; what changed in the note is in the journal when this returns."""
+        change = label.take_note_change() if self._journal is not None else None
+        if change is not None:
+            try:
+                self._journal.append_note(change)
+            except CannotWrite as problem:
+                self._refused(label.key, problem)
         self._unsaved[label.key] = label
         if now:
             self._save(label)
         elif not self._timer.isActive() or self._timer.interval() > self._settle_ms:
             self._timer.start(self._settle_ms)
         self._tell()
+
+    def notes_change(self, changes: Sequence[NoteChange]) -> int:
+        """Record that notes without a label in memory are about to be written, until `notes_written`."""
+        if self._journal is None:
+            return 0
+        try:
+            return self._journal.append_notes(changes)
+        except CannotWrite:
+            return 0  # writing the notes themselves meets the same, and reports it
+
+    def notes_written(self, record: int) -> None:
+        """Drop the record that `notes_change` has returned."""
+        if self._journal is not None:
+            self._journal.discard_notes(record)
 
     def flush(self) -> bool:
         """Save everything now, waiting for it; True if nothing is unsaved afterwards."""
@@ -138,7 +168,7 @@ class Saver(QObject):
         note_edits = label.note_edits
         note = None
         if note_edits != label.saved_note_edits:
-            note = label.note.model_copy(update={"history": list(label.note.history)})
+            note = label.note.model_copy(deep=True)  # entries of its lists are changed in place too
         self._stirred.discard(key)
 
         def then(saved: Saved | None, error: Exception | None) -> None:
@@ -164,7 +194,7 @@ class Saver(QObject):
         self._failed.discard(label.key)
         if self._journal is not None:
             # A stroke may be in the file and yet in a segment of its own; when all is saved, all may go.
-            if label.mask_unsaved:
+            if label.unsaved:
                 self._journal.discard(label.key, segment)
             else:
                 self._journal.clear(label.key)
@@ -190,50 +220,3 @@ class Saver(QObject):
         if state != self.state:
             self.state = state
             self.state_changed.emit(state)
-
-    # --- recovery ---------------------------------------------------------------------------------
-
-    def _recover(self) -> list[Patch]:
-        project, journal = self._project, self._journal
-        if project is None or journal is None:
-            return []
-        patches: list[Patch] = []
-        leftovers = journal.leftovers()
-        for path in journal.unreadable:
-            self.problem_met.emit(StrokesUnreadable(path=str(path)))
-        for folder in {path(key).parent for key in leftovers for path in (project.mask_path, project.note_path)}:
-            sweep(folder)  # of the save in which the session was killed, and before there is one of ours
-        for key, records in leftovers.items():
-            label = load_label(project, key, records[-1][1])
-            if label.problem is not None:
-                # The strokes stay in the journal until the mask can be read again.
-                self.problem_met.emit(label.problem)
-                continue
-            found = bring_back([patch for patch, size in records if size == records[-1][1]], label.mask)
-            if found.beside is not None and not self._keep_beside(label, found.beside):
-                continue
-            patches += found.patches
-            if not found.changed and found.explicit in (None, label.note.explicit_background):
-                journal.clear(key)
-                continue
-            label.edits += 1
-            if label.note.status == "new":
-                label.note.status = "started"
-            if found.explicit is not None:
-                label.set_explicit(found.explicit)
-            label.note.add(RECOVERED)
-            label.note_edits += 1
-            self.changed(label, now=True)
-        return patches
-
-    def _keep_beside(self, label: Label, mask: np.ndarray) -> bool:
-        """Some strokes do not fit the mask any more: keep it as it would be with them, and say so."""
-        assert self._project is not None
-        try:
-            data = annotation.encode_mask(mask, list(self._project.classes))
-            kept = keep_aside(self._project, label.key, data, ".png")
-        except CannotWrite as problem:
-            self.problem_met.emit(problem)  # the strokes stay in the journal
-            return False
-        self.problem_met.emit(StrokesDoNotFit(path=str(self._project.mask_path(label.key)), kept=str(kept)))
-        return True

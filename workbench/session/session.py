@@ -88,6 +88,7 @@ class Session(QObject):
         self.save_state_changed.connect(self.folder.refresh)
         self._saver.saved.connect(self._saved)
         self._loader.previewed.connect(self.picture_previewed)
+        self._desk.wanted.connect(self.judging.wait_for)
         self._desk.opened.connect(self.class_work.bar)
         self._desk.opened.connect(self.picture_opened)
         self._loader.loaded.connect(self._listing.mark_opened)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.core.events import Finished, Trouble
+from workbench.core.leftovers import holding_part
 from workbench.core.problems import (
     CannotWrite,
     ExportExists,
@@ -60,11 +61,12 @@ def export(run: Run, out: Path, wishes: Wishes, report: Reporter, *, cancelled: 
         check_links(run.project_root, out)
     part = out.parent / f".{out.name[:80]}.{secrets.token_hex(4)}.part"
     try:
-        make_folder(part)
-        result = _Builder(run, part, wishes, report, cancelled).build()
-        if out.exists():
-            out.rmdir()
-        os.replace(part, out)
+        with holding_part(part):
+            make_folder(part)
+            result = _Builder(run, part, wishes, report, cancelled).build()
+            if out.exists():
+                out.rmdir()
+            os.replace(part, out)
         return Finished(result={"path": str(out), **result})
     except Cancelled:
         return Finished(why="stopped")
@@ -75,8 +77,6 @@ def export(run: Run, out: Path, wishes: Wishes, report: Reporter, *, cancelled: 
     except OSError as error:
         where = error.filename or str(out)
         raise CannotWrite.of(where, error) from error
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
 
 
 class _Builder:

@@ -1,0 +1,310 @@
+"""Changes of notes in the journal: recovered after a kill, merged with what another program wrote, and versioned."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.conftest import ROOT
+from tests.session.conftest import dot, show
+from workbench.core import annotation, problems
+from workbench.core.annotation import Confirmed, Decided, Note
+from workbench.core.launch import worker_environment
+from workbench.core.leftovers import holding_part
+from workbench.core.project import Project
+from workbench.session.deciding import REJECT, Decisions
+from workbench.session.journal import Journal, _framed
+from workbench.session.note_changes import NoteChange, difference, merge
+from workbench.session.session import Session
+
+DECIDED = Decided(what="rejected", model="run", class_id=1, x=1, y=2, width=3, height=4, area=5)
+
+KILLED = """
+import os, signal, sys
+from PySide6.QtCore import QCoreApplication
+from tests.session.test_note_journal import DECIDED
+from workbench.core.annotation import Confirmed
+from workbench.session.deciding import REJECT, Decisions
+from workbench.session.session import Session
+app = QCoreApplication([])
+session = Session()
+listed = []
+session._listing.settled.connect(lambda: listed.append(True))
+session.open_project(sys.argv[1])
+session.open_picture(session.keys[6] if session.keys else sys.argv[2])
+while session.picture is None or not listed:
+    app.processEvents()
+decisions = Decisions(session)
+{orders}
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+ORDERS = {
+    "verdict": ("session.judging.give([session.key], 'NG')", {"verdict": "NG"}),
+    "status": ("session.notes.set_status('done')", {"status": "done"}),
+    "pin": ("session.notes.set_pin('test')", {"pin": "test"}),
+    "explicit": ("session.editor.set_explicit_background(True)", {"explicit_background": True, "status": "started"}),
+    "decided": (
+        "decisions.keep(decisions.mark(REJECT), 'one', added=[DECIDED])",
+        {"decided": [DECIDED.model_dump(mode="json")]},
+    ),
+    "confirmed": (
+        "session.note.confirmed.append(Confirmed(kind='extra', x=7)); session.notes.add('label is right')",
+        {"confirmed": [Confirmed(kind="extra", x=7).model_dump(mode="json")]},
+    ),
+    "taken back": ("session.judging.give([session.key], 'NG'); session.undo()", {"verdict": None}),
+}
+
+
+def killed(root, orders: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED.format(orders=orders), str(root), "lot1/p042.png"], cwd=ROOT,
+        env={**worker_environment(), "PYTHONPATH": str(ROOT), "QT_QPA_PLATFORM": "offscreen"}, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == -signal.SIGKILL
+
+
+def reopened(root) -> tuple[Session, list]:
+    session, met = Session(settle=600), []
+    session.problem_met.connect(met.append)
+    assert session.open_project(root) and session.flush()
+    return session, met
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
+@pytest.mark.parametrize("name", ORDERS)
+def test_a_note_changed_just_before_a_kill_is_recovered(name, root, qapp):
+    orders, expected = ORDERS[name]
+    killed(root, orders)
+    session, met = reopened(root)
+    key = "lot1/p042.png"
+    note = annotation.load_note(session.project, key)
+    content = note.content()
+    assert {field: content[field] for field in expected} == expected and not met
+    assert note.history
+    if name == "status":  # a done image without a mask is a good one
+        assert not annotation.read_mask(session.project.mask_path(key)).any()
+    assert [path for path in (root / "journal").rglob("*") if path.is_file()] == []
+    session.close_project()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
+def test_verdicts_for_many_images_just_before_a_kill_are_recovered(root, qapp):
+    killed(root, "session.judging.give(session.keys, 'NG')")
+    session, met = reopened(root)
+    keys = session.project.pictures()
+    assert [annotation.load_note(session.project, key).verdict for key in keys] == ["NG"] * len(keys) and not met
+    assert [path for path in (root / "journal").rglob("*") if path.is_file()] == []
+    session.close_project()
+
+
+@pytest.fixture
+def left(root):
+    """A function that leaves a change of the first note in the journal, as a killed session does."""
+    with Project.open(root) as project:
+        key = project.pictures()[0]
+
+    def leave(**fields) -> str:
+        journal = Journal(root / "journal")
+        before = Note(status="done").content()
+        journal.append_note(NoteChange(key, difference(before, {**before, **fields}), size=(96, 80)))
+        journal.close()
+        return key
+
+    return leave
+
+
+def write_note(root, key: str, **fields) -> bytes:
+    path = root / "notes" / f"{key}.json"
+    path.write_text(json.dumps({"format": 1, "status": "done", **fields}))
+    return path.read_bytes()
+
+
+def test_another_fields_new_value_stays(root, left, qapp):
+    key = left(verdict="NG")
+    write_note(root, key, pin="val", decided=[DECIDED.model_dump(mode="json")])
+    session, met = reopened(root)
+    note = annotation.load_note(session.project, key)
+    assert (note.verdict, note.pin, note.decided) == ("NG", "val", [DECIDED]) and not met
+    session.close_project()
+
+
+def test_what_another_program_wrote_stays_and_the_changed_note_is_kept(root, left, qapp):
+    key = left(verdict="NG", pin="test")
+    write_note(root, key, verdict="OK")
+    session, met = reopened(root)
+    note = annotation.load_note(session.project, key)
+    assert (note.verdict, note.pin) == ("OK", "test")
+    assert [type(problem) for problem in met] == [problems.NoteDoesNotFit]
+    kept = json.loads(Path(met[0].fields["kept"]).read_bytes())
+    assert (kept["verdict"], kept["pin"]) == ("NG", "test")
+    session.close_project()
+    session, met = reopened(root)
+    assert not met
+    session.close_project()
+
+
+# Of one stroke in "a.png", 96 x 80, as earlier versions have written it too.
+RECORD = bytes.fromhex(
+    "b10000001b1e5f5d770000007b22666f726d6174223a20322c20226b6579223a2022612e706e67222c202277686174223a20227061696e74"
+    "222c20227768656e223a20312e352c202273697a65223a205b39362c2038305d2c20226578706c69636974223a206e756c6c2c20226c656e"
+    "67746873223a205b32342c20302c2033305d7d0000000000000000400000004000000000000000ffffffff52780163606240406646060656"
+    "0606066b202686dec1cbc000002a67021b"
+)
+
+
+def test_a_stroke_recorded_by_an_earlier_version_is_recovered(root, qapp):
+    name = hashlib.sha256(b"a.png").hexdigest()[:32]
+    (root / "journal" / f"{name}-000001.bin").write_bytes(RECORD)
+    session, met = reopened(root)
+    mask, wanted = annotation.read_mask(root / "masks" / "a.png.png"), np.zeros((80, 96), np.uint8)
+    wanted[4:10, 3:8] = 2
+    assert np.array_equal(mask, wanted) and not met
+    assert annotation.load_note(session.project, "a.png").status == "started"
+    session.close_project()
+
+
+def test_a_record_of_a_newer_version_is_kept_and_reported(root, left, qapp):
+    key = left(verdict="NG")
+    path = next((root / "journal").glob("*.note"))
+    record = {"format": 2, "key": key, "what": "unknown"}
+    path.write_bytes(path.read_bytes() + _framed(json.dumps(record).encode()))
+    content, note = path.read_bytes(), (root / "notes" / f"{key}.json").read_bytes()
+    session, met = reopened(root)
+    assert [type(problem) for problem in met] == [problems.NoteChangesUnreadable]
+    assert path.read_bytes() == content and (root / "notes" / f"{key}.json").read_bytes() == note
+    session.close_project()
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("change", [b"{}", b"[]", b"[" * 100_000, b"\xff", b'{"format": 1}', b'{"format":1,"key":"a",'
+                                    b'"fields":{"status":{"from":"new","to":"odd"}},"act":"","size":null,"when":0,'
+                                    b'"new_mask":false}'])  # fmt: skip
+def test_odd_records_are_reported(change, root, qapp):
+    (root / "journal" / f"{'0' * 32}-000001.note").write_bytes(_framed(change))
+    session, met = reopened(root)
+    assert [type(problem) for problem in met] == [problems.NoteChangesUnreadable]
+    session.close_project()
+
+
+def test_changes_for_a_broken_note_wait_in_the_journal(root, left, qapp):
+    key = left(verdict="NG")
+    (root / "notes" / f"{key}.json").write_text("{broken")
+    session, met = reopened(root)
+    assert [type(problem) for problem in met] == [problems.NoteBroken]
+    session.close_project()
+    write_note(root, key)
+    session, met = reopened(root)
+    assert annotation.load_note(session.project, key).verdict == "NG" and not met
+    session.close_project()
+
+
+def test_merging_twice_changes_nothing():
+    states = [Note()]
+    for number in range(5):
+        note = states[-1].model_copy(deep=True)
+        note.add("verdict", str(number % 2))
+        note.verdict = f"v{number}"
+        note.decided = [DECIDED.model_copy(update={"x": number})] if number % 2 else [*note.decided, DECIDED]
+        states.append(note)
+    changes = [NoteChange("a", difference(one.content(), two.content())) for one, two in zip(states, states[1:])]
+    for at, state in enumerate(states):
+        merged = merge(state, changes)
+        assert merged.beside is None and merged.note.verdict == "v4", at
+        assert sorted(map(repr, merged.note.decided)) == sorted(map(repr, states[-1].decided))
+    assert not merge(states[-1], changes).changed
+
+
+def test_a_verdict_given_while_the_note_is_saved_stays_in_the_journal(opened, qtbot):
+    opened.notes.set_verdict("NG")
+    opened.notes.set_status("started")  # the save of the verdict is under way
+    opened._saver._lane._pool.waitForDone()
+    opened._saver._lane._deliver()
+    changes = Journal(opened.project.root / "journal")
+    changes.leftovers()
+    found = [change.fields for change in changes.note_changes.get(opened.key, [])]
+    assert [fields["status"]["to"] for fields in found if "status" in fields] == ["started"]
+    assert opened.flush() and not list((opened.project.root / "journal").glob("*.note"))
+
+
+def test_what_is_saved_is_not_changed_by_what_comes_after(opened, qtbot, monkeypatch):
+    """Entries of the lists of a note are changed in place while a thread writes the note."""
+    decisions = Decisions(opened)
+    opened._saver._lane.finish()
+    seen = []
+    monkeypatch.setattr(opened._saver._lane, "submit", lambda work, then: seen.append(work))
+    opened.note.confirmed.append(Confirmed(kind="extra", x=1))
+    decisions.keep(decisions.mark(REJECT), "one", added=[DECIDED])
+    opened.note.confirmed.append(Confirmed(kind="extra", x=2))
+    opened.note.history[-1].detail = "changed in place"
+    monkeypatch.undo()
+    seen[0]()
+    note = annotation.load_note(opened.project, opened.key)
+    assert [one.x for one in note.confirmed] == [1] and note.history[-1].detail == "one"
+    opened._saver._busy.clear()
+
+
+def test_a_label_with_a_note_of_a_newer_format_cannot_be_changed(opened, root, qtbot):
+    key = opened.keys[1]
+    mask = (root / "masks" / f"{key}.png").read_bytes()
+    data = write_note(root, key, format=2, future={"a": [1, 2]}, history="of another type")
+    met = []
+    opened.problem_met.connect(met.append)
+    show(opened, qtbot, key)
+    assert isinstance(opened.mask_problem, problems.NoteTooNew) and "newer" in str(opened.mask_problem)
+    dot(opened, 20, 20, 2)
+    opened.notes.set_status("started")
+    opened.judging.give([key], "NG")
+    show(opened, qtbot, opened.keys[0])
+    opened.judging.give([key, opened.keys[0]], "NG")
+    assert opened.flush()
+    opened.judging._lane.finish()
+    assert met and {type(problem) for problem in met} == {problems.NoteTooNew}
+    assert (root / "notes" / f"{key}.json").read_bytes() == data
+    assert (root / "masks" / f"{key}.png").read_bytes() == mask
+
+
+def test_fields_that_are_not_known_are_kept(opened, root, qtbot):
+    key = opened.keys[1]
+    act = {"when": "2026-01-01T00:00:00", "who": "a", "what": "paint", "detail": "", "tool": {"radius": 3}}
+    write_note(root, key, future={"a": [1, 2.5, None]}, history=[act])
+    show(opened, qtbot, key)
+    opened.notes.set_pin("val")
+    dot(opened, 20, 20, 2)
+    assert opened.flush()
+    content = json.loads((root / "notes" / f"{key}.json").read_bytes())
+    assert content["future"] == {"a": [1, 2.5, None]} and content["history"][0] == act and content["pin"] == "val"
+
+
+def test_leftovers_of_killed_processes_are_removed_and_nothing_else(root, qapp):
+    temporary = ".0123456789abcdef.tmp"
+    part = root / "exports" / ".run.0123abcd.part"
+    (part / "best").mkdir(parents=True)
+    held = root / "exports" / ".run.4567abcd.part"
+    gone = [root / folder / temporary for folder in (".", "masks/lot0", "notes/lot0", "pictures", "journal/kept")]
+    stay = [root / "masks" / ".mine.tmp", root / "pictures" / "a.tmp", root / "exports" / ".mine.part" / "a",
+            root / "runs" / "20260101-000000-unet" / temporary]  # fmt: skip
+    for path in (*gone, *stay):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x")
+    with holding_part(held):
+        held.mkdir()
+        reader = Session()
+        assert reader.open_project(root, write=False) and reader.flush()
+        reader.close_project()
+        assert all(path.exists() for path in (*gone, part))
+        session, met = reopened(root)
+        assert not met and not any(path.exists() for path in (*gone, part))
+        assert held.exists() and all(path.exists() for path in stay)
+        session.close_project()
+    assert sorted(path.name for path in (root / "exports").iterdir()) == [".mine.part"]
+    shutil.rmtree(root / "exports")

@@ -1,0 +1,173 @@
+"""Processes killed at any instant while they write many labels: imports and changes of classes."""
+
+from __future__ import annotations
+
+import os
+import random
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.conftest import ROOT, scratched
+from workbench.core import annotation, class_changes
+from workbench.core.formats import labelme
+from workbench.core.importing import import_labels
+from workbench.core.launch import worker_environment
+from workbench.core.project import Project
+from workbench.inference.reading import write_png
+from workbench.session.session import Session
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL") or os.name != "posix", reason="there is no SIGKILL here")
+
+IMPORT = """
+import sys
+from workbench.core.importing import import_labels
+from workbench.core.project import Project
+from tests.torture.test_kill_labels import steps
+with Project.open(sys.argv[1]) as project:
+    import_labels(project, sys.argv[2], progress=steps)
+"""
+
+CHANGE = """
+import sys
+from workbench.core import class_changes
+from workbench.core.project import Project
+from tests.torture.test_kill_labels import steps
+with Project.open(sys.argv[1]) as project:
+    plan = class_changes.load_plan(project)
+    if plan is None:
+        plan = class_changes.begin(project, [2], 1)
+    back = sys.argv[2] == "back"
+    if back:
+        plan = class_changes.begin_back(project, plan)
+    (class_changes.take_back if back else class_changes.carry_out)(project, plan, steps, lambda: False)
+    if not back:
+        class_changes.settle(project, plan)
+"""
+
+
+def steps(done: int, total: int) -> None:
+    """Write a byte for each step, so that the one who kills knows how far this is."""
+    os.write(1, b".")
+
+
+def killed(script: str, *arguments: object, after: int, wait: float) -> bool:
+    """Run a script, and kill it `wait` seconds after so many steps. False if it ended before."""
+    command = [sys.executable, "-c", script, *map(str, arguments)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=worker_environment(), cwd=ROOT) as child:
+        try:
+            seen = 0
+            while seen < after:
+                assert select.select([child.stdout], [], [], 120)[0], "nothing happens"
+                got = os.read(child.stdout.fileno(), after - seen)
+                if not got:
+                    break
+                seen += len(got)
+            time.sleep(wait)
+        finally:
+            child.send_signal(signal.SIGKILL)
+            child.wait()
+        assert child.returncode in (0, -signal.SIGKILL)
+        return child.returncode != 0
+
+
+def leftovers(root: Path) -> list[str]:
+    return [str(path) for path in root.rglob(".*") if path.name.endswith((".tmp", ".part"))]
+
+
+def labels(project: Project) -> dict[str, tuple]:
+    """Mask, status, verdict and acts of each image."""
+    found = {}
+    for key in project.pictures():
+        note, mask = annotation.load_note(project, key), annotation.load_mask(project, key)
+        found[key] = (None if mask is None else mask.tobytes(), note.status, note.verdict,
+                      tuple(act.what for act in note.history))  # fmt: skip
+    return found
+
+
+@pytest.fixture(params=["png", "labelme"])
+def foreign(request, tmp_path, cases):
+    """A folder with labels of another tool."""
+    rng, folder = np.random.default_rng(3), tmp_path / "foreign"
+    with Project.create(tmp_path / "source", classes=["scratch"], verdicts=["NG"]) as project:
+        for number in range(cases(20, 150)):
+            picture, mask = scratched(rng, 64, 48)
+            key = f"p{number:03d}.png"
+            write_png(folder / "images" / key if request.param == "png" else folder / key, picture)
+            write_png(project.picture_path(key), picture)
+            if request.param == "png":
+                write_png(folder / "masks" / key, mask * 255)
+            annotation.save_mask(project, key, mask)
+            annotation.save_note(project, key, annotation.Note(status="done", verdict="NG"))
+        if request.param == "labelme":
+            labelme.write(project, folder, list(project.pictures()))
+    return folder
+
+
+def test_an_import_that_was_killed_completes_when_repeated(foreign, cases, report, tmp_path):
+    rng, kills, failed = random.Random(7), 0, []
+    with Project.create(tmp_path / "expected") as project:
+        total = import_labels(project, foreign).labelled
+        expected = labels(project)
+    assert total == len(expected)
+    for number in range(cases(1, 5)):
+        root = tmp_path / f"p{number}"
+        Project.create(root).close()
+        for _ in range(cases(1, 4)):
+            kills += killed(IMPORT, root, foreign, after=rng.randrange(1, total // 4), wait=rng.uniform(0, 0.02))
+        with Project.open(root) as project:
+            import_labels(project, foreign)
+            if labels(project) != expected or leftovers(root):
+                failed.append((number, leftovers(root)))
+        shutil.rmtree(root)
+    assert kills
+    report("import killed and repeated", kills, len(failed))
+    assert not failed
+
+
+def test_a_change_of_classes_that_was_killed_is_finished_or_taken_back(cases, report, tmp_path, qtbot):
+    rng, count = random.Random(8), cases(40, 250)
+    original = tmp_path / "original"
+    pixels = np.random.default_rng(8)
+    with Project.create(original, classes=["scratch", "dent"]) as project:
+        for number in range(count):
+            key = f"p{number:03d}.png"
+            write_png(project.picture_path(key), np.full((32, 32), 90, np.uint8))
+            annotation.save_mask(project, key, pixels.integers(0, 3, (32, 32), np.uint8))
+        before = {key: annotation.load_mask(project, key) for key in project.pictures()}
+        merged = {key: np.where(mask == 2, 1, mask) for key, mask in before.items()}
+    kills, failed = 0, []
+    for number in range(cases(1, 16)):
+        root = shutil.copytree(original, tmp_path / f"p{number}")
+        kills += killed(CHANGE, root, "there", after=rng.randrange(1, count // 2), wait=rng.uniform(0, 0.02))
+        with Project.open(root) as project:
+            there = class_changes.load_plan(project)
+        if number % 4 == 1 and there is not None:
+            kills += killed(CHANGE, root, "back", after=rng.randrange(1, count // 2), wait=rng.uniform(0, 0.02))
+        session, met = Session(), []
+        session.problem_met.connect(met.append)
+        session.open_project(root)
+        for key, mask in before.items():  # valid at any instant, and each pixel is the one from before or after
+            now = annotation.load_mask(session.project, key)
+            if not np.all((now == mask) | (now == merged[key])):
+                failed.append(f"{number}: pixels of {key}")
+        back = number % 2 or session.class_work.plan.state == "undoing"
+        with qtbot.waitSignal(session.class_work.ended, timeout=60_000):
+            session.class_work.take_back() if back else session.class_work.go_on()
+        session.flush()
+        for key, mask in (before if back else merged).items():
+            if not np.array_equal(annotation.load_mask(session.project, key), mask):
+                failed.append(f"{number}: {key}")
+        failed += [f"{number}: {problem}" for problem in met] + leftovers(root)
+        session.close_project()
+        shutil.rmtree(root)
+    assert kills
+    report("change of classes killed, then finished or taken back", kills, len(failed))
+    assert not failed

@@ -1,0 +1,67 @@
+"""Temporary files and folders that killed writes and exports have left in a project: found and removed."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import filelock
+
+from workbench.core.project import Project
+from workbench.inference.writing import make_folder, sweep
+
+# What is written under the lock of the project alone. A run belongs to its trainer, which outlives a killed window.
+_FOLDERS = ("masks", "notes", "proposals", "pictures", "journal")
+_LOCK = ".lock"
+_PART = re.compile(r"\..{1,80}\.[0-9a-f]{8}\.part")
+
+
+def remove_leftovers(project: Project, stopped: Callable[[], bool] = lambda: False) -> None:
+    """Remove what killed processes have left in a project that is open for writing, where that can be done.
+
+    Only names that the workbench itself gives to temporary files are touched, and nothing that is being written.
+    """
+    if not project.writable:
+        return
+    sweep(project.root)
+    for name in _FOLDERS:
+        sweep(project.root / name, below=True, stopped=stopped)
+    with contextlib.suppress(OSError):
+        found = {path.with_name(path.name.removesuffix(_LOCK)) for path in (project.root / "exports").iterdir()}
+        for folder in found:
+            if not stopped() and _PART.fullmatch(folder.name) and not folder.is_symlink():
+                _remove_part(folder)
+
+
+@contextlib.contextmanager
+def holding_part(folder: Path) -> Iterator[None]:
+    """Mark the folder of an unfinished export as in use while the block runs, and remove what is left of it then.
+
+    The mark is a lock on a file beside the folder, which ends with the process. Where files cannot be locked there is
+    none.
+    """
+    make_folder(folder.parent)
+    lock = filelock.FileLock(_lock_of(folder), thread_local=False)
+    with contextlib.suppress(OSError, NotImplementedError, filelock.Timeout):
+        lock.acquire(timeout=0)
+    try:
+        yield
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        lock.release()
+        with contextlib.suppress(OSError):
+            _lock_of(folder).unlink(missing_ok=True)
+
+
+def _remove_part(folder: Path) -> None:
+    with contextlib.suppress(OSError, NotImplementedError, filelock.Timeout):
+        with filelock.FileLock(_lock_of(folder), timeout=0, thread_local=False):
+            shutil.rmtree(folder, ignore_errors=True)
+        _lock_of(folder).unlink(missing_ok=True)
+
+
+def _lock_of(folder: Path) -> Path:
+    return folder.with_name(folder.name + _LOCK)

@@ -1,0 +1,133 @@
+"""What a killed session has left in the journal, merged into the masks and notes when its project is opened again."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from workbench.core import annotation
+from workbench.core.annotation import Note
+from workbench.core.history import Patch
+from workbench.core.problems import (
+    CannotWrite,
+    NoteChangesUnreadable,
+    NoteDoesNotFit,
+    Problem,
+    StrokesDoNotFit,
+    StrokesUnreadable,
+)
+from workbench.core.project import Project
+from workbench.session.journal import Journal, Size
+from workbench.session.label import Label, keep_aside, load_label
+from workbench.session.note_changes import NoteChange, merge
+from workbench.session.recovery import RECOVERED, bring_back
+
+
+class LabelRecovery:
+    """Recovery of one project that was just opened for writing.
+
+    changed: receives each label that has to be saved. report: receives each problem.
+    """
+
+    def __init__(
+        self, project: Project, journal: Journal, changed: Callable[[Label], None], report: Callable[[Problem], None]
+    ) -> None:
+        self._project, self._journal, self._changed, self._report = project, journal, changed, report
+
+    def run(self) -> list[Patch]:
+        """Merge everything that can be merged; returns the steps that undo can take back."""
+        journal = self._journal
+        patches: list[Patch] = []
+        leftovers = journal.leftovers()
+        for path in journal.unreadable:
+            unreadable = NoteChangesUnreadable if path.suffix == ".note" else StrokesUnreadable
+            self._report(unreadable(path=str(path)))
+        for key in dict.fromkeys([*leftovers, *journal.note_changes]):
+            patches += self._recover_label(key, leftovers.get(key, []), journal.note_changes.get(key, []))
+        with contextlib.suppress(CannotWrite):
+            for key in journal.together:  # what is left of these waits with the others of its image
+                for change in journal.note_changes[key]:
+                    journal.append_note(change)
+            journal.discard_notes()
+        return patches
+
+    def _recover_label(
+        self, key: str, records: Sequence[tuple[Patch, Size]], changes: Sequence[NoteChange]
+    ) -> tuple[Patch, ...]:
+        """Merge what the journal holds of one image; returns the steps that undo can take back."""
+        journal = self._journal
+        sizes = [size for _, size in records] or [change.size for change in changes if change.size is not None]
+        label = load_label(self._project, key, sizes[-1]) if sizes else None
+        if label is None or (label.problem is not None and not records):
+            self._recover_note(key, changes)
+            return ()
+        if label.problem is not None:
+            # The strokes stay in the journal until the mask can be read again.
+            self._report(label.problem)
+            return ()
+        merged = merge(label.note, changes)
+        if merged.beside is not None and not self._keep_note_beside(key, merged.beside):
+            return ()
+        label.note = merged.note
+        label.note_edits += merged.changed
+        label.edits += not label.on_disk and any(change.new_mask for change in changes)
+        patches: tuple[Patch, ...] = ()
+        if records:
+            found = bring_back([patch for patch, size in records if size == sizes[-1]], label.mask)
+            if found.beside is not None and not self._keep_beside(label, found.beside):
+                return ()
+            patches = found.patches
+            if found.changed or found.explicit not in (None, label.note.explicit_background):
+                label.edits += 1
+                if label.note.status == "new":
+                    label.note.status = "started"
+                if found.explicit is not None:
+                    label.set_explicit(found.explicit)
+                label.note.add(RECOVERED)
+                label.note_edits += 1
+        if label.unsaved:
+            self._changed(label)
+        else:
+            journal.clear(key)
+        journal.together.discard(key)
+        return patches
+
+    def _recover_note(self, key: str, changes: Sequence[NoteChange]) -> None:
+        """Merge what the journal holds of a note whose mask is not known, or cannot be read."""
+        project, journal = self._project, self._journal
+        try:
+            merged = merge(annotation.load_note(project, key), changes)
+            if merged.beside is not None and not self._keep_note_beside(key, merged.beside):
+                return
+            if merged.changed:
+                annotation.save_note(project, key, merged.note)
+        except Problem as problem:
+            self._report(problem)  # the changes stay in the journal
+            return
+        journal.clear(key)
+        journal.together.discard(key)
+
+    def _keep_note_beside(self, key: str, note: Note) -> bool:
+        """Another program has changed the same of a note: keep the note with all changes, and report it."""
+        try:
+            data = json.dumps(note.content(), ensure_ascii=False, indent=1).encode()
+            kept = keep_aside(self._project, key, data, ".json")
+        except CannotWrite as problem:
+            self._report(problem)  # the changes stay in the journal
+            return False
+        self._report(NoteDoesNotFit(path=str(self._project.note_path(key)), kept=str(kept)))
+        return True
+
+    def _keep_beside(self, label: Label, mask: np.ndarray) -> bool:
+        """Some strokes do not fit the mask any more: keep it as it would be with them, and say so."""
+        try:
+            data = annotation.encode_mask(mask, list(self._project.classes))
+            kept = keep_aside(self._project, label.key, data, ".png")
+        except CannotWrite as problem:
+            self._report(problem)  # the strokes stay in the journal
+            return False
+        self._report(StrokesDoNotFit(path=str(self._project.mask_path(label.key)), kept=str(kept)))
+        return True
