@@ -261,7 +261,8 @@ def test_memory_is_given_back_after_a_large_picture(server, grey_export):
     for _ in range(2):
         assert httpx.post(f"{running.url}/predict", content=content, timeout=300).status_code == 200
         assert httpx.post(f"{running.url}/predict", content=content[:-200], timeout=300).status_code == 422
-    running.wait_for(lambda: process.memory_info().rss - before < 60 * 2**20)
+    # Less than the 191 MB of one decoded picture, the buffers of the network included.
+    running.wait_for(lambda: process.memory_info().rss - before < 130 * 2**20)
 
 
 @POSIX

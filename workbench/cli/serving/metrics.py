@@ -61,7 +61,7 @@ class Counters:
         lines.append(f"workbench_predict_seconds_count {below:.0f}")
         for name, kind, what, at in (
             ("workbench_queue_depth", "gauge", "Pictures that wait for a free thread.", _DEPTH),
-            ("workbench_in_flight", "gauge", "Requests between the arrival of their body and their answer.", _IN_FLIGHT),
+            ("workbench_in_flight", "gauge", "Requests that have arrived and are not answered yet.", _IN_FLIGHT),
             ("workbench_network_calls_total", "counter", "Calls of the network.", _CALLS),
             ("workbench_network_pictures_total", "counter", "Pictures and tiles in those calls.", _PICTURES),
         ):
