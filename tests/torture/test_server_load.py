@@ -47,11 +47,10 @@ def ask(client, running, rng, pictures):
             one.sendall((head + content)[: rng.randrange(1, len(head) + len(content))])
         return True
     if kind == "header":
-        with socket.create_connection(address(running), timeout=60) as one:
-            with contextlib.suppress(ConnectionError):
-                one.sendall(rng.randbytes(rng.randrange(1, 400)) + b"\r\n\r\n")
-                one.shutdown(socket.SHUT_WR)
-                return one.recv(65536)[:12] in (b"", b"HTTP/1.1 400")
+        with socket.create_connection(address(running), timeout=60) as one, contextlib.suppress(ConnectionError):
+            one.sendall(rng.randbytes(rng.randrange(1, 400)) + b"\r\n\r\n")
+            one.shutdown(socket.SHUT_WR)
+            return one.recv(65536)[:12] in (b"", b"HTTP/1.1 400")
         return True
     if kind == "damaged":
         damaged = bytearray(content)
@@ -159,11 +158,13 @@ def test_a_stop_under_load_answers_whole_or_refuses(server, grey_export, picture
         with ThreadPoolExecutor(clients) as pool:
             going = [pool.submit(work, seed) for seed in range(clients)]
             begun.wait()
-            running.wait_for(lambda running=running, least=clients: running.metric("workbench_predict_seconds_count") > least)
+            answered = "workbench_predict_seconds_count"
+            running.wait_for(lambda running=running, least=clients: running.metric(answered) > least)  # noqa: B023
             running.process.send_signal(signal.SIGTERM)
             for each in going:
                 count, wrong = each.result(300)
                 tried, failed = tried + count, failed + wrong
-        failed += running.process.wait(120) != 0
+        running.process.communicate(timeout=120)
+        failed += running.process.returncode != 0
     report("server: TERM under load", tried, failed)
     assert not failed
