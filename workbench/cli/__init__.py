@@ -10,6 +10,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any, NoReturn
 
+from workbench.inference.pipes import end_quietly
 from workbench.inference.text_safety import terminal_text
 
 # Verb -> the module that carries it out, and what it does in a few words.
@@ -43,8 +44,11 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(argv: Sequence[str]) -> int:
-    """Carry out one verb. Returns 0, 1 after a problem told in one sentence, or 2 for wrong use."""
-    arguments = list(argv)
+    """Carry out one verb. Returns 0, 1 after a problem told in one sentence or a closed pipe, or 2 for wrong use."""
+    return end_quietly(lambda: _main(list(argv)))
+
+
+def _main(arguments: list[str]) -> int:
     try:
         options = _parser(arguments).parse_args(arguments)
     except SystemExit as end:

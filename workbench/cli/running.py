@@ -7,7 +7,6 @@ import contextlib
 import io
 import json
 import math
-import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -94,8 +93,7 @@ def carry_out(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         return _fail("Stopped.", options)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter complains at its end
-        return 1
+        raise  # cli.main ends quietly
     except Exception as error:
         said = (str(error).strip().splitlines() or [""])[0]
         return _fail(f"Unexpected: {type(error).__name__}: {said}. Run it again with --debug and report it.", options)

@@ -57,6 +57,18 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-mb", type=_positive, default=64, metavar="N", help="largest request (64)")
     parser.add_argument("--max-megapixels", type=_positive, default=100, metavar="N", help="largest picture (100)")
     parser.add_argument("--timeout", type=_positive, default=60, metavar="S", help="seconds for one answer (60)")
+    memory = "memory for the decoded pictures in work, in each process (1024)"
+    parser.add_argument("--max-memory-mb", type=_positive, default=1024, metavar="N", help=memory)
+    held = "memory for requests that arrive or wait, in each process (512)"
+    parser.add_argument("--max-received-mb", type=_positive, default=512, metavar="N", help=held)
+    connections = "open connections, in each process (1000, or fewer where the system allows fewer open files)"
+    parser.add_argument("--max-connections", type=_between(1, 100_000), default=1000, metavar="N", help=connections)
+    stall = "seconds for the header of a request, and between two parts of its body (10)"
+    parser.add_argument("--stall-timeout", type=_positive, default=10, metavar="S", help=stall)
+    idle = "seconds for which a connection stays open between two requests (30)"
+    parser.add_argument("--idle-timeout", type=_positive, default=30, metavar="S", help=idle)
+    name = "a further host name under which this machine may be asked; may be repeated"
+    parser.add_argument("--allow-host", action="append", default=[], metavar="NAME", help=name)
     parser.add_argument("--engine", choices=("auto", *NAMES), default="auto")
 
 
@@ -79,12 +91,16 @@ def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
         predictor = open_model(options.export, engine=options.engine)
         plan = workers.Plan(
             folder=str(options.export.absolute()), engine=options.engine, token=token, workers=options.workers,
+            
+            hosts=_hosts(options, is_local(bound)),
             threads=workers.threads_each(options.workers, predictor.settings.threads),
             limits=Limits(
                 # A thread that waits for the network costs little, and only pictures in work can share its calls.
                 threads=8 if predictor.settings.task == "classification" else 4,
                 queue=options.queue, bytes=int(options.max_mb * 2**20), pixels=int(options.max_megapixels * 1e6),
-                seconds=options.timeout,
+                seconds=options.timeout, memory=int(options.max_memory_mb * 2**20),
+                received=int(options.max_received_mb * 2**20), connections=options.max_connections,
+                stall=options.stall_timeout, idle=options.idle_timeout,
             ),
         )  # fmt: skip
         if token is None and not is_local(bound):
@@ -93,6 +109,15 @@ def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
         _serve(plan, predictor, bound, announce)
     talk.note("Stopped.")
     return {}
+
+
+def _hosts(options: argparse.Namespace, local: bool) -> frozenset[str] | None:
+    """Names that are accepted in the Host header; None for any, at an address that others reach too."""
+    from workbench.cli.serving.guard import host_name
+
+    if not local and not options.allow_host:
+        return None
+    return frozenset(host_name(each) for each in (options.host, *options.allow_host))
 
 
 def _serve(plan: Any, predictor: Predictor, bound: socket.socket, announce: Callable[[], None]) -> None:

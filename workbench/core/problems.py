@@ -247,6 +247,11 @@ class RunBroken(Problem):
     advice = "The other runs are not affected."
 
 
+class RunInUse(Problem):
+    says = "The run {name} is being trained by another process ({pid} on {host})."
+    advice = "Wait until that process has ended, or stop it, then resume the run again."
+
+
 class WeightsUnusable(Problem):
     says = "The weights in {path} cannot be used: {why}."
     advice = "Nothing was executed or changed."

@@ -4,7 +4,7 @@
 (weights.safetensors). `last/` holds what an exact resume needs. `previews/NAME.STEP.mask.png` and `.scores.png` are
 what the run saw in pictures as it learned: at most 12 steps of a picture, and one of all but the last 24 pictures.
 `held_out/` holds the labels by which it is judged, as they were when it began; dataset.json says what has joined since.
-The trainer is the only writer while it lives.
+The trainer is the only writer while it lives; `core.run_lock` sees to that.
 """
 
 from __future__ import annotations

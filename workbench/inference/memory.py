@@ -23,3 +23,13 @@ def keep_freed_memory() -> None:
         return
     mallopt(_MMAP_THRESHOLD, 32 << 20)  # the most that glibc accepts
     mallopt(_TRIM_THRESHOLD, 64 << 20)
+
+
+def give_back_memory() -> None:
+    """Return freed memory to the system after a large picture. Does nothing where the C library is another one."""
+    if not sys.platform.startswith("linux"):
+        return
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (OSError, AttributeError):
+        return

@@ -17,6 +17,7 @@ from .golden import self_test
 from .ledger import LedgerError, ignored_lines, model_fingerprint
 from .memory import keep_freed_memory
 from .naming import collect_pictures
+from .pipes import end_quietly
 from .predictor import Predictor, Result
 from .settings import SettingsError
 from .stopping import interrupts
@@ -41,12 +42,18 @@ def main(argv: Sequence[str], folder: Path | str) -> int:
 
     Wrong use ends the process with status 2, by argparse.
     """
+    return end_quietly(lambda: _main(argv, folder))
+
+
+def _main(argv: Sequence[str], folder: Path | str) -> int:
     options = _parse(argv)
     keep_freed_memory()
     try:
         report = _run(options, Path(folder))
     except (SettingsError, EngineError, LedgerError, _Refused) as error:
         return _fail(str(error), options)
+    except BrokenPipeError:
+        raise
     except OSError as error:
         named = f"{error.filename}: " if error.filename else ""
         return _fail(f"{named}{error.strerror or error}.", options)

@@ -10,6 +10,7 @@ import psutil
 
 from workbench.core.events import Event, Failed, Finished, Started, decode, encode
 from workbench.core.run import Run
+from workbench.core.run_lock import training_process
 
 POLL = 0.2  # seconds
 
@@ -40,14 +41,20 @@ def append_ending(run: Run, ending: Finished | Failed) -> None:
 
 
 def living(run: Run) -> psutil.Process | None:
-    """The process that trains `run` now, by its last Started without an ending; None if there is none."""
+    """The process that trains `run` now, by its last Started without an ending; None if there is none.
+
+    One that holds the lock counts before it has reported anything: it is starting.
+    """
     pid = 0
     for event in run.events():
         if isinstance(event, Started):
             pid = event.process
         elif isinstance(event, (Finished, Failed)):
             pid = 0
-    return process_of(run, pid) if pid else None
+    found = process_of(run, pid) if pid else None
+    if found is None and (pid := training_process(run.root) or 0):
+        found = process_of(run, pid)
+    return found
 
 
 def process_of(run: Run, pid: int) -> psutil.Process | None:

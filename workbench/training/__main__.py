@@ -14,10 +14,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from workbench.core.events import Event, Failed
+from workbench.core.events import Event, Failed, Progress
 from workbench.core.launch import processes, rank_of_this_process, worker_environment
-from workbench.core.problems import PaddleMissing, Problem, RunBroken, WorkerFailed
+from workbench.core.problems import PaddleMissing, Problem, RunBroken, RunInUse, WorkerFailed
 from workbench.core.run import Run
+from workbench.core.run_lock import SECONDS, RunLock
 from workbench.inference.writing import keep_root
 from workbench.training.orders import Orders
 from workbench.training.reporter import Clock, Reporter, claim_stdout, forget_launcher, print_to
@@ -53,12 +54,17 @@ def main(argv: list[str] | None = None) -> int:
             return _follow(run, clock, number, options)
         report = Reporter(None if options.apart else pipe, clock, run.events_path if run.root.is_dir() else None)
         if size == 1 and _processes(run) > 1:
-            return _carry_out(lambda: _lead(run, pipe, clock, options), report, run.log_path)
+            return _carry_out(lambda: _lead(run, pipe, report, options), report, run.log_path)
         if options.apart:
             print_to(run.ranks / "rank-0.log")
         orders = Orders(run.root / "orders.jsonl", keep_running=options.keep_running, patient=size > 1)
         orders.listen()
-        status = _carry_out(lambda: _train(run, report, orders, clock, options.resume), report, run.log_path)
+
+        def work() -> Event:
+            _claim(run, report, options, orders)
+            return _train(run, report, orders, clock, options.resume)
+
+        status = _carry_out(work, report, run.log_path)
         if options.apart:
             forget_launcher()  # if the process in front was killed nobody else does
         return status
@@ -75,13 +81,44 @@ def _processes(run: Run) -> int:
         return 1  # it will be told
 
 
-def _lead(run: Run, pipe: int | None, clock: Clock, options: argparse.Namespace) -> int:
+def _claim(run: Run, report: Reporter, options: argparse.Namespace, orders: Orders | None = None) -> RunLock | None:
+    """Take the lock of a run for the life of this process, before anything is written into its folder.
+
+    Returns None where there is no such folder. Raises RunInUse, which rank 0 also puts where the process in front
+    finds it.
+    """
+    if not run.root.is_dir():
+        return None
+    lock = RunLock(run.root)
+
+    def waiting(waited: float) -> None:
+        what = "Waiting for the process that still trains this run"
+        report(Progress(what=what, done=int(waited), total=max(1, int(options.lock_seconds))), keep=False)
+
+    def cancelled() -> bool:
+        return orders is not None and orders.stop
+
+    try:
+        lock.acquire(options.lock_seconds, on_wait=waiting, cancelled=cancelled)
+    except RunInUse as problem:
+        if options.apart:
+            Reporter(None, Clock(), run.ranks / "rank-0.jsonl")(_failed(problem, run.log_path))
+        raise
+    _held.append(lock)
+    return lock
+
+
+_held: list[RunLock] = []  # until the process ends
+
+
+def _lead(run: Run, pipe: int | None, report: Reporter, options: argparse.Namespace) -> int:
     """This process learns nothing itself: it starts those that do, and speaks for them."""
+    lock = _claim(run, report, options)
     _check(run, options.resume)
     _need_paddle()
     from workbench.training.front import lead
 
-    return lead(run, pipe, resume=options.resume, keep_running=options.keep_running)
+    return lead(run, pipe, resume=options.resume, keep_running=options.keep_running, lock=lock)
 
 
 def _follow(run: Run, clock: Clock, number: int, options: argparse.Namespace) -> int:
@@ -148,8 +185,7 @@ def _carry_out(work: Callable[[], Event | int], report: Reporter, log: Path) -> 
     except Problem as problem:
         if isinstance(problem, WorkerFailed):
             _keep_traceback(log)
-        plain = {name: v if isinstance(v, (int, float)) else str(v) for name, v in problem.fields.items()}
-        report(Failed(why=str(problem), problem=type(problem).__name__, fields=plain, log=str(log)))
+        report(_failed(problem, log), keep=not isinstance(problem, RunInUse))
     except BaseException as error:
         _keep_traceback(log)
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
@@ -157,6 +193,11 @@ def _carry_out(work: Callable[[], Event | int], report: Reporter, log: Path) -> 
         why = f"The training process ended with an error: {fields['why']}. Details are in {log}."
         report(Failed(why=why, problem="WorkerFailed", fields=fields, log=str(log)))
     return 1
+
+
+def _failed(problem: Problem, log: Path) -> Failed:
+    plain = {name: v if isinstance(v, (int, float)) else str(v) for name, v in problem.fields.items()}
+    return Failed(why=str(problem), problem=type(problem).__name__, fields=plain, log=str(log))
 
 
 def _keep_traceback(log: Path) -> None:
@@ -211,6 +252,9 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     train.add_argument("run", type=Path, metavar="RUN_DIR")
     train.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
     train.add_argument("--apart", action="store_true", help="one of several processes: print into RUN_DIR/ranks")
+    seconds = float(os.environ.get("WORKBENCH_LOCK_SECONDS", SECONDS))
+    wait = "how long to wait for another process that trains the run"
+    train.add_argument("--lock-seconds", type=float, default=seconds, metavar="S", help=wait)
     launch = verbs.add_parser("launch", help="Paddle's launcher, in a packed program (used by train)")
     launch.add_argument("arguments", nargs=argparse.REMAINDER)
     export = verbs.add_parser("export", help="make a folder of a run that works without the workbench")

@@ -25,8 +25,9 @@ import psutil
 from workbench.core import endings
 from workbench.core.events import Failed, Finished, Started, decode, encode_order
 from workbench.core.launch import launcher_command, launcher_environment, processes, worker_command
-from workbench.core.problems import WorkerFailed
+from workbench.core.problems import Problem, WorkerFailed
 from workbench.core.run import Run
+from workbench.core.run_lock import RunLock
 from workbench.training.device import check
 from workbench.training.ranks import check_batch
 from workbench.training.reporter import LAUNCHER_FOLDER, write_all
@@ -35,10 +36,11 @@ _POLL = 0.05
 _GRACE = 10.0  # seconds for processes that the launcher leaves behind
 
 
-def lead(run: Run, pipe: int | None, *, resume: bool, keep_running: bool) -> int:
+def lead(run: Run, pipe: int | None, *, resume: bool, keep_running: bool, lock: RunLock | None = None) -> int:
     """Carry out a run whose recipe asks for several processes; returns the exit status.
 
-    Raises DeviceMissing, BadRecipe, and WorkerFailed if the processes ended without a last event.
+    lock: of the run; released before the processes start, as rank 0 takes it for its own life. Raises DeviceMissing,
+    BadRecipe, RunInUse, and WorkerFailed if the processes ended without a last event.
     """
     recipe = run.recipe()
     device = check(recipe.device)
@@ -53,6 +55,8 @@ def lead(run: Run, pipe: int | None, *, resume: bool, keep_running: bool) -> int
         front = Front(run, pipe, keep_running=keep_running)
         with (run.ranks / "launcher.log").open("ab") as log:
             environment = launcher_environment(device)
+            if lock is not None:
+                lock.release()
             environment.pop("WORKBENCH_KEEP_RUNNING", None)  # whether to go on without a window is decided here
             code = front.carry_out(launcher_command(device, own, *worker), environment, log.fileno())
             for said in sorted(own.glob("workerlog.*")):  # before a process turned to a file of its own
@@ -151,8 +155,13 @@ def _end(process: subprocess.Popen[bytes], children: list[psutil.Process]) -> No
         process.wait()
 
 
-def _failure(run: Run, code: int) -> WorkerFailed:
-    """None of the processes could say it: what the launcher saw."""
+def _failure(run: Run, code: int) -> Problem:
+    """Return RunInUse if rank 0 did not get the lock, otherwise what the launcher saw of the processes."""
+    with contextlib.suppress(OSError):
+        for line in (run.ranks / "rank-0.jsonl").read_text("utf-8", "replace").splitlines():
+            event = decode(line)
+            if isinstance(event, Failed):
+                return endings.to_problem(event, "training", run.log_path)
     log = run.ranks / "launcher.log"
     seen = re.search(r"Container rank (\d+) status \w+ .*? code (-?\d+)", endings.log_tail(log, lines=400))
     if seen is None:

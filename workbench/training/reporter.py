@@ -43,13 +43,14 @@ class Reporter:
         self._lock = threading.Lock()
         self._whole = False  # the last line: the process before may have been killed, or the disk full, within it
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: Event, *, keep: bool = True) -> None:
+        """Report an event. keep: False for one that does not belong into the file, which another process may write."""
         event = dataclasses.replace(event, time=round(self._clock.elapsed, 3))
         # A name that is no UTF-8 holds lone surrogates: as an escape they are JSON again.
         line = (encode(event) + "\n").encode("utf-8", "backslashreplace")
         with self._lock:
             # The disk first: it is the truth, and who hears of an event may look it up there at once.
-            if self._path is not None:
+            if self._path is not None and keep:
                 self._append(line)
             if self._pipe is not None and not write_all(self._pipe, line):
                 self._pipe = None

@@ -78,7 +78,7 @@ def test_verdicts_come_right_from_many_clients(server, verdict_export):
 @POSIX
 def test_a_stop_finishes_what_is_in_flight_and_refuses_what_is_new(server, grey_export):
     running = server(grey_export)
-    large = spotted(np.random.default_rng(3), 1600, 1600)
+    large = spotted(np.random.default_rng(3), 5000, 5000)
     answers = []
 
     def post():

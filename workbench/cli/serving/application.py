@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
@@ -19,11 +19,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from workbench import __version__
 from workbench.cli.serving.answers import MEDIA_TYPES, Extra, Prediction, Refusal, choose_form
 from workbench.cli.serving.desk import Desk
+from workbench.cli.serving.guard import CloseUnread, HostCheck
 from workbench.cli.serving.limits import Limits
 from workbench.cli.serving.metrics import MEDIA_TYPE, Counters
 from workbench.cli.serving.pages import PAGE_HEADERS, docs_page, test_page
 from workbench.cli.serving.refusal import Refused
-from workbench.cli.serving.upload import FIELD
+from workbench.cli.serving.upload import FIELD, PICTURE_TYPES
 from workbench.inference.predictor import Engine
 from workbench.inference.settings import ModelSettings
 
@@ -60,10 +61,12 @@ def create_application(
     limits: Limits | None = None,
     token: str | None = None,
     counters: Counters | None = None,
+    hosts: Collection[str] | None = None,
 ) -> FastAPI:
     """The application around one model. Its threads run at once and end when it is shut down, or by `app.state.desk`.
 
     token: what requests must carry as "Authorization: Bearer ...", except for the pages and for being ready.
+    hosts: names under which it may be asked, in lower case and besides addresses of this computer; None for any.
     """
     desk = Desk(settings, engine, limits or Limits(), counters or Counters())
 
@@ -81,6 +84,8 @@ def create_application(
     _add_state(app, desk, token)
     _add_pages(app)
     _add_refusals(app)
+    app.add_middleware(CloseUnread)
+    app.add_middleware(HostCheck, hosts=hosts)
     app.add_middleware(_Counting, counters=desk.counters)
     return app
 
@@ -112,6 +117,7 @@ def _refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
     words = {
         400: "The form is damaged", 401: "The token is missing or wrong", 406: "No such form of answer",
         408: "The picture arrived too slowly", 413: "Too many bytes or pixels",
+        415: "A kind of picture that is not read",
         422: "No picture that can be read; the detail says why", 500: "The network failed",
         503: "Busy: see the header Retry-After", 504: "No result in time",
     }  # fmt: skip
@@ -127,7 +133,7 @@ _BODY = {
             "schema": {"type": "object", "properties": {FIELD: _PICTURE}, "required": [FIELD]},
         },
         "application/octet-stream": {"schema": _PICTURE},
-        "image/*": {"schema": _PICTURE},
+        **{kind: {"schema": _PICTURE} for kind in PICTURE_TYPES},
     },
 }
 
@@ -146,7 +152,7 @@ def _add_prediction(app: FastAPI, desk: Desk, token: str | None) -> None:
                     "image/png": {"schema": _PICTURE},
                 },
             },
-            **_refusals(400, *([401] if token else []), 406, 408, 413, 422, 500, 503, 504),
+            **_refusals(400, *([401] if token else []), 406, 408, 413, 415, 422, 500, 503, 504),
         },
         openapi_extra={"requestBody": _BODY},
         summary="Find defects in one picture",

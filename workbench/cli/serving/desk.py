@@ -11,8 +11,10 @@ from starlette.requests import ClientDisconnect, Request
 from workbench.cli.serving.answers import Extra, Form, write_answer
 from workbench.cli.serving.header import claimed_size
 from workbench.cli.serving.limits import Limits
+from workbench.cli.serving.memory_budget import MemoryBudget
 from workbench.cli.serving.metrics import Counters
 from workbench.cli.serving.network import SharedNetwork
+from workbench.cli.serving.receiving import Body, Receiving
 from workbench.cli.serving.refusal import Refused
 from workbench.cli.serving.upload import read_upload
 from workbench.cli.serving.work_queue import Full, Seat, WorkQueue
@@ -40,6 +42,8 @@ class Desk:
         self.counters = counters
         together = max(settings.batch, _TOGETHER) if settings.task == "classification" else 1
         self.network = SharedNetwork(engine, together=together, on_call=counters.called)
+        self.memory = MemoryBudget(limits.memory)
+        self.receiving = Receiving(max(limits.received, limits.bytes))
         self.queue = WorkQueue(threads=limits.threads, waiting=limits.queue, on_change=counters.load)
 
     def close(self) -> None:
@@ -50,22 +54,31 @@ class Desk:
         """The body of the answer. Raises Refused."""
         if form != "json" and self.settings.task == "classification":
             raise Refused(406, "This model gives a verdict and no mask: ask for application/json.")
+        until = asyncio.get_running_loop().time() + self.limits.seconds
+        async with self.receiving.body() as body:
+            data = await self._upload(request, body)
+            body.arriving = False
+            # Only now: a body that never arrives must not keep others out.
+            with self._seat() as seat:
+                work = self._work(data, seat, form, include)
+                del data  # the work alone holds it, and drops it as soon as it is decoded
+                return await self._outcome(request, seat, work, until)
+
+    def _seat(self) -> Seat:
         try:
-            seat = self.queue.reserve()
+            return self.queue.reserve()
         except Full as full:
             raise Refused(
                 503, "Too many requests are waiting. Try again later.", {"Retry-After": str(full.retry_after)}
             ) from None
-        with seat:
-            until = asyncio.get_running_loop().time() + self.limits.seconds
-            data = await self._upload(request)
-            work = self._work(data, seat, form, include)
-            del data  # the work alone holds it, and drops it as soon as it is decoded
-            return await self._outcome(request, seat, work, until)
 
-    async def _upload(self, request: Request) -> bytearray:
+    async def _upload(self, request: Request, body: Body) -> bytearray:
+        def count(size: int) -> None:
+            self.receiving.add(body, size)
+
         try:
-            return await asyncio.wait_for(read_upload(request, self.limits.bytes), self.limits.seconds)
+            reading = read_upload(request, self.limits.bytes, self.limits.stall, count)
+            return await asyncio.wait_for(reading, self.limits.seconds)
         except asyncio.TimeoutError:
             raise Refused(
                 408, f"The picture did not arrive within {self.limits.seconds:g} s.", {"Connection": "close"}
@@ -97,15 +110,23 @@ class Desk:
         held = [data]
 
         def work(may_stop: Callable[[], bool]) -> bytes:
-            self._check(held[0])
-            picture = decode_picture(held.pop())
-            predictor = Predictor(self.settings, self.network.seat(may_stop))
-            result = predictor.predict(picture, cancelled=may_stop)
-            return write_answer(picture, result, self.settings, form, include=include, waited=seat.waited)
+            size = self._check(held[0])
+            with self.memory.take(size, may_stop):
+                return self._predict(held, may_stop, form, include, seat)
 
         return work
 
-    def _check(self, data: bytearray) -> None:
+    def _predict(
+        self, held: list[bytearray], may_stop: Callable[[], bool], form: Form, include: Collection[Extra], seat: Seat
+    ) -> bytes:
+        """A function of its own, so that the picture is gone when it has returned."""
+        picture = decode_picture(held.pop())
+        predictor = Predictor(self.settings, self.network.seat(may_stop))
+        result = predictor.predict(picture, cancelled=may_stop)
+        return write_answer(picture, result, self.settings, form, include=include, waited=seat.waited)
+
+    def _check(self, data: bytearray) -> int:
+        """Return the bytes that the decoded picture takes, by its header."""
         claim = claimed_size(data)
         if claim is None:
             raise Refused(422, "The picture cannot be read: this is not a picture file that can be read.")
@@ -119,6 +140,14 @@ class Desk:
             raise Refused(
                 422, f"The picture cannot be read: it has {claim.channels} channels; grey and colour can be read."
             )
+        if claim.memory > self.memory.most:
+            raise Refused(
+                413,
+                f"The picture takes {claim.memory / 2**20:.4g} MB of memory when it is decoded ({claim.width} x "
+                f"{claim.height} pixels, {claim.channels} channels, {8 * claim.depth} bits); "
+                f"at most {self.memory.most / 2**20:.4g} MB are taken here.",
+            )
+        return claim.memory
 
 
 async def _gone(request: Request) -> None:

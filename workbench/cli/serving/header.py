@@ -14,15 +14,21 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Claim:
-    """Sizes in pixels, and numbers to a pixel (channels, or planes of a stack)."""
+    """Sizes in pixels, numbers to a pixel (channels, or planes of a stack), and bytes to a number."""
 
     width: int
     height: int
     channels: int = 1
+    depth: int = 1
 
     @property
     def pixels(self) -> int:
         return self.width * self.height
+
+    @property
+    def memory(self) -> int:
+        """Bytes of the decoded picture."""
+        return self.pixels * self.channels * self.depth
 
 
 # Boxes, chunks and markers come in dozens; a file with more of them is made to keep a reader busy.
@@ -57,8 +63,12 @@ def claimed_size(data: bytes | bytearray) -> Claim | None:
 def _png(view: memoryview) -> Claim | None:
     if view[12:16] != b"IHDR":
         return None
-    width, height = struct.unpack_from(">II", view, 16)
-    return Claim(width, height)
+    width, height, bits, kind = struct.unpack_from(">IIBB", view, 16)
+    return Claim(width, height, {0: 1, 2: 3, 3: 3, 4: 2}.get(kind, 4), _bytes(bits))
+
+
+def _bytes(bits: int) -> int:
+    return max(1, (bits + 7) // 8)
 
 
 _NO_FILL = re.compile(rb"[^\xff]")
@@ -82,8 +92,8 @@ def _jpeg(data: bytes) -> Claim | None:
         if length < 2:
             return None
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            height, width, channels = struct.unpack_from(">HHB", data, position + 3)
-            found.append(Claim(width, height, channels))
+            bits, height, width, channels = struct.unpack_from(">BHHB", data, position + 2)
+            found.append(Claim(width, height, channels, _bytes(bits)))
         position += length
     return None
 
@@ -96,7 +106,7 @@ def _bmp(view: memoryview) -> Claim | None:
         width, height = struct.unpack_from("<ii", view, 18)
     else:
         return None
-    return Claim(abs(width), abs(height))
+    return Claim(abs(width), abs(height), 4)
 
 
 def _webp(view: memoryview) -> Claim | None:
@@ -108,15 +118,15 @@ def _webp(view: memoryview) -> Claim | None:
         kind, length = bytes(view[position : position + 4]), struct.unpack_from("<I", view, position + 4)[0]
         body = position + 8
         if kind == b"VP8X":
-            found.append(Claim(_three_bytes(view, body + 4) + 1, _three_bytes(view, body + 7) + 1))
+            found.append(Claim(_three_bytes(view, body + 4) + 1, _three_bytes(view, body + 7) + 1, 4))
         elif kind == b"ANMF":
-            found.append(Claim(_three_bytes(view, body + 6) + 1, _three_bytes(view, body + 9) + 1))
+            found.append(Claim(_three_bytes(view, body + 6) + 1, _three_bytes(view, body + 9) + 1, 4))
         elif kind == b"VP8L":
             bits = struct.unpack_from("<I", view, body + 1)[0]
-            found.append(Claim((bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1))
+            found.append(Claim((bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1, 4))
         elif kind == b"VP8 ":
             width, height = struct.unpack_from("<HH", view, body + 6)
-            found.append(Claim(width & 0x3FFF, height & 0x3FFF))
+            found.append(Claim(width & 0x3FFF, height & 0x3FFF, 3))
         if kind in (b"VP8L", b"VP8 ", b"ANMF"):
             return _largest(found)
         position = body + length + length % 2
@@ -130,6 +140,7 @@ def _three_bytes(view: memoryview, at: int) -> int:
 # TIFF: tag number to what it says; bytes of its types.
 _WIDTH, _LENGTH, _SAMPLES, _TILE_WIDTH, _TILE_LENGTH, _DEPTH, _TILE_DEPTH = 256, 257, 277, 322, 323, 32997, 32998
 _TAGS = (_WIDTH, _LENGTH, _SAMPLES, _TILE_WIDTH, _TILE_LENGTH, _DEPTH, _TILE_DEPTH)
+_BITS = 258
 _TYPES = {1: "B", 3: "H", 4: "I", 16: "Q"}
 
 
@@ -147,8 +158,11 @@ def _tiff(view: memoryview) -> Claim | None:
         return None
     values = dict.fromkeys(_TAGS, 1)
     seen = set()
+    bits = 1
     for position in range(first, first + count * step, step):
         tag, kind, length = struct.unpack_from(head, view, position)
+        if tag == _BITS:
+            bits = max(bits, _bits_per_sample(view, order, kind, length, position + struct.calcsize(head), step == 20))
         if tag not in _TAGS:
             continue
         if length != 1 or kind not in _TYPES or (kind == 16 and step == 12):
@@ -159,7 +173,19 @@ def _tiff(view: memoryview) -> Claim | None:
     if not {_WIDTH, _LENGTH} <= seen:
         return None
     width, height = max(values[_WIDTH], values[_TILE_WIDTH]), max(values[_LENGTH], values[_TILE_LENGTH])
-    return Claim(width, height, values[_SAMPLES] * max(values[_DEPTH], values[_TILE_DEPTH]))
+    return Claim(width, height, values[_SAMPLES] * max(values[_DEPTH], values[_TILE_DEPTH]), _bytes(bits))
+
+
+def _bits_per_sample(view: memoryview, order: str, kind: int, length: int, at: int, big: bool) -> int:
+    """The largest of the numbers, one for each sample; 64 where they cannot be read."""
+    if kind not in _TYPES or not 1 <= length <= _MOST_PARTS:
+        return 64
+    form = f"{order}{length}{_TYPES[kind]}"
+    if struct.calcsize(form) > (8 if big else 4):
+        at = struct.unpack_from(f"{order}{'Q' if big else 'I'}", view, at)[0]
+        if at + struct.calcsize(form) > len(view):
+            return 64
+    return min(64, max(struct.unpack_from(form, view, at)))
 
 
 def _jpeg_2000(view: memoryview) -> Claim | None:
@@ -170,8 +196,8 @@ def _jpeg_2000(view: memoryview) -> Claim | None:
         if kind == b"jp2h":
             for inner, at, _ in _boxes(view, start, end):
                 if inner == b"ihdr":
-                    height, width, channels = struct.unpack_from(">IIH", view, at)
-                    found.append(Claim(width, height, channels))
+                    height, width, channels, bits = struct.unpack_from(">IIHB", view, at)
+                    found.append(Claim(width, height, channels, 4 if bits == 255 else _bytes((bits & 0x7F) + 1)))
         elif kind == b"jp2c":
             stream = _codestream(view, start)
             return _largest([*found, stream]) if stream else None
@@ -198,7 +224,9 @@ def _codestream(view: memoryview, at: int) -> Claim | None:
         return None
     width, height, left, top = struct.unpack_from(">IIII", view, at + 8)
     channels = struct.unpack_from(">H", view, at + 40)[0]
-    return Claim(max(0, width - left), max(0, height - top), channels)
+    depths = bytes(view[at + 42 : at + 42 + 3 * min(channels, _MOST_PARTS) : 3])
+    bits = max(((each & 0x7F) + 1 for each in depths), default=8)
+    return Claim(max(0, width - left), max(0, height - top), channels, _bytes(bits))
 
 
 _NUMBER = re.compile(rb"(?:\s|#[^\n\r]*[\n\r])*(\d{1,12})(?!\d)")
@@ -210,7 +238,8 @@ def _pnm(view: memoryview) -> Claim | None:
     height = _NUMBER.match(text, width.end()) if width else None
     if not width or not height:
         return None
-    return Claim(int(width[1]), int(height[1]))
+    most = _NUMBER.match(text, height.end()) if view[1] not in b"14" else None
+    return Claim(int(width[1]), int(height[1]), 3 if view[1] in b"36" else 1, 2 if most and int(most[1]) > 255 else 1)
 
 
 def _largest(claims: list[Claim]) -> Claim | None:
@@ -220,4 +249,5 @@ def _largest(claims: list[Claim]) -> Claim | None:
         max(claim.width for claim in claims),
         max(claim.height for claim in claims),
         max(claim.channels for claim in claims),
+        max(claim.depth for claim in claims),
     )

@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import ctypes
+import dataclasses
 import ipaddress
 import logging
 import math
 import os
+import select
 import signal
 import socket
+import struct
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 
+from workbench.cli.serving.connection import connection_class
 from workbench.cli.serving.limits import Limits
+from workbench.cli.serving.quiet_log import limit_logs
+
+_BACKLOG = 2048  # connections that may wait to be accepted
+# asyncio accepts as many connections in a row before it looks at any of them, and logs as many errors.
+_ACCEPTED_AT_ONCE = 4
+_SPARE_HANDLES = 8 * _ACCEPTED_AT_ONCE + 16  # for those that are being set up or closed, and for the model
+_DRAIN_SECONDS = 5.0
+_ATTACH_FILTER = 26  # SO_ATTACH_FILTER of Linux
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -47,6 +63,36 @@ def is_local(bound: socket.socket) -> bool:
     return ipaddress.ip_address(bound.getsockname()[0].partition("%")[0]).is_loopback
 
 
+def refuse_new_connections(listening: socket.socket) -> None:
+    """Let no new connection come to a listening socket, and keep those that wait there. Linux only.
+
+    A socket filter drops the packets that would open a connection (TCP's SYN); a client repeats them, and is refused
+    as soon as the socket is closed.
+    """
+    if not sys.platform.startswith("linux"):
+        return
+    # Load byte 13 of the TCP header; if its bit SYN is set drop the packet, otherwise take all of it.
+    program = [(0x30, 0, 0, 13), (0x45, 0, 1, 0x02), (0x06, 0, 0, 0), (0x06, 0, 0, 0xFFFFFFFF)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *each) for each in program))
+    with contextlib.suppress(OSError):
+        listening.setsockopt(
+            socket.SOL_SOCKET, _ATTACH_FILTER, struct.pack("HP", len(program), ctypes.addressof(code))
+        )
+
+
+def most_connections(wanted: int) -> int:
+    """Return how many connections this process can have open, at most `wanted`: each needs a file handle."""
+    try:
+        import resource
+    except ImportError:  # Windows, where sockets are not counted among the files
+        return wanted
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if soft == resource.RLIM_INFINITY:
+        return wanted
+    used = sum(1 for _ in Path("/proc/self/fd").iterdir()) if Path("/proc/self/fd").is_dir() else 32
+    return max(1, min(wanted, soft - used - _SPARE_HANDLES))
+
+
 class Server(uvicorn.Server):
     """on_listening: called once requests are taken. interrupts: which signals end it; a second SIGINT is not gentle."""
 
@@ -57,12 +103,15 @@ class Server(uvicorn.Server):
         on_listening: Callable[[], None],
         interrupts: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM),
     ) -> None:
+        limits = dataclasses.replace(limits, connections=most_connections(limits.connections))
         # What is in flight has its own time limit; the rest is for writing the answers.
         config = uvicorn.Config(
             app, loop="asyncio", ws="none", lifespan="on", log_level="warning", access_log=False, proxy_headers=False,
-            server_header=False, timeout_keep_alive=30, timeout_graceful_shutdown=math.ceil(limits.seconds) + 5,
+            server_header=False, timeout_keep_alive=limits.idle, http=connection_class(limits),  # type: ignore[arg-type]
+            backlog=_ACCEPTED_AT_ONCE, timeout_graceful_shutdown=math.ceil(limits.seconds) + 5,
         )  # fmt: skip
         super().__init__(config)
+        limit_logs()
         # What is wrong with a picture is told to the one who sent it.
         logging.getLogger("tifffile").setLevel(logging.CRITICAL)
         self._on_listening = on_listening
@@ -70,8 +119,22 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
+        for bound in sockets or []:
+            bound.listen(_BACKLOG)
         if self.started:
             self._on_listening()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept what has connected already, then close: what waits at a closed socket is reset."""
+        for bound in sockets or []:
+            refuse_new_connections(bound)
+        until = time.monotonic() + _DRAIN_SECONDS
+        await asyncio.sleep(0.1)
+        while time.monotonic() < until and select.select(sockets or [], [], [], 0)[0]:
+            await asyncio.sleep(0.01)
+        # Answers from here on end their connections.
+        self.server_state.default_headers = [*self.server_state.default_headers, (b"connection", b"close")]
+        await super().shutdown(sockets=sockets)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

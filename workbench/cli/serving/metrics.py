@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import MutableSequence
 from typing import Any
 
-STATUSES = (200, 400, 401, 404, 405, 406, 408, 413, 422, 499, 500, 503, 504)
+STATUSES = (200, 400, 401, 404, 405, 406, 408, 413, 415, 421, 422, 499, 500, 503, 504)
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -61,7 +61,7 @@ class Counters:
         lines.append(f"workbench_predict_seconds_count {below:.0f}")
         for name, kind, what, at in (
             ("workbench_queue_depth", "gauge", "Pictures that wait for a free thread.", _DEPTH),
-            ("workbench_in_flight", "gauge", "Requests between their arrival and their answer.", _IN_FLIGHT),
+            ("workbench_in_flight", "gauge", "Requests that have arrived and are not answered yet.", _IN_FLIGHT),
             ("workbench_network_calls_total", "counter", "Calls of the network.", _CALLS),
             ("workbench_network_pictures_total", "counter", "Pictures and tiles in those calls.", _PICTURES),
         ):

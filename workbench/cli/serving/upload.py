@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from python_multipart.exceptions import FormParserError
@@ -11,21 +13,40 @@ from starlette.requests import Request
 from workbench.cli.serving.refusal import Refused
 
 FIELD = "picture"
+PICTURE_TYPES = (
+    *("image/bmp", "image/jp2", "image/jpeg", "image/png", "image/tiff", "image/webp"),
+    *("image/x-portable-anymap", "image/x-portable-bitmap", "image/x-portable-graymap", "image/x-portable-pixmap"),
+)
+"""Media types of the pictures that can be read. A request may also name a type that is none of a picture."""
+_ALIASES = ("image/jpg", "image/j2k", "image/jpx", "image/x-ms-bmp", "image/x-bmp", "image/tif", "image/*")
 
 
-async def read_upload(request: Request, most: int) -> bytearray:
-    """The bytes of the picture. most: bytes that the body may have. Raises Refused 400, 413 or 422, and Starlette's
-    ClientDisconnect.
+async def read_upload(request: Request, most: int, stall: float, on_bytes: Callable[[int], None]) -> bytearray:
+    """The bytes of the picture. most: bytes that the body may have. stall: seconds to wait for its next part.
+
+    on_bytes: called with the size of each part that arrives. Raises Refused 400, 408, 413 or 422, what `on_bytes`
+    raises, and Starlette's ClientDisconnect.
     """
     _refuse_length(request, most)
     kind, options = parse_options_header(request.headers.get("content-type"))
+    if kind.startswith(b"image/") and kind.decode("latin-1") not in (*PICTURE_TYPES, *_ALIASES):
+        raise Refused(415, f"Pictures of this type cannot be read; these can: {', '.join(PICTURE_TYPES)}.")
     form = _Form(options.get(b"boundary")) if kind == b"multipart/form-data" else None
     content = bytearray()
     total = 0
-    async for chunk in request.stream():
+    parts = request.stream()
+    while True:
+        try:
+            chunk = await asyncio.wait_for(anext(parts), stall)
+        except StopAsyncIteration:
+            break
+        except asyncio.TimeoutError:
+            why = f"Nothing more of the picture arrived within {stall:g} s."
+            raise Refused(408, why, {"Connection": "close"}) from None
         total += len(chunk)
         if total > most:
             raise _too_large(most)
+        on_bytes(len(chunk))
         if form is None:
             content += chunk
         else:

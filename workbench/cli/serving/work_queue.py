@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+import traceback
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -140,6 +141,7 @@ class WorkQueue:
         try:
             result = seat.work(lambda: seat.left or self._closed)
         except BaseException as raised:  # whatever it is, the one who waits must hear of it
+            traceback.clear_frames(raised.__traceback__)  # or they would keep the picture in memory
             error = raised
         seat.work = None
         with self._changed:
@@ -153,6 +155,7 @@ class WorkQueue:
             return
         if error is not None:
             seat.future.set_exception(error)
+            del error  # a cycle with this frame
         else:
             seat.future.set_result(result)
 

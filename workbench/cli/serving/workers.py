@@ -38,6 +38,7 @@ class Plan:
     token: str | None
     limits: Limits
     workers: int
+    hosts: frozenset[str] | None = None
 
 
 class WorkersFailed(Exception):
@@ -46,7 +47,9 @@ class WorkersFailed(Exception):
 
 def serve_alone(plan: Plan, predictor: Predictor, bound: socket.socket, on_listening: Callable[[], None]) -> None:
     """Serve in this process until it is told to stop."""
-    app = create_application(predictor.settings, predictor.engine, limits=plan.limits, token=plan.token)
+    app = create_application(
+        predictor.settings, predictor.engine, limits=plan.limits, token=plan.token, hosts=plan.hosts
+    )
     Server(app, plan.limits, on_listening).run(sockets=[bound])
 
 
@@ -150,7 +153,8 @@ def _work(plan: Plan, bound: socket.socket, cells: Any, row: int, pipe: Connecti
         say(f"A server process cannot start: {error}")
         sys.exit(1)
     app = create_application(
-        predictor.settings, predictor.engine, limits=plan.limits, token=plan.token, counters=Counters(cells, row)
+        predictor.settings, predictor.engine, limits=plan.limits, token=plan.token, counters=Counters(cells, row),
+        hosts=plan.hosts,
     )
     server = Server(app, plan.limits, lambda: pipe.send(_READY), interrupts=(signal.SIGTERM,))
 

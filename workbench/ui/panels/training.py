@@ -259,7 +259,7 @@ class TrainingPanel(QWidget):
         if training.kept_open is not None:
             waits = training.kept_open.waiting
             return self.tr("Its time is up: it waits for labels") if waits else self.tr("Its time is up: it learns on")
-        if doing is not None and training.progress >= 1:
+        if doing is not None and not 0 < training.progress < 1:
             what = words.sentence(doing.what)
             return self.tr("{what}: {done} of {total}").format(what=what, done=doing.done, total=doing.total)
         if eta is None or training.progress <= 0:

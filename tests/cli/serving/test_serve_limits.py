@@ -1,0 +1,282 @@
+"""A server that somebody tries to hold shut: limits of time, connections and memory, through real sockets."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+import zlib
+
+import httpx
+import numpy as np
+import psutil
+import pytest
+
+from tests.cli.serving.conftest import png
+from tests.inference.conftest import spotted
+from workbench.cli.serving.upload import PICTURE_TYPES
+from workbench.inference.predictor import Predictor
+
+POSIX = pytest.mark.skipif(os.name != "posix", reason="Windows knows neither such signals nor such limits")
+PICTURE = spotted(np.random.default_rng(5), 60, 70)
+HEAD = b"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+
+
+@pytest.fixture
+def connect():
+    """Sockets to a server, closed with the test."""
+    with contextlib.ExitStack() as stack:
+
+        def make(running, sent=b""):
+            made = socket.create_connection(("127.0.0.1", int(running.url.rpartition(":")[2])), timeout=120)
+            stack.callback(made.close)
+            made.sendall(sent)
+            return made
+
+        yield make
+
+
+def read_all(connection):
+    """Everything until the server closes."""
+    found = b""
+    try:
+        while data := connection.recv(65536):
+            found += data
+    except ConnectionError:
+        pass
+    return found
+
+
+def post(running, **request):
+    return httpx.post(f"{running.url}/predict", content=png(PICTURE), timeout=120, **request)
+
+
+def test_bodies_that_never_arrive_keep_nobody_out(server, grey_export, connect):
+    running = server(grey_export, "--queue", "2")
+    slow = [connect(running, HEAD + b"Content-Length: 5000\r\n\r\nabcd") for _ in range(40)]
+    running.wait_for(lambda: running.metric("workbench_in_flight") == 0)
+    for _ in range(5):
+        assert post(running).status_code == 200
+    assert len(slow) == 40
+
+
+def test_a_body_that_stops_arriving_is_given_up(server, grey_export, connect):
+    running = server(grey_export, "--stall-timeout", "0.5")
+    answer = read_all(connect(running, HEAD + b"Content-Length: 5000\r\n\r\nabcd"))
+    assert answer.startswith(b"HTTP/1.1 408") and b"0.5 s" in answer and b"connection: close" in answer.lower()
+
+
+@pytest.mark.parametrize("start", [b"", b"POST /pre", HEAD + b"X: y\r\n"])
+def test_headers_that_never_end_close_the_connection(server, grey_export, connect, start):
+    running = server(grey_export, "--stall-timeout", "0.5")
+    assert read_all(connect(running, start)) == b""
+    # After an answer as well.
+    one = connect(running, b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    one.recv(65536)
+    one.sendall(b"GET /hea")
+    assert b"200 OK" not in read_all(one)
+
+
+def test_an_idle_connection_is_closed(server, grey_export, connect):
+    running = server(grey_export, "--idle-timeout", "0.5")
+    assert b"200 OK" in read_all(connect(running, b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+
+
+@pytest.mark.parametrize("path", [b"/predict", b"/nowhere", b"/health"])
+def test_an_endless_upload_is_not_read_on(server, grey_export, connect, path):
+    running = server(grey_export, "--max-mb", "1")
+    one = connect(running, b"POST %s HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n" % path)
+    chunk = b"%x\r\n%s\r\n" % (2**20, bytes(2**20))
+    sent = 0
+    with contextlib.suppress(OSError):
+        for _ in range(300):
+            one.sendall(chunk)
+            sent += 1
+    assert sent < 300
+    whole = connect(running, b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99000000\r\n\r\n")
+    answer = read_all(whole)
+    assert answer.startswith(b"HTTP/1.1 413") and b"connection: close" in answer.lower()
+
+
+def test_bytes_of_requests_are_bounded_and_the_stalled_one_has_to_go(server, grey_export, connect):
+    running = server(grey_export, "--max-mb", "2", "--max-received-mb", "3", "--stall-timeout", "600")
+    head = HEAD + b"Content-Length: 2000000\r\n\r\n"
+    first = connect(running, head + bytes(1_900_000))
+    time.sleep(0.2)
+    second = connect(running, head + bytes(1_900_000))
+    assert read_all(first).startswith(b"HTTP/1.1 503")
+    assert post(running).status_code == 200
+    second.sendall(bytes(100_000))
+    assert second.recv(65536).startswith(b"HTTP/1.1 422")
+
+
+@pytest.fixture
+def few_handles(grey_export):
+    """A server that may open 120 files; its stderr goes to a file."""
+
+    def start(path, *options):
+        code = (
+            "import resource, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (120, 120));"
+            "from workbench import cli; sys.exit(cli.main(sys.argv[1:]))"
+        )
+        command = [sys.executable, "-c", code, "serve", str(grey_export), "--port", "0", "--json", *options]
+        with path.open("wb") as error:
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=error, env=os.environ)
+        made.append(process)
+        return process, json.loads(process.stdout.readline())["url"]
+
+    made = []
+    yield start
+    for process in made:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+@POSIX
+def test_more_connections_than_files_do_no_harm(few_handles, tmp_path):
+    process, url = few_handles(tmp_path / "said.txt")
+    address = ("127.0.0.1", int(url.rpartition(":")[2]))
+    with contextlib.ExitStack() as stack:
+        for _ in range(300):
+            one = stack.enter_context(contextlib.closing(socket.create_connection(address, timeout=60)))
+            with contextlib.suppress(OSError):
+                one.sendall(b"GET / HTTP/1.1\r\n")
+        for _ in range(5):
+            answer = httpx.post(f"{url}/predict", content=png(PICTURE), timeout=120)
+            assert answer.status_code == 200
+    process.terminate()
+    assert process.wait(120) == 0
+    said = (tmp_path / "said.txt").read_text()
+    assert "Too many open files" not in said and len(said.splitlines()) < 20
+
+
+def test_connections_beyond_the_limit_are_refused_where_all_are_at_work(server, grey_export, connect):
+    running = server(grey_export, "--max-connections", "3", "--stall-timeout", "600")
+    for _ in range(3):
+        busy = connect(running, HEAD + b"Content-Length: 5000\r\nExpect: 100-continue\r\n\r\n")
+        assert busy.recv(65536).startswith(b"HTTP/1.1 100")
+    answer = read_all(connect(running))
+    assert answer.startswith(b"HTTP/1.1 503") and b"Too many connections" in answer
+
+
+def test_log_lines_of_bad_requests_are_bounded(server, grey_export, connect):
+    running = server(grey_export)
+    for _ in range(200):
+        assert b"400" in read_all(connect(running, b"\x00\x01\r\n\r\n"))
+    if os.name == "posix":
+        status, _, error = running.stop()
+        assert status == 0 and 1 < len(error.splitlines()) < 100
+
+
+HOSTS = [
+    ("localhost", 200), ("LOCALHOST:80", 200), ("127.0.0.1:8123", 200), ("[::1]:8123", 200), ("127.0.0.9", 200),
+    ("evil.example", 421), ("evil.example:8123", 421), ("127.0.0.1.evil.example", 421), ("10.0.0.1", 421),
+    ("localhost.evil", 421), ("", 421), ("inside.example:99", 200),
+]  # fmt: skip
+
+
+def test_only_names_of_this_machine_are_answered(server, grey_export):
+    running = server(grey_export, "--allow-host", "Inside.example")
+    for host, status in HOSTS:
+        for path in ("/health", "/", "/openapi.json"):
+            assert httpx.get(f"{running.url}{path}", headers={"Host": host}).status_code == status, host
+        answer = post(running, headers={"Host": host})
+        assert answer.status_code == status, host
+        if status == 421:
+            assert "--allow-host" in answer.json()["detail"]
+
+
+def test_the_description_lists_what_is_accepted(served, grey_export):
+    one = served(grey_export)
+    kinds = one.ask("GET", "/openapi.json").json()["paths"]["/predict"]["post"]["requestBody"]["content"]
+    assert set(kinds) == {"multipart/form-data", "application/octet-stream", *PICTURE_TYPES}
+    for kind in kinds:
+        if kind != "multipart/form-data":
+            assert one.predict(png(PICTURE), headers={"Content-Type": kind}).status_code == 200
+    for kind in ("image/gif", "image/svg+xml", "image/avif"):
+        answer = one.predict(png(PICTURE), headers={"Content-Type": kind})
+        assert answer.status_code == 415 and "image/png" in answer.json()["detail"]
+
+
+def large_png(side, channels, bits):
+    """A PNG of a few kilobytes with side x side pixels, all black."""
+
+    def chunk(kind, body):
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    deflate = zlib.compressobj(9)
+    row = bytes(side * channels * bits // 8 + 1)
+    rows = b"".join(deflate.compress(row) for _ in range(side)) + deflate.flush()
+    head = struct.pack(">IIBBBBB", side, side, bits, {1: 0, 3: 2, 4: 6}[channels], 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+def test_memory_counts_channels_and_depth(served, grey_export):
+    one = served(grey_export, memory=2_000_000)
+    for channels, bits, status in ((1, 8, 200), (4, 8, 200), (1, 16, 200), (4, 16, 413)):
+        answer = one.predict(large_png(600, channels, bits))
+        assert answer.status_code == status
+    assert "2.747 MB" in answer.json()["detail"] and "1.907 MB" in answer.json()["detail"]
+    assert "16 bits" in answer.json()["detail"] and "4 channels" in answer.json()["detail"]
+
+
+def test_large_pictures_take_turns_and_small_ones_pass(served, grey_export):
+    import asyncio
+
+    from tests.cli.serving.conftest import until
+
+    one = served(grey_export, memory=400_000, threads=3)
+    one.engine.gate.clear()
+
+    async def go():
+        async with one.client() as client:
+            large = [
+                asyncio.ensure_future(client.post("/predict", content=large_png(600, 1, 8))) for _ in range(2)
+            ]
+            await until(lambda: one.engine.entered == 1 and one.counters["workbench_in_flight"] == 2)
+            small = asyncio.ensure_future(client.post("/predict", content=large_png(40, 1, 8)))
+            await until(lambda: one.app.state.desk.network.waiting == 1)
+            one.engine.gate.set()
+            return await asyncio.gather(*large, small)
+
+    assert [answer.status_code for answer in asyncio.run(go())] == [200] * 3
+    shapes = one.engine.calls
+    assert len(shapes) >= 3
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the C library gives memory back on Linux")
+def test_memory_is_given_back_after_a_large_picture(server, grey_export):
+    running = server(grey_export)
+    assert post(running).status_code == 200
+    process = psutil.Process(running.process.pid)
+    before = process.memory_info().rss
+    content = large_png(4000, 4, 16)
+    assert httpx.post(f"{running.url}/predict", content=content, timeout=300).status_code == 200
+    assert httpx.post(f"{running.url}/predict", content=content[:-200], timeout=300).status_code == 422
+    # Less than the 122 MB of one decoded picture, the buffers of the network included.
+    running.wait_for(lambda: process.memory_info().rss - before < 120 * 2**20)
+
+
+@POSIX
+def test_a_stop_answers_what_waits_to_be_accepted(server, grey_export, connect):
+    running = server(grey_export)
+    os.kill(running.process.pid, signal.SIGSTOP)  # so that nothing is accepted
+    content = png(PICTURE)
+    request = HEAD + b"Accept: image/png\r\nContent-Length: %d\r\n\r\n" % len(content) + content
+    waiting = [connect(running, request) for _ in range(60)]
+    os.kill(running.process.pid, signal.SIGTERM)
+    os.kill(running.process.pid, signal.SIGCONT)
+    expected = png(Predictor.open(grey_export).predict(PICTURE).mask)
+    answers = [read_all(one) for one in waiting]
+    refused = [answer for answer in answers if answer.startswith(b"HTTP/1.1 503")]  # the queue is shorter than that
+    assert all(b"Too many requests are waiting" in answer for answer in refused) and len(refused) < 60
+    assert all(answer.endswith(expected) for answer in answers if answer not in refused)
+    running.process.communicate(timeout=120)
+    assert running.process.returncode == 0

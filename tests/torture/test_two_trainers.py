@@ -1,0 +1,95 @@
+"""Attack on the lock of a run: several resumes at once, also beside a trainer whose parent was killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import pytest
+
+from tests.conftest import fill_project
+from tests.training.conftest import make_run
+from workbench.core.events import Finished, Started, Step
+from workbench.core.launch import paddle_installed, worker_command, worker_environment
+from workbench.core.project import Project
+
+pytestmark = [
+    pytest.mark.skipif(not paddle_installed(), reason="training needs Paddle"),
+    pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here"),
+]
+
+
+def resume(run, seconds):
+    return subprocess.Popen(
+        [sys.executable, "-m", "workbench", "train", str(run.project_root), "--resume", run.name],
+        env={**worker_environment("cpu"), "WORKBENCH_LOCK_SECONDS": str(seconds)}, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def first_steps(run):
+    """A run that can be resumed: its trainer was killed after its first checkpoint."""
+    process = subprocess.Popen(
+        worker_command("train", run.root), env=worker_environment("cpu"), stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    while not any(isinstance(event, Step) for event in run.events()):
+        assert process.poll() is None
+        time.sleep(0.1)
+    process.kill()
+    process.communicate()
+
+
+def sittings(run):
+    return sum(isinstance(event, Started) for event in run.events())
+
+
+def test_of_several_resumes_one_trains(tmp_path, cases, report):
+    rng, failed, tried = random.Random(11), 0, cases(1, 8)
+    with Project.create(tmp_path / "project", classes=["scratch"]) as project:
+        fill_project(project, 8, good=2)
+        runs = [make_run(project, epochs=60, validations=1) for _ in range(tried)]
+    for run in runs:
+        first_steps(run)
+        before = sittings(run)
+        processes = [resume(run, 0)]
+        for _ in range(cases(1, 3)):
+            time.sleep(rng.uniform(0, 0.5))
+            processes.append(resume(run, 0))
+        said = [process.communicate(timeout=300)[1] for process in processes]
+        codes = Counter(process.returncode for process in processes)
+        refused = [text for process, text in zip(processes, said) if process.returncode == 1]
+        well = codes[0] == 1 and codes[1] == len(processes) - 1 and sittings(run) == before + 1
+        well &= all("is being trained by another process" in text and "Traceback" not in text for text in refused)
+        failed += not (well and isinstance(run.ending(), Finished))
+    report("several resumes of one run at once", tried, failed)
+    assert not failed
+
+
+def test_a_resume_beside_a_dying_trainer_waits_for_it(tmp_path, cases, report):
+    tried, failed = cases(1, 6), 0
+    with Project.create(tmp_path / "project", classes=["scratch"]) as project:
+        fill_project(project, 8, good=2)
+        runs = [make_run(project, epochs=60, validations=1) for _ in range(tried)]
+    for run in runs:
+        first_steps(run)
+        before = sittings(run)
+        parent = resume(run, 0)
+        while sittings(run) == before:
+            assert parent.poll() is None
+            time.sleep(0.05)
+        os.kill(parent.pid, signal.SIGKILL)  # its child is told by its closed pipe, saves and ends
+        parent.communicate()
+        second = resume(run, 300)
+        _, said = second.communicate(timeout=400)
+        # Each sitting has ended before the next one begins.
+        kinds = [type(event) for event in run.events() if isinstance(event, (Started, Finished))]
+        well = second.returncode == 0 and kinds[before:] == [Started, Finished, Started, Finished]
+        failed += not (well and "Traceback" not in said)
+    report("resume beside a dying trainer", tried, failed)
+    assert not failed

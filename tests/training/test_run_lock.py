@@ -1,0 +1,128 @@
+"""Lock of a run: a second trainer does not start beside the first, and a dead one does not hinder."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+from tests.training.conftest import make_run
+from workbench.core.events import Failed, Finished, Progress, Started, Step
+from workbench.core.launch import worker_environment
+from workbench.core.problems import RunInUse
+from workbench.core.run_lock import RunLock, training_process
+from workbench.session.following import living
+
+LONG = {"epochs": 100_000, "validations": 2}
+
+
+def command_line(*arguments, seconds="1"):
+    environment = {**worker_environment("cpu"), "WORKBENCH_LOCK_SECONDS": seconds}
+    return subprocess.run(
+        [sys.executable, "-m", "workbench", *map(str, arguments)], env=environment, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, encoding="utf-8", timeout=300,
+    )  # fmt: skip
+
+
+def started(run):
+    return [event for event in run.events() if isinstance(event, Started)]
+
+
+def test_a_second_resume_of_a_run_ends_with_a_sentence_and_leaves_no_trace(labelled, child):
+    run = make_run(labelled, **LONG)
+    labelled.close()
+    first = child("train", run.root)
+    first.next(Step)
+    assert training_process(run.root) == first.process.pid
+    second = command_line("train", run.project_root, "--resume", run.name, "--json")
+    assert second.returncode == 1 and "Traceback" not in second.stderr
+    said = json.loads(second.stdout)["error"]
+    assert run.name in said and "another process" in said and str(first.process.pid) in said
+    assert len(started(run)) == 1 and run.ending() is None
+    first.next(Step)  # it is not disturbed
+    first.order('{"order": "stop"}')
+    assert first.end() == 0
+    steps = [event.step for event in run.events() if isinstance(event, Step)]
+    assert len(steps) == len(set(steps)) and isinstance(run.ending(), Finished)
+    assert training_process(run.root) is None
+
+
+def test_a_resume_waits_for_a_trainer_that_is_about_to_end(labelled, child):
+    run = make_run(labelled, **LONG)
+    first = child("train", run.root)
+    first.next(Step)
+    second = child("train", run.root, "--resume", "--lock-seconds", "300")
+    waiting = second.next(Progress)
+    assert waiting.total == 300 and "Waiting" in waiting.what
+    assert not [event for event in run.events() if isinstance(event, Progress)]
+    first.process.stdin.close()  # its window is gone
+    resumed = second.next(Started)
+    assert first.process.wait(60) == 0 and resumed.resumed
+    second.order('{"order": "stop"}')
+    assert second.end() == 0
+
+
+def test_a_stop_ends_the_waiting(labelled, child):
+    run = make_run(labelled, **LONG)
+    run.last.mkdir()
+    (run.last / "state.json").write_text("{}")
+    lock = RunLock(run.root)
+    lock.acquire(0)
+    second = child("train", run.root, "--resume", "--lock-seconds", "3000")
+    second.next(Progress)
+    second.order('{"order": "stop"}')
+    assert second.end() == 1 and isinstance(second.last, Failed) and second.last.problem == "RunInUse"
+    assert not run.events_path.exists()
+    lock.release()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
+def test_the_lock_of_a_killed_trainer_does_not_hinder(labelled, child):
+    run = make_run(labelled, epochs=2)
+    first = child("train", run.root)
+    first.next(Step)
+    first.process.kill()
+    first.process.wait()
+    assert (run.root / ".lock").exists() and training_process(run.root) is None
+    assert child("train", run.root, "--resume", "--lock-seconds", "0").end() == 0
+
+
+def test_a_trainer_that_has_reported_nothing_yet_is_found(labelled, child):
+    run = make_run(labelled, **LONG)
+    first = child("train", run.root)
+    while training_process(run.root) is None:
+        assert first.process.poll() is None
+    assert living(run) == psutil.Process(first.process.pid)
+    first.order('{"order": "stop"}')
+    first.end()
+    assert living(run) is None
+
+
+def test_a_damaged_note_of_the_holder_does_not_hinder(labelled):
+    run = make_run(labelled)
+    lock = RunLock(run.root)
+    lock.acquire(0)
+    for text in ("[1]", "null", "[" * 100_000, "\x00"):
+        (run.root / ".holder.json").write_text(text)
+        assert training_process(run.root) is None
+        with pytest.raises(RunInUse, match="another process"):
+            RunLock(run.root).acquire(0)
+    lock.release()
+    RunLock(run.root).acquire(0)
+
+
+def test_several_processes_hold_the_lock_through_the_first(labelled, child):
+    run = make_run(labelled, device="cpu:2", **LONG)
+    first = child("train", run.root)
+    first.next(Step)
+    holder = training_process(run.root)
+    assert holder not in (None, first.process.pid)
+    second = child("train", run.root, "--resume", "--lock-seconds", "1")
+    assert second.end() == 1 and second.last.problem == "RunInUse"
+    assert len(started(run)) == 1 and (run.ranks / "launcher.log").exists()
+    first.order('{"order": "stop"}')
+    assert first.end() == 0

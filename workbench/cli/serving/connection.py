@@ -1,0 +1,164 @@
+"""One HTTP connection with time limits, and a limit to the number of connections.
+
+Uvicorn limits the time between two requests; it limits neither the time for a header or for taking an answer, nor the
+connections that send nothing, and it goes on reading a body that was refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from workbench.cli.serving.limits import Limits
+
+_LINGER_SECONDS = 2.0
+_LINGER_BYTES = 4 * 2**20
+_GRACE = 1.0  # seconds after the order to stop in which a connection between two requests may still send one
+_FULL_BODY = b'{"detail":"Too many connections are open. Try again later."}'
+_FULL = (
+    b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\nconnection: close\r\n"
+    b"content-length: %d\r\n\r\n%s"
+) % (len(_FULL_BODY), _FULL_BODY)
+
+
+class _LingeringTransport:
+    """A transport whose `close` lets a client that is still sending read its answer first.
+
+    Closing a socket with unread data resets the connection, which may destroy the answer on its way.
+    """
+
+    def __init__(self, transport: Any, protocol: Connection) -> None:
+        self._transport, self._protocol = transport, protocol
+        self.lingering = False
+        self._left = _LINGER_BYTES
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def is_closing(self) -> bool:
+        return self.lingering or self._transport.is_closing()
+
+    def close(self) -> None:
+        if self.lingering or self._transport.is_closing():
+            return
+        if not self._protocol.body_is_arriving:
+            self._transport.close()
+            return
+        self.lingering = True
+        if self._transport.can_write_eof():
+            self._transport.write_eof()
+        self._transport.resume_reading()
+        asyncio.get_running_loop().call_later(_LINGER_SECONDS, self._transport.abort)
+
+    def discard(self, data: bytes) -> None:
+        self._left -= len(data)
+        if self._left < 0:
+            self._transport.abort()
+
+
+class Connection(H11Protocol):
+    """limits: set by the subclass that `connection_class` makes."""
+
+    limits = Limits()
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._header_timer: asyncio.TimerHandle | None = None
+        self._write_timer: asyncio.TimerHandle | None = None
+        self._refused = False
+        self.quiet_since = time.monotonic()
+
+    @property
+    def body_is_arriving(self) -> bool:
+        """Whether the request has been refused or answered before its body was read to the end."""
+        return self.cycle is not None and self.conn.their_state in (h11.SEND_BODY, h11.ERROR)
+
+    @property
+    def between_requests(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def connection_made(self, transport: Any) -> None:
+        if len(self.connections) >= self.limits.connections and not self._make_room():
+            self._refused = True
+            transport.write(_FULL)
+            transport.close()
+            return
+        super().connection_made(_LingeringTransport(transport, self))  # type: ignore[arg-type]
+        self._expect_header()
+
+    def _make_room(self) -> bool:
+        """Close the connection that has been without a request for the longest time; False if all have one."""
+        quiet = [each for each in self.connections if each.between_requests and not each.transport.is_closing()]
+        if not quiet:
+            return False
+        min(quiet, key=lambda each: each.quiet_since).drop()
+        return True
+
+    def drop(self) -> None:
+        self.connections.discard(self)
+        self.transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        if self._refused:
+            return
+        if self.transport.lingering:  # type: ignore[attr-defined]
+            self.transport.discard(data)  # type: ignore[attr-defined]
+            return
+        if self.conn.their_state is h11.IDLE and self._header_timer is None:
+            self._expect_header()
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
+            self._stop_timer("_header_timer")
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if self._refused:
+            return
+        self._stop_timer("_header_timer")
+        self._stop_timer("_write_timer")
+        self._unset_keepalive_if_required()
+        super().connection_lost(error)
+
+    def on_response_complete(self) -> None:
+        self.quiet_since = time.monotonic()
+        if self.conn.their_state is h11.SEND_BODY:
+            self.transport.close()
+        super().on_response_complete()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._stop_timer("_write_timer")
+        self._write_timer = self.loop.call_later(self.limits.seconds, self.drop)
+
+    def resume_writing(self) -> None:
+        self._stop_timer("_write_timer")
+        super().resume_writing()
+
+    def shutdown(self) -> None:
+        """Answer a request that is on its way, then close; a client may have sent it before it could know."""
+        if not self.between_requests:
+            super().shutdown()
+            return
+        seconds = min(self.limits.stall, 5.0) if self.cycle is None else _GRACE
+        self.loop.call_later(seconds, self._close_if_quiet)
+
+    def _close_if_quiet(self) -> None:
+        if self.between_requests:
+            self.transport.close()
+
+    def _expect_header(self) -> None:
+        self._header_timer = self.loop.call_later(self.limits.stall, self._close_if_quiet)
+
+    def _stop_timer(self, name: str) -> None:
+        timer: asyncio.TimerHandle | None = getattr(self, name)
+        if timer is not None:
+            timer.cancel()
+            setattr(self, name, None)
+
+
+def connection_class(limits: Limits) -> type[Connection]:
+    """Return the protocol class for Uvicorn."""
+    return type("Connection", (Connection,), {"limits": limits})

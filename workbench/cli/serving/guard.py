@@ -1,0 +1,82 @@
+"""Checks around the application: the Host header, and the end of connections whose request is not read."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from collections.abc import Collection
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+
+class HostCheck:
+    """Answers 421 to a request for another host. hosts: names in lower case without a port; None: any.
+
+    A page on the internet may point its own name at 127.0.0.1 and so reach a server that only this computer should
+    use (DNS rebinding). The Host header then carries that name, never an address in numbers.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: Collection[str] | None) -> None:
+        self._app = app
+        self._hosts = hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or self._hosts is None or self._known(scope):
+            await self._app(scope, receive, send)
+            return
+        detail = "This server does not answer under this host name. Start it with --allow-host NAME to permit it."
+        body = json.dumps({"detail": detail}).encode()
+        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+        await send({"type": "http.response.start", "status": 421, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    def _known(self, scope: Scope) -> bool:
+        assert self._hosts is not None
+        found = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
+        return all(_is_loopback(host) or host in self._hosts for host in map(host_name, found))
+
+
+def host_name(value: str) -> str:
+    """Return the host of "host:port" in lower case, without the port, brackets and a final dot."""
+    value = value.strip().lower()
+    if value.startswith("["):
+        return value[1:].partition("]")[0]
+    return value.partition(":")[0].rstrip(".")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class CloseUnread:
+    """Adds "Connection: close" to an answer that is given before the body of its request was read to the end."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        unread = any(
+            name == b"transfer-encoding" or (name == b"content-length" and value.strip() != b"0")
+            for name, value in scope["headers"]
+        )
+
+        async def received() -> Message:
+            nonlocal unread
+            message = await receive()
+            if message["type"] == "http.disconnect" or not message.get("more_body", False):
+                unread = False
+            return message
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start" and unread:
+                headers = [pair for pair in message.get("headers", []) if pair[0].lower() != b"connection"]
+                message = {**message, "headers": [*headers, (b"connection", b"close")]}
+            await send(message)
+
+        await self._app(scope, received, sent)
