@@ -39,6 +39,7 @@ from workbench.ui.rooms import Rooms
 from workbench.ui.rows import Parts
 from workbench.ui.status import Status
 from workbench.ui.theme import Style
+from workbench.ui.typing_keys import EditorKeys
 from workbench.ui.welcome import Welcome
 from workbench.ui.workspace import Workspace, side_panel
 
@@ -129,6 +130,8 @@ class Window(QMainWindow):
         self.reviewing.switched.connect(self.workspace.make_room)
         rooms.review.failed.connect(self.messages.problem)
         self.review.verdicts.failed.connect(self.messages.problem)
+        self.editor_keys = EditorKeys([self.canvas, self.pictures.sheet.sheet, self.pictures.sheet.table],
+                                      table.reserved(), self)  # fmt: skip
         self.drops = Drops(self)
         self.drops.dropped.connect(self.commands.drop)
         self.welcome.chosen.connect(self.commands.open)
