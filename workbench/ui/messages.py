@@ -61,9 +61,13 @@ class Messages(QWidget):
 
     def say(
         self, kind: str, says: str, advice: str = "", *, button: str = "", do: Callable[[], None] | None = None,
-        topic: str = "",
+        topic: str = "", brief: bool = False,
     ) -> None:  # fmt: skip
-        """`kind`: info | success | warning | problem. A message of the same topic or text is replaced."""
+        """Show a message.
+
+        kind: info | success | warning | problem; the first two go after some seconds, with a button only if `brief`.
+        topic: a message of the same topic or text is replaced.
+        """
         for old in [m for m in self._shown if (topic and m.topic == topic) or (m.says, m.advice) == (says, advice)]:
             self._drop(old)
         while len(self._shown) >= MOST:
@@ -76,7 +80,7 @@ class Messages(QWidget):
         self._shown.append(message)
         self.show()
         self._place()
-        if kind in ("info", "success") and not button:
+        if kind in ("info", "success") and (brief or not button):
             QTimer.singleShot(_GONE_AFTER, message, lambda: self._drop(message))
 
     def withdraw(self, topic: str) -> None:

@@ -37,7 +37,7 @@ class PictureRows(Rows):
                 on=lambda: pictures.browsing, tip=self.tr("All listed pictures at a glance; judge many at once")),
             Row("done_next", self.tr("&Done and next"), partial(_done_and_next, session, pictures), "Return; Enter",
                 "done-next", judged, tip=self.tr("Mark this picture done and go on"), repeats=False),
-            Row("not_done", self.tr("Mark as not d&one"), partial(session.notes.set_status, "started"),
+            Row("not_done", self.tr("Mark as not d&one"), partial(session.judging.set_status, "started"),
                 when=lambda: judged() and session.note.status == "done"),
         ]  # fmt: skip
         tip = self.tr("From the next training on; the other pictures of its part go with it")
@@ -64,5 +64,5 @@ class PictureRows(Rows):
 
 
 def _done_and_next(session: Session, pictures: PicturesPanel) -> None:
-    session.notes.set_status("done")
+    session.judging.set_status("done")
     pictures.go(1)

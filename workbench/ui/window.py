@@ -132,8 +132,7 @@ class Window(QMainWindow):
         self.review.verdicts.failed.connect(self.messages.problem)
         self.editor_keys = EditorKeys([self.canvas, self.pictures.sheet.sheet, self.pictures.sheet.table],
                                       table.reserved(), self)  # fmt: skip
-        self.drops = Drops(self)
-        self.drops.dropped.connect(self.commands.drop)
+        self.drops = Drops(self, self.commands.drop)
         self.welcome.chosen.connect(self.commands.open)
         self.pictures.wants_files.connect(self.commands.add_pictures)
         self.pictures.wants_folder.connect(self.commands.add_folder)
