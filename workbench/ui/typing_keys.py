@@ -33,6 +33,7 @@ TEXTS = (QLineEdit, QAbstractSpinBox, QPlainTextEdit, QTextEdit, QKeySequenceEdi
 EDITORS = (*TEXTS, QComboBox, QAbstractSlider)
 _WHEELED = (QAbstractSpinBox, QComboBox, QAbstractSlider)
 _ENDING = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+_MOVING = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
 _COMMAND = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
 
 
@@ -99,6 +100,9 @@ class EditorKeys(QObject):
         editor, ends, drops = self._editor, event.key() in _ENDING, event.key() == Qt.Key.Key_Escape
         if isinstance(editor, (QPlainTextEdit, QTextEdit)):
             ends = False
+        if _inline(editor) and event.key() in _MOVING:
+            event.accept()  # a text field ignores them, and its list would move on to another row
+            return True
         home = self._home()
         if not (ends or drops) or isinstance(editor, QKeySequenceEdit) or home is None:
             self._used = True
@@ -145,11 +149,15 @@ class EditorKeys(QObject):
         if editor is None or editor.hasFocus():
             return False
         around = editor.parentWidget()
-        copy = QWheelEvent(
-            around.mapFrom(top, event.position()), event.globalPosition(), event.pixelDelta(), event.angleDelta(),
-            event.buttons(), event.modifiers(), event.phase(), event.inverted(), event.source(),
-        )  # fmt: skip
-        QApplication.sendEvent(around, copy)
+        while around is not None:  # Qt passes on to the parents only what the window system has sent
+            copy = QWheelEvent(
+                around.mapFrom(top, event.position()), event.globalPosition(), event.pixelDelta(), event.angleDelta(),
+                event.buttons(), event.modifiers(), event.phase(), event.inverted(), event.source(),
+            )  # fmt: skip
+            QApplication.sendEvent(around, copy)
+            if copy.isAccepted() or around.isWindow():
+                break
+            around = around.parentWidget()
         event.accept()
         return True
 
