@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QPushButton
 
 from workbench.core import annotation
 
-NEW, FIRST = "lot1/new.png", "lot1/0.png"
+NEW, FIRST = "lot1/new.png", "lot0/p000.png"
 RETURN, CTRL = Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier
 
 
@@ -84,13 +84,13 @@ def test_done_is_announced_and_its_button_takes_it_back(listed, qtbot):
     hand.session.notes.set_status("started")
     hand.key(RETURN)
     qtbot.waitUntil(lambda: hand.session.key != FIRST, timeout=10_000)
-    assert any("0.png marked done" in text for text in messages.texts)
+    assert any("p000.png marked done" in text for text in messages.texts)
     button = next(b for b in messages.findChildren(QPushButton) if b.text() == "Undo" and b.isVisible())
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: hand.session.key == FIRST, timeout=10_000)
     assert hand.session.note.status == "started" and status_of(hand, FIRST) == "started"
     assert hand.session.rows[FIRST].status == "started"
-    assert any(text.startswith("Undone: 0.png marked done") for text in messages.texts)
+    assert any(text.startswith("Undone: p000.png marked done") for text in messages.texts)
     hand.session.redo()
     assert status_of(hand, FIRST) == "done"
 

@@ -19,7 +19,7 @@ from workbench.ui.panels.section import Section
 from workbench.ui.typing_keys import EDITORS
 
 K, M = Qt.Key, Qt.KeyboardModifier
-LABELLED, NEW = "lot1/0.png", "lot1/new.png"
+NEW = "lot1/new.png"
 # Commands that open a dialog, show another page in place of the image, or end the test's window.
 SKIPPED = {"new_project", "open_project", "add_pictures", "add_folder", "close_project", "quit", "make_sample", "about",
            "full_screen", "export_choices", "recipe", "train", "export", "predict_folder", "keys", "review", "sheet",
