@@ -127,6 +127,7 @@ def test_undo_on_another_image_says_what_it_undid(listed, qtbot):
     hand.open(NEW)
     hand.drag((20, 20), (60, 40))
     hand.open(FIRST)
+    qtbot.waitUntil(hand.window.table["undo"].isEnabled, timeout=10_000)
     hand.key(Qt.Key.Key_Z, CTRL)
     qtbot.waitUntil(lambda: session.key == NEW, timeout=10_000)
     assert "Undone on new.png: Brush" in hand.window.messages.texts
