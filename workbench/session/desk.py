@@ -20,6 +20,7 @@ class Desk(QObject):
     opened = Signal(str)
     failed = Signal(str, object)  # key, Problem
     history_changed = Signal()
+    followed = Signal(str, object)  # "undo" or "redo", and the Patch for which another image was opened
 
     def __init__(self, listing: Listing, loader: Loader, editor: Editor, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -66,7 +67,10 @@ class Desk(QObject):
         self._prefetch()
         orders, self._waiting = self._waiting, []
         for order in orders:
+            patch = self.next_step(order)
             self.travel(order)
+            if patch is not None and patch.key == key:
+                self.followed.emit(order, patch)
 
     def _failed(self, key: str, problem: Problem) -> None:
         if self._waiting:

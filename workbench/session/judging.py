@@ -1,14 +1,16 @@
-"""Verdicts for one picture or for many at once: one step each, which one undo takes back."""
+"""Verdicts of one or many images, and the status of the open one: one step each, which one undo takes back."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Literal
 
 from PySide6.QtCore import QObject, Signal
 
 from workbench.core import annotation
+from workbench.core.annotation import Note, Status
 from workbench.core.history import Patch
 from workbench.core.problems import Problem, ProjectReadOnly
 from workbench.core.project import Project
@@ -20,23 +22,32 @@ from workbench.session.note_changes import NoteChange
 from workbench.session.notes import Notes
 from workbench.session.saving import Saver
 
-Verdicts = dict[str, str | None]
+Values = dict[str, str | None]
+Field = Literal["verdict", "status"]
+Refused = dict[str, tuple[str | None, Problem]]  # the value that each image keeps, and why
 
 
 @dataclass(frozen=True)
-class _Step:
-    """Verdicts before and after; `under` and `over` are the strokes it lies between."""
+class Step:
+    """Values of one field of some notes before and after; `under` and `over` are the strokes it lies between."""
 
-    before: Verdicts
-    after: Verdicts
+    field: Field
+    before: Values
+    after: Values
     under: Patch | None
     over: Patch | None = None
+
+    @property
+    def key(self) -> str:
+        """The first of its images."""
+        return next(iter(self.after))
 
 
 class Judging(QObject):
     """The open picture is judged in memory, the others' notes are written in a worker thread."""
 
-    judged = Signal(int)  # pictures whose verdict changed
+    judged = Signal(int)  # images whose verdict or status changed
+    stepped = Signal(object, str)  # Step, and "done", "undone" or "redone"
     history_changed = Signal()
     problem_met = Signal(object)
 
@@ -50,8 +61,8 @@ class Judging(QObject):
         self._lane = Lane(parent=self)
         self._writing: dict[int, set[str]] = {}  # by round: the images whose notes are being written
         self._round = 0
-        self._done: list[_Step] = []
-        self._undone: list[_Step] = []
+        self._done: list[Step] = []
+        self._undone: list[Step] = []
 
     def open(self, project: Project) -> None:
         self._project = project
@@ -69,11 +80,29 @@ class Judging(QObject):
             self.problem_met.emit(ProjectReadOnly(what="the verdict"))
             return
         self._classes.need_verdict(name)
-        after = dict.fromkeys(before, name)
+        self._do(Step("verdict", before, dict.fromkeys(before, name), self._editor.history.next_undo))
+
+    def set_status(self, status: Status) -> None:
+        """Give the open image a status; an image marked done without a mask gets an empty one."""
+        self._editor.settle()  # a label that is still being computed belongs to this image, and before this step
+        label = self._editor.label
+        if label is None or label.note.status == status or self._editor.refusal() is not None:
+            self._notes.set_status(status)  # nothing to undo; it reports why the image cannot be changed
+            return
+        before: Values = {label.key: label.note.status}
+        self._do(Step("status", before, {label.key: status}, self._editor.history.next_undo))
+
+    def _do(self, step: Step) -> None:
         self._undone.clear()
         self._editor.history.forget_undone()
-        self._done.append(_Step(before, after, self._editor.history.next_undo))
-        self._put(after)
+        self._done.append(step)
+        self._put(step.field, step.after)
+        self.stepped.emit(step, "done")
+
+    @property
+    def last(self) -> Step | None:
+        """The step that undo would take back now, if it is one of these."""
+        return self._done[-1] if self.undoes() else None
 
     def wait_for(self, key: str) -> None:
         """Wait until the note of an image is written, if it is among those that are: it is about to be read."""
@@ -90,7 +119,8 @@ class Judging(QObject):
             return False
         step, history = self._done.pop(), self._editor.history
         self._undone.append(replace(step, over=history.next_redo))
-        self._put(step.before)
+        self._put(step.field, step.before)
+        self.stepped.emit(step, "undone")
         return True
 
     def redoes(self) -> bool:
@@ -103,7 +133,8 @@ class Judging(QObject):
             return False
         step = self._undone.pop()
         self._done.append(step)
-        self._put(step.after)
+        self._put(step.field, step.after)
+        self.stepped.emit(step, "redone")
         return True
 
     def close(self) -> None:
@@ -112,56 +143,71 @@ class Judging(QObject):
         self._done.clear()
         self._undone.clear()
 
-    def _put(self, verdicts: Mapping[str, str | None]) -> None:
-        rest, opened = dict(verdicts), self._editor.label
+    def _put(self, field: Field, values: Mapping[str, str | None]) -> None:
+        rest, opened = dict(values), self._editor.label
         if opened is not None and opened.key in rest:
-            self._notes.set_verdict(rest.pop(opened.key))
+            change = self._notes.set_verdict if field == "verdict" else self._notes.set_status
+            change(rest.pop(opened.key))
         for key in list(rest):
             label = self._saver.unsaved(key)
             if label is not None and label.problem is None:
-                label.note.verdict = rest.pop(key)
-                label.note.add("verdict")
+                _set(label.note, field, rest.pop(key))
                 label.note_edits += 1
                 self._saver.changed(label, now=True)
-                self._listing.put(replace(self._listing.row(key), verdict=label.note.verdict))
+                self._listing.put(replace(self._listing.row(key), **{field: getattr(label.note, field)}))
         project, rows = self._project, self._listing
         # Before this returns they are in the journal, as the notes themselves are written later.
-        changes = [NoteChange(key, {"verdict": {"from": rows.row(key).verdict, "to": verdict}}, "verdict")
-                   for key, verdict in rest.items()]  # fmt: skip
+        changes = [
+            NoteChange(key, {field: {"from": getattr(rows.row(key), field), "to": value}}, _act(field, value))
+            for key, value in rest.items()
+        ]
         record = self._saver.notes_change(changes) if changes else 0
-        for key, verdict in rest.items():
-            self._listing.put(replace(self._listing.row(key), verdict=verdict))
+        for key, value in rest.items():
+            self._listing.put(replace(self._listing.row(key), **{field: value}))
         if rest and project is not None:
             self._round += 1
             self._writing[self._round] = set(rest)
-            self._lane.submit(lambda: _write(project, rest), partial(self._written, self._round, record))
+            self._lane.submit(lambda: _write(project, field, rest), partial(self._written, field, self._round, record))
         self.history_changed.emit()
-        self.judged.emit(len(verdicts))
+        self.judged.emit(len(values))
+
+    def finish(self) -> None:
+        """Wait until the notes of images that are not open are written."""
+        self._lane.finish()
 
     def _written(
-        self, round: int, record: int, refused: dict[str, tuple[str | None, Problem]] | None, error: Exception | None
+        self, field: Field, round: int, record: int, refused: Refused | None, error: Exception | None
     ) -> None:
         self._writing.pop(round, None)
         self._saver.notes_written(record)
         if error is not None:
             raise error
-        for key, (verdict, _) in refused.items():
-            self._listing.put(replace(self._listing.row(key), verdict=verdict))
+        for key, (value, _) in refused.items():
+            self._listing.put(replace(self._listing.row(key), **{field: value}))
         for _, problem in list(refused.values())[:1]:
             self.problem_met.emit(problem)
 
 
-def _write(project: Project, verdicts: Verdicts) -> dict[str, tuple[str | None, Problem]]:
-    """Write notes; returns those that cannot be, with the verdict they keep."""
-    refused: dict[str, tuple[str | None, Problem]] = {}
-    for key, verdict in verdicts.items():
-        kept = None
+def _set(note: Note, field: Field, value: str | None) -> None:
+    setattr(note, field, value)
+    note.add(_act(field, value))
+
+
+def _act(field: Field, value: str | None) -> str:
+    """Return the entry of the note's history for a change of one of its fields."""
+    return "verdict" if field == "verdict" else str(value)
+
+
+def _write(project: Project, field: Field, values: Values) -> Refused:
+    """Write notes; returns those that cannot be, with the value they keep."""
+    refused: Refused = {}
+    for key, value in values.items():
+        kept = Note.model_fields[field].default
         try:
             note = annotation.load_note(project, key)
-            kept = note.verdict
-            if kept != verdict:
-                note.verdict = verdict
-                note.add("verdict")
+            kept = getattr(note, field)
+            if kept != value:
+                _set(note, field, value)
                 annotation.save_note(project, key, note)
         except Problem as problem:
             refused[key] = (kept, problem)

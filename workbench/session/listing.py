@@ -25,6 +25,7 @@ class Listing(QObject):
     listed = Signal(object)  # list[str]
     rows_changed = Signal(object)  # list[Row], at most five times a second
     progressed = Signal(int, int)
+    added = Signal(object)  # Added
     problem_met = Signal(object)
     settled = Signal()  # everything asked for has been told
 
@@ -59,9 +60,9 @@ class Listing(QObject):
             self._own.clear()  # read from now on, so newer than what was changed before
         self._submit(lambda teller: looking.refresh(project, teller, first=first))
 
-    def add(self, project: Project, paths: Sequence[Path]) -> None:
-        """Copy files and folders into the project's `pictures/`, then refresh."""
-        self._submit(lambda teller: looking.add(project, list(paths), teller))
+    def add(self, project: Project, paths: Sequence[Path], left_out: Sequence[tuple[str, str]] = ()) -> None:
+        """Copy files and folders into the project's `pictures/`, then refresh. left_out: see `Added`."""
+        self._submit(lambda teller: looking.add(project, list(paths), teller, left_out))
         self.refresh(project)
 
     def put(self, row: Row) -> None:
@@ -158,6 +159,8 @@ class Listing(QObject):
                     self._take(replace(self.row(row.key), counts=row.counts, regions=row.regions, masked=row.masked))
         elif kind == "progress":
             self.progressed.emit(*news)
+        elif kind == "added":
+            self.added.emit(news)
         elif kind == "problem":
             self.problem_met.emit(news)
         else:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from workbench.core.grouping import check_pattern
@@ -111,24 +112,56 @@ def keep_scores(project: Project, scores: dict[str, float], *, patience: float =
     with_index(project, lambda index: index.set_scores(scores), patience=patience)
 
 
-def add(project: Project, paths: list[Path], teller: Teller) -> None:
-    """Copy the picture files of `paths` and below them; what cannot be copied is told, nothing stops."""
+@dataclass(frozen=True)
+class Added:
+    """Result of copying images into a project.
+
+    left_out: (name, reason) of what was dropped or chosen and holds nothing to copy; the reason is "kind" (a file that
+    is no image), "empty" (a folder without images), "project" or "remote".
+    """
+
+    copied: int
+    there: int = 0  # were in the project already
+    left_out: tuple[tuple[str, str], ...] = ()
+
+
+def left_out_reason(path: Path) -> str:
+    """Reason why nothing of a file or folder can be copied into a project, without a look into folders; "" if it can.
+
+    A project is none of the images: copying it would take its masks for images.
+    """
+    if path.is_dir():
+        return "project" if (path / "project.json").is_file() else ""
+    return "" if path.suffix.lower() in PICTURE_SUFFIXES else "kind"
+
+
+def add(project: Project, paths: list[Path], teller: Teller, left_out: Sequence[tuple[str, str]] = ()) -> None:
+    """Copy the image files of `paths` and below them, report those that cannot be copied, and tell how many were."""
     wanted: list[tuple[Path, str]] = []
+    refused, copied, there = list(left_out), 0, 0
     for path in paths:
-        if path.exists():
-            wanted += _pictures_in(path)
-        else:
+        reason = left_out_reason(path) if path.exists() else ""
+        found = list(_pictures_in(path)) if path.exists() and not reason else []
+        wanted += found
+        if not path.exists():
             teller.tell("problem", FolderMissing(path=str(path)))
+        elif not found:
+            refused.append((path.name, reason or "empty"))
     own = (project.root / "pictures").resolve()
     for i, (path, key) in enumerate(wanted):
         if teller.stopped():
             return
-        if not path.resolve().is_relative_to(own):
+        if path.resolve().is_relative_to(own):
+            there += 1
+        else:
             try:
-                project.copy_picture(path, key)
+                taken = own.joinpath(key).exists()
+                same = project.copy_picture(path, key) == key and taken
+                copied, there = copied + (not same), there + same
             except Problem as problem:
                 teller.tell("problem", problem)
         teller.progress(i + 1, len(wanted))
+    teller.tell("added", Added(copied, there, tuple(refused)))
 
 
 def _pictures_in(path: Path) -> Iterator[tuple[Path, str]]:

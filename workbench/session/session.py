@@ -19,7 +19,7 @@ from workbench.session.class_work import ClassWork
 from workbench.session.copying import LabelCopier
 from workbench.session.desk import Desk
 from workbench.session.editing import Editor
-from workbench.session.judging import Judging
+from workbench.session.judging import Judging, Step
 from workbench.session.label import Label, Saved, saved_row
 from workbench.session.listing import Listing
 from workbench.session.loading import Loader
@@ -47,6 +47,8 @@ class Session(QObject):
     current_class_changed = Signal(int)
     history_changed = Signal()
     save_state_changed = Signal(str)  # "saved" | "dirty" | "failed"
+    step_followed = Signal(str, object)  # "undo" or "redo", and the Patch on another image that was opened for it
+    pictures_added = Signal(object)  # Added
     problem_met = Signal(object)
 
     def __init__(
@@ -95,6 +97,8 @@ class Session(QObject):
         self._loader.failed.connect(self._listing.mark_broken)
         self._desk.failed.connect(self.picture_failed)
         self._desk.history_changed.connect(self.history_changed)
+        self._desk.followed.connect(self.step_followed)
+        self._listing.added.connect(self.pictures_added)
         self._listing.listed.connect(self.pictures_listed)
         self._listing.rows_changed.connect(self.rows_changed)
         self._listing.progressed.connect(self.index_progress)
@@ -238,16 +242,21 @@ class Session(QObject):
         self.editor.settle()
         return self._saver.flush()
 
-    def add_pictures(self, paths: Sequence[Path | str]) -> None:
-        """Copy picture files and folders into the project, in a worker thread."""
+    def add_pictures(self, paths: Sequence[Path | str], left_out: Sequence[tuple[str, str]] = ()) -> bool:
+        """Copy image files and folders into the project, in a worker thread; False if that cannot be.
+
+        `pictures_added` follows, with what was left out here and before (`left_out`: names and reasons).
+        """
         if self.project is None:
-            return
+            return False
         try:
             self.project.need_write("new pictures")
         except Problem as problem:
             self.problem_met.emit(problem)
         else:
-            self._listing.add(self.project, [Path(path) for path in paths])
+            self._listing.add(self.project, [Path(path) for path in paths], left_out)
+            return True
+        return False
 
     def refresh_pictures(self) -> None:
         """Look at the folders again."""
@@ -289,12 +298,21 @@ class Session(QObject):
 
     def undo(self) -> None:
         """Take back the last step; if it was made on another picture, that one is opened first."""
-        if not (self.judging.undone() or self.class_work.undone()):
+        step = self.judging.last
+        if self.judging.undone():
+            self._show_step(step)
+        elif not self.class_work.undone():
             self._desk.travel("undo")
 
     def redo(self) -> None:
         if not self.judging.redone():
             self._desk.travel("redo")
+
+    def _show_step(self, step: Step) -> None:
+        """Open the image whose status was changed back, as undo does for strokes."""
+        if step.field == "status" and (self.key, self._loader.wanted) != (step.key, step.key):
+            self.judging.finish()
+            self.open_picture(step.key)
 
     def steps(self) -> tuple[list[Patch], list[Patch]]:
         """The steps made on the open picture: done, oldest first, and undone, the next to redo first."""

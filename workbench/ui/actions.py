@@ -55,6 +55,10 @@ class Actions(QObject):
     def all(self) -> Iterable[QAction]:
         return self._actions.values()
 
+    def reserved(self) -> list[QKeySequence]:
+        """The shortcuts of the commands that change the open image's label or open another one."""
+        return [keys for row in self.rows.values() if row.touches_image for keys in self[row.id].shortcuts()]
+
     def refresh(self, *_: object) -> None:
         """Something has changed; many changes at once cost one look."""
         if not self._soon.isActive():
@@ -72,6 +76,7 @@ class Actions(QObject):
         action.setObjectName(row.id)
         if row.keys:
             action.setShortcuts([QKeySequence(keys) for keys in row.keys.split("; ")])
+        action.setAutoRepeat(row.repeats)
         said = plain(row.text).rstrip("…")
         key = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
         action.setToolTip((row.tip or said) + (f" ({key})" if key else ""))

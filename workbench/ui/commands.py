@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, QUrl
+from PySide6.QtCore import QObject, Qt, QTimer, QUrl
 from PySide6.QtGui import QAction, QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
@@ -15,6 +15,7 @@ from workbench.session.settings import Settings
 from workbench.ui.dialogs.about import About
 from workbench.ui.dialogs.new_project import NewProject
 from workbench.ui.dialogs.predict_folder import PredictFolder
+from workbench.ui.drops import LeftOut
 from workbench.ui.messages import Messages
 
 _RECENT_SHOWN = 8
@@ -122,16 +123,17 @@ class Commands(QObject):
         if folder:
             self._session.add_pictures([Path(folder)])
 
-    def drop(self, paths: list[Path]) -> None:
-        """Something was dropped on the window: a project is opened, pictures and folders are added."""
+    def drop(self, paths: list[Path], left_out: LeftOut) -> bool:
+        """Open a project that was dropped on the window, or add images and folders. False if nothing is taken."""
         if len(paths) == 1 and (paths[0] / "project.json").is_file():
-            self.open(paths[0])
-        elif self._session.project is None:
+            QTimer.singleShot(0, self, lambda: self.open(paths[0]))  # it may ask, which would block the other program
+            return True
+        if self._session.project is None:
             self._messages.say(
-                "info", self.tr("Open or make a project first, then drop the pictures again."), topic="drop"
+                "info", self.tr("Open or create a project first, then drop the images again."), topic="drop"
             )
-        else:
-            self._session.add_pictures(paths)
+            return False
+        return self._session.add_pictures(paths, left_out)
 
     def predict_folder(self) -> None:
         """The dialog for many pictures; one at a time, as it works on while it is open."""

@@ -1,29 +1,73 @@
-"""Files and folders that are dropped anywhere on the window."""
+"""Files and folders that are dropped on the window."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from PySide6.QtCore import QEvent, QObject, Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QEvent, QMimeData, QObject, Qt
+from PySide6.QtWidgets import QLineEdit, QWidget
+
+from workbench.session.looking import left_out_reason
+
+LeftOut = list[tuple[str, str]]  # names, and reasons as in `looking.Added`
 
 
 class Drops(QObject):
-    """Watches a widget; `dropped` tells the paths."""
+    """Event filter that accepts a drag over a widget if it holds an image file or a folder, always as a copy.
 
-    dropped = Signal(object)  # list[Path]
+    A move would allow the program that it came from to delete the files.
 
-    def __init__(self, widget: QWidget) -> None:
+    take: called with the usable paths and what was left out of the drop; returns whether they are taken.
+    """
+
+    def __init__(self, widget: QWidget, take: Callable[[list[Path], LeftOut], bool]) -> None:
         super().__init__(widget)
+        self._take = take
+        self._usable = False  # what is dragged over the widget just now
         widget.setAcceptDrops(True)
+        for field in widget.findChildren(QLineEdit):
+            field.setAcceptDrops(False)  # it would take files for text, and as a move
         widget.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() in (QEvent.Type.DragEnter, QEvent.Type.DragMove, QEvent.Type.Drop):
-            paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
-            if paths:
-                event.acceptProposedAction()
-                if event.type() == QEvent.Type.Drop:
-                    self.dropped.emit(paths)
-                return True
-        return super().eventFilter(watched, event)
+        kind = event.type()
+        if kind == QEvent.Type.DragEnter:
+            self._usable = bool(sorted_out(event.mimeData())[0])
+            _answer(event, self._usable)
+        elif kind == QEvent.Type.DragMove:
+            _answer(event, self._usable)
+        elif kind == QEvent.Type.Drop:
+            paths, left_out = sorted_out(event.mimeData())
+            _answer(event, bool(paths) and self._take(paths, left_out))
+        else:
+            return False
+        return True
+
+
+def sorted_out(data: QMimeData) -> tuple[list[Path], LeftOut]:
+    """The files and folders of a drop that can be taken, and the names of the others with the reasons.
+
+    A folder is not searched for images here, as that can take long. A project can be taken if it comes alone.
+    """
+    paths: list[Path] = []
+    left_out: LeftOut = []
+    alone = len(data.urls()) == 1
+    for url in data.urls():
+        path = Path(url.toLocalFile())
+        reason = left_out_reason(path) if url.isLocalFile() and path.exists() else "remote"
+        if not reason or (reason == "project" and alone):
+            paths.append(path)
+        else:
+            left_out.append((path.name or url.fileName() or url.host(), reason))
+    return paths, left_out
+
+
+def _answer(event: Any, taken: bool) -> None:
+    if taken:
+        event.setDropAction(Qt.DropAction.CopyAction)
+        event.accept()
+    else:
+        event.setDropAction(Qt.DropAction.IgnoreAction)
+        event.ignore()

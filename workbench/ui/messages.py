@@ -61,12 +61,14 @@ class Messages(QWidget):
 
     def say(
         self, kind: str, says: str, advice: str = "", *, button: str = "", do: Callable[[], None] | None = None,
-        topic: str = "", buttons: Sequence[tuple[str, Callable[[], None]]] = (), sticky: bool = False,
+        topic: str = "", buttons: Sequence[tuple[str, Callable[[], None]]] = (), brief: bool = False,
+        sticky: bool = False,
     ) -> None:  # fmt: skip
         """Show a message.
 
-        kind: info | success | warning | problem. topic: a message of the same topic or text is replaced. buttons:
-        further ones, (text, function), from left to right. sticky: it stays until it is withdrawn.
+        kind: info | success | warning | problem; the first two go after some seconds, with a button only if `brief`.
+        topic: a message of the same topic or text is replaced. buttons: further ones, (text, function), from left to
+        right. sticky: it stays until it is withdrawn.
         """
         same = next((m for m in self._shown if topic and m.topic == topic), None)
         if sticky and same is not None and same.sticky and same.set_words(says, advice):
@@ -89,7 +91,7 @@ class Messages(QWidget):
         self._shown.append(message)
         self.show()
         self._place()
-        if kind in ("info", "success") and not button:
+        if kind in ("info", "success") and (brief or not button):
             QTimer.singleShot(_GONE_AFTER, message, lambda: self._drop(message))
 
     def withdraw(self, topic: str) -> None:

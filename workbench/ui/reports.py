@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QCoreApplication, QObject
 
 from workbench.core import problems
+from workbench.core.history import Patch
 from workbench.session.error_log import ErrorReport
 from workbench.session.exporter import ONE_CLICK
+from workbench.session.judging import Step
+from workbench.session.looking import Added
 from workbench.ui import export_words, words
 from workbench.ui.commands import Commands
 from workbench.ui.dialogs.error_details import ErrorDetails, copy_report
 from workbench.ui.dialogs.export_report import ExportReport
 from workbench.ui.messages import Messages
+from workbench.ui.panels.history import step_words
 from workbench.ui.rooms import Rooms
+
+_NAMED = 3  # files that were left out, named in a message
 
 
 class Reports(QObject):
@@ -26,6 +32,7 @@ class Reports(QObject):
         self._session, self._messages, self._commands = rooms.session, messages, commands
         self._exporter, self._error_log = rooms.exporter, rooms.error_log
         rooms.error_log.occurred.connect(self._unexpected)
+        self._offered: Step | None = None  # the step whose message has the button Undo
         session = rooms.session
         session.problem_met.connect(self._problem)
         session.save_state_changed.connect(self._save_state)
@@ -33,6 +40,10 @@ class Reports(QObject):
         session.project_closed.connect(self._closed)
         session.picture_opened.connect(self._picture_opened)
         session.picture_failed.connect(self._picture_failed)
+        session.judging.stepped.connect(self._stepped)
+        session.step_followed.connect(self._followed)
+        session.history_changed.connect(self._history_changed)
+        session.pictures_added.connect(self._added)
         rooms.predictions.failed.connect(self._predict_failed)
         rooms.exporter.finished.connect(self._exported)
         rooms.exporter.failed.connect(self._export_failed)
@@ -139,6 +150,33 @@ class Reports(QObject):
         says, advice = words.problem_words(problem)
         self._messages.say("warning", says, advice, topic="picture")
 
+    def _stepped(self, step: Step, how: str) -> None:
+        says = _step_words(step)
+        self._offered = None
+        if how == "done":
+            if step.after.get(step.key) == "done":
+                self._offered = step
+                self._messages.say("success", says, button=self.tr("Undo"), do=self._session.undo, topic="step",
+                                   brief=True)  # fmt: skip
+        elif step.field == "status" or set(step.after) != {self._session.key}:
+            pattern = self.tr("Undone: {step}") if how == "undone" else self.tr("Redone: {step}")
+            self._messages.say("info", pattern.format(step=says), topic="step")
+
+    def _followed(self, order: str, patch: Patch) -> None:
+        pattern = self.tr("Undone on {name}: {step}") if order == "undo" else self.tr("Redone on {name}: {step}")
+        says = pattern.format(name=PurePosixPath(patch.key).name, step=step_words(patch.what))
+        self._messages.say("info", says, topic="step")
+
+    def _history_changed(self) -> None:
+        """Withdraw the button Undo once it would undo another step."""
+        if self._offered is not None and self._session.judging.last is not self._offered:
+            self._offered = None
+            self._messages.withdraw("step")
+
+    def _added(self, added: Added) -> None:
+        kind = "success" if added.copied or not added.left_out else "warning"
+        self._messages.say(kind, _added_words(added), topic="drop")
+
     def _predict_failed(self, problem: Exception) -> None:
         says, advice = words.problem_words(problem)
         self._messages.say("warning", says, advice, topic="predict")
@@ -166,3 +204,43 @@ class Reports(QObject):
 
     def _export_cancelled(self) -> None:
         self._messages.say("info", self.tr("The export was cancelled; nothing half made is left."), topic="export")
+
+
+def _step_words(step: Step) -> str:
+    """A change of verdicts or of a status in one sentence."""
+    name, value = PurePosixPath(step.key).name, step.after[step.key]
+    if step.field == "status":
+        done = QCoreApplication.translate("Reports", "{name} marked done")
+        return (done if value == "done" else QCoreApplication.translate("Reports", "{name} marked as not done")).format(
+            name=name
+        )
+    if len(step.after) > 1:
+        name = QCoreApplication.translate("Reports", "{n} images").format(n=words.number(len(step.after)))
+    if value is None:
+        return QCoreApplication.translate("Reports", "verdict of {name} removed").format(name=name)
+    return QCoreApplication.translate("Reports", "verdict {verdict} for {name}").format(verdict=value, name=name)
+
+
+def _added_words(added: Added) -> str:
+    """Number of images copied into the project, and what was left out with the reasons."""
+    n = added.copied
+    if n == 1:
+        parts = [QCoreApplication.translate("Reports", "1 image copied into the project")]
+    elif n:
+        parts = [QCoreApplication.translate("Reports", "{n} images copied into the project").format(n=words.number(n))]
+    else:
+        parts = [QCoreApplication.translate("Reports", "No image was copied into the project")]
+    if added.there:
+        there = QCoreApplication.translate("Reports", "already in the project: {n}")
+        parts.append(there.format(n=words.number(added.there)))
+    patterns = {
+        "kind": QCoreApplication.translate("Reports", "{name} is not an image"),
+        "empty": QCoreApplication.translate("Reports", "{name} contains no image"),
+        "project": QCoreApplication.translate("Reports", "{name} is a project; drop it alone to open it"),
+        "remote": QCoreApplication.translate("Reports", "{name} is not on this computer"),
+    }
+    parts += [patterns[reason].format(name=name) for name, reason in added.left_out[:_NAMED]]
+    more = len(added.left_out) - _NAMED
+    if more > 0:
+        parts.append(QCoreApplication.translate("Reports", "{n} more left out").format(n=words.number(more)))
+    return QCoreApplication.translate("Reports", "; ").join(parts)

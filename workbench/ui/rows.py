@@ -43,6 +43,8 @@ class Row:
     on: Callable[[], bool] | None = None
     group: str = ""  # of several in a group one is on
     tip: str = ""
+    touches_image: bool = False  # changes the open image's label or opens another: never while an editor has the focus
+    repeats: bool = True  # acts again and again while its key is held
 
 
 @dataclass

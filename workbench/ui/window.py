@@ -40,6 +40,7 @@ from workbench.ui.rooms import Rooms
 from workbench.ui.rows import Parts
 from workbench.ui.status import Status
 from workbench.ui.theme import Style
+from workbench.ui.typing_keys import EditorKeys
 from workbench.ui.welcome import Welcome
 from workbench.ui.workspace import Workspace, side_panel
 
@@ -131,8 +132,9 @@ class Window(QMainWindow):
         self.reviewing.switched.connect(self.workspace.make_room)
         rooms.review.failed.connect(self.messages.problem)
         self.review.verdicts.failed.connect(self.messages.problem)
-        self.drops = Drops(self)
-        self.drops.dropped.connect(self.commands.drop)
+        self.editor_keys = EditorKeys([self.canvas, self.pictures.sheet.sheet, self.pictures.sheet.table],
+                                      table.reserved(), self)  # fmt: skip
+        self.drops = Drops(self, self.commands.drop)
         self.welcome.chosen.connect(self.commands.open)
         self.pictures.wants_files.connect(self.commands.add_pictures)
         self.pictures.wants_folder.connect(self.commands.add_folder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtGui import QPainter, QPointingDevice
-from PySide6.QtWidgets import QAbstractSpinBox, QLineEdit, QWidget
+from PySide6.QtWidgets import QWidget
 
 from workbench.core.project import BACKGROUND, MAX_CLASS_ID
 from workbench.session.session import Session
@@ -17,8 +17,10 @@ from workbench.ui.canvas.options import ToolOptions
 from workbench.ui.canvas.proposal_menu import ProposalMenu
 from workbench.ui.canvas.proposals import ProposalHand
 from workbench.ui.canvas.region_menu import ask
-from workbench.ui.canvas.tools import Tool, Touch, next_diameter
+from workbench.ui.canvas.shape_end import ShapeEnd
+from workbench.ui.canvas.tools import ENDING, Tool, Touch, next_diameter
 from workbench.ui.canvas.work import Work
+from workbench.ui.typing_keys import TEXTS
 
 _BUTTON = Qt.MouseButton
 _WITH = Qt.KeyboardModifier
@@ -56,6 +58,7 @@ class Canvas(Opened):
         self._pen = 1.0  # how hard a pen is pressed, 0..1; 1 for a mouse
         self._rubber = False  # the pen is turned around
         self._painting = False
+        self.shape_end = ShapeEnd()
         session.settling.connect(self.work.finish)
         self.work.troubled.connect(session.problem_met)
         self.follow()
@@ -105,7 +108,9 @@ class Canvas(Opened):
         self._tool.cancel()
         self.work.drop()
         self._desk.forget()
-        self._painting = False
+        self.shape_end.forget()
+        if self._painting:
+            self._free()
         self._hover(None)
 
     def came(self) -> None:
@@ -117,14 +122,14 @@ class Canvas(Opened):
     def mousePressEvent(self, event) -> None:
         self.setFocus(Qt.FocusReason.MouseFocusReason)
         button, keys = event.button(), event.modifiers()
-        if self.picture is None or self._painting:
+        if self.picture is None or self.button != _BUTTON.NoButton:
             return
         if self._space:
             self.proposals.let_go()
         if button == _BUTTON.MiddleButton or (button == _BUTTON.LeftButton and self._space):
-            self._hold("pan", event.position())
+            self._hold("pan", event)
         elif button == _BUTTON.RightButton and keys & _WITH.AltModifier:
-            self._hold("size", event.position())
+            self._hold("size", event)
         elif button == _BUTTON.LeftButton and keys & _WITH.AltModifier:
             self.pointer = event.position()
             self.pick()
@@ -145,8 +150,8 @@ class Canvas(Opened):
         if why:
             self.refused.emit(why)
             return
-        self._painting = True
-        self._tool.press(touch)
+        self._painting, self.button = True, event.button()
+        self.shape_end.watched(self._tool, lambda: self._tool.press(touch))
 
     def _touch(self, event, *, double: bool = False) -> Touch:
         keys = event.modifiers()
@@ -170,6 +175,11 @@ class Canvas(Opened):
         if (self._tool is region or not self._tool.busy) and not self._refusal(True):
             ask(region, self._desk, self, event, lambda: self._tool is region or region.cancel())
 
+    def _free(self) -> None:
+        """The pointer is nobody's again."""
+        self.button, self._painting = _BUTTON.NoButton, False
+        self._grips.let_go()
+
     def mouseMoveEvent(self, event) -> None:
         if self._grips.held:
             self._grips.drag(event.position())
@@ -180,18 +190,21 @@ class Canvas(Opened):
         self._hover(self.pointer)
 
     def mouseReleaseEvent(self, event) -> None:
-        if self._grips.held:
-            self._grips.let_go()
+        if event.button() != self.button:
+            return
+        painted = self._painting
+        self._free()
+        if painted:
+            self.shape_end.watched(self._tool, lambda: self._tool.release(self._touch(event)))
+        else:
             self._choose_cursor()
             self.pointer = event.position()
             self._hover(self.pointer)
-        elif self._painting and event.button() == _BUTTON.LeftButton:
-            self._painting = False
-            self._tool.release(self._touch(event))
 
     def wheelEvent(self, event) -> None:
         if self.picture is None:
             return
+        self.setFocus(Qt.FocusReason.MouseFocusReason)
         self._hover(None)
         self._grips.wheel(event)
         self._hover(event.position())
@@ -208,16 +221,17 @@ class Canvas(Opened):
     def enterEvent(self, event) -> None:
         self.pointer = event.position()
         # Keys that are held, such as Space, should work where the pointer is; but nobody's typing is interrupted.
-        if not isinstance(self.window().focusWidget(), (QLineEdit, QAbstractSpinBox)):
+        if not isinstance(self.window().focusWidget(), TEXTS):
             self.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def leaveEvent(self, event) -> None:
         self.pointer = None
         self._hover(None)
 
-    def _hold(self, what: str, position: QPointF) -> None:
+    def _hold(self, what: str, event) -> None:
         self._hover(None)
-        self._grips.take(what, position)
+        self.button = event.button()
+        self._grips.take(what, event.position())
         if what == "pan":
             self.setCursor(Qt.CursorShape.ClosedHandCursor)
 
@@ -244,7 +258,10 @@ class Canvas(Opened):
         if event.type() == QEvent.Type.ShortcutOverride:
             plain = not event.modifiers() & (_WITH.ControlModifier | _WITH.AltModifier)
             # In the middle of a drag no shortcut may change the picture under the hand.
-            if self._painting or (plain and self._tool.wants(event.key())):
+            # A person who has drawn a shape presses Return to close it, also where the release did that already.
+            cutting = self._tool.closes and self.work.busy
+            ends = event.key() in ENDING and (cutting or self.shape_end.recent)
+            if self._painting or ends or (plain and self._tool.wants(event.key())):
                 event.accept()
                 return True
         elif event.type() == QEvent.Type.NativeGesture and self.picture is not None:
@@ -256,9 +273,11 @@ class Canvas(Opened):
         if event.key() == Qt.Key.Key_Escape and self.work.busy:
             self.work.drop()
             self._tool.cancel()
-            self._painting = False
-        elif self._tool.key(event.key()):
-            self._painting = self._painting and self._tool.busy
+            if self._painting:
+                self._free()
+        elif self.shape_end.watched(self._tool, lambda: self._tool.key(event.key())):
+            if self._painting and not self._tool.busy:
+                self._free()
         elif event.key() == Qt.Key.Key_Tab:
             self.hide_overlays(True)
         elif event.key() == Qt.Key.Key_Space and not event.isAutoRepeat() and not self._painting:

@@ -17,6 +17,7 @@ class CrackLine(Tool):
     """Each click paints the way from the one before and goes on from there; Enter, Esc or a double click ends."""
 
     name = "crack"
+    closes = True
     options = ("line", "widest")
     uses_double = True
 

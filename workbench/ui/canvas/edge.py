@@ -19,6 +19,7 @@ class SmartEdge(Tool):
     """
 
     name = "smart_edge"
+    closes = True
     uses_double = True
 
     def __init__(self, desk: Desk) -> None:

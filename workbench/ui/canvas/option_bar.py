@@ -107,7 +107,6 @@ class OptionBar(QWidget):
         low, high = max(limits[0], 0.25), limits[1]
         slider.valueChanged.connect(lambda at: change(limits[0] if at == 0 else low * (high / low) ** (at / _TICKS)))
         spin.valueChanged.connect(change)
-        spin.editingFinished.connect(self._canvas.setFocus)
         self._spins[name], self._sliders[name] = spin, slider
         label = QLabel(text)
         label.setBuddy(spin)

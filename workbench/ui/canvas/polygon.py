@@ -22,6 +22,7 @@ class Polygon(Tool):
     """
 
     name = "polygon"
+    closes = True
     uses_double = True
 
     def __init__(self, desk: Desk) -> None:

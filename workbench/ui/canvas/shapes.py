@@ -18,6 +18,7 @@ class Rectangle(Tool):
     """A box of whole pixels, dragged from corner to corner; Shift makes it a square."""
 
     name = "rectangle"
+    closes = True
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)
@@ -157,6 +158,7 @@ class Lasso(Tool):
     """Everything that a freehand line encloses."""
 
     name = "lasso"
+    closes = True
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk)

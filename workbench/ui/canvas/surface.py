@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from PySide6.QtCore import QEvent, QPointF, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QImage, QPainter
+from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter
 from PySide6.QtWidgets import QWidget
 
 from workbench.core.drawing import Rect
@@ -30,6 +30,9 @@ class Surface(QWidget):
         self._backing = Backing()
         self._waiting = QRect()  # will be painted next
         self._guests: tuple[Guest, ...] = ()
+        # One owner of the pointer from a press until its release: an item over the image, or a button's drag on it.
+        self._owner: Guest | None = None
+        self.button = Qt.MouseButton.NoButton
 
     # --- for those above -------------------------------------------------------------------------
 
@@ -154,6 +157,21 @@ class Surface(QWidget):
 
     # --- events ----------------------------------------------------------------------------------
 
+    def _taken_by_guest(self, kind: QEvent.Type, event: QMouseEvent) -> bool:
+        """Offer a pointer event to the items over the image; the one that takes a press owns the pointer from then on,
+        until no button is down.
+        """
+        owner, taken = self._owner, False
+        for guest in [owner] if owner is not None else self._guests:
+            if guest.take(kind, event):
+                taken = True
+                if kind in PRESS:
+                    self._owner = guest
+                break
+        if kind == RELEASE and event.buttons() == Qt.MouseButton.NoButton:
+            self._owner = None
+        return taken or owner is not None
+
     def paintEvent(self, event) -> None:
         self._waiting = QRect()
         ratio = self.devicePixelRatioF()
@@ -174,11 +192,10 @@ class Surface(QWidget):
 
     def event(self, event: QEvent) -> bool:
         kind = event.type()
-        if kind in PRESS or kind in (MOVE, RELEASE):
-            for guest in self._guests:
-                if guest.take(kind, event):
-                    event.accept()
-                    return True
+        if (kind in PRESS or kind in (MOVE, RELEASE)) and self.button == Qt.MouseButton.NoButton:
+            if self._taken_by_guest(kind, event):
+                event.accept()
+                return True
         elif kind == QEvent.Type.DevicePixelRatioChange:
             self._fit_to_widget()
         return super().event(event)

@@ -48,6 +48,7 @@ class Tool:
     options: tuple[str, ...] = ()  # what of the slim bar it needs
     needs_class = True  # False: it can work where no class can be painted yet
     uses_double = False  # a double click is more than two clicks
+    closes = False  # it draws a shape that Return, a click or the release of the button closes
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk

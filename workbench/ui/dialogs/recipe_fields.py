@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any, Literal, Union, get_args, get_origin
 
 from PySide6.QtCore import QCoreApplication, Signal
-from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QCheckBox, QComboBox, QFileDialog, QGridLayout, QLineEdit, QWidget
 
 from workbench.core.recipe import Recipe
@@ -73,18 +72,11 @@ class Text(Field):
             return text
 
 
-class _StillBox(QComboBox):
-    """Its page can be scrolled over it."""
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()
-
-
 class Choice(Field):
     """One of a few."""
 
     def __init__(self, options: Sequence[tuple[Any, str]]) -> None:
-        self.box = _StillBox()
+        self.box = QComboBox()
         super().__init__(self.box)
         self.box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.box.setMinimumContentsLength(12)

@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate
 from workbench.core.project import DONT_CARE
 from workbench.ui.panels.plate import draw_plate
 from workbench.ui.theme import Style
-from workbench.ui.typing_keys import TypingKeys
 
 IdRole = Qt.ItemDataRole.UserRole
 ColorRole = Qt.ItemDataRole.UserRole + 1
@@ -80,7 +79,6 @@ class ClassRow(QStyledItemDelegate):
     def createEditor(self, parent, option, index):
         editor = QLineEdit(parent)
         editor.setMaxLength(100)
-        TypingKeys(editor)
         editor.setAccessibleName(index.data())
         return editor
 

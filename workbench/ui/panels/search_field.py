@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QCompleter, QLineEdit
 from workbench.core.picture_search import Wrong, completions
 from workbench.session.session import Session
 from workbench.ui.panels.picture_list import PictureList
-from workbench.ui.typing_keys import TypingKeys
 from workbench.ui.words import listed
 
 EXAMPLES = ("class:scratch", "status:open", "verdict:NG", "score:<0.5", "group:lot7", "regions:>3", "date:2026-11",
@@ -24,7 +23,6 @@ class SearchField(QLineEdit):
         self.setPlaceholderText(self.tr("Search: name, class:, score:<0.5 …"))
         self.setAccessibleName(self.tr("Search by name or by terms"))
         self.setToolTip(search_help())
-        TypingKeys(self)
         self._session, self._model = session, model
         self._offers = QStringListModel(self)
         self._completer = _LastTerm(self._offers, self)

@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.ui.theme import Style
-from workbench.ui.typing_keys import TypingKeys
 
 DEVICES = ("auto", "gpu", "cpu")
 
@@ -71,7 +70,6 @@ class TrainControls(QWidget):
         self.minutes.lineEdit().setTextMargins(5, 0, 0, 0)
         self.minutes.setToolTip(self.tr("How long to train; the model is best at the end of this time"))
         self.minutes.setAccessibleName(self.tr("Minutes"))
-        TypingKeys(self.minutes)
         self.minutes.valueChanged.connect(lambda _: self.changed.emit())
         self.device = QComboBox()
         for name, text in zip(DEVICES, (self.tr("Best device"), self.tr("GPU"), self.tr("Processor")), strict=True):

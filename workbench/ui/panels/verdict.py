@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
 
 from workbench.session.session import Session
 from workbench.ui.theme import Style
-from workbench.ui.typing_keys import TypingKeys
 
 
 class VerdictPanel(QWidget):
@@ -44,7 +43,6 @@ class VerdictPanel(QWidget):
         self._name.setMaxLength(60)
         self._name.setAccessibleName(self.tr("New verdict"))
         self._name.setToolTip(self.tr("Type a name and press Enter"))
-        TypingKeys(self._name)
         self._name.returnPressed.connect(self._add)
         self._name.hide()
         row.addWidget(self._name)

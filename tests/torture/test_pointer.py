@@ -1,0 +1,39 @@
+"""Random sequences of buttons, moves and wheel turns on the canvas: no stroke is left without a button."""
+
+from __future__ import annotations
+
+import random
+
+from PySide6.QtCore import Qt
+
+from tests.ui.conftest import application, hand, opened, root  # noqa: F401
+from tests.ui.test_pointer_owner import NEW, B, Mouse, paints_without_a_button
+
+
+def test_random_buttons_leave_no_stroke(hand, cases, report, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(type(hand.canvas), "_ask", lambda *_: None)  # a menu would wait for an answer
+    hand.open(NEW)
+    hand.canvas.set_diameter(10)
+    tried, failed = cases(12, 400), []
+    for seed in range(tried):
+        chance, mouse = random.Random(seed), Mouse(hand)
+        mouse.keys = chance.choice([Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier,
+                                    Qt.KeyboardModifier.AltModifier])  # fmt: skip
+        down: list[Qt.MouseButton] = []
+        for _ in range(chance.randrange(4, 24)):
+            button = chance.choice([B.LeftButton, B.MiddleButton, B.RightButton])
+            if button in down:
+                down.remove(button)
+                mouse.release(button)
+            elif chance.random() < 0.6:
+                down.append(button)
+                mouse.press(button)
+            mouse.move(chance.uniform(5, 90), chance.uniform(5, 75))
+        for button in down:
+            mouse.release(button)
+        mouse.keys = Qt.KeyboardModifier.NoModifier
+        hand.canvas.fit()
+        if paints_without_a_button(mouse):
+            failed.append(seed)
+    report("pointer buttons on the canvas", tried, len(failed))
+    assert not failed

@@ -1,0 +1,78 @@
+"""Drops on the window: what is accepted, as which action, and what is said of the rest."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
+from PySide6.QtWidgets import QApplication, QLineEdit
+
+A = Qt.DropAction
+
+
+def drop(window, *urls) -> list[Qt.DropAction | None]:
+    """Drag from a program that prefers to move, and drop; the answer to each event, None if it was not accepted."""
+    data = QMimeData()
+    data.setUrls([url if isinstance(url, QUrl) else QUrl.fromLocalFile(str(url)) for url in urls])
+    offered, answers = A.CopyAction | A.MoveAction | A.LinkAction, []
+    for kind in (QDragEnterEvent, QDragMoveEvent, QDropEvent):
+        at = QPointF(90, 90) if kind is QDropEvent else QPoint(90, 90)
+        event = kind(at, offered, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+        event.setDropAction(A.MoveAction)
+        event.ignore()
+        QApplication.sendEvent(window, event)
+        answers.append(event.dropAction() if event.isAccepted() else None)
+    return answers
+
+
+@pytest.fixture
+def files(tmp_path, root):
+    """Images, a text file, folders with and without images, another project."""
+    image = (root / "pictures" / "lot1" / "new.png").read_bytes()
+    for name in ("a.png", "图 b.PNG", "folder/c.png", "folder/deep/d.png"):
+        path = tmp_path / "in" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(image + name.encode())
+    (tmp_path / "in" / "notes.txt").write_text("a text")
+    (tmp_path / "in" / "empty").mkdir()
+    other = tmp_path / "in" / "other"
+    (other / "masks").mkdir(parents=True)
+    (other / "masks" / "m.png").write_bytes(image)
+    (other / "project.json").write_text("{}")
+    return tmp_path / "in"
+
+
+@pytest.mark.parametrize("names", [["a.png"], ["图 b.PNG", "a.png"], ["folder"], ["empty"], ["a.png", "notes.txt"]])
+def test_images_and_folders_are_accepted_as_a_copy(opened, files, names):
+    assert drop(opened.window, *(files / name for name in names)) == [A.CopyAction] * 3
+    assert all((files / name).exists() for name in names)
+
+
+def test_what_is_not_taken_is_not_accepted(opened, files):
+    remote = QUrl("https://example.com/a.png")
+    for urls in ([files / "notes.txt"], [remote], [files / "gone.png"], [remote, files / "notes.txt"]):
+        assert drop(opened.window, *urls) == [None] * 3, urls
+
+
+def test_images_are_not_accepted_without_a_project(application, files):
+    assert drop(application.window, files / "a.png")[-1] is None
+    assert any("project first" in text for text in application.window.messages.texts)
+
+
+def test_a_mixed_drop_takes_the_images_and_reports_the_rest(opened, files, qtbot):
+    session, messages = opened.rooms.session, opened.window.messages
+    remote = QUrl("https://example.com/far.png")
+    names = ("a.png", "notes.txt", "folder", "empty", "other")
+    assert drop(opened.window, *(files / name for name in names), remote) == [A.CopyAction] * 3
+    qtbot.waitUntil(lambda: {"a.png", "folder/c.png", "folder/deep/d.png"} <= set(session.keys), timeout=10_000)
+    qtbot.waitUntil(lambda: any("3 images copied into the project" in text for text in messages.texts), timeout=10_000)
+    said = next(text for text in messages.texts if "3 images" in text)
+    for part in ("notes.txt is not an image", "other is a project", "far.png is not on this computer", "1 more left"):
+        assert part in said
+    assert not any("m.png" in key for key in session.keys), "the masks of a project are not images"
+    drop(opened.window, files / "a.png")
+    qtbot.waitUntil(lambda: any("already in the project: 1" in text for text in messages.texts), timeout=10_000)
+
+
+def test_text_fields_leave_files_to_the_window(opened):
+    assert not any(field.acceptDrops() for field in opened.window.findChildren(QLineEdit))
