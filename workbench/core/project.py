@@ -73,6 +73,7 @@ class Project:
     def __init__(self, root: Path, file: ProjectFile, lock: filelock.FileLock | None) -> None:
         self.root = root
         self.file = file
+        self.obstacle: problems.CannotWrite | None = None  # why the folder could not be written when it was opened
         self._lock = lock
 
     # --- create and open -------------------------------------------------------------------------
@@ -151,7 +152,13 @@ class Project:
 
     def need_write(self, what: str) -> None:
         if not self.writable:
-            raise problems.ProjectReadOnly(what=what)
+            raise self.read_only(what)
+
+    def read_only(self, what: str) -> problems.ProjectReadOnly:
+        """The reason why `what` cannot be saved in a project that is open read-only."""
+        if self.obstacle is not None:
+            return problems.FolderReadOnly(what=what, **self.obstacle.fields)
+        return problems.ProjectReadOnly(what=what)
 
     # --- pictures --------------------------------------------------------------------------------
 

@@ -8,19 +8,29 @@ stays as it is where they do not fit, and the mask with all of them is written t
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from workbench.core import annotation
 from workbench.core.history import Patch
-from workbench.core.problems import CannotWrite, LabelsChangedElsewhere, Problem, StrokesDoNotFit, StrokesUnreadable
+from workbench.core.problems import (
+    CannotWrite,
+    LabelsChangedElsewhere,
+    Problem,
+    SavedLater,
+    StrokesDoNotFit,
+    StrokesUnreadable,
+)
 from workbench.core.project import Project
 from workbench.inference.writing import sweep
 from workbench.session.journal import Journal
 from workbench.session.label import Label, Saved, Stirred, keep_aside, load_label, save_label
 from workbench.session.lane import Lane
 from workbench.session.recovery import RECOVERED, bring_back
+from workbench.session.unsaved_copy import copy_labels
 
 
 class Saver(QObject):
@@ -38,6 +48,7 @@ class Saver(QObject):
         self._unsaved: dict[str, Label] = {}
         self._busy: set[str] = set()
         self._failed: set[str] = set()
+        self.failure: Problem | None = None  # the newest reason why something could not be saved
         self._stirred: set[str] = set()
         self._lane = Lane(parent=self)
         self._retry_ms = round(retry * 1000)
@@ -52,12 +63,17 @@ class Saver(QObject):
         self._journal = Journal(project.root / "journal") if project.writable else None
         return self._recover()
 
-    def close(self) -> bool:
-        """Save what is unsaved and let go of the project; False if something stayed in the journal only."""
-        clean = self.flush()
+    def close(self, *, discard: bool = False) -> bool:
+        """Save what is unsaved and let go of the project; False if something stayed in the journal only.
+
+        discard: do not save what is unsaved, and remove it from the journal too.
+        """
+        clean = discard or self.flush()
         self._timer.stop()
         self._lane.abandon()
         if self._journal is not None:
+            for key in self._unsaved if discard else ():
+                self._journal.clear(key)
             self._journal.close()
         self._project = self._journal = None
         self._unsaved.clear()
@@ -68,6 +84,16 @@ class Saver(QObject):
         return clean
 
     # --- orders -----------------------------------------------------------------------------------
+
+    @property
+    def unsaved_keys(self) -> list[str]:
+        """The images whose mask or note is not on the disk yet."""
+        return list(self._unsaved)
+
+    def copy_unsaved(self, folder: Path, then: Callable[[Path | None, Exception | None], None]) -> None:
+        """Write the unsaved labels into another folder, in the thread that saves; `then` receives where they are."""
+        project, labels = self._project, list(self._unsaved.values())
+        self._lane.submit(lambda: copy_labels(labels, project, folder), then)
 
     def unsaved(self, key: str) -> Label | None:
         """The label of a picture, if it holds anything that is not on the disk yet."""
@@ -161,6 +187,9 @@ class Saver(QObject):
         self._tell()
 
     def _refused(self, key: str, problem: Problem) -> None:
+        if type(problem) is CannotWrite:
+            problem = SavedLater(**problem.fields)
+        self.failure = problem
         if not self._failed:  # a retry that fails again has nothing new to say
             self.problem_met.emit(problem)
         self._failed.add(key)
