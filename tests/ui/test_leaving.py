@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,11 +12,12 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QApplication, QFileDialog
+from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit
 
 from tests import disk
 from tests.conftest import fill_project
 from tests.session.conftest import TRAINER
+from tests.session.test_keeping import read_only
 from tests.ui.conftest import Hand
 from workbench.core import annotation
 from workbench.core.events import Progress, encode
@@ -97,8 +100,7 @@ class Full:
     def choose(self, folder: Path) -> None:
         self.qtbot.waitUntil(lambda: bool(self.window.findChildren(QFileDialog)), timeout=10_000)
         dialog = self.window.findChild(QFileDialog)
-        dialog.selectFile(str(folder))
-        dialog.setDirectory(str(folder))
+        dialog.findChild(QLineEdit, "fileNameEdit").setText(str(folder))
         dialog.accept()
 
     def left(self, way: str) -> bool:
@@ -249,7 +251,7 @@ class Working:
 
     def train(self) -> None:
         self.training.start("unet", minutes=1)
-        self.qtbot.waitUntil(lambda: self.training.running and self.training.progress > 0, timeout=10_000)
+        self.qtbot.waitUntil(lambda: self.training.running and self.training.planned_seconds is not None, timeout=10_000)
 
 
 @pytest.fixture
@@ -273,7 +275,7 @@ def test_stop_waits_until_the_trainer_has_saved(working, qtbot, way):
     working.answer("stop")
     assert working.window.findChild(Waiting).isVisible()
     qtbot.waitUntil(lambda: not working.window.isVisible() or working.session.project is None, timeout=20_000)
-    assert run.ending().why == "stopped" and not (run.root / "saved.txt").exists()
+    assert (run.root / "saved.txt").read_text() == "stopped" and run.ending().why == "stopped"
 
 
 EXPORT = [sys.executable, "-c", f"print({encode(Progress(what='a', done=0, total=1))!r}, flush=True)\ninput()"]
@@ -310,3 +312,66 @@ def test_closing_the_project_does_not_ask_about_an_export(working, qtbot, tmp_pa
     start_export(working, tmp_path)
     working.window.table["close_project"].trigger()
     assert working.session.project is None and working.application.rooms.exporter.running
+
+
+# --- read-only folders --------------------------------------------------------------------------------------
+
+
+def test_a_read_only_folder_is_named_as_the_reason(application, qtbot, tmp_path, root):
+    session, window = application.rooms.session, application.window
+    with disk.small_disk(tmp_path / "disk", kilobytes=2500) as folder:
+        project = shutil.copytree(root, folder / "p")
+        with read_only(project):
+            with qtbot.waitSignal(session.picture_opened, timeout=10_000):
+                window.commands.open(project)
+            assert not session.writable
+            (text,) = window.messages.texts
+            assert "read-only" in text and "Read-only file system" in text and "kept in memory" not in text
+            hand = Hand(application, qtbot)
+            hand.drag((20, 20), (40, 40))
+            texts = " ".join(window.messages.texts)
+            assert "Read-only file system" in texts and "Close the window that holds it" not in texts
+            session.end()
+
+
+def test_the_command_line_does_not_promise_to_try_again(tmp_path):
+    with disk.small_disk(tmp_path / "disk", kilobytes=100) as folder, read_only(folder):
+        done = subprocess.run(
+            [sys.executable, "-m", "workbench", "create", str(folder / "p")], capture_output=True, text=True
+        )
+    assert done.returncode != 0 and "Read-only file system" in done.stderr
+    assert "kept in memory" not in done.stderr and "Traceback" not in done.stderr
+
+
+# --- the end by a signal -------------------------------------------------------------------------------------
+
+TERMINATED = """
+import sys
+from pathlib import Path
+from PySide6.QtWidgets import QApplication
+from workbench.ui import application
+app = QApplication([])
+real = application.Application.show
+
+def show(self):
+    real(self)
+    session = self.rooms.session
+    session._saver._settle_ms = 600_000
+    def painted(key):
+        session.editor.paint_fill((1, 1), 2)
+        print("painted", key, flush=True)
+    session.picture_opened.connect(painted)
+
+application.Application.show = show
+sys.exit(application.run(Path(sys.argv[1])))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_termination_saves_without_a_question(root):
+    with subprocess.Popen([sys.executable, "-c", TERMINATED, str(root)], stdout=subprocess.PIPE, text=True) as process:
+        key = process.stdout.readline().split(" ", 1)[1].strip()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+    with Project.open(root) as project:
+        assert (annotation.load_mask(project, key) == 2).sum() > 1000

@@ -17,6 +17,7 @@ from workbench.ui import translation
 from workbench.ui.garbage import Garbage
 from workbench.ui.leaving import Way
 from workbench.ui.rooms import Rooms
+from workbench.ui.termination import Termination
 from workbench.ui.theme import Style
 from workbench.ui.window import Window
 
@@ -43,6 +44,7 @@ def run(project: Path | None) -> int:
     app = QApplication.instance() or QApplication(sys.argv[:1])
     application = Application(app, Settings.load())
     application.show()
+    Termination(app)
     if project is not None:
         QTimer.singleShot(0, application.window, lambda: application.window.commands.open(project.absolute()))
     code = app.exec()
