@@ -251,7 +251,8 @@ class Working:
 
     def train(self) -> None:
         self.training.start("unet", minutes=1)
-        self.qtbot.waitUntil(lambda: self.training.running and self.training.planned_seconds is not None, timeout=10_000)
+        training = self.training
+        self.qtbot.waitUntil(lambda: training.running and training.planned_seconds is not None, timeout=20_000)
 
 
 @pytest.fixture
