@@ -7,13 +7,14 @@ import importlib.util
 import itertools
 import random
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
-from PySide6.QtGui import QDropEvent
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit
 
 from tests import disk
@@ -106,6 +107,7 @@ class Case:
             data = QMimeData()
             data.setUrls([QUrl.fromLocalFile(str(other))])
             how = (Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+            QApplication.sendEvent(self.window, QDragEnterEvent(QPoint(10, 10), *how))
             QApplication.sendEvent(self.window, QDropEvent(QPointF(10, 10), *how))
         elif self.way == "new":
             table["new_project"].trigger()
@@ -118,20 +120,27 @@ class Case:
         else:
             commands.open(other if self.way == "open" else self.session.project.root)
 
-    def question(self) -> Question:
+    def question(self) -> Question | None:
+        """The open question; None where all could be saved after all: another file has given an inode back."""
+
         def shown() -> list[Question]:
             return [dialog for dialog in self.window.findChildren(Question) if dialog.isVisible()]
 
-        self.qtbot.waitUntil(lambda: bool(shown()), timeout=30_000)
-        return shown()[0]
+        self.qtbot.waitUntil(lambda: bool(shown()) or not self.session.saver.unsaved_keys, timeout=30_000)
+        return next(iter(shown()), None)
 
     def follow(self, made: Strokes, heal: Callable[[], None]) -> dict[str, np.ndarray]:
         """Answer the question; returns the masks of the copy, if there is one."""
         if self.way == "end":
             return {}
         for _ in range(self.rng.randrange(3)):
-            self.question().buttons["retry"].click()
+            if (dialog := self.question()) is not None:
+                dialog.buttons["retry"].click()
         dialog = self.question()
+        if dialog is None:
+            assert self.kind == "inodes"
+            self.answer = "saved"
+            return {}
         if self.answer == "retry":
             heal()
         dialog.buttons[self.answer].click()
@@ -176,10 +185,14 @@ def test_no_stroke_is_lost_on_a_way_out(qapp, qtbot, tmp_path, size, cases, repo
         folder = tmp_path / str(number)
         folder.mkdir()
         strokes = cases(5, 30)
-        found = Case(qapp, qtbot, folder, kind, way, answer, rng).run(strokes)
+        with qtbot.captureExceptions() as caught:
+            found = Case(qapp, qtbot, folder, kind, way, answer, rng).run(strokes)
+        # The index of the images is a cache, which a full disk may refuse.
+        assert all(issubclass(kind, sqlite3.Error) for kind, _, _ in caught), caught
         made, lost = made + 3 * strokes, lost + found
-        assert found == 0, (kind, way, answer)
+        print(kind, way, answer, found)
     report(f"strokes on {len(tried)} ways out of a project that cannot be saved", made, lost)
+    assert lost == 0
 
 
 @pytest.mark.skipif(not RESCUED, reason="needs the rescue journal")
