@@ -13,13 +13,16 @@ import pytest
 
 
 @contextlib.contextmanager
-def small_disk(folder: Path, kilobytes: int) -> Iterator[Path]:
-    """A file system of its own at `folder`; where none can be mounted (only root may) the test is skipped."""
+def small_disk(folder: Path, kilobytes: int, *, inodes: int = 0) -> Iterator[Path]:
+    """A file system of its own at `folder`; where none can be mounted (only root may) the test is skipped.
+
+    inodes: the largest number of files and folders; 0 for no limit.
+    """
     folder.mkdir()
     if not sys.platform.startswith("linux"):
         pytest.skip("only Linux mounts a small disk")
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", 0, f"size={kilobytes}k".encode()) != 0:
+    if libc.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", 0, f"size={kilobytes}k,nr_inodes={inodes}".encode()) != 0:
         pytest.skip("mounting a small disk needs root")
     try:
         yield folder
@@ -37,4 +40,14 @@ def fill_up(folder: Path) -> Path:
                     file.write(bytes(size))
             except OSError:
                 continue
+    return ballast
+
+
+def use_up_inodes(folder: Path) -> Path:
+    """Make empty files until no further one can be made; the folder that holds them."""
+    ballast = folder / "ballast"
+    ballast.mkdir()
+    with contextlib.suppress(OSError):
+        for number in range(1_000_000):
+            (ballast / str(number)).touch()
     return ballast

@@ -18,7 +18,7 @@ from workbench.session.session import Session
 def session(qtbot):
     session = Session(settle=0.02, retry=0.1)
     yield session
-    session.close_project()
+    session.end()
 
 
 @pytest.fixture

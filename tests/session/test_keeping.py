@@ -435,7 +435,7 @@ def test_a_full_disk_costs_nothing(on_small_disk, small_disk, qtbot):
         painted[key] = session.mask.copy()
     qtbot.waitUntil(lambda: session.save_state == "failed")
     assert not session.flush()
-    assert [type(problem) for problem in met] == [problems.CannotWrite]
+    assert [type(problem) for problem in met] == [problems.SavedLater]
     assert "No space left" in str(met[0]) and str(small_disk) in str(met[0])
     for key in painted:
         annotation.load_mask(session.project, key)  # the old file, whole

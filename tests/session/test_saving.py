@@ -73,7 +73,7 @@ def test_a_failed_save_keeps_the_stroke_says_so_once_and_is_tried_again(opened, 
     dot(opened, 20, 20, 2)
     qtbot.waitUntil(lambda: opened.save_state == "failed")
     assert not opened.flush() and not opened.flush()
-    assert [type(problem) for problem in met] == [problems.CannotWrite] and str(masks) in str(met[0])
+    assert [type(problem) for problem in met] == [problems.SavedLater] and str(masks) in str(met[0])
     assert opened.mask[20, 20] == 2 and journal_files(opened)
     painted, key = opened.mask.copy(), opened.key
     show(opened, qtbot, opened.keys[1])
@@ -92,7 +92,8 @@ def test_what_could_not_be_saved_comes_back_with_the_next_opening(opened, root, 
     masks.write_text("")
     dot(opened, 20, 20, 2)
     painted, key = opened.mask.copy(), opened.key
-    opened.close_project()
+    assert not opened.close_project() and opened.project is not None
+    opened.end()
     masks.unlink()
     aside.rename(masks)
     assert opened.open_project(root)

@@ -298,8 +298,8 @@ def _finite(value: Any) -> Any:
 # --- orders: what the window sends down the pipe, one JSON line each ---------------------------------
 
 # watch: preview this picture. expect: it will be opened next; all that are expected follow a watch, which forgets those
-# before. keep_open: go on after the time is up. let_end: do not.
-ORDERS = ("stop", "pause", "resume", "watch", "expect", "labels_changed", "keep_open", "let_end")
+# before. keep_open: go on after the time is up. let_end: do not. keep_running: go on when the pipe is closed.
+ORDERS = ("stop", "pause", "resume", "watch", "expect", "labels_changed", "keep_open", "let_end", "keep_running")
 
 
 def encode_order(order: str, picture: str | None = None) -> str:

@@ -69,6 +69,16 @@ class ProjectReadOnly(Problem):
     advice = "Close the other window that holds it, then open it again."
 
 
+class FolderReadOnly(ProjectReadOnly):
+    says = "The project is open read-only, because {path} could not be written: {why}."
+    advice = "Make the folder writable or free some space, then open the project again."
+
+
+class UnsavedLabels(Problem):
+    says = "Labels of {count} images could not be saved, so the project stays open."
+    advice = "Free some space or make the folder writable, then save again."
+
+
 class FolderMissing(Problem):
     says = "The folder {path} does not exist."
     advice = "Check the path."
@@ -76,12 +86,18 @@ class FolderMissing(Problem):
 
 class CannotWrite(Problem):
     says = "{path} could not be written: {why}."
-    advice = "The work is kept in memory and is tried again; free some space or make the folder writable."
+    advice = "Free some space or make the folder writable."
 
     @classmethod
     def of(cls, path: Path | str, error: OSError) -> CannotWrite:
         """What the system says of writing `path`."""
         return cls(path=str(path), why=error.strerror or str(error))
+
+
+class SavedLater(CannotWrite):
+    """A failed save of the window, which tries again by itself."""
+
+    advice = "The work is kept in memory and is tried again; free some space or make the folder writable."
 
 
 class ProjectGone(CannotWrite):

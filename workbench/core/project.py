@@ -86,6 +86,7 @@ class Project:
         self.file = file
         self.json = ProjectJson(root, file, content, read_project_file)
         self.file.id = self.file.id or uuid.uuid4().hex
+        self.obstacle: problems.CannotWrite | None = None  # why the folder could not be written when it was opened
         self._folder = ProjectFolder(root, self.file.id, self.json) if content else None
         self._lock: ProjectLock | None = None
         self._taken: problems.ProjectTaken | None = None
@@ -168,7 +169,7 @@ class Project:
             if self._taken is not None:
                 raise problems.ProjectTaken(**self._taken.fields)
             if self._lock is None:
-                raise problems.ProjectReadOnly(what=what)
+                raise self.read_only(what)
             if self._folder is not None:
                 self._folder.check()
             try:
@@ -206,6 +207,12 @@ class Project:
         """Read project.json again if another program has written it; what was changed here since stays changed."""
         if self._folder is not None:
             self.json.refresh()
+
+    def read_only(self, what: str) -> problems.ProjectReadOnly:
+        """The reason why `what` cannot be saved in a project that is open read-only."""
+        if self.obstacle is not None:
+            return problems.FolderReadOnly(what=what, **self.obstacle.fields)
+        return problems.ProjectReadOnly(what=what)
 
     # --- pictures --------------------------------------------------------------------------------
 

@@ -50,6 +50,8 @@ class Child:
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._outbox: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._stopping = threading.Event()
+        self._written = threading.Event()
+        self._delivered = False  # all lines up to the end of the input were written
         self._gently = True
         self._process: subprocess.Popen[str] | None = None
         self._log_start = 0
@@ -72,6 +74,15 @@ class Child:
         """Let go: its input closes, so it saves and ends by itself; nothing more is told."""
         self.detached = True
         self._outbox.put(None)
+
+    def release(self, order: str, seconds: float) -> bool:
+        """Write an order, close the input and let the child go on alone; False if that took longer than `seconds`."""
+        self._outbox.put(order)
+        self._outbox.put(None)
+        self._written.wait(seconds)
+        if self._delivered:
+            self.detached = True
+        return self._delivered
 
     # --- the child's life, in a worker thread -----------------------------------------------------
 
@@ -156,6 +167,8 @@ class Child:
             while (line := self._outbox.get()) is not None:
                 process.stdin.write(line + "\n")
                 process.stdin.flush()
+            self._delivered = True
+        self._written.set()
 
     def _keep(self, line: str) -> None:
         """What a library printed among the events belongs into the log."""

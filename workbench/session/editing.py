@@ -138,7 +138,7 @@ class Editor(QObject):
             return None
         if self.label.problem is not None:
             return self.label.problem
-        return None if self._project.writable else ProjectReadOnly(what=self.label.key)
+        return None if self._project.writable else self._project.read_only(self.label.key)
 
     # --- tools; outside of begin and commit each is a step of its own; id 0 erases -----------------
 

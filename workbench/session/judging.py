@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Signal
 from workbench.core import annotation
 from workbench.core.annotation import Note, Status
 from workbench.core.history import Patch
-from workbench.core.problems import Problem, ProjectReadOnly
+from workbench.core.problems import Problem
 from workbench.core.project import Project
 from workbench.session.class_list import ClassList
 from workbench.session.editing import Editor
@@ -77,7 +77,7 @@ class Judging(QObject):
         if self._project is None or not before:
             return
         if not self._project.writable:
-            self.problem_met.emit(ProjectReadOnly(what="the verdict"))
+            self.problem_met.emit(self._project.read_only("the verdict"))
             return
         self._classes.need_verdict(name)
         self._do(Step("verdict", before, dict.fromkeys(before, name), self._editor.history.next_undo))

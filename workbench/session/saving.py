@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from workbench.core.history import Patch
 from workbench.core.leftovers import remove_leftovers
-from workbench.core.problems import CannotWrite, LabelsChangedElsewhere, Problem
+from workbench.core.problems import CannotWrite, LabelsChangedElsewhere, Problem, SavedLater
 from workbench.core.project import Project
 from workbench.session.label import Label, Saved, Stirred, save_label
 from workbench.session.label_recovery import LabelRecovery
 from workbench.session.lane import Lane
 from workbench.session.note_changes import NoteChange
 from workbench.session.rescue import RescuedJournal
+from workbench.session.unsaved_copy import copy_labels
 
 
 class Saver(QObject):
@@ -41,7 +43,8 @@ class Saver(QObject):
         self._unsaved: dict[str, Label] = {}
         self._busy: set[str] = set()
         self._failed: set[str] = set()
-        self._cause: type[Problem] | None = None  # why saving failed, as it was told last
+        self.failure: Problem | None = None  # the newest reason why something could not be saved
+        self._cause: type[Problem] | None = None  # its kind, as reported last
         self._stirred: set[str] = set()
         self._lane = Lane(parent=self)
         self._retry_ms = round(retry * 1000)
@@ -62,13 +65,18 @@ class Saver(QObject):
         self._lane.submit(lambda: remove_leftovers(project, closing.is_set), lambda *_: None)
         return patches
 
-    def close(self) -> bool:
-        """Save what is unsaved and let go of the project; False if something stayed in the journal only."""
+    def close(self, *, discard: bool = False) -> bool:
+        """Save what is unsaved and let go of the project; False if something stayed in the journal only.
+
+        discard: do not save what is unsaved, and remove it from the journal too.
+        """
         self._closing.set()
-        clean = self.flush()
+        clean = discard or self.flush()
         self._timer.stop()
         self._lane.abandon()
         if self._journal is not None:
+            for key in self._unsaved if discard else ():
+                self._journal.clear(key)
             self._journal.close()
         self._project = self._journal = None
         self._unsaved.clear()
@@ -79,6 +87,16 @@ class Saver(QObject):
         return clean
 
     # --- orders -----------------------------------------------------------------------------------
+
+    @property
+    def unsaved_keys(self) -> list[str]:
+        """The images whose mask or note is not on the disk yet."""
+        return list(self._unsaved)
+
+    def copy_unsaved(self, folder: Path, then: Callable[[Path | None, Exception | None], None]) -> None:
+        """Write the unsaved labels into another folder, in the thread that saves; `then` receives where they are."""
+        project, labels = self._project, list(self._unsaved.values())
+        self._lane.submit(lambda: copy_labels(labels, project, folder), then)
 
     def unsaved(self, key: str) -> Label | None:
         """The label of a picture, if it holds anything that is not on the disk yet."""
@@ -210,6 +228,9 @@ class Saver(QObject):
     def _refused(self, key: str, problem: Problem) -> None:
         if self._journal is not None:
             self._journal.keep_outside()
+        if type(problem) is CannotWrite:
+            problem = SavedLater(**problem.fields)
+        self.failure = problem
         told, self._cause = bool(self._failed) and self._cause is type(problem), type(problem)
         self._failed.add(key)
         if not told:  # a retry that fails again has nothing new to say

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from PySide6.QtCore import QCoreApplication, QObject, Signal
@@ -12,7 +13,7 @@ from PySide6.QtCore import QCoreApplication, QObject, Signal
 from workbench.core.annotation import Note
 from workbench.core.history import History, Patch
 from workbench.core.index import Row
-from workbench.core.problems import CannotWrite, Problem, ProjectLocked
+from workbench.core.problems import CannotWrite, Problem, ProjectLocked, UnsavedLabels
 from workbench.core.project import Project
 from workbench.session.class_list import ClassList
 from workbench.session.class_work import ClassWork
@@ -104,7 +105,7 @@ class Session(QObject):
         self._listing.progressed.connect(self.index_progress)
         app = QCoreApplication.instance()
         if app is not None:
-            app.aboutToQuit.connect(self.close_project)
+            app.aboutToQuit.connect(self.end)
 
     # --- state ------------------------------------------------------------------------------------
 
@@ -177,40 +178,53 @@ class Session(QObject):
         self, root: Path | str, pictures: Path | str | None = None, classes: Sequence[str] = (),
         verdicts: Sequence[str] = (),
     ) -> bool:  # fmt: skip
-        """Make a project and open it; True if that went well."""
+        """Make a project and open it; False if that failed or the labels of the open project cannot be saved."""
+        if not self._all_saved():
+            return False
         try:
             made = Project.create(root, pictures=pictures, classes=list(classes), verdicts=list(verdicts))
         except Problem as problem:
             self.problem_met.emit(problem)
             return False
-        self._take(made)
-        return True
+        return self._take(made)
 
     def open_project(self, root: Path | str, write: bool = True) -> bool:
-        """Open a project; read-only, with `problem_met`, if it is held elsewhere or cannot be written."""
+        """Open a project; read-only, with `problem_met`, if it is held elsewhere or cannot be written.
+
+        False if that failed or the labels of the open project cannot be saved; that one then stays open.
+        """
         root = Path(root).absolute()
-        if self.project is not None and self.project.root == root:
-            self.close_project()
+        if self.project is not None and self.project.root == root and not self.close_project():
+            return False
         try:
             try:
                 found = Project.open(root, write=write)
-            except (ProjectLocked, CannotWrite) as problem:
+            except ProjectLocked as problem:
                 self.problem_met.emit(problem)
                 found = Project.open(root, write=False)
+            except CannotWrite as problem:
+                found = Project.open(root, write=False)
+                found.obstacle = problem
+                self.problem_met.emit(found.read_only("project.json"))
         except Problem as problem:
             self.problem_met.emit(problem)
             return False
-        self._take(found)
-        return True
+        return self._take(found)
 
-    def close_project(self) -> None:
-        """Save what is unsaved, end all threads, let go of the project. What cannot be saved stays in the journal."""
+    def close_project(self, unsaved: Literal["refuse", "journal", "discard"] = "refuse") -> bool:
+        """Save what is unsaved, end all threads, let go of the project; True if no project is open afterwards.
+
+        unsaved: what becomes of labels that cannot be saved. With "refuse" the project stays open, with `problem_met`;
+        with "journal" their strokes stay in the journal; with "discard" nothing is saved and they are given up.
+        """
         if self.project is None:
-            return
+            return True
+        if unsaved == "refuse" and not self._all_saved():
+            return False
         self.judging.close()
         self.class_work.close()
         self.editor.close()
-        self._saver.close()
+        self._saver.close(discard=unsaved == "discard")
         self._loader.close()
         self._listing.close()
         self._copier.close()
@@ -220,6 +234,16 @@ class Session(QObject):
         self.project = None
         self.classes.close()
         self.project_closed.emit()
+        return True
+
+    def end(self) -> None:
+        """Close the project without a question, as the application ends; nothing is discarded."""
+        self.close_project("journal")
+
+    @property
+    def saver(self) -> Saver:
+        """The labels that are not on the disk yet."""
+        return self._saver
 
     def find_folder(self, root: Path | str) -> bool:
         """Go on with the open project in `root`, to which it was moved; what is unsaved is saved there.
@@ -263,8 +287,17 @@ class Session(QObject):
         if self.project is not None:
             self._listing.refresh(self.project)
 
-    def _take(self, project: Project) -> None:
-        self.close_project()
+    def _all_saved(self) -> bool:
+        """Whether nothing is unsaved after a last attempt to save; if something is, `problem_met` is emitted."""
+        if self.flush():
+            return True
+        self.problem_met.emit(UnsavedLabels(count=len(self._saver.unsaved_keys)))
+        return False
+
+    def _take(self, project: Project) -> bool:
+        if not self.close_project():
+            project.close()
+            return False
         self.project = project
         self.folder.open(project)
         self.editor.open(project)
@@ -276,6 +309,7 @@ class Session(QObject):
         self.project_opened.emit()
         self.current_class_changed.emit(self.class_id)
         self.refresh_pictures()
+        return True
 
     # --- pictures ---------------------------------------------------------------------------------
 

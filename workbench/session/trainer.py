@@ -80,6 +80,13 @@ class TrainerThread(QThread):
             self._child.detach()
         self._wake.set()
 
+    def release(self, seconds: float = 10.0) -> bool:
+        """Let go of the run while its process goes on; False if the process could not be given that order."""
+        released = self._child is None or self._child.release(encode_order("keep_running"), seconds)
+        self._detached = self._detached or released
+        self._wake.set()
+        return released
+
     def _order(self, line: str) -> None:
         if self._child is not None:
             self._child.send(line)

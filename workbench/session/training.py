@@ -207,6 +207,18 @@ class Training(QObject):
         if not self.busy:
             self._begin(run, TrainerThread(run, attach=True, parent=self))
 
+    def leave_running(self) -> bool:
+        """Let the trainer go on without the window; its project finds it when it is opened again.
+
+        False if the trainer could not be reached; it is then still followed. Not while a run is being prepared.
+        """
+        self.unpause()
+        thread = self._thread
+        if thread is not None and thread.live and not thread.release():
+            return False
+        self.close()
+        return True
+
     def close(self) -> None:
         """Let go of everything. A trainer of ours sees its pipe close: it saves and ends by itself."""
         self._lane.abandon()

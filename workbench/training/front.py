@@ -23,7 +23,7 @@ from types import FrameType
 import psutil
 
 from workbench.core import endings
-from workbench.core.events import Failed, Finished, Started, decode, encode_order
+from workbench.core.events import Failed, Finished, Started, decode, decode_order, encode_order
 from workbench.core.launch import launcher_command, launcher_environment, processes, worker_command
 from workbench.core.problems import Problem, WorkerFailed
 from workbench.core.run import Run
@@ -116,9 +116,15 @@ class Front:
 
     def _pass_on(self, process: subprocess.Popen[bytes]) -> None:
         """Orders from our pipe into that of rank 0. Its end is passed on too, unless the run is to go on without us."""
+        rest = b""
         with contextlib.suppress(OSError):
             while data := os.read(0, 65536):
-                _send(process, data)
+                *lines, rest = (rest + data).split(b"\n")
+                for line in lines:
+                    if decode_order(line.decode("utf-8", "replace")) == ("keep_running", None):
+                        self._keep_running = True  # without the window, but not without this process
+                    else:
+                        _send(process, line + b"\n")
             if not self._keep_running:
                 _hang_up(process)
 

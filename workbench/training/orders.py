@@ -88,6 +88,8 @@ class Orders:
             self.expected += (picture,)
         elif order in ("keep_open", "let_end"):
             self.kept = order == "keep_open"
+        elif order == "keep_running":
+            self._keep_running = True
         elif order == "labels_changed" and picture:
             with self._lock:
                 self._changed.append(picture)

@@ -15,7 +15,9 @@ from workbench.session.memory import keep_apart
 from workbench.session.settings import Settings
 from workbench.ui import translation
 from workbench.ui.garbage import Garbage
+from workbench.ui.leaving import Way
 from workbench.ui.rooms import Rooms
+from workbench.ui.termination import Termination
 from workbench.ui.theme import Style
 from workbench.ui.window import Window
 
@@ -42,6 +44,7 @@ def run(project: Path | None) -> int:
     app = QApplication.instance() or QApplication(sys.argv[:1])
     application = Application(app, Settings.load())
     application.show()
+    Termination(app)
     if project is not None:
         QTimer.singleShot(0, application.window, lambda: application.window.commands.open(project.absolute()))
     code = app.exec()
@@ -80,8 +83,8 @@ class Application(QObject):
         QTimer.singleShot(1500, self.window, self._garbage.settle)
 
     def end(self) -> None:
-        """Close the window and let go of everything."""
-        self.window.close()
+        """Close the window and let go of everything, without a question."""
+        self.window.retire()
         self.rooms.close()
         # Widgets go before the application does, in an order of ours and not of the interpreter's end.
         self.window.deleteLater()
@@ -95,7 +98,7 @@ class Application(QObject):
         return window
 
     def _change_language(self, wish: str) -> None:
-        QTimer.singleShot(0, self, lambda: self._rebuild(wish))
+        QTimer.singleShot(0, self, lambda: self.window.leaving.leave(lambda: self._rebuild(wish), Way.WINDOW))
 
     def _rebuild(self, wish: str) -> None:
         for translator in self._translators:
@@ -104,7 +107,7 @@ class Application(QObject):
         self._garbage.stir()
         old, quits = self.window, self._app.quitOnLastWindowClosed()
         self._app.setQuitOnLastWindowClosed(False)
-        old.close()
+        old.retire()
         self.window = self._build()
         self.show()
         old.deleteLater()

@@ -9,6 +9,8 @@ from PySide6.QtGui import QAction, QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
 from workbench.core.pictures import PICTURE_SUFFIXES
+from workbench.core.problems import Problem
+from workbench.core.project import read_project_file
 from workbench.session.lane import Lane
 from workbench.session.session import Session
 from workbench.session.settings import Settings
@@ -16,6 +18,7 @@ from workbench.ui.dialogs.about import About
 from workbench.ui.dialogs.new_project import NewProject
 from workbench.ui.dialogs.predict_folder import PredictFolder
 from workbench.ui.drops import LeftOut
+from workbench.ui.leaving import Leaving
 from workbench.ui.messages import Messages
 
 _RECENT_SHOWN = 8
@@ -24,8 +27,11 @@ _RECENT_SHOWN = 8
 class Commands(QObject):
     """Projects and pictures by dialogs, drops and recent lists."""
 
-    def __init__(self, window: QWidget, session: Session, settings: Settings, messages: Messages) -> None:
+    def __init__(
+        self, window: QWidget, session: Session, settings: Settings, messages: Messages, leaving: Leaving
+    ) -> None:
         super().__init__(window)
+        self._leaving = leaving
         self._window, self._session, self._settings, self._messages = window, session, settings, messages
         self._lane = Lane(1, self)
         self.recent_menu = QMenu(self.tr("Open &recent"), window)
@@ -42,7 +48,10 @@ class Commands(QObject):
         dialog.open()
 
     def _create(self, root: Path, pictures: Path | None, classes: list[str], verdicts: list[str]) -> None:
-        self._session.create_project(root, pictures=pictures, classes=classes, verdicts=verdicts)
+        def create() -> None:
+            self._session.create_project(root, pictures=pictures, classes=classes, verdicts=verdicts)
+
+        self._leaving.leave(create)
 
     def open_project(self) -> None:
         folder = QFileDialog.getExistingDirectory(self._window, self.tr("Open a project"), str(self._projects_folder()))
@@ -50,12 +59,17 @@ class Commands(QObject):
             self.open(Path(folder))
 
     def open(self, root: Path) -> None:
-        """Open a project folder; what cannot be opened leaves the list of recent ones."""
-        if not self._session.open_project(root):
+        """Open a project folder; what cannot be opened leaves the list of recent ones and the open project as it is."""
+        try:
+            read_project_file(root)
+        except Problem as problem:
+            self._messages.problem(problem)
             recent = self._settings.recent_projects
             if str(root) in recent and not (root / "project.json").exists():
                 recent.remove(str(root))
                 self._settings.save()
+        else:
+            self._leaving.leave(lambda: self._session.open_project(root))
 
     def recent(self) -> list[Path]:
         """Projects opened lately that are still there, newest first."""
@@ -63,14 +77,7 @@ class Commands(QObject):
         return [path for path in paths if (path / "project.json").is_file()][:_RECENT_SHOWN]
 
     def close_project(self) -> None:
-        if self._session.project is not None and not self._session.flush():
-            self._messages.say(
-                "problem", self.tr("Not everything could be saved yet, so the project stays open."),
-                self.tr("Free some space or make the folder writable; saving is tried again by itself."),
-                topic="close",
-            )  # fmt: skip
-            return
-        self._session.close_project()
+        self._leaving.leave(self._session.close_project)
 
     def make_sample(self) -> None:
         """Write the sample project into a new folder of the person's choice, then open it."""

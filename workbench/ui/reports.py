@@ -56,9 +56,11 @@ class Reports(QObject):
             self._messages.say("info", says, self.tr("Add one with the + beside Classes."), topic="refused")
         elif why == "read-only":
             says = self.tr("This project is open read-only, so nothing can be painted.")
-            self._messages.say(
-                "info", says, self.tr("Close the window that holds it, then open it again."), topic="refused"
-            )
+            advice = self.tr("Close the window that holds it, then open it again.")
+            project = self._session.project
+            if project is not None and project.obstacle is not None:
+                says, advice = words.problem_words(project.read_only(""))
+            self._messages.say("info", says, advice, topic="refused")
         elif self._session.mask_problem is not None:
             self._picture_opened(self._session.key or "")
         else:
@@ -102,8 +104,10 @@ class Reports(QObject):
         says, advice = words.problem_words(problem)
         if isinstance(problem, (problems.ProjectGone, problems.ProjectTaken)):
             return  # shown by MissingFolder for as long as it lasts
-        if isinstance(problem, problems.CannotWrite):
+        if isinstance(problem, (problems.SavedLater, problems.UnsavedLabels)):
             self._messages.say("problem", says, advice, topic="save")
+        elif isinstance(problem, problems.FolderReadOnly):
+            self._messages.say("warning", says, advice, topic="lock")
         elif isinstance(problem, problems.ProjectLocked):
             self._messages.say(
                 "warning",

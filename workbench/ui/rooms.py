@@ -80,4 +80,4 @@ class Rooms:
         self.thresholds.close()
         self.comparison.close()
         self.pages.close()
-        self.session.close_project()
+        self.session.end()

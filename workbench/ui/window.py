@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QByteArray, QSettings, QSize, Signal
+from PySide6.QtCore import QByteArray, QSettings, QSize, QTimer, Signal
 from PySide6.QtWidgets import QMainWindow, QStackedWidget
 
 from workbench.ui.actions import Actions
@@ -16,6 +16,7 @@ from workbench.ui.commands import Commands
 from workbench.ui.dialogs.keys import Keys
 from workbench.ui.drops import Drops
 from workbench.ui.header import Header
+from workbench.ui.leaving import Leaving, Way
 from workbench.ui.menus import fill_menu_bar
 from workbench.ui.messages import Messages
 from workbench.ui.missing_folder import MissingFolder
@@ -53,6 +54,7 @@ class Window(QMainWindow):
     def __init__(self, rooms: Rooms, style: Style) -> None:
         super().__init__()
         self._rooms, self._style = rooms, style
+        self._retired = False
         self.setWindowIcon(style.app_icon())
         self.setMinimumSize(QSize(960, 600))
         self._make(rooms, style)
@@ -86,7 +88,8 @@ class Window(QMainWindow):
         self.reviewing = Opening(session, rooms.review, self.review, self.overlay, self.canvas, self.training,
                                  self.pictures.view)  # fmt: skip
         self.recipes = Recipes(session, rooms.wishes, self.training, style)
-        self.commands = Commands(self, session, rooms.settings, self.messages)
+        self.leaving = Leaving(self, rooms, self.messages)
+        self.commands = Commands(self, session, rooms.settings, self.messages, self.leaving)
         self.appearance = Appearance(self, rooms.settings, style)
         self.reports = Reports(rooms, self.messages, self.commands)
         self.missing_folder = MissingFolder(self, session, self.messages)
@@ -214,7 +217,16 @@ class Window(QMainWindow):
         self.layers.set_opacity(settings.overlay_opacity)
         self.training.controls.set_wishes(settings.model, settings.minutes, settings.device)
 
+    def retire(self) -> None:
+        """Close without a question: another window takes its place, or the application ends."""
+        self._retired = True
+        self.close()
+
     def closeEvent(self, event) -> None:
+        if not self._retired and not self.leaving.free(Way.APPLICATION):
+            event.ignore()
+            QTimer.singleShot(0, self, lambda: self.leaving.leave(self.close, Way.APPLICATION))
+            return
         settings, memory = self._rooms.settings, QSettings()
         memory.setValue("geometry/window", self.saveGeometry())
         self.workspace.remember(memory)
@@ -223,7 +235,6 @@ class Window(QMainWindow):
         settings.overlay_opacity = self.canvas.label_style.opacity
         settings.model, settings.minutes, settings.device = self.training.controls.wishes()
         settings.save()
-        self._rooms.session.flush()
         for part in (self.canvas, self.pictures, self.commands, self.review, self.status):
             part.end()
         super().closeEvent(event)

@@ -1,0 +1,109 @@
+"""A question with a few named answers, and a note that something is being waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
+
+CANCEL = "cancel"
+_WIDTH = 520  # pixels
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One button. kind: "primary" is the default, "plain", or "apart" for one at the other end that gives up work."""
+
+    name: str
+    text: str
+    kind: str = "plain"
+
+
+class Question(QDialog):
+    """Asks once: `answered` is emitted with the name of an answer, or CANCEL for Esc and the close button."""
+
+    answered = Signal(str)
+
+    def __init__(
+        self, title: str, says: str, details: Sequence[str], answers: Sequence[Answer], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(title)
+        self.setMinimumWidth(_WIDTH)
+        self.says = _text(says, "heading")
+        self.details = [_text(text, "") for text in details if text]
+        self.buttons: dict[str, QPushButton] = {}
+        self._answer = CANCEL
+        column = QVBoxLayout(self)
+        column.setContentsMargins(22, 20, 22, 18)
+        column.setSpacing(10)
+        for label in (self.says, *self.details):
+            column.addWidget(label)
+        column.addSpacing(6)
+        column.addStretch(1)
+        column.addLayout(self._row(answers))
+        self.finished.connect(lambda _: self.answered.emit(self._answer))
+
+    def text(self) -> str:
+        return " ".join(label.text() for label in (self.says, *self.details))
+
+    def _row(self, answers: Sequence[Answer]) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        for answer in sorted(answers, key=lambda answer: answer.kind != "apart"):
+            name = "primary" if answer.kind == "primary" else ""
+            button = QPushButton(answer.text, objectName=name)
+            button.setAutoDefault(answer.kind == "primary")
+            button.setDefault(answer.kind == "primary")
+            button.clicked.connect(lambda _=False, name=answer.name: self._choose(name))
+            row.addWidget(button)
+            if answer.kind == "apart":
+                row.addStretch(1)
+            self.buttons[answer.name] = button
+        if not any(answer.kind == "apart" for answer in answers):
+            row.insertStretch(0, 1)
+        for answer in answers:
+            if answer.kind == "primary":
+                self.buttons[answer.name].setFocus()
+        return row
+
+    def _choose(self, name: str) -> None:
+        self._answer = name
+        self.accept() if name != CANCEL else self.reject()
+
+
+class Waiting(QDialog):
+    """Something goes on in the background; `given_up` is emitted when the person does not want to wait."""
+
+    given_up = Signal()
+
+    def __init__(self, title: str, says: str, parent: QWidget | None = None, *, cancel: str = "") -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(title)
+        self.setMinimumWidth(_WIDTH)
+        self.says = _text(says, "heading")
+        bar = QProgressBar(textVisible=False)
+        bar.setRange(0, 0)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(22, 20, 22, 18)
+        column.setSpacing(14)
+        column.addWidget(self.says)
+        column.addWidget(bar)
+        self.cancel = QPushButton(cancel or self.tr("Cancel"))
+        self.cancel.clicked.connect(self.reject)
+        column.addWidget(self.cancel, 0, Qt.AlignmentFlag.AlignRight)
+        self.rejected.connect(self.given_up)
+
+    def done_waiting(self) -> None:
+        """Close without `given_up`."""
+        self.accept()
+
+
+def _text(text: str, name: str) -> QLabel:
+    label = QLabel(text, wordWrap=True, objectName=name)
+    label.setTextFormat(Qt.TextFormat.PlainText)  # it may quote a file
+    return label

@@ -1,0 +1,33 @@
+"""The end of the application by a signal of the system: nothing is asked, and nothing is discarded."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import socket
+
+from PySide6.QtCore import QCoreApplication, QObject, QSocketNotifier
+
+_SIGNALS = ("SIGTERM", "SIGHUP", "SIGINT")
+
+
+class Termination(QObject):
+    """Ends the event loop at SIGTERM, SIGHUP or SIGINT, so that the caller can close the project in its own time."""
+
+    def __init__(self, app: QCoreApplication) -> None:
+        super().__init__(app)
+        # Python runs a signal handler only between two steps of its own, and Qt's event loop may wait for minutes.
+        self._read, self._write = socket.socketpair()
+        for end in (self._read, self._write):
+            end.setblocking(False)
+        self._notifier = QSocketNotifier(self._read.fileno(), QSocketNotifier.Type.Read, self)
+        self._notifier.activated.connect(self._arrived)
+        signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
+        for name in _SIGNALS:
+            if hasattr(signal, name):
+                signal.signal(getattr(signal, name), lambda number, frame: None)
+
+    def _arrived(self) -> None:
+        with contextlib.suppress(OSError):
+            self._read.recv(64)
+        QCoreApplication.exit(0)
