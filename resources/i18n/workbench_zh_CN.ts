@@ -287,14 +287,6 @@
         <translation>打开项目</translation>
     </message>
     <message>
-        <source>Not everything could be saved yet, so the project stays open.</source>
-        <translation>还有内容未能保存，因此项目保持打开。</translation>
-    </message>
-    <message>
-        <source>Free some space or make the folder writable; saving is tried again by itself.</source>
-        <translation>请腾出磁盘空间或使文件夹可写；程序会自动重试保存。</translation>
-    </message>
-    <message>
         <source>Making the sample project in {path}…</source>
         <translation>正在 {path} 中生成示例项目…</translation>
     </message>
@@ -315,8 +307,8 @@
         <translation>添加图片文件夹</translation>
     </message>
     <message>
-        <source>Open or make a project first, then drop the pictures again.</source>
-        <translation>请先打开或新建一个项目，再把图片拖进来。</translation>
+        <source>Open or create a project first, then drop the images again.</source>
+        <translation>请先打开或新建项目，然后重新拖入图片。</translation>
     </message>
     <message>
         <source>No project yet</source>
@@ -649,6 +641,33 @@
     </message>
 </context>
 <context>
+    <name>ErrorDetails</name>
+    <message>
+        <source>Unexpected error</source>
+        <translation>意外错误</translation>
+    </message>
+    <message>
+        <source>Details of the error</source>
+        <translation>错误的详细信息</translation>
+    </message>
+    <message>
+        <source>Log folder: {path}</source>
+        <translation>日志文件夹：{path}</translation>
+    </message>
+    <message>
+        <source>Show log folder</source>
+        <translation>打开日志文件夹</translation>
+    </message>
+    <message>
+        <source>Copy report</source>
+        <translation>复制报告</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+</context>
+<context>
     <name>ExportChoices</name>
     <message>
         <source>Export for the line</source>
@@ -820,6 +839,10 @@
     <message>
         <source>&amp;Keys</source>
         <translation>快捷键(&amp;K)</translation>
+    </message>
+    <message>
+        <source>Show &amp;log folder</source>
+        <translation>打开日志文件夹(&amp;L)</translation>
     </message>
     <message>
         <source>&amp;About Defect Workbench</source>
@@ -1130,6 +1153,125 @@
     </message>
 </context>
 <context>
+    <name>Leaving</name>
+    <message>
+        <source>The training could not be left running, so nothing was closed.</source>
+        <translation>无法让训练在后台继续运行，因此未关闭任何内容。</translation>
+    </message>
+    <message>
+        <source>The labels that could not be saved are in {path}.</source>
+        <translation>无法保存的标注已存放在 {path}。</translation>
+    </message>
+    <message>
+        <source>Copy its folders masks and notes into the project when it can be written again.</source>
+        <translation>项目恢复可写后，请将其中的 masks 和 notes 文件夹复制到项目中。</translation>
+    </message>
+    <message>
+        <source>The labels of 1 image could not be saved.</source>
+        <translation>1 张图片的标注无法保存。</translation>
+    </message>
+    <message>
+        <source>The labels of {n} images could not be saved.</source>
+        <translation>{n} 张图片的标注无法保存。</translation>
+    </message>
+    <message>
+        <source>Free some space or make the folder writable, then try again.</source>
+        <translation>请腾出磁盘空间或将文件夹设为可写，然后重试。</translation>
+    </message>
+    <message>
+        <source>Discard</source>
+        <translation>放弃</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Save a copy elsewhere…</source>
+        <translation>另存副本…</translation>
+    </message>
+    <message>
+        <source>Try again</source>
+        <translation>重试</translation>
+    </message>
+    <message>
+        <source>Unsaved labels</source>
+        <translation>未保存的标注</translation>
+    </message>
+    <message>
+        <source>Save a copy of the unsaved labels</source>
+        <translation>保存未保存标注的副本</translation>
+    </message>
+    <message>
+        <source>Saving a copy of the labels…</source>
+        <translation>正在保存标注副本…</translation>
+    </message>
+    <message>
+        <source>Training is running.</source>
+        <translation>正在训练。</translation>
+    </message>
+    <message>
+        <source>Training is running ({time} left).</source>
+        <translation>正在训练（剩余 {time}）。</translation>
+    </message>
+    <message>
+        <source>Left running, it goes on in the background and is shown again when the project is opened.</source>
+        <translation>若让其继续运行，训练将在后台进行，再次打开项目时会重新显示。</translation>
+    </message>
+    <message>
+        <source>Stopped, it keeps the best model so far and can be continued later.</source>
+        <translation>若停止，将保留目前最好的模型，之后可以继续训练。</translation>
+    </message>
+    <message>
+        <source>Stop and keep the model</source>
+        <translation>停止并保留模型</translation>
+    </message>
+    <message>
+        <source>Leave it running</source>
+        <translation>继续运行</translation>
+    </message>
+    <message>
+        <source>Training</source>
+        <translation>训练</translation>
+    </message>
+    <message>
+        <source>Preparing the training…</source>
+        <translation>正在准备训练…</translation>
+    </message>
+    <message>
+        <source>Stopping the training and saving the model…</source>
+        <translation>正在停止训练并保存模型…</translation>
+    </message>
+    <message>
+        <source>An export is running.</source>
+        <translation>正在导出。</translation>
+    </message>
+    <message>
+        <source>A folder of images is being predicted.</source>
+        <translation>正在对文件夹中的图片进行预测。</translation>
+    </message>
+    <message>
+        <source>The window closes when it is done.</source>
+        <translation>完成后窗口将关闭。</translation>
+    </message>
+    <message>
+        <source>Stopping…</source>
+        <translation>正在停止…</translation>
+    </message>
+    <message>
+        <source>Stop it</source>
+        <translation>停止</translation>
+    </message>
+    <message>
+        <source>Wait for it</source>
+        <translation>等待完成</translation>
+    </message>
+    <message>
+        <source>Work in the background</source>
+        <translation>后台任务</translation>
+    </message>
+</context>
+<context>
     <name>Legend</name>
     <message>
         <source>Show the whole run again (double-click on a curve)</source>
@@ -1334,6 +1476,41 @@
     <message>
         <source>Close this message</source>
         <translation>关闭此消息</translation>
+    </message>
+</context>
+<context>
+    <name>MissingFolder</name>
+    <message>
+        <source>Find the project folder</source>
+        <translation>查找项目文件夹</translation>
+    </message>
+    <message>
+        <source>The project folder is available again; everything is saved.</source>
+        <translation>项目文件夹已恢复可用，全部更改均已保存。</translation>
+    </message>
+    <message>
+        <source>The project folder {path} is not available.</source>
+        <translation>项目文件夹 {path} 当前不可用。</translation>
+    </message>
+    <message>
+        <source>Find folder…</source>
+        <translation>查找文件夹…</translation>
+    </message>
+    <message>
+        <source>Try again</source>
+        <translation>重试</translation>
+    </message>
+    <message>
+        <source>You can go on labeling; changes are saved when the folder is available again.</source>
+        <translation>您可以继续标注；文件夹恢复可用后会自动保存更改。</translation>
+    </message>
+    <message>
+        <source>Unsaved changes: {count}. They are kept in memory and in a rescue journal.</source>
+        <translation>未保存的更改：{count} 处。这些更改保留在内存和应急日志中。</translation>
+    </message>
+    <message>
+        <source>Unsaved changes: {count}. They are kept in memory.</source>
+        <translation>未保存的更改：{count} 处。这些更改保留在内存中。</translation>
     </message>
 </context>
 <context>
@@ -2821,8 +2998,104 @@
         <translation>这里以只读方式显示，不会被误改。</translation>
     </message>
     <message>
+        <source>Unexpected error: {what}</source>
+        <translation>意外错误：{what}</translation>
+    </message>
+    <message>
+        <source>Save your work and restart the program if it no longer behaves as expected.</source>
+        <translation>如果程序表现异常，请保存工作并重新启动程序。</translation>
+    </message>
+    <message>
+        <source>Details</source>
+        <translation>详细信息</translation>
+    </message>
+    <message>
+        <source>Copy report</source>
+        <translation>复制报告</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>撤销</translation>
+    </message>
+    <message>
+        <source>Undone: {step}</source>
+        <translation>已撤销：{step}</translation>
+    </message>
+    <message>
+        <source>Redone: {step}</source>
+        <translation>已重做：{step}</translation>
+    </message>
+    <message>
+        <source>Undone on {name}: {step}</source>
+        <translation>已在 {name} 上撤销：{step}</translation>
+    </message>
+    <message>
+        <source>Redone on {name}: {step}</source>
+        <translation>已在 {name} 上重做：{step}</translation>
+    </message>
+    <message>
         <source>The export is ready in {path}.</source>
         <translation>导出已完成，位于 {path}。</translation>
+    </message>
+    <message>
+        <source>{name} marked done</source>
+        <translation>{name} 已标记为完成</translation>
+    </message>
+    <message>
+        <source>{name} marked as not done</source>
+        <translation>{name} 已标记为未完成</translation>
+    </message>
+    <message>
+        <source>{n} images</source>
+        <translation>{n} 张图片</translation>
+    </message>
+    <message>
+        <source>verdict of {name} removed</source>
+        <translation>已移除 {name} 的判定</translation>
+    </message>
+    <message>
+        <source>verdict {verdict} for {name}</source>
+        <translation>{name} 的判定为 {verdict}</translation>
+    </message>
+    <message>
+        <source>1 image copied into the project</source>
+        <translation>已将 1 张图片复制到项目中</translation>
+    </message>
+    <message>
+        <source>{n} images copied into the project</source>
+        <translation>已将 {n} 张图片复制到项目中</translation>
+    </message>
+    <message>
+        <source>No image was copied into the project</source>
+        <translation>没有图片被复制到项目中</translation>
+    </message>
+    <message>
+        <source>already in the project: {n}</source>
+        <translation>项目中已有 {n} 张</translation>
+    </message>
+    <message>
+        <source>{name} is not an image</source>
+        <translation>{name} 不是图片</translation>
+    </message>
+    <message>
+        <source>{name} contains no image</source>
+        <translation>{name} 中没有图片</translation>
+    </message>
+    <message>
+        <source>{name} is a project; drop it alone to open it</source>
+        <translation>{name} 是一个项目；请单独拖入以打开</translation>
+    </message>
+    <message>
+        <source>{name} is not on this computer</source>
+        <translation>{name} 不在本机上</translation>
+    </message>
+    <message>
+        <source>{n} more left out</source>
+        <translation>另有 {n} 项未复制</translation>
+    </message>
+    <message>
+        <source>; </source>
+        <translation>；</translation>
     </message>
     <message>
         <source>Open folder</source>
@@ -4446,12 +4719,52 @@
         <translation>请在那边关闭，或在这里以只读方式打开。</translation>
     </message>
     <message>
+        <source>{path} is not the project that was open here: it holds “{name}”.</source>
+        <translation>{path} 不是此处打开的项目：其中的项目为“{name}”。</translation>
+    </message>
+    <message>
+        <source>Choose the folder to which the open project was moved.</source>
+        <translation>请选择当前项目移动后所在的文件夹。</translation>
+    </message>
+    <message>
+        <source>project.json was changed by another program, and here as well: {fields}.</source>
+        <translation>project.json 被其他程序修改，且此处也修改了相同内容：{fields}。</translation>
+    </message>
+    <message>
+        <source>The values that were set here are kept; the other version is stored as {kept}.</source>
+        <translation>已保留此处设置的值；另一版本已另存为 {kept}。</translation>
+    </message>
+    <message>
+        <source>Another program removed from project.json: {names}.</source>
+        <translation>其他程序从 project.json 中删除了：{names}。</translation>
+    </message>
+    <message>
+        <source>The version before that is stored as {kept}.</source>
+        <translation>删除前的版本已另存为 {kept}。</translation>
+    </message>
+    <message>
         <source>The project is open read-only, so {what} cannot be saved.</source>
         <translation>项目以只读方式打开，无法保存 {what}。</translation>
     </message>
     <message>
         <source>Close the other window that holds it, then open it again.</source>
         <translation>请关闭占用它的另一个窗口，然后重新打开。</translation>
+    </message>
+    <message>
+        <source>The project is open read-only, because {path} could not be written: {why}.</source>
+        <translation>项目以只读方式打开，因为无法写入 {path}：{why}。</translation>
+    </message>
+    <message>
+        <source>Make the folder writable or free some space, then open the project again.</source>
+        <translation>请将该文件夹设为可写或腾出磁盘空间，然后重新打开项目。</translation>
+    </message>
+    <message>
+        <source>Labels of {count} images could not be saved, so the project stays open.</source>
+        <translation>{count} 张图片的标注无法保存，因此项目保持打开。</translation>
+    </message>
+    <message>
+        <source>Free some space or make the folder writable, then save again.</source>
+        <translation>请腾出磁盘空间或将文件夹设为可写，然后重新保存。</translation>
     </message>
     <message>
         <source>The folder {path} does not exist.</source>
@@ -4466,8 +4779,36 @@
         <translation>无法写入 {path}：{why}。</translation>
     </message>
     <message>
+        <source>Free some space or make the folder writable.</source>
+        <translation>请腾出磁盘空间或将文件夹设为可写。</translation>
+    </message>
+    <message>
         <source>The work is kept in memory and is tried again; free some space or make the folder writable.</source>
         <translation>内容仍保留在内存中并会重试；请腾出磁盘空间或使文件夹可写。</translation>
+    </message>
+    <message>
+        <source>The project folder {path} is not available: {why}.</source>
+        <translation>项目文件夹 {path} 不可用：{why}。</translation>
+    </message>
+    <message>
+        <source>Nothing is written in its place. Connect the drive again or move the folder back, then try again.</source>
+        <translation>未在原位置写入任何内容。请重新连接磁盘或移回文件夹，然后重试。</translation>
+    </message>
+    <message>
+        <source>The lock of the project {path} was removed, and it is open for writing elsewhere (process {pid} on {host}).</source>
+        <translation>项目 {path} 的锁文件已被删除，该项目正在其他位置以可写方式打开（主机 {host} 上的进程 {pid}）。</translation>
+    </message>
+    <message>
+        <source>It is read-only here. Close it there, then open it again.</source>
+        <translation>此处为只读。请在对方关闭该项目，然后重新打开。</translation>
+    </message>
+    <message>
+        <source>Nothing was written to {path}: a symbolic link there leads out of the project folder.</source>
+        <translation>未写入 {path}：该处的符号链接指向项目文件夹之外。</translation>
+    </message>
+    <message>
+        <source>Replace the link by a folder, then try again.</source>
+        <translation>请将该链接换成普通文件夹，然后重试。</translation>
     </message>
     <message>
         <source>The picture {path} cannot be read: {why}.</source>
@@ -4526,6 +4867,22 @@
         <translation>它会原样保留；请修复或删除它。</translation>
     </message>
     <message>
+        <source>The note {path} was written by a newer workbench (format {found}; this one knows up to {known}).</source>
+        <translation>记录 {path} 由更新版本的软件写成（格式 {found}；本版本只支持到 {known}）。</translation>
+    </message>
+    <message>
+        <source>It is kept as it is, and the labels of this image cannot be changed here; update the workbench.</source>
+        <translation>该文件保持原样，此图片的标注在这里不能修改；请升级软件。</translation>
+    </message>
+    <message>
+        <source>The mask {path} could not be put back: {why}.</source>
+        <translation>掩码 {path} 无法恢复：{why}。</translation>
+    </message>
+    <message>
+        <source>It is left as it is now; its content before the change of classes is kept as {kept}.</source>
+        <translation>它保持现状不变；类别更改之前的内容已保存为 {kept}。</translation>
+    </message>
+    <message>
         <source>{path} was changed by another program while it was open here.</source>
         <translation>{path} 在此处打开期间被其他程序修改过。</translation>
     </message>
@@ -4542,12 +4899,40 @@
         <translation>笔画与之不符处保持原样；包含全部笔画的掩膜保留为 {kept}。</translation>
     </message>
     <message>
+        <source>{path} was changed by another program before the changes of the last session were in it.</source>
+        <translation>上次会话的更改写入之前，{path} 已被其他程序修改。</translation>
+    </message>
+    <message>
+        <source>Where both changed the same, it is left as it is; the note with all changes is kept as {kept}.</source>
+        <translation>双方修改了同一内容的部分保持文件现状；包含全部更改的记录已保存为 {kept}。</translation>
+    </message>
+    <message>
         <source>The strokes of the last session in {path} cannot be read: the file is damaged or of a newer workbench.</source>
         <translation>{path} 中上次的笔画无法读取：文件已损坏或来自更新版本。</translation>
     </message>
     <message>
         <source>It is kept as it is, and nothing else is affected.</source>
         <translation>该文件保持原样，其他内容不受影响。</translation>
+    </message>
+    <message>
+        <source>Changes of notes of the last session in {path} cannot be read: the file is damaged or of a newer workbench.</source>
+        <translation>{path} 中上次会话对记录的更改无法读取：文件已损坏或来自更新版本。</translation>
+    </message>
+    <message>
+        <source>The grouping pattern {pattern} cannot be used: {why}.</source>
+        <translation>分组规则 {pattern} 无法使用：{why}。</translation>
+    </message>
+    <message>
+        <source>Correct it under &apos;grouping&apos; in project.json; repeated groups within repeated groups are slow.</source>
+        <translation>请在 project.json 的 grouping 中修改；重复分组内再嵌套重复分组会非常慢。</translation>
+    </message>
+    <message>
+        <source>The index of this project was damaged: {why}.</source>
+        <translation>此项目的索引已损坏：{why}。</translation>
+    </message>
+    <message>
+        <source>It is built again from the files; labels and images are not affected.</source>
+        <translation>正在根据文件重新建立索引；标注和图片不受影响。</translation>
     </message>
     <message>
         <source>There are no pictures in this project.</source>
@@ -4658,6 +5043,14 @@
         <translation>其他训练不受影响。</translation>
     </message>
     <message>
+        <source>The run {name} is being trained by another process ({pid} on {host}).</source>
+        <translation>另一个进程正在训练运行 {name}（{host} 上的进程 {pid}）。</translation>
+    </message>
+    <message>
+        <source>Wait until that process has ended, or stop it, then resume the run again.</source>
+        <translation>请等待该进程结束，或将其停止，然后再次继续该运行。</translation>
+    </message>
+    <message>
         <source>The weights in {path} cannot be used: {why}.</source>
         <translation>无法使用 {path} 中的权重：{why}。</translation>
     </message>
@@ -4692,6 +5085,14 @@
     <message>
         <source>Install it with: {command}</source>
         <translation>安装命令：{command}</translation>
+    </message>
+    <message>
+        <source>Unexpected error: {what}.</source>
+        <translation>意外错误：{what}。</translation>
+    </message>
+    <message>
+        <source>Details are in the log file.</source>
+        <translation>详细信息请见日志文件。</translation>
     </message>
     <message>
         <source>The {what} process ended with an error: {why}.</source>
@@ -6230,6 +6631,190 @@
     <message>
         <source>The rate rises and falls with the clock: the end comes in time.</source>
         <translation>学习率随时间先升后降：按时结束。</translation>
+    </message>
+    <message>
+        <source>The window closes when it is done.</source>
+        <translation>完成后窗口将关闭。</translation>
+    </message>
+    <message>
+        <source>Ignored 1 damaged line in results.jsonl. The images concerned are processed again.</source>
+        <translation>已忽略 results.jsonl 中的 1 行损坏数据，相关图片将重新处理。</translation>
+    </message>
+    <message>
+        <source>Ignored {count} damaged lines in results.jsonl. The images concerned are processed again.</source>
+        <translation>已忽略 results.jsonl 中的 {count} 行损坏数据，相关图片将重新处理。</translation>
+    </message>
+    <message>
+        <source>{path} is not a regular file. Choose another folder of results.</source>
+        <translation>{path} 不是普通文件。请选择其他结果文件夹。</translation>
+    </message>
+    <message>
+        <source>The first line of {path} is damaged. Choose another folder of results.</source>
+        <translation>{path} 的第一行已损坏。请选择其他结果文件夹。</translation>
+    </message>
+    <message>
+        <source>a link leads out of the folder of results</source>
+        <translation>存在指向结果文件夹之外的链接</translation>
+    </message>
+    <message>
+        <source>it is larger than {n} MB</source>
+        <translation>文件大于 {n} MB</translation>
+    </message>
+    <message>
+        <source>it cannot be opened ({why})</source>
+        <translation>无法打开（{why}）</translation>
+    </message>
+    <message>
+        <source>it is not a regular file</source>
+        <translation>它不是普通文件</translation>
+    </message>
+    <message>
+        <source>it is not valid JSON ({why})</source>
+        <translation>不是有效的 JSON（{why}）</translation>
+    </message>
+    <message>
+        <source>invalid UTF-8 at byte {n}</source>
+        <translation>第 {n} 字节处不是有效的 UTF-8</translation>
+    </message>
+    <message>
+        <source>nested too deeply</source>
+        <translation>嵌套层次过深</translation>
+    </message>
+    <message>
+        <source>a text holds the character {code}</source>
+        <translation>文本包含字符 {code}</translation>
+    </message>
+    <message>
+        <source>the number {number}... is too large</source>
+        <translation>数值 {number}… 过大</translation>
+    </message>
+    <message>
+        <source>the number {number} is too large</source>
+        <translation>数值 {number} 过大</translation>
+    </message>
+    <message>
+        <source>{text} is no number</source>
+        <translation>{text} 不是数字</translation>
+    </message>
+    <message>
+        <source>it does not hold a JSON object</source>
+        <translation>内容不是 JSON 对象</translation>
+    </message>
+    <message>
+        <source>the name or the path of a source is too long</source>
+        <translation>图片来源的名称或路径过长</translation>
+    </message>
+    <message>
+        <source>its name is longer than {n} characters</source>
+        <translation>名称超过 {n} 个字符</translation>
+    </message>
+    <message>
+        <source>another folder has its name</source>
+        <translation>已有其他文件夹使用该名称</translation>
+    </message>
+    <message>
+        <source>it is locked</source>
+        <translation>文件已被锁定</translation>
+    </message>
+    <message>
+        <source>it holds no state of a training</source>
+        <translation>不包含训练状态</translation>
+    </message>
+    <message>
+        <source>a value is damaged ({why})</source>
+        <translation>某个值已损坏（{why}）</translation>
+    </message>
+    <message>
+        <source>it names no elapsed time</source>
+        <translation>没有记录已用时间</translation>
+    </message>
+    <message>
+        <source>the name of a file is too long: {name}...</source>
+        <translation>文件名过长：{name}…</translation>
+    </message>
+    <message>
+        <source>checks.json names a file that cannot exist.</source>
+        <translation>checks.json 中列出了不可能存在的文件。</translation>
+    </message>
+    <message>
+        <source>{name} cannot be opened: {why}.</source>
+        <translation>无法打开 {name}：{why}。</translation>
+    </message>
+    <message>
+        <source>its image {path} lies outside of the imported folder and is not read</source>
+        <translation>其图片 {path} 位于导入文件夹之外，未读取</translation>
+    </message>
+    <message>
+        <source>it cannot be read ({why})</source>
+        <translation>无法读取（{why}）</translation>
+    </message>
+    <message>
+        <source>the name of its image is longer than 248 bytes</source>
+        <translation>其图片文件名超过 248 字节</translation>
+    </message>
+    <message>
+        <source>gamma must be from 0.001 to 1000</source>
+        <translation>gamma 必须在 0.001 到 1000 之间</translation>
+    </message>
+    <message>
+        <source>local_contrast must be from 0 to 8</source>
+        <translation>local_contrast 必须在 0 到 8 之间</translation>
+    </message>
+    <message>
+        <source>low and high must be numbers, low not above high</source>
+        <translation>low 和 high 必须是数字，且 low 不大于 high</translation>
+    </message>
+    <message>
+        <source>it was written by a newer workbench (format {found})</source>
+        <translation>它由更新版本的软件写成（格式 {found}）</translation>
+    </message>
+    <message>
+        <source>it is not valid ({error})</source>
+        <translation>表达式无效（{error}）</translation>
+    </message>
+    <message>
+        <source>searching the name {key} with it takes too long</source>
+        <translation>用它匹配名称 {key} 耗时过长</translation>
+    </message>
+    <message>
+        <source>its {width} x {height} pixels are over the limit of {most} megapixels (the environment variable WORKBENCH_MAX_MEGAPIXELS changes it)</source>
+        <translation>其尺寸 {width} x {height} 像素超过了 {most} 百万像素的上限（可用环境变量 WORKBENCH_MAX_MEGAPIXELS 修改）</translation>
+    </message>
+    <message>
+        <source>decoded it would take {needed} MB, over the limit of {most} MB (the environment variable WORKBENCH_MAX_DECODED_MB changes it)</source>
+        <translation>解码后需要 {needed} MB，超过了 {most} MB 的上限（可用环境变量 WORKBENCH_MAX_DECODED_MB 修改）</translation>
+    </message>
+    <message>
+        <source>its {size} MB are over the limit of {limit} MB for a file</source>
+        <translation>文件大小 {size} MB 超过了 {limit} MB 的上限</translation>
+    </message>
+    <message>
+        <source>its header gives {size} pixels, but its data are {width} x {height}</source>
+        <translation>文件头标明 {size} 像素，但数据为 {width} x {height}</translation>
+    </message>
+    <message>
+        <source>the file is incomplete: the JPEG data end before the last row</source>
+        <translation>文件不完整：JPEG 数据在最后一行之前结束</translation>
+    </message>
+    <message>
+        <source>only TIFF files have pages</source>
+        <translation>只有 TIFF 文件才有多页</translation>
+    </message>
+    <message>
+        <source>it is not a PNG file</source>
+        <translation>它不是 PNG 文件</translation>
+    </message>
+    <message>
+        <source>a row of it is damaged</source>
+        <translation>其中一行数据已损坏</translation>
+    </message>
+    <message>
+        <source>its tables are not those of an index</source>
+        <translation>其中的表不是索引的表</translation>
+    </message>
+    <message>
+        <source>Waiting for the process that still trains this run</source>
+        <translation>正在等待仍在训练此运行的进程结束</translation>
     </message>
     <message>
         <source>Four of five defects are thicker than {n} pixels.</source>

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import fill_project
 from workbench.core import annotation, events, problems
-from workbench.core.index import Index
+from workbench.core.index import Index, with_index
 from workbench.core.launch import worker_command, worker_environment
 from workbench.core.project import Grouping, Project
 from workbench.core.recipe import parse_settings, request
@@ -167,8 +167,10 @@ def test_the_index_rebuilds_itself(project):
     index.close()
 
     (project.root / ".cache" / "index.sqlite").write_bytes(b"not a database at all" * 100)
+    rebuilt, found = [], []
+    with_index(project, lambda index: found.append(list(index.refresh(keys))), rebuilt.append)
+    assert len(found[-1]) == 3 and len(rebuilt) == 1
     index = Index(project)
-    assert len(list(index.refresh(keys))) == 3
     annotation.save_mask(project, keys[1], np.zeros((80, 96), np.uint8))
     project.picture_path(keys[2]).write_bytes(b"torn")
     changed = {row.key: row for row in index.refresh(keys[:2] + keys[2:])}

@@ -103,7 +103,7 @@ def test_what_a_run_says_is_known_to_the_translators(chinese, room):
     root = resources.folder().parent / "workbench" / room
     said = {text for path in root.rglob("*.py") for text in said_by(path) if re.search(r"[a-z] [a-z]", text)}
     unknown = {text for text in said if not re.search("[一-鿿]", sentence(text))}
-    assert len(said) > 3 and unknown <= ELSEWHERE
+    assert len(said) >= 3 and unknown <= ELSEWHERE
 
 
 @pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.__name__)

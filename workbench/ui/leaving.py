@@ -259,10 +259,11 @@ class Leaving(QObject):
     def _ask_work(
         self, says: str, running: Callable[[], bool], stop: Callable[[], None], *, can_wait: bool = True
     ) -> None:
-        def heed(name: str) -> None:
+        def answered(name: str) -> None:
             if name == "stop":
                 stop()
-            note = self.tr("Stopping…") if name == "stop" else f"{says} {self.tr('The window closes when it is done.')}"
+            closes = self.tr("The window closes when it is done.")
+            note = self.tr("Stopping…") if name == "stop" else f"{says} {closes}"
             self._wait(note, lambda: not running(), self._go_on)
 
         answers = [
@@ -271,5 +272,5 @@ class Leaving(QObject):
         ]
         self._ask(
             self.tr("Work in the background"), says, [], [Answer(CANCEL, self.tr("Cancel")), *answers[: 1 + can_wait]],
-            heed,
+            answered,
         )  # fmt: skip
