@@ -41,6 +41,11 @@ class Claim:
         """Values to be decoded for the whole image."""
         return max(self.pixels, self.padded) * self.channels
 
+    @property
+    def memory(self) -> int:
+        """Bytes of the decoded image."""
+        return self.values * self.depth
+
 
 def unpack(form: str, view: Any, at: int) -> tuple:
     """`struct.unpack_from` for any view. Raises struct.error beyond its end."""

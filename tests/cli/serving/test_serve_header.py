@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from workbench.cli.serving.header import Claim, claimed_size
+from workbench.inference.header import Claim, claimed_size
 from workbench.inference.cv import cv2
 from workbench.inference.reading import ReadError, decode_picture
 
@@ -80,7 +80,7 @@ def test_the_size_is_that_of_the_decoded_picture(kind):
 
 def test_tiles_of_a_tiff_count_because_they_are_allocated_whole():
     claim = claimed_size(by_tifffile(tile=(64, 128)))
-    assert claim.pixels == 64 * 128
+    assert claim.padded == 64 * 128
 
 
 def chunk(kind, body):
@@ -113,7 +113,7 @@ def tiff(*entries):
 
 def test_of_two_sizes_in_a_tiff_the_larger_counts():
     long, once = 4, 1
-    assert claimed_size(tiff((256, long, once, 9), (257, long, once, 8))) == Claim(9, 8, 1)
+    assert claimed_size(tiff((256, long, once, 9), (257, long, once, 8))) == Claim(9, 8, 1, padded=72)
     twice = tiff((256, long, once, 9), (256, long, once, 90_000), (257, long, once, 8))
     assert claimed_size(twice).width == 90_000
     assert claimed_size(tiff((256, long, once, 9), (257, long, once, 8), (277, long, once, 60_000))).channels == 60_000

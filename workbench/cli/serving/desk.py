@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from starlette.requests import ClientDisconnect, Request
 
 from workbench.cli.serving.answers import Extra, Form, write_answer
-from workbench.cli.serving.header import claimed_size
+from workbench.inference.header import claimed_size
 from workbench.cli.serving.limits import Limits
 from workbench.cli.serving.memory_budget import MemoryBudget
 from workbench.cli.serving.metrics import Counters
@@ -130,7 +130,7 @@ class Desk:
         claim = claimed_size(data)
         if claim is None:
             raise Refused(422, "The picture cannot be read: this is not a picture file that can be read.")
-        if claim.pixels > self.limits.pixels:
+        if max(claim.pixels, claim.padded) > self.limits.pixels:
             raise Refused(
                 413,
                 f"The picture has {claim.width} x {claim.height} pixels; "
