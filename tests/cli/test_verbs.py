@@ -238,4 +238,4 @@ def test_the_name_of_the_other_host_cannot_drive_the_terminal(tmp_path):
         holder.write_text(json.dumps({"pid": 1, "host": "\x1b[2Jhost"}), "utf-8")
         done = workbench("import", tmp_path / "p", masked_folder(tmp_path / "in"), "--debug")
     assert done.returncode == 1 and CONTROL.findall(done.stdout + done.stderr) == []
-    assert r"\x1b[2Jhost" in done.stderr
+    assert "process 1 on ?" in done.stderr  # a name that cannot be shown is not shown

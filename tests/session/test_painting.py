@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 
 import numpy as np
-import pytest
 
 from tests.session.conftest import dot, saved_mask, show
 from workbench.core import annotation, problems

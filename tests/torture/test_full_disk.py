@@ -7,7 +7,6 @@ import importlib.util
 import itertools
 import random
 import shutil
-import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -84,7 +83,8 @@ class Case:
                     return self.lost(root, made, before)
             finally:
                 self.session.end()
-                self.application.end()
+                if self.way != "end":
+                    self.application.end()
 
     def paint(self, keys: list[str], strokes: int) -> Strokes:
         made = []
@@ -185,10 +185,7 @@ def test_no_stroke_is_lost_on_a_way_out(qapp, qtbot, tmp_path, size, cases, repo
         folder = tmp_path / str(number)
         folder.mkdir()
         strokes = cases(5, 30)
-        with qtbot.captureExceptions() as caught:
-            found = Case(qapp, qtbot, folder, kind, way, answer, rng).run(strokes)
-        # The index of the images is a cache, which a full disk may refuse.
-        assert all(issubclass(kind, sqlite3.Error) for kind, _, _ in caught), caught
+        found = Case(qapp, qtbot, folder, kind, way, answer, rng).run(strokes)
         made, lost = made + 3 * strokes, lost + found
         print(kind, way, answer, found)
     report(f"strokes on {len(tried)} ways out of a project that cannot be saved", made, lost)

@@ -194,8 +194,11 @@ class Session(QObject):
         False if that failed or the labels of the open project cannot be saved; that one then stays open.
         """
         root = Path(root).absolute()
-        if self.project is not None and self.project.root == root and not self.close_project():
-            return False
+        if self.project is not None and self.project.root == root:
+            # What the rescue journal holds is recovered by the opening that follows.
+            rescued = not self.writable and self._saver.rescued
+            if not self.close_project("journal" if rescued else "refuse"):
+                return False
         try:
             try:
                 found = Project.open(root, write=write)

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from workbench.inference.header import Claim, claimed_size
 from workbench.inference.cv import cv2
+from workbench.inference.header import Claim, claimed_size
 from workbench.inference.reading import ReadError, decode_picture
 
 WIDTH, HEIGHT = 37, 23

@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection
 from starlette.requests import ClientDisconnect, Request
 
 from workbench.cli.serving.answers import Extra, Form, write_answer
-from workbench.inference.header import claimed_size
 from workbench.cli.serving.limits import Limits
 from workbench.cli.serving.memory_budget import MemoryBudget
 from workbench.cli.serving.metrics import Counters
@@ -19,6 +18,7 @@ from workbench.cli.serving.refusal import Refused
 from workbench.cli.serving.upload import read_upload
 from workbench.cli.serving.work_queue import Full, Seat, WorkQueue
 from workbench.inference.engines import EngineError
+from workbench.inference.header import claimed_size
 from workbench.inference.predictor import Cancelled, Engine, Predictor
 from workbench.inference.reading import ReadError, decode_picture
 from workbench.inference.settings import ModelSettings
