@@ -82,7 +82,7 @@ def painter(qtbot, tmp_path):
 
     yield start
     for one in painters:
-        one.session.close_project()
+        one.session.end()
 
 
 def lose(one: Painter) -> None:
@@ -359,3 +359,21 @@ def test_the_check_reads_no_file(tmp_path, monkeypatch):
         project.need_write("x")
         monkeypatch.undo()
         assert len(calls) <= 4
+
+
+def test_notes_changed_while_the_folder_is_gone_are_recovered(painter, tmp_path):
+    root = make_project(tmp_path / "p")
+    with Project.open(root) as project:
+        project.file.verdicts = ["OK", "NG"]
+        project.save()
+    one = painter(root)
+    root.rename(tmp_path / "moved")
+    lose(one)
+    one.session.judging.give([one.session.key], "NG")
+    one.session.judging.set_status("done")
+    assert one.session.folder.rescued and len(rescues()) == 1
+    one.session.end()
+    (tmp_path / "moved").rename(root)
+    other = painter(root)
+    assert other.session.note.verdict == "NG" and other.session.note.status == "done"
+    assert other.session.flush() and not one.lost(root) and not rescues()
