@@ -9,6 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QDialog, QFileDialog, QMainWindow
 
+from workbench.core.problems import SavedLater
 from workbench.ui import words
 from workbench.ui.dialogs.predict_folder import PredictFolder
 from workbench.ui.dialogs.question import CANCEL, Answer, Question, Waiting
@@ -152,8 +153,10 @@ class Leaving(QObject):
             else self.tr("The labels of {n} images could not be saved.").format(n=len(keys))
         )
         named = words.listed(keys[:_NAMED]) + ("…" if len(keys) > _NAMED else "")
-        why = words.problem_words(session.saver.failure)[0] if session.saver.failure is not None else ""
-        advice = self.tr("Free some space or make the folder writable, then try again.")
+        failure = session.saver.failure
+        why, advice = words.problem_words(failure) if failure is not None else ("", "")
+        if failure is None or isinstance(failure, SavedLater):  # its own advice is for a window that stays open
+            advice = self.tr("Free some space or make the folder writable, then try again.")
         answers = [
             Answer("discard", self.tr("Discard"), "apart"),
             Answer(CANCEL, self.tr("Cancel")),
