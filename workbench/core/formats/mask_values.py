@@ -134,8 +134,9 @@ class Survey:
 
 
 def _counts(values: np.ndarray, bins: int) -> np.ndarray:
-    """Count each value, int64 (bins,), in groups of rows, because NumPy converts the values it counts to eight bytes
-    each.
+    """Return the count of each value, int64 (bins,).
+
+    Counts groups of rows, because NumPy converts the values to eight bytes each.
     """
     found = np.zeros(bins, np.int64)
     rows = max(1, (1 << 20) // max(1, values.shape[1]))
@@ -160,8 +161,9 @@ def survey(masks: Iterable[tuple[Path, tuple[int, int] | None]]) -> Survey:
 
 @dataclass(frozen=True)
 class Meaning:
-    """Conversion of the values of a set to ids. grey: content of gray masks. known: id -> name of the project's
-    classes.
+    """Conversion of the values of a set to ids.
+
+    grey: content of gray masks. known: id -> name of the project's classes.
     """
 
     grey: Literal["one class", "ids"]
