@@ -37,8 +37,8 @@ class BandedPng:
     def encode(self, mask: np.ndarray, dirty_rects: Iterable[Rect] | None = None) -> bytes:
         """Return the PNG file of `mask`, uint8 (H, W), not empty.
 
-        `dirty_rects`: areas that changed since the previous call; None if unknown. A mask of another shape is encoded
-        completely. Raises ValueError for another dtype or number of dimensions.
+        `dirty_rects`: areas that changed since the mask was last packed; None if unknown. A mask of another shape is
+        encoded completely. Raises ValueError for another dtype or number of dimensions.
         """
         self.touch(dirty_rects)
         self.pack(mask)

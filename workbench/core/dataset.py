@@ -126,7 +126,7 @@ def collect(project: Project, model: Literal["unet", "resnet"], learned: Collect
 def _leave_out_lone_verdicts(dataset: Dataset, found: Counter[str]) -> None:
     """Skip images whose verdict occurs only once.
 
-    A single example teaches nothing and is most often a mistake; it must not prevent training on the others.
+    A single example is useless for training and most often a mistake; it must not prevent training on the others.
     """
     for item in dataset.items:
         if found[item.verdict] == 1:
@@ -173,9 +173,9 @@ def _verdict_item(project: Project, key: str, note: annotation.Note) -> Item | N
 def shares(pictures: int, parts: int) -> dict[Split, float]:
     """Return the share of labeled images per split.
 
-    pictures: number of training examples. parts: number of different parts among them. One or two validation images say
-    little about a model that improves much by training on them, and a test set of fewer than nine parts is not
-    informative.
+    pictures: number of training examples. parts: number of different parts among them. With few examples all are used
+    for training, which improves the model much, while one or two validation images are not informative; neither is a
+    test set of fewer than nine parts.
     """
     if pictures < FEWEST:
         return {"train": 1.0, "val": 0.0, "test": 0.0}

@@ -182,7 +182,7 @@ def _trend(vitals: Vitals, over: bool) -> Finding | None:
     scores = vitals.scores
     if len(scores) < 2:
         return None
-    # The learning rate is highest in the first half, so the metric there says little about the end.
+    # The learning rate is highest in the first half, so the metric there hardly predicts the end.
     far = over or (vitals.step is not None and vitals.step.progress > 0.5)
     if far and max(score for _, score in scores) < POOR:
         return Finding("poor", "warning", {"score": max(score for _, score in scores)})

@@ -1,6 +1,7 @@
 """Regions predicted by a model, their uncertainty, and the uncertainty of the whole image.
 
-Regions are rated rather than pixels, because a mean over pixels would be dominated by certain background.
+Regions are rated rather than pixels, because in a mean over pixels an uncertain scratch would vanish among a million
+certain background pixels.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from workbench.inference.settings import ModelSettings
 
 HALF = 128  # certainty at the class threshold, where the model begins to mark a defect
 FAINT = 64  # certainty; lower values are background
-SURE = 0.8  # strength of a certain region
-UNSURE = 0.2  # doubt of an uncertain region
+SURE = 0.8  # strength from which on a region counts as certain
+UNSURE = 0.2  # doubt from which on a region counts as uncertain
 MOST = 100  # regions kept per image
 
 

@@ -44,7 +44,7 @@ def garwood(count: float, exposure: float) -> list[float]:
 
 
 def rate_interval(counts: Sequence[int], groups: Sequence[object]) -> list[float] | None:
-    """Return the 95 % interval of the events per image; None for a single part, which says nothing about others.
+    """Return the 95 % interval of the events per image; None for a single part, without information on others.
 
     counts: events on each image. groups: part shown by each image. Images of a part are similar, so they are less
     informative than as many parts. The variance between the parts (variance of a ratio, Cochran 1977) gives a design

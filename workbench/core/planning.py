@@ -223,7 +223,7 @@ def _plan_course(draft: _Draft) -> None:
 
 
 def _expects_card(device: str) -> bool:
-    """Return True if training will use a GPU, as far as known without importing Paddle, which takes seconds."""
+    """Return True if training will use a GPU, judged without importing Paddle, which takes seconds."""
     if device != "auto":
         return device.startswith("gpu")
     try:
@@ -252,7 +252,7 @@ def _plan_resnet(training: list[Item], draft: _Draft) -> None:
     _plan_cores(16, draft)
     draft.choose("rate", 3e-3, "Slim networks learn most in few steps at this rate.")
     _plan_size(draft)
-    if draft["width"] >= 1:  # the benefit of Muon was not measured here
+    if draft["width"] >= 1:  # the benefit of Muon was not measured for wide layers
         draft.choose("optimizer", "adamw", "With wide layers its steps are a fifth quicker than those of Muon.")
         return
     steps = expected_steps(draft.recipe)
