@@ -1,1 +1,1 @@
-"""Nouns and arithmetic of the workbench: projects, pictures, masks, recipes, runs. No Qt, no Paddle, no threads."""
+"""Data model of the workbench: projects, images, masks, training settings, runs. No Qt, no Paddle, no threads."""

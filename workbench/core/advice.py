@@ -1,6 +1,4 @@
-"""From a project and a model to the two lists that say where a person's time is best spent: what to label next, and
-which labels to look at again.
-"""
+"""Suggestions for labeling: images to label next, and labels to check again, from a project and a model."""
 
 from __future__ import annotations
 
@@ -22,9 +20,9 @@ from workbench.core.queue import Candidate, Entry, Labelled, rank
 from workbench.core.run import Run, list_runs
 from workbench.core.survey import AT_ONCE, Look, Surveyor, spread
 
-KNOWN = 300  # labelled pictures that are compared with; more tell little more
-# A model that overlooks a greater share of the labelled regions, or contradicts a greater share of the pictures, is
-# more likely wrong itself.
+KNOWN = 300  # labeled images to compare with; more add little information
+# A model that misses a greater share of the labeled regions, or contradicts a greater share of the images, is more
+# likely wrong itself.
 OVERLOOKED, CONTRADICTED = 0.5, 0.4
 
 Progress = Callable[[int, int], None]
@@ -32,7 +30,10 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Suggestions:
-    """entries: in order. looked: pictures that are known, of `asked` that are open. model: a run's name, "" without."""
+    """Images to label next, in order.
+
+    looked: number of images analyzed, of `asked` unlabeled ones. model: name of the run, "" if none.
+    """
 
     entries: tuple[Entry, ...]
     looked: int
@@ -43,8 +44,10 @@ class Suggestions:
 
 @dataclass(frozen=True)
 class Doubts:
-    """Labels to look at again. slips: by picture, both worst first. weak: the model contradicts so many labels that
-    its word counts little. learned: how many of the pictures it has learned from.
+    """Labels to check again.
+
+    slips: probable label errors per image, images and errors worst first. weak: the model contradicts so many labels
+    that its predictions are unreliable. learned: number of the analyzed images the model was trained on.
     """
 
     slips: Mapping[str, tuple[Slip, ...]] = field(default_factory=dict)
@@ -57,7 +60,7 @@ class Doubts:
 
 
 def newest_usable(project_root: Path) -> Run | None:
-    """The run that is asked where none is named."""
+    """Return the newest usable run, the default model; None if there is none."""
     for run in list_runs(project_root)[::-1]:
         try:
             if run.usable:
@@ -68,7 +71,7 @@ def newest_usable(project_root: Path) -> Run | None:
 
 
 def is_open(row: Row, project: Project) -> bool:
-    """Whether a picture waits to be labelled: not done, and where only verdicts are given, without one."""
+    """Return True if an image is still to be labeled: not done, and without a verdict in a project without classes."""
     if row.broken or row.status == "done":
         return False
     return bool(project.classes) or row.verdict is None
@@ -78,9 +81,10 @@ def suggest(
     project: Project, rows: Mapping[str, Row], run: Run | None, *, count: int = 100, most: int = AT_ONCE,
     progress: Progress | None = None, cancelled: Callable[[], bool] = lambda: False,
 ) -> Suggestions:  # fmt: skip
-    """What to label next of a project whose rows are known. At most `most` pictures are newly looked at, spread evenly.
+    """Return the images of a project to label next; `rows` is the project's index.
 
-    What was looked at until `cancelled` said so is ranked. Raises RunUnusable, SettingsError, EngineError, OSError.
+    At most `most` images are newly analyzed, spread evenly. After `cancelled` returns True, the images analyzed so far
+    are ranked. Raises RunUnusable, SettingsError, EngineError, OSError.
     """
     keys = [key for key, row in rows.items() if is_open(row, project)]
     known = [key for key, row in rows.items() if row.labelled and not row.broken and not is_open(row, project)]
@@ -130,9 +134,9 @@ def doubt_labels(
     project: Project, rows: Mapping[str, Row], run: Run, *, most: int = AT_ONCE, progress: Progress | None = None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Doubts:  # fmt: skip
-    """Where a run's model is sure of something else than the labels say; what a person has confirmed stays out.
+    """Return the labels that a run's model contradicts with high confidence, without those that the user has confirmed.
 
-    Pictures that it did not learn from are looked at first and weigh more. Raises as `suggest`, and RunBroken.
+    Images the model was not trained on are analyzed first and weigh more. Raises as `suggest`, and RunBroken.
     """
     data = run.dataset()
     all_items = [*data.items, *(entry.item for entry in data.joined)]

@@ -1,4 +1,4 @@
-"""One picture's label: its mask (class ids, one byte a pixel) and its note (verdict, status, history)."""
+"""Label of one image: its mask (class ids, one byte per pixel) and its note (verdict, status, history)."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ NOTE_FORMAT = 1
 
 
 class Act(BaseModel):
-    """One line of a picture's history."""
+    """One entry of an image's history."""
 
     model_config = ConfigDict(extra="allow")
     when: str
     who: str
     what: str  # "paint", "import png", "accept proposal", ...
-    detail: str = ""  # where it came from, in English: "run 20261120-101500-unet: scratch 0.93"
+    detail: str = ""  # origin, in English: "run 20261120-101500-unet: scratch 0.93"
 
 
 class Decided(BaseModel):
-    """A region that a model proposed and a person has decided on: its class, box and area as the model gave them."""
+    """Suggested region that the user has accepted or rejected, with class, box and area as given by the model."""
 
     model_config = ConfigDict(extra="allow")
     what: Literal["accepted", "rejected"]
@@ -51,7 +51,7 @@ class Decided(BaseModel):
 
 
 class Confirmed(BaseModel):
-    """A place where a model contradicted the label and a person said that the label is right; see core.label_errors."""
+    """Place where a model contradicts the label and the user has confirmed the label; see core.label_errors."""
 
     model_config = ConfigDict(extra="allow")
     kind: Literal["missing", "extra", "class", "verdict"]
@@ -66,25 +66,25 @@ class Confirmed(BaseModel):
 
 
 class Note(BaseModel):
-    """What is known of a picture beside its mask: the content of notes/<key>.json.
+    """Annotation data of an image besides its mask: the content of notes/<key>.json.
 
-    Fields that this version does not know are kept and written back, here and in the entries of the lists.
+    Unknown fields are kept and written back, here and in the entries of the lists.
     """
 
     model_config = ConfigDict(extra="allow")
     format: int = NOTE_FORMAT
     verdict: str | None = None
     status: Status = "new"
-    pin: Literal["train", "val", "test"] | None = None  # held on this side of the split by a person
+    pin: Literal["train", "val", "test"] | None = None  # fixed to this side of the split by the user
     group: str | None = None  # overrides the project's grouping rule
-    # True once a person painted background of its own: what is unpainted is then not labelled (255).
+    # True once the user has painted background explicitly: unpainted pixels are then not labeled (255).
     explicit_background: bool = False
     history: list[Act] = []
-    decided: list[Decided] = []  # proposals that are not to come again
-    confirmed: list[Confirmed] = []  # doubts of a model that are not to come again
+    decided: list[Decided] = []  # suggestions not to be shown again
+    confirmed: list[Confirmed] = []  # contradictions of a model not to be shown again
 
     def add(self, what: str, detail: str = "") -> None:
-        """Append to the history; a repeat of the last act is not a new line."""
+        """Append to the history; a repetition of the last entry replaces that entry."""
         now = time.strftime("%Y-%m-%dT%H:%M:%S")
         who = _who()
         act = Act(when=now, who=who, what=what, detail=detail)
@@ -101,7 +101,7 @@ class Note(BaseModel):
 
 
 def load_note(project: Project, key: str) -> Note:
-    """The note of a picture; an empty one if there is none. Raises NoteBroken, and of that NoteTooNew."""
+    """Return the note of an image, an empty one if there is none. Raises NoteBroken and its subclass NoteTooNew."""
     path = project.note_path(key)
     try:
         data = read_regular(path)
@@ -112,7 +112,7 @@ def load_note(project: Project, key: str) -> Note:
     try:
         note = Note.model_validate_json(data)
         found, broken = note.format, None
-    except ValueError as error:  # of JSON, of its encoding, and of pydantic
+    except ValueError as error:  # JSON errors, encoding errors and pydantic's ValidationError
         found, broken = _format_of(data), error
     if found > NOTE_FORMAT:
         why = f"it was written by a newer workbench (format {found})"
@@ -123,7 +123,7 @@ def load_note(project: Project, key: str) -> Note:
 
 
 def _format_of(data: bytes) -> int:
-    """Return the format that a note names which is not valid as one of ours; 0 if it names none."""
+    """Return the format number in a note that is not valid in the current format; 0 if it has none."""
     try:
         content = json.loads(data)
     except (ValueError, RecursionError):
@@ -138,10 +138,10 @@ def save_note(project: Project, key: str, note: Note) -> None:
 
 
 def load_mask(project: Project, key: str, size: tuple[int, int] | None = None) -> np.ndarray | None:
-    """uint8 (H, W) class ids, writable, C-contiguous; None if the picture has no mask yet.
+    """Return the mask as uint8 (H, W) class ids, writable, C-contiguous; None if the image has no mask yet.
 
-    `size` is the picture's (width, height), to check against. Raises MaskBroken, MaskWrongSize,
-    MaskUnknownClass; the file is then left as it is.
+    `size` is the expected (width, height) of the image. Raises MaskBroken, MaskWrongSize, MaskUnknownClass; the file is
+    then left unchanged.
     """
     path = project.mask_path(key)
     try:
@@ -162,7 +162,7 @@ def save_mask(project: Project, key: str, mask: np.ndarray) -> None:
 
 
 def keep_aside(project: Project, key: str, data: bytes, suffix: str) -> Path:
-    """Write a file to `journal/kept` under a name of its own, and return where. Raises CannotWrite."""
+    """Write a file to `journal/kept` under an unused name and return its path. Raises CannotWrite."""
     path = free_place_aside(project, key, suffix)
     write_bytes(path, data, root=project.root)
     return path
@@ -175,11 +175,11 @@ def free_place_aside(project: Project, key: str, suffix: str) -> Path:
 
 
 def read_mask(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:
-    """The index values of a PNG as uint8 (H, W): palette indices, or the grey values of a grey PNG.
+    """Return the index values of a PNG as uint8 (H, W): palette indices, or the gray values of a gray PNG.
 
-    `size` is the expected (width, height); the header is compared with it before anything is decoded.
-    Raises FileNotFoundError, MaskWrongSize; MaskBroken for anything that is not an 8-bit single-plane PNG, and for a
-    mask that is larger than the limits allow.
+    `size` is the expected (width, height), compared with the header before anything is decoded. Raises
+    FileNotFoundError, MaskWrongSize; MaskBroken for anything that is not an 8-bit single-plane PNG, and for a mask that
+    is larger than the limits allow.
     """
     try:
         with open_regular(path) as opened, Image.open(opened, formats=("PNG",)) as file:
@@ -205,7 +205,7 @@ def read_mask(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:
 
 
 def palette_bytes(classes: list[ClassInfo]) -> bytes:
-    """The palette of a mask's PNG, 256 x RGB: the classes' colours at their ids."""
+    """Return the palette of a mask's PNG, 256 x RGB, with the color of each class at its id."""
     palette = np.zeros((256, 3), np.uint8)
     for info in classes:
         palette[info.id] = [int(info.color[i : i + 2], 16) for i in (1, 3, 5)]
@@ -215,7 +215,7 @@ def palette_bytes(classes: list[ClassInfo]) -> bytes:
 
 
 def encode_mask(mask: np.ndarray, classes: list[ClassInfo]) -> bytes:
-    """An 8-bit palette PNG of class ids, uint8 (H, W); the palette holds the classes' colours."""
+    """Encode class ids, uint8 (H, W), as an 8-bit palette PNG with the colors of the classes as palette."""
     image = Image.fromarray(np.ascontiguousarray(mask))
     image.putpalette(palette_bytes(classes))
     out = io.BytesIO()
@@ -224,30 +224,33 @@ def encode_mask(mask: np.ndarray, classes: list[ClassInfo]) -> bytes:
 
 
 def ids_in(mask: np.ndarray) -> list[int]:
-    """The distinct ids of a mask, ascending."""
+    """Return the distinct ids of a mask, ascending."""
     return np.flatnonzero(counts(mask)).tolist()
 
 
 def counts(mask: np.ndarray) -> np.ndarray:
-    """int64 (256,): pixels of each id. OpenCV's histogram, as NumPy's holds the interpreter lock for long."""
+    """Return the number of pixels per id, int64 (256,).
+
+    Uses OpenCV's histogram, because NumPy's holds the interpreter lock for a long time.
+    """
     return cv2.calcHist([np.ascontiguousarray(mask)], [0], None, [256], [0, 256]).ravel().astype(np.int64)
 
 
 def foreground_counts(mask: np.ndarray) -> tuple[tuple[int, int], ...]:
-    """(class id, pixels) of the classes painted in a mask, ids ascending."""
+    """Return (class id, pixels) of the classes painted in a mask, ids ascending."""
     pixels = counts(mask)
     return tuple((id, int(pixels[id])) for id in np.flatnonzero(pixels).tolist() if 0 < id <= MAX_CLASS_ID)
 
 
 def new_mask(size: tuple[int, int], note: Note | None = None) -> np.ndarray:
-    """An empty mask for a picture of `size` (width, height)."""
+    """Return an empty mask for an image of `size` (width, height)."""
     if note is not None and note.explicit_background:
         return np.full((size[1], size[0]), NOT_LABELLED, np.uint8)
     return blank(size[1], size[0])
 
 
 def trained_ids(mask: np.ndarray) -> np.ndarray:
-    """True where a pixel may enter a loss or a metric: ids up to 253."""
+    """Return True for pixels that may enter a loss or a metric: ids up to 253."""
     return mask <= MAX_CLASS_ID
 
 

@@ -1,6 +1,6 @@
-"""The networks of a recipe, told without building them: what layers they have, how much they compute, how far they see.
+"""Layer structure, computing effort and receptive field of the networks, calculated without building them.
 
-`training.unet` and `training.resnet` build them.
+`training.unet` and `training.resnet` build the networks.
 """
 
 from __future__ import annotations
@@ -9,26 +9,26 @@ from collections.abc import Iterator
 
 from workbench.core.recipe import Recipe
 
-BLOCKS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3)}  # of each stage of a ResNet, by its depth
-SMALL_INPUT = 96  # pixels; up to here the stem of a ResNet keeps more of the few pixels that there are
-ENCODERS = {"plain": None, "resnet18": 18, "resnet34": 34}  # the ResNet that is a UNet's way down: its depth
+BLOCKS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3)}  # blocks per stage of a ResNet, by its depth
+SMALL_INPUT = 96  # pixels; up to this input size the ResNet stem reduces the resolution less
+ENCODERS = {"plain": None, "resnet18": 18, "resnet34": 34}  # depth of the encoder's ResNet; None: no ResNet
 
-Layer = tuple[float, int, int, int]  # places in the picture, channels in, channels out, pixels that each place sees
+Layer = tuple[float, int, int, int]  # positions, input channels, output channels, kernel pixels
 
 
 def stage_widths(width: float) -> list[int]:
-    """Channels of the four stages' 3x3 convolutions of a ResNet, to multiples of 8."""
+    """Return the channels of the 3x3 convolutions in the four stages of a ResNet, rounded to multiples of 8."""
     return [max(8, round(base * width / 8) * 8) for base in (64, 128, 256, 512)]
 
 
 def encoder_widths(width: float) -> list[int]:
-    """Channels of each level of a UNet whose way down is a ResNet: its stem's and its four stages'."""
+    """Return the channels per level of a UNet with a ResNet encoder: the stem and the four stages."""
     widths = stage_widths(width)
     return [widths[0], *widths]
 
 
 def multiplications(recipe: Recipe) -> float:
-    """That the network makes with one patch, or a ResNet with one picture; those of its large layers."""
+    """Return the number of multiplications per patch (UNet) or per image (ResNet), counting the large layers only."""
     layers = _unet(recipe) if recipe.model == "unet" else _resnet(recipe, recipe.depth, recipe.input_size)
     return sum(places * inputs * outputs * seen for places, inputs, outputs, seen in layers)
 
@@ -57,7 +57,7 @@ def _twice(places: float, inputs: int, outputs: int) -> Iterator[Layer]:
 
 
 def _resnet(recipe: Recipe, depth: int, side: int) -> Iterator[Layer]:
-    """Without its last layer."""
+    """Yield the layers of a ResNet without its last layer."""
     widths, wider = stage_widths(recipe.width), 4 if depth == 50 else 1
     inside = recipe.model == "unet"
     small = not inside and side <= SMALL_INPUT
@@ -81,10 +81,10 @@ def _resnet(recipe: Recipe, depth: int, side: int) -> Iterator[Layer]:
 
 
 def reach(recipe: Recipe) -> int:
-    """How many pixels around a pixel a UNet's answer for it depends on, at most, in network pixels.
+    """Return the receptive field of a UNet: largest distance, in network pixels, of an input that affects an output.
 
-    Two convolutions of 3 x 3 a level see a cell of that level further each, on the way down and on the way up; a cell
-    of the lowest level holds the pixel itself anywhere.
+    Two 3 x 3 convolutions per level each extend it by one cell of that level, in the encoder and in the decoder; the
+    output pixel may lie anywhere in its cell of the lowest level.
     """
     depth = ENCODERS[recipe.encoder]
     if depth is None:

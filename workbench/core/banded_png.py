@@ -1,4 +1,4 @@
-"""A mask's PNG in bands of rows, of which a save packs only those that changed since the last."""
+"""PNG encoder for masks in bands of rows. A save compresses only the bands that changed since the previous save."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from workbench.core.annotation import palette_bytes
 from workbench.core.drawing import Rect
 from workbench.core.project import MAX_CLASS_ID, ClassInfo
 
-BAND = 1 << 16  # bytes of pixels in a band, about; at least a row
-_MOST = 512  # bands of a mask
+BAND = 1 << 16  # approximate number of pixel bytes per band; at least one row
+_MOST = 512  # bands per mask
 _ADLER = 65521
 
 
 class BandedPng:
-    """Encodes one mask again and again. A standard 8-bit palette PNG, rows unfiltered, zlib level 1.
+    """Encoder for repeated saves of one mask: standard 8-bit palette PNG, rows unfiltered, zlib level 1.
 
-    Each band is a deflate segment that ends in a full flush, so nothing in it refers to another, in an IDAT chunk of
-    its own; what zlib checks at the end is put together from the bands' own sums. One instance serves one mask, from
-    one thread at a time.
+    Each band is a deflate segment in an IDAT chunk of its own. It ends in a full flush, so it contains no references to
+    other bands. The zlib checksum is combined from those of the bands. One instance serves one mask, from one thread at
+    a time.
     """
 
     def __init__(self, classes: Sequence[ClassInfo]) -> None:
-        self.classes = list(classes)  # may be replaced between encodings: the palette is written anew each time
+        self.classes = list(classes)  # may be replaced between encodings: the palette is rewritten each time
         self._shape: tuple[int, int] | None = None
         self._rows = 1
         self._bands: list[_Band] = []
@@ -35,27 +35,27 @@ class BandedPng:
         self._stale: set[int] = set()  # bands that differ from the mask
 
     def encode(self, mask: np.ndarray, dirty_rects: Iterable[Rect] | None = None) -> bytes:
-        """The file of `mask`, uint8 (H, W), not empty.
+        """Return the PNG file of `mask`, uint8 (H, W), not empty.
 
-        `dirty_rects`: where the mask changed since it was last packed here; None if that is not known. A mask of
-        another shape is packed anew. Raises ValueError for another dtype or shape.
+        `dirty_rects`: areas that changed since the mask was last packed; None if unknown. A mask of another shape is
+        encoded completely. Raises ValueError for another dtype or number of dimensions.
         """
         self.touch(dirty_rects)
         self.pack(mask)
         return self.file()
 
     def touch(self, rects: Iterable[Rect] | None) -> None:
-        """Here the mask has changed; None if that is not known."""
+        """Mark areas of the mask as changed; None marks the whole mask."""
         if rects is None:
             self._shape = None
         else:
             self._changed += rects
 
     def pack(self, mask: np.ndarray) -> None:
-        """Pack the bands that were touched.
+        """Compress the bands that were marked by `touch`.
 
-        Should the mask change while this runs, `touch` those places and pack again before asking for the `file`:
-        what was packed elsewhere holds. After an error the bands that are left are packed the next time.
+        If the mask changes during this call, `touch` the changed areas and pack again before calling `file`; the other
+        bands remain valid. After an error, the remaining bands are compressed by the next call.
         """
         if mask.dtype != np.uint8 or mask.ndim != 2 or not mask.size:
             raise ValueError(f"a mask is uint8 (H, W) and not empty, not {mask.dtype} {mask.shape}")
@@ -74,7 +74,7 @@ class BandedPng:
             self._stale.discard(number)
 
     def file(self) -> bytes:
-        """The file of the mask as it was packed."""
+        """Return the PNG file of the packed mask. Raises ValueError if bands remain to be packed."""
         if self._shape is None or self._stale or self._changed:
             raise ValueError("not all of the mask is packed")
         height, width = self._shape
@@ -95,7 +95,7 @@ class BandedPng:
         )
 
     def foreground_counts(self) -> tuple[tuple[int, int], ...]:
-        """(class id, pixels) of the classes painted in the mask as it was packed, ids ascending."""
+        """Return (class id, pixels) of the classes painted in the packed mask, ids ascending."""
         total: dict[int, int] = {}
         for band in self._bands:
             for id, pixels in band.counts:
@@ -104,7 +104,7 @@ class BandedPng:
 
 
 class _Band(NamedTuple):
-    """chunk: the IDAT chunk of some rows; adler, length: Adler-32 and length of the bytes packed in it."""
+    """Band of rows: IDAT chunk, Adler-32 and length of the uncompressed bytes, and pixels per class."""
 
     chunk: bytes
     adler: int
@@ -116,9 +116,9 @@ _NONE = _Band(b"", 1, 0, ())
 
 
 def _packed(rows: np.ndarray) -> _Band:
-    plain = np.zeros((rows.shape[0], rows.shape[1] + 1), np.uint8)  # the first byte of a row names its filter: none
+    plain = np.zeros((rows.shape[0], rows.shape[1] + 1), np.uint8)  # first byte of a row: filter type none
     plain[:, 1:] = rows
-    found = np.bincount(plain[(plain > 0) & (plain <= MAX_CLASS_ID)])  # of `rows`, which may change meanwhile, a copy
+    found = np.bincount(plain[(plain > 0) & (plain <= MAX_CLASS_ID)])  # of the copy, as `rows` may change
     counts = tuple((id, int(found[id])) for id in np.flatnonzero(found).tolist())
     deflate = zlib.compressobj(1, zlib.DEFLATED, -zlib.MAX_WBITS)
     packed = deflate.compress(plain) + deflate.flush(zlib.Z_FULL_FLUSH)
@@ -130,7 +130,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def _combined(first: int, second: int, length: int) -> int:
-    """The Adler-32 of two byte strings, one after the other, from those of each and the second's length (RFC 1950)."""
+    """Return the Adler-32 of two concatenated byte strings, from both checksums and the second length (RFC 1950)."""
     a1, b1, a2, b2 = first & 0xFFFF, first >> 16, second & 0xFFFF, second >> 16
     a = (a1 + a2 - 1) % _ADLER
     b = (b1 + b2 + length * (a1 - 1)) % _ADLER

@@ -1,7 +1,7 @@
-"""Looks over a whole project for slips of the hand, leaks between splits and files that cannot be used.
+"""Project check for labeling mistakes, leaks between splits and unusable files.
 
-Nothing is changed. A finding names its kind, the picture (or class, or file), and the detail; what to do about a kind
-is said where people read it.
+The check changes nothing. A finding has a kind, an image (or class, or file) and a detail; the user interface adds the
+advice for each kind.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Kind = Literal[
     "empty_defect", "painted_good", "island", "unused_class", "similar_classes", "duplicate", "leak", "bad_grouping",
 ]  # fmt: skip
 
-ISLAND = 6  # pixels; a painted spot smaller than that is more likely a slip than a defect
+ISLAND = 6  # pixels; a smaller painted spot is more likely a mistake than a defect
 GOOD_NAMES = frozenset(
     ("ok", "good", "pass", "passed", "free", "normal", "io", "i.o.", "clean", "no defect", "defect-free", "nodefect",
      "合格", "良品", "正常", "无缺陷", "好")
@@ -38,7 +38,10 @@ GOOD_NAMES = frozenset(
 
 @dataclass(frozen=True)
 class Finding:
-    """key: the picture's key, or the file or class concerned. detail: an English sentence or part of one."""
+    """Finding of the project check.
+
+    key: key of the image, or the file or class concerned. detail: an English sentence or part of one.
+    """
 
     kind: Kind
     key: str
@@ -46,7 +49,10 @@ class Finding:
 
 
 def check(project: Project, progress: Callable[[int, int], None] | None = None) -> list[Finding]:
-    """Every picture is decoded once, every mask and note read. Findings come in the order of `Kind`."""
+    """Return all findings of a project, in the order of `Kind`.
+
+    Decodes every image once and reads every mask and note.
+    """
     keys = project.pictures()
     findings: list[Finding] = []
     painted: set[int] = set()
@@ -69,12 +75,12 @@ def check(project: Project, progress: Callable[[int, int], None] | None = None) 
 
 
 def is_good(verdict: str) -> bool:
-    """Whether a verdict by its name says that there is no defect."""
+    """Return True if the name of a verdict means that there is no defect."""
     return verdict.strip().casefold() in GOOD_NAMES
 
 
 def _picture(project: Project, key: str) -> tuple[set[int], list[Finding]]:
-    """The class ids painted on one picture, and what is wrong with it."""
+    """Return the class ids painted on an image, and its findings."""
     try:
         picture = read(project.picture_path(key))
     except problems.PictureBroken as problem:
@@ -121,7 +127,7 @@ def _slips(key: str, note: annotation.Note, mask: np.ndarray, ids: set[int]) -> 
 
 
 def _strays(project: Project, keys: set[str]) -> list[Finding]:
-    """Masks and notes whose picture is not listed any more: renamed, moved, ignored, or in a source that is away."""
+    """Return masks and notes whose image is no longer listed: renamed, moved, ignored, or in an unavailable source."""
     findings: list[Finding] = []
     for folder, suffix in (("masks", ".png"), ("notes", ".json")):
         root = project.root / folder
@@ -157,7 +163,7 @@ def _grouping(project: Project, keys: list[str]) -> list[Finding]:
 
 
 def _splits(project: Project) -> list[Dataset]:
-    """How the labelled pictures would be split for each model that can be trained now."""
+    """Return the split of the labeled images for each model that can currently be trained."""
     found = []
     for model in ("unet", "resnet"):
         try:
@@ -168,7 +174,7 @@ def _splits(project: Project) -> list[Dataset]:
 
 
 def _duplicates(project: Project, keys: list[str], splits: list[Dataset]) -> list[Finding]:
-    """Files with the same bytes. Those on two sides of a split are a leak as well, which the detail says."""
+    """Return files with identical bytes. The detail states if they are on different sides of a split, also a leak."""
     by_size: dict[int, list[str]] = defaultdict(list)
     for key in keys:
         by_size[project.picture_path(key).stat().st_size].append(key)
@@ -191,7 +197,7 @@ def _duplicates(project: Project, keys: list[str], splits: list[Dataset]) -> lis
 
 
 def _leaks(project: Project, splits: list[Dataset]) -> list[Finding]:
-    """Pictures that look alike, one to learn from and one to check with."""
+    """Return similar images of which one is used for training and the other for validation or test."""
     pairs: dict[tuple[str, str], str] = {}
     for dataset in splits:
         sides = {item.key: item.split for item in dataset.items}

@@ -1,8 +1,7 @@
-"""Classes taken out of a project: their pixels become another class (merge) or background (delete), in every mask.
+"""Removal of classes from a project: in every mask their pixels become another class (merge) or background (delete).
 
-`journal/class-change/` holds the plan and the original of each mask that is rewritten, a second name of the same file
-where the disk can do that. So a change that was cut off can be finished or taken back, and one that is done can be
-taken back exactly, until the next one begins.
+`journal/class-change/` holds the plan and the original of each rewritten mask, as a hard link where the disk supports
+it. An interrupted change can be finished or undone, and a finished one can be undone exactly until the next begins.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ FORMAT = 1
 
 
 class Plan(BaseModel):
-    """What is to become of which classes, and how far it is. into: a class id, or 0 for background."""
+    """Plan and state of a class change. into: target class id, or 0 for background."""
 
     model_config = ConfigDict(extra="ignore")
     format: Literal[1] = FORMAT
@@ -45,23 +44,23 @@ class Plan(BaseModel):
 
     @property
     def names(self) -> list[str]:
-        """Of the classes that go."""
+        """Names of the removed classes."""
         return [info.name for info in self.before if info.id in self.removed]
 
     @property
     def target(self) -> str:
-        """The name of the class they become, "" for background."""
+        """Name of the target class, "" for background."""
         return next((info.name for info in self.before if info.id == self.into), "")
 
 
 @dataclass(frozen=True)
 class Done:
-    """How a pass over the masks went. whole: it was not stopped. bytes: what the originals take on the disk."""
+    """Result of a pass over the masks. whole: the pass was not stopped. bytes: disk space of the originals."""
 
     masks: int
     whole: bool
     bytes: int = 0
-    left: tuple[Problem, ...] = ()  # of masks that could not be read or put back, and stay as they are
+    left: tuple[Problem, ...] = ()  # problems of masks that could not be read or restored and remain unchanged
 
 
 def folder_of(project: Project) -> Path:
@@ -69,7 +68,7 @@ def folder_of(project: Project) -> Path:
 
 
 def load_plan(project: Project) -> Plan | None:
-    """The change that is under way or can be taken back. Raises ProjectBroken."""
+    """Return the class change that is in progress or can be undone; None if there is none. Raises ProjectBroken."""
     path = folder_of(project) / "plan.json"
     try:
         return load_versioned(path, Plan, FORMAT, ProjectBroken)
@@ -78,7 +77,7 @@ def load_plan(project: Project) -> Plan | None:
 
 
 def begin(project: Project, removed: list[int], into: int) -> Plan:
-    """Write the plan down; the originals of the change before are let go. Raises BadClass and what writing raises."""
+    """Write a new plan and discard the originals of the previous change. Raises BadClass and errors of writing."""
     project.need_write("the classes")
     known = {info.id for info in project.classes}
     for id in removed:
@@ -97,9 +96,9 @@ def write_plan(project: Project, plan: Plan) -> None:
 
 
 def forget(project: Project) -> None:
-    """Let the plan and the originals go: the plan first, so that no plan stands without its originals.
+    """Discard the plan and the originals; the plan first, so that a plan never exists without its originals.
 
-    An original whose mask cannot be read now, or is gone or of another size, is kept in `journal/kept`.
+    An original is kept in `journal/kept` if its mask is unreadable, missing or of another size.
     """
     folder = folder_of(project)
     try:
@@ -113,9 +112,9 @@ def forget(project: Project) -> None:
 
 
 def carry_out(project: Project, plan: Plan, progress: Progress, stopped: Stopped) -> Done:
-    """Rewrite every mask that holds a removed class. Can be cut off and begun again.
+    """Rewrite every mask that contains a removed class. The pass can be interrupted and repeated.
 
-    Until `settle` both classes stay in the project, so that each mask is valid at any instant.
+    Both classes stay in the project until `settle`, so that each mask is valid at any time.
     """
     keys = sorted(set(_concerned(project, plan, stopped)) | set(_originals(project)))
     left: list[Problem] = []
@@ -124,13 +123,13 @@ def carry_out(project: Project, plan: Plan, progress: Progress, stopped: Stopped
         if stopped():
             return Done(count, False, size, tuple(left))
         path, original = project.mask_path(key), _original(project, key)
-        kept = original.exists()  # by a pass that was cut off: then it may be the only good copy
+        kept = original.exists()  # by an interrupted pass: it may be the only intact copy
         try:
             check_links(project.root, path)
             check_links(project.root, original)
             if not kept:
                 _keep(path, original)
-            now = annotation.read_mask(path)  # the original, or after a cut what was painted on since
+            now = annotation.read_mask(path)  # the original, or after an interruption the mask with later changes
             changed = rewritten(now, plan, _ground(project, key))
             if not np.array_equal(now, changed):
                 annotation.save_mask(project, key, changed)
@@ -146,10 +145,10 @@ def carry_out(project: Project, plan: Plan, progress: Progress, stopped: Stopped
 
 
 def take_back(project: Project, plan: Plan, progress: Progress, stopped: Stopped) -> Done:
-    """Put the originals back. Where a mask was painted on since, the newer pixels stay.
+    """Restore the originals. Pixels painted after the change are kept.
 
-    An original that cannot be put back is kept in `journal/kept`. Can be cut off and begun again: an original that is
-    back in its place is no longer among the originals.
+    An original that cannot be restored is kept in `journal/kept`. The pass can be interrupted and repeated: a restored
+    original is no longer among the originals.
     """
     keys = list(_originals(project))
     left: list[Problem] = []
@@ -182,7 +181,7 @@ def take_back(project: Project, plan: Plan, progress: Progress, stopped: Stopped
 
 
 def settle(project: Project, plan: Plan) -> None:
-    """All masks are rewritten: take the classes out of project.json; their ids are never given out again."""
+    """Remove the classes from project.json after all masks are rewritten; their ids are never reused."""
     file = project.file
     classes, retired = list(file.classes), list(file.retired_ids)
     file.classes = [info for info in classes if info.id not in plan.removed]
@@ -196,9 +195,9 @@ def settle(project: Project, plan: Plan) -> None:
 
 
 def begin_back(project: Project, plan: Plan) -> Plan:
-    """Before masks go back their classes do, to where they stood; classes that came or changed since stay as they are.
+    """Restore the removed classes at their positions before their masks are restored.
 
-    Returns the plan, which says now that it is being taken back.
+    Classes added or changed since then are kept. Returns the plan with the state "undoing".
     """
     project.need_write("the classes")
     plan = plan.model_copy(update={"state": "undoing"})
@@ -218,7 +217,7 @@ def begin_back(project: Project, plan: Plan) -> Plan:
 
 
 def rewritten(mask: np.ndarray, plan: Plan, ground: int) -> np.ndarray:
-    """uint8 (H, W) with the removed ids changed; `ground` is what a deleted class leaves behind."""
+    """Return the mask, uint8 (H, W), with the removed ids replaced; `ground` replaces deleted classes."""
     table = np.arange(256, dtype=np.uint8)
     table[plan.removed] = plan.into if plan.into != BACKGROUND else ground
     return cv2.LUT(mask, table)
@@ -233,7 +232,7 @@ def _ground(project: Project, key: str) -> int:
 
 
 def _concerned(project: Project, plan: Plan, stopped: Stopped) -> Iterator[str]:
-    """Keys of the masks that hold a removed class, also of pictures that are gone. The index spares reading most."""
+    """Yield keys of masks that contain a removed class, also of missing images. The index avoids reading most files."""
     index = Index(project)
     try:
         known = index.mask_stamps()
@@ -268,7 +267,7 @@ def _original(project: Project, key: str) -> Path:
 
 
 def _unreplaced(project: Project) -> Iterator[str]:
-    """Yield the keys of originals whose mask is no label of the same size now."""
+    """Yield the keys of originals whose mask is now unreadable, missing or of another size."""
     keys = _originals(project)
     if not keys:
         return
@@ -278,7 +277,7 @@ def _unreplaced(project: Project) -> Iterator[str]:
     for key in keys:
         path = project.mask_path(key)
         if known.get(key, ("",))[0] == file_stamp(path):
-            continue  # read as a mask of its picture's size, and not written since
+            continue  # already read as a mask of its image's size, and not written since
         try:
             if annotation.read_mask(path).shape == annotation.read_mask(_original(project, key)).shape:
                 continue
@@ -288,14 +287,14 @@ def _unreplaced(project: Project) -> Iterator[str]:
 
 
 def _keep_original(project: Project, key: str) -> Path:
-    """Move an original to `journal/kept`, and return where it is. Raises OSError."""
+    """Move an original to `journal/kept` and return its new path. Raises OSError."""
     kept = annotation.free_place_aside(project, key, ".png")
     kept.parent.mkdir(parents=True, exist_ok=True)
     return _original(project, key).replace(kept)
 
 
 def _keep(path: Path, original: Path) -> None:
-    """Give a mask a second name, under which it stays when the first is written anew; a copy where that cannot be."""
+    """Hard-link a mask, so that its content survives when the mask is replaced; copy it where links are unsupported."""
     try:
         make_folder(original.parent)
         try:

@@ -1,7 +1,6 @@
-"""What is ready to learn from, and which of it is held out: a run's exact list of pictures, grouped by part.
+"""Dataset of a run: its exact list of labeled images, split into training, validation and test by part.
 
-A split that puts two pictures of the same part on both sides reports a score that the line will never see, so groups,
-not pictures, are dealt out.
+Groups, not images, are assigned to the splits: images of the same part on both sides would make the metric too good.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from workbench.core.sources import natural_key
 
 Split = Literal["train", "val", "test"]
 SPLITS: tuple[Split, ...] = ("train", "val", "test")
-FEWEST = 10  # pictures that show what is to be learned: where there are fewer, none of them can be spared
+FEWEST = 10  # training examples; with fewer, none of them can be held out
 
 
 class Item(BaseModel):
-    """One picture of a dataset."""
+    """Image of a dataset."""
 
     key: str
     split: Split = "train"
@@ -34,17 +33,17 @@ class Item(BaseModel):
     width: int = 0
     height: int = 0
     verdict: str | None = None
-    classes: list[int] = []  # class ids painted in it
-    pixels: list[int] = []  # how many pixels each of them has
-    mask_hash: str = ""  # of the label as it was when the run was made
+    classes: list[int] = []  # class ids painted in the image
+    pixels: list[int] = []  # number of pixels per class
+    mask_hash: str = ""  # of the label when the run was created
 
 
 class Joined(BaseModel):
-    """A picture whose label has come into a run while it learned, in place of what was known of it before."""
+    """Image whose label was added to a run during training; replaces the earlier entry of the image."""
 
-    step: int  # the first one that could draw from it as it is here
+    step: int  # first step that could use this entry
     item: Item
-    ready: bool = True  # False: its label was taken away, and nothing is drawn from it any more
+    ready: bool = True  # False: the label was removed, and the image is no longer used
 
 
 class Skipped(BaseModel):
@@ -53,21 +52,21 @@ class Skipped(BaseModel):
 
 
 class Dataset(BaseModel):
-    """The content of a run's dataset.json."""
+    """Content of a run's dataset.json."""
 
     model_config = ConfigDict(extra="ignore")
     format: int = 1
     model: Literal["unet", "resnet"]
     classes: list[ClassInfo] = []
     verdicts: list[str] = []
-    items: list[Item] = []  # as they were when the run was made
-    joined: list[Joined] = []  # what has come into it since, in this order
+    items: list[Item] = []  # as of the creation of the run
+    joined: list[Joined] = []  # added since then, in order
     skipped: list[Skipped] = []
-    held_out_note: str = ""  # English; empty if enough is held out
+    held_out_note: str = ""  # English; empty if enough images are held out
 
     @property
     def current(self) -> list[Item]:
-        """The items with all that has joined."""
+        """Items including all that have joined."""
         now = {item.key: item for item in self.items}
         now.update((entry.item.key, entry.item) for entry in self.joined)
         gone = {entry.item.key: not entry.ready for entry in self.joined}
@@ -78,15 +77,15 @@ class Dataset(BaseModel):
 
     @property
     def held_out_hash(self) -> str:
-        """Equal for two runs whose scores may be compared: same held-out pictures with the same labels."""
+        """Hash of the validation/test images and their labels; runs with equal hashes have comparable metrics."""
         lines = sorted(f"{i.key} {i.split} {i.mask_hash} {i.verdict}" for i in self.items if i.split != "train")
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
 def collect(project: Project, model: Literal["unet", "resnet"], learned: Collection[str] = ()) -> Dataset:
-    """Gather what is labelled for `model` and split it. Broken pictures are listed with the reason, nothing stops.
+    """Collect the images labeled for `model` and split them. Broken images are listed with the reason and skipped.
 
-    learned: pictures from which the network has learned that will learn on; they and their like are not held out.
+    learned: keys of images that the initial network was trained on; they and images of the same group are not held out.
     Raises NoPictures, NoLabels, TooFewLabels, OnlyBackground (UNet), NoVerdicts (ResNet).
     """
     keys = project.pictures()
@@ -125,7 +124,10 @@ def collect(project: Project, model: Literal["unet", "resnet"], learned: Collect
 
 
 def _leave_out_lone_verdicts(dataset: Dataset, found: Counter[str]) -> None:
-    """One picture of a kind teaches nothing and is most often a slip of the hand; it must not hinder all others."""
+    """Skip images whose verdict occurs only once.
+
+    A single example is useless for training and most often a mistake; it must not prevent training on the others.
+    """
     for item in dataset.items:
         if found[item.verdict] == 1:
             why = str(problems.LoneVerdict(verdict=item.verdict))
@@ -134,12 +136,12 @@ def _leave_out_lone_verdicts(dataset: Dataset, found: Counter[str]) -> None:
 
 
 def to_learn_from(project: Project, key: str, note: annotation.Note, model: Literal["unet", "resnet"]) -> Item | None:
-    """What a picture teaches as it is labelled now; None if it is not ready for that. Raises a Problem."""
+    """Return the dataset item of an image with its current label; None if the image is not ready. Raises a Problem."""
     return _segmentation_item(project, key, note) if model == "unet" else _verdict_item(project, key, note)
 
 
 def _segmentation_item(project: Project, key: str, note: annotation.Note) -> Item | None:
-    """A picture teaches when something is painted on it, or when a person called it done (then empty means good)."""
+    """Return an item if a class is painted or the status is done (an empty mask then means good), else None."""
     path = project.mask_path(key)
     if not path.exists():
         return None
@@ -169,11 +171,11 @@ def _verdict_item(project: Project, key: str, note: annotation.Note) -> Item | N
 
 
 def shares(pictures: int, parts: int) -> dict[Split, float]:
-    """What share of the labelled pictures goes where. Told are those that show what is to be learned: how many there
-    are, and how many different parts.
+    """Return the share of labeled images per split.
 
-    One or two held-out pictures say nothing of a model that is much better when it has learned from them, and a test
-    set of fewer than nine parts tells little.
+    pictures: number of training examples. parts: number of different parts among them. With few examples all are used
+    for training, which improves the model much, while one or two validation images are not informative; neither is a
+    test set of fewer than nine parts.
     """
     if pictures < FEWEST:
         return {"train": 1.0, "val": 0.0, "test": 0.0}
@@ -183,10 +185,10 @@ def shares(pictures: int, parts: int) -> dict[Split, float]:
 
 
 def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note], learned: set[str]) -> None:
-    """Deal groups out so that every stratum (verdict, or painted classes) reaches its share; seeded, order-free.
+    """Assign groups so that every stratum (verdict, or painted classes) reaches its share; seeded, order-independent.
 
-    Each group goes to the side that lacks most of the group's rarest stratum (iterative stratification, after
-    Sechidis et al. 2011, on groups).
+    Each group goes to the split that lacks most of the group's rarest stratum (iterative stratification, after Sechidis
+    et al. 2011, on groups).
     """
     groups: dict[str, list[Item]] = {}
     for item in items:
@@ -212,7 +214,7 @@ def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note
         else:
             free.append((name, members))
     if not want["test"]:
-        totals -= have["test"]  # a person set it apart; the others are shared out without it
+        totals -= have["test"]  # set apart by the user; the others are distributed without these
 
     def order(entry: tuple[str, list[Item]]) -> tuple:
         name, members = entry
@@ -232,7 +234,7 @@ def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note
 
 
 def _telling(items: list[Item]) -> list[Item]:
-    """Those that show what is to be learned: with defects where they are painted, else all."""
+    """Return the items with painted classes, or all items if there are none."""
     return [item for item in items if item.classes] or items
 
 
@@ -242,7 +244,7 @@ def _strata(item: Item) -> list[object]:
 
 
 def _keep_sides_filled(items: list[Item], learned: set[str], wanted: list[Split]) -> None:
-    """Both learning and checking, where it is wanted, need a picture with something on it: one group is moved over."""
+    """Ensure that training and, if wanted, validation contain an image with a label: move one group if necessary."""
     telling = [item for item in items if item.classes or item.verdict is not None]
     for split, other in (("train", "val"), ("val", "train")):
         if split not in wanted or any(item.split == split for item in telling):
@@ -274,7 +276,7 @@ def _explain(dataset: Dataset, learned: set[str]) -> None:
         dataset.held_out_note = (
             "All labelled pictures show the same part, so none could be held out: no score is shown."
         )
-    elif known:  # a person holds them there
+    elif known:  # fixed there by the user
         dataset.held_out_note = (
             f"The network has learned from {known} of the held-out pictures before: the scores are too good."
         )

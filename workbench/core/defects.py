@@ -1,4 +1,4 @@
-"""What is known of a model picture by picture: from it come numbers by size of defect, and how sure they are."""
+"""Comparison of predictions with labels per image: metrics by defect size, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from workbench.core.metrics import defects_found, false_alarms
 from workbench.core.project import MAX_CLASS_ID
 
-ANY = 0  # in place of a class id: whatever class
-ENOUGH = 10  # pictures with something to find, for an interval by resampling to mean something
+ANY = 0  # any class, in place of a class id
+ENOUGH = 10  # images with defects required for a meaningful bootstrap interval
 _RESAMPLED = 2000
 
 
 @dataclass(frozen=True)
 class Defect:
-    """A labelled region. area: pixels. found: whether predictions cover enough of it."""
+    """Labeled region. area: pixels. found: True if predictions cover enough of it."""
 
     class_id: int
     area: int
@@ -26,8 +26,10 @@ class Defect:
 
 @dataclass(frozen=True)
 class PictureFacts:
-    """One picture. pixels: class id, or ANY, to (hit, false, missed) pixels. regions: predicted; false: of them, those
-    that touch no defect.
+    """Counts of one image.
+
+    pixels: class id, or ANY, to (hit, false, missed) pixels. regions: number of predicted regions. false: number of
+    those that touch no defect.
     """
 
     key: str
@@ -42,7 +44,7 @@ class PictureFacts:
 
 
 def picture_facts(key: str, truth: np.ndarray, predicted: np.ndarray, classes: Sequence[int]) -> PictureFacts:
-    """Compare a label with a prediction, both uint8 (H, W); counted as in core.metrics."""
+    """Compare a label with a prediction, both uint8 (H, W); counts as in core.metrics."""
     counted = truth <= MAX_CLASS_ID
     real, said = (truth > 0) & counted, (predicted > 0) & counted
     pixels = {ANY: _pixels(real, said)}
@@ -61,15 +63,15 @@ def _pixels(real: np.ndarray, said: np.ndarray) -> tuple[int, int, int]:
 
 
 def dice(facts: Sequence[PictureFacts], id: int = ANY) -> float | None:
-    """Of all pictures together; None where neither labels nor predictions have any."""
+    """Return the Dice of all images together; None if neither labels nor predictions have any pixels."""
     hit, false, missed = (sum(each.pixels[id][at] for each in facts) for at in range(3))
     return 2 * hit / (2 * hit + false + missed) if hit + false + missed else None
 
 
 def dice_interval(facts: Sequence[PictureFacts], id: int = ANY) -> list[float] | None:
-    """95 % by drawing pictures anew (Efron's percentile bootstrap); None below ENOUGH pictures with something to find.
+    """Return the 95 % interval by Efron's percentile bootstrap over images; None below ENOUGH images with defects.
 
-    Whole pictures are drawn, since the pixels of one picture are not independent. The same facts give the same answer.
+    Whole images are drawn, since the pixels of one image are not independent. The result is deterministic.
     """
     telling = sum(each.pixels[id][0] + each.pixels[id][2] > 0 for each in facts)
     if telling < ENOUGH:
@@ -83,7 +85,7 @@ def dice_interval(facts: Sequence[PictureFacts], id: int = ANY) -> list[float] |
 
 
 def size_edges(areas: Sequence[int]) -> list[int]:
-    """Areas in pixels that part defects into three about equally full sizes; none where there are too few for that."""
+    """Return areas in pixels that divide defects into three about equally full size ranges; [] if there are too few."""
     if len(areas) < 9:
         return []
     edges = [_round(float(edge)) for edge in np.quantile(areas, (1 / 3, 2 / 3))]
@@ -92,6 +94,6 @@ def size_edges(areas: Sequence[int]) -> list[int]:
 
 
 def _round(value: float) -> int:
-    """Two digits are enough for an edge."""
+    """Round to two significant digits."""
     digits = max(0, len(str(int(value))) - 2)
     return int(round(value, -digits))

@@ -1,4 +1,4 @@
-"""A picture in some two hundred numbers, cheap to make: those of two pictures that look alike point alike."""
+"""Image descriptor of some two hundred numbers, cheap to compute. Similar images have a high cosine similarity."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ SIZE = _COARSE**2 + _CELLS**2 * _TURNS + 6
 
 
 def describe(picture: np.ndarray) -> np.ndarray:
-    """float32 (SIZE,) of length 1, of a picture (H, W) or (H, W, 3), uint8, uint16 or float32.
+    """Return a descriptor, float32 (SIZE,) of length 1, of an image (H, W) or (H, W, 3), uint8, uint16 or float32.
 
-    Three parts: the coarse distribution of light, histograms of the directions of edges in cells (after Dalal and
-    Triggs, 2005), and how the tones are spread, their outliers included, which is where small defects show.
+    It has three parts: the coarse brightness distribution, histograms of edge directions in cells (after Dalal and
+    Triggs, 2005), and the tone distribution including outliers, which respond to small defects.
     """
     grey = small_grey(picture, _EDGE, _EDGE)
     mean, spread = float(grey.mean()), float(grey.std())
@@ -30,7 +30,7 @@ def describe(picture: np.ndarray) -> np.ndarray:
 
 
 def small_grey(picture: np.ndarray, width: int, height: int) -> np.ndarray:
-    """float32 (height, width), the means of what is there; values that are no numbers become the smallest one."""
+    """Return the area means as float32 (height, width); non-finite values become the smallest finite one."""
     small = cv2.resize(picture, (width, height), interpolation=cv2.INTER_AREA).astype(np.float32)
     if small.ndim == 3:
         small = small.mean(axis=2)

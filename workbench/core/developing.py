@@ -1,7 +1,7 @@
-"""A picture under a display, a part at a time: what depends on the surroundings is anchored to the picture.
+"""Rendering of an image under a display, one part at a time.
 
-Local contrast and flat field are measured once on a thinned copy, over a grid that belongs to the picture and not to
-the screen. So a part looks the same however far one has panned or zoomed, and whichever rectangle is drawn.
+Local contrast and flat field are measured once on a subsampled copy, over a grid fixed to the image. A part therefore
+has the same appearance regardless of pan, zoom and drawn rectangle.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ import numpy as np
 from workbench.core.display import Channel, Display
 from workbench.inference.cv import cv2
 
-_THIN = 768  # pixels of the thinned copy's longer side
-_TILES = 8  # of local contrast, along the longer side
-_SMALLEST_TILE = 48  # pixels of the picture
+_THIN = 768  # pixels of the subsampled copy's longer side
+_TILES = 8  # for local contrast, along the longer side
+_SMALLEST_TILE = 48  # pixels of the image
 _FLAT_CELLS = 48  # of the flat field, along the longer side
-_GAIN = 4.0  # the flat field lightens or darkens by no more than this
+_GAIN = 4.0  # largest factor by which the flat field changes brightness
 _LUMA = np.array([0.299, 0.587, 0.114], np.float32)  # ITU-R BT.601
 
 
 def chosen(values: np.ndarray, channel: Channel) -> np.ndarray:
-    """One channel of (H, W, 3), or its grey, or all; (H, W) stays as it is. Same dtype."""
+    """Return one channel of (H, W, 3), or its gray, or all; (H, W) is returned unchanged. Same dtype."""
     if values.ndim == 2 or channel == "colour":
         return values
     if channel != "grey":
@@ -32,10 +32,10 @@ def chosen(values: np.ndarray, channel: Channel) -> np.ndarray:
 
 
 class Developer:
-    """Shows parts of one picture, (H, W) or (H, W, 3), under one display."""
+    """Renderer for parts of one image, (H, W) or (H, W, 3), under one display."""
 
     def __init__(self, picture: np.ndarray, display: Display, shape: tuple[int, ...] | None = None) -> None:
-        """shape: of the whole picture, if `picture` is a reduced one."""
+        """shape: of the whole image, if `picture` is a reduced one."""
         self.shape = shape or picture.shape
         self.display = display
         scale = self.shape[0] / picture.shape[0]
@@ -50,7 +50,7 @@ class Developer:
             self._tiles = _tile_tables(_grey(self._toned(thin, *centres)), self.shape, display.local_contrast)
 
     def shown(self, values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Values of the picture, (h, w) or (h, w, 3), at picture coordinates `rows` (h) and `columns` (w), as uint8."""
+        """Render values, (h, w) or (h, w, 3), at image coordinates `rows` (h) and `columns` (w), as uint8."""
         toned = self._toned(chosen(values, self.display.channel), rows, columns)
         if self.display.palette != "none":
             toned = _grey(toned)
@@ -70,12 +70,12 @@ class Developer:
         return self.display.brightness(flat)
 
     def _places(self, positions: np.ndarray, axis: int) -> np.ndarray:
-        """Where picture coordinates lie between the centres of the flat field's cells."""
+        """Return image coordinates in units of flat field cells, relative to the cell centers."""
         cells, size = self._gain.shape[axis], self.shape[axis]
         return np.clip((positions + 0.5) * (cells / size) - 0.5, 0, cells - 1)
 
     def _contrasted(self, values: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """CLAHE of uint8 (h, w): between the tables of the four nearest tiles."""
+        """Apply CLAHE to uint8 (h, w), interpolating between the tables of the four nearest tiles."""
         tables = self._tiles
         spans = [
             _spans((position + 0.5) * (count / size) - 0.5, count)
@@ -106,7 +106,7 @@ def _mixed(part: np.ndarray, left: np.ndarray, right: np.ndarray, share: np.ndar
 
 
 def _spans(places: np.ndarray, count: int) -> list[tuple[int, int, int, np.ndarray]]:
-    """(first, end, tile before, share of the tile after) of each run of positions between the same two tiles."""
+    """Return (first, end, tile before, share of the tile after) per run of positions between the same two tiles."""
     places = np.clip(places, 0, count - 1)
     before = np.floor(places).astype(np.intp)
     share = (places - before).astype(np.float32)
@@ -115,7 +115,7 @@ def _spans(places: np.ndarray, count: int) -> list[tuple[int, int, int, np.ndarr
 
 
 def _tile_tables(thin: np.ndarray, shape: tuple[int, ...], clip: float) -> np.ndarray:
-    """float32 (tiles down, tiles across, 256): the equalising table of each tile of the picture."""
+    """Return the equalization table of each tile, float32 (tiles down, tiles across, 256)."""
     edge = max(_SMALLEST_TILE, max(shape[:2]) / _TILES)
     down, across = (max(1, round(size / edge)) for size in shape[:2])
     tables = np.empty((down, across, 256), np.float32)
@@ -132,7 +132,7 @@ def _tile_tables(thin: np.ndarray, shape: tuple[int, ...], clip: float) -> np.nd
 
 
 def _flat_field(thin: np.ndarray) -> np.ndarray:
-    """float32 (h, w): what to multiply with so that slow changes of light go. thin: a thinned picture."""
+    """Return the factors that remove slow changes of illumination, float32 (h, w). thin: a subsampled image."""
     grey = thin.astype(np.float32) if thin.ndim == 2 else thin.astype(np.float32) @ _LUMA
     finite = np.isfinite(grey)
     middle = float(grey[finite].mean()) if finite.any() else 0.0
@@ -143,12 +143,12 @@ def _flat_field(thin: np.ndarray) -> np.ndarray:
     light = cv2.resize(grey, size, interpolation=cv2.INTER_AREA)
     light = cv2.GaussianBlur(light, (0, 0), max(1.0, max(size) / 12), borderType=cv2.BORDER_REPLICATE)
     if middle <= 0:
-        return np.ones_like(light)  # values around zero have no light to be divided by
+        return np.ones_like(light)  # values around zero have no illumination to divide by
     return np.clip(middle / np.maximum(light, middle / _GAIN), 1 / _GAIN, _GAIN).astype(np.float32)
 
 
 def _interpolated(cells: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """float32 (h, w): `cells` between their centres."""
+    """Return `cells` interpolated bilinearly at `rows` and `columns`, float32 (h, w)."""
     for axis, places in ((0, rows), (1, columns)):
         before = np.floor(places).astype(np.intp)
         share = (places - before).astype(np.float32)

@@ -1,7 +1,7 @@
-"""How a run goes, in one finding: what a person should know of it now, decided from its events and the machine's load.
+"""Diagnosis of a run: the most important finding at present, from the run's events and the machine's load.
 
-`Vitals` keeps the little that is needed of a run of any length; `diagnose` is a pure function of it. The words are the
-window's.
+`Vitals` keeps the few values needed of a run of any length; `diagnose` is a pure function of it. The user interface
+provides the texts.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import Any
 from workbench.core.events import Evaluated, Event, Failed, Finished, Started, Step
 from workbench.core.machine import Sample
 
-WAITS = 0.25  # share of the time spent waiting for pictures that is worth a word
-FALLS = 4  # of the loss scale beyond the search for its first value
-MARGIN = 0.02  # of a score: less is chance
-POOR = 0.1  # a score below which a model is of no use
-PATIENCE = 3  # evaluations without a gain
+WAITS = 0.25  # share of time spent waiting for images that is reported
+FALLS = 4  # of the loss scale, after the search for its initial value
+MARGIN = 0.02  # of a metric; smaller differences are noise
+POOR = 0.1  # metric below which a model is useless
+PATIENCE = 3  # evaluations without improvement
 SILENT = 120.0  # seconds
-LOADED = 80.0  # % of the processor
-FILLED = 0.95  # of the computer's memory
+LOADED = 80.0  # % of the CPU
+FILLED = 0.95  # share of the main memory
 
 
 @dataclass(frozen=True)
 class Finding:
-    """kind: which finding. tone: "good", "info" or "warning". fields: numbers for its words."""
+    """Finding of a diagnosis. tone: "good", "info" or "warning". fields: values for the text."""
 
     kind: str
     tone: str
@@ -35,12 +35,12 @@ class Finding:
 
 @dataclass
 class Vitals:
-    """`hear` events in their order and `see` samples of the machine; asked by `diagnose`."""
+    """Summary of a run for `diagnose`, updated by `hear` (events in order) and `see` (machine samples)."""
 
     begun: Started | None = None
     step: Step | None = None
     ending: Finished | Failed | None = None
-    scores: list[tuple[float, float]] = field(default_factory=list)  # (time, score), one for each step looked at
+    scores: list[tuple[float, float]] = field(default_factory=list)  # (time, metric), one per evaluated step
     first_loss: float | None = None
     loss: float | None = None  # running mean
     least_loss: float = math.inf  # of the running mean
@@ -63,7 +63,7 @@ class Vitals:
             self.only_background = bool(event.metrics.get("only_background"))
             regions = event.metrics.get("regions")
             self.held_out_defects = regions.get("defects") if isinstance(regions, dict) else None
-            # The last look of all repeats a step that was looked at: another threshold, not another model.
+            # The final evaluation repeats an evaluated step with another threshold, not with another model.
             if event.score is not None and event.step > self._scored_step:
                 self._scored_step = event.step
                 self.scores.append((event.time, event.score))
@@ -71,7 +71,7 @@ class Vitals:
             self.ending = event
 
     def see(self, sample: Sample) -> None:
-        """Not of the last look at all pictures, which loads the machine in another way."""
+        """Record a machine sample, except during the final evaluation, whose load differs from that of training."""
         if self.step is None or self.step.progress < 1:
             self.machine.append(sample)
 
@@ -81,7 +81,7 @@ class Vitals:
             self.rollbacks += 1
             self._scored_step = min(self._scored_step, event.step)
         if before is not None and before.loss_scale and event.loss_scale and event.loss_scale < before.loss_scale:
-            # At first the scaler looks for a scale that fits: that is no trouble.
+            # Early decreases belong to the scaler's search for its initial scale.
             self.falls += max(1, round(math.log2(before.loss_scale / event.loss_scale))) if self._settled else 0
         self._settled = self._settled or (event.step > 20 and event.skipped == self._skipped)
         self._skipped = event.skipped
@@ -92,7 +92,8 @@ class Vitals:
             self.least_loss = min(self.least_loss, self.loss)
 
     def mean(self, name: str) -> float | None:
-        """Of what the last samples say of the processor or the first card: "cpu", "disk", "gpu"."""
+        """Return the mean of the recent samples of "cpu" (CPU load), "disk" (reads) or "gpu" (load of the first GPU).
+        """
         values = [
             {"cpu": s.cpu, "disk": s.disk_read_mb_s, "gpu": s.gpus[0].utilisation if s.gpus else None}[name]
             for s in self.machine
@@ -102,7 +103,7 @@ class Vitals:
 
 
 def diagnose(vitals: Vitals, *, silent: float = 0.0, paused: bool = False) -> Finding:
-    """The one thing to say: what harms most first. silent: seconds since the last event of a run under way."""
+    """Return the most important finding, worst harm first. silent: seconds since the last event of an active run."""
     over = vitals.ending is not None
     if vitals.begun is None:
         return Finding("starting", "info")
@@ -125,7 +126,7 @@ def diagnose(vitals: Vitals, *, silent: float = 0.0, paused: bool = False) -> Fi
 
 
 def _numbers(vitals: Vitals, over: bool) -> Finding | None:
-    """Overflows and losses that run away."""
+    """Report overflows and diverging losses."""
     if vitals.rollbacks:
         return Finding("ran_away", "warning", {"times": vitals.rollbacks})
     if vitals.falls >= FALLS:
@@ -137,7 +138,7 @@ def _numbers(vitals: Vitals, over: bool) -> Finding | None:
 
 
 def _held_out(vitals: Vitals, over: bool) -> Finding | None:
-    """Scores that are none."""
+    """Report missing or meaningless validation metrics."""
     assert vitals.begun is not None
     if not vitals.begun.pictures.get("val", 0):
         return Finding("no_validation", "warning")
@@ -148,7 +149,7 @@ def _held_out(vitals: Vitals, over: bool) -> Finding | None:
 
 
 def _pictures(vitals: Vitals, over: bool) -> Finding | None:
-    """Who learns waits for who reads."""
+    """Report training that is slowed down by image loading."""
     step = vitals.step
     if step is None or step.data_wait < WAITS or vitals.begun is None:
         return None
@@ -160,7 +161,7 @@ def _pictures(vitals: Vitals, over: bool) -> Finding | None:
 
 
 def _machine(vitals: Vitals, over: bool) -> Finding | None:
-    """Heat, memory, a card that has little to do. Of the past nothing: it is not the run's fault."""
+    """Report present heat, full memory or an idle GPU; nothing for a finished run."""
     if over or not vitals.machine or vitals.begun is None:
         return None
     now = vitals.machine[-1]
@@ -177,11 +178,11 @@ def _machine(vitals: Vitals, over: bool) -> Finding | None:
 
 
 def _trend(vitals: Vitals, over: bool) -> Finding | None:
-    """Where the score goes."""
+    """Report the trend of the validation metric."""
     scores = vitals.scores
     if len(scores) < 2:
         return None
-    # The learning rate is highest in the first half: what the score does there says little of the end.
+    # The learning rate is highest in the first half, so the metric there hardly predicts the end.
     far = over or (vitals.step is not None and vitals.step.progress > 0.5)
     if far and max(score for _, score in scores) < POOR:
         return Finding("poor", "warning", {"score": max(score for _, score in scores)})

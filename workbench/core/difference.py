@@ -1,4 +1,4 @@
-"""What differs between a picture and a good sample of the same part: laid over each other, evened out, subtracted."""
+"""Difference between an image and a good sample of the same part: alignment, brightness correction, subtraction."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from workbench.core.developing import chosen
 from workbench.core.drawing import Rect
 from workbench.inference.cv import cv2
 
-_COARSE = 1024  # pixels of the longer side at which the two are laid over each other
-_BAND = 512  # rows that are subtracted together
-_LARGEST_TURN = 0.05  # radians; parts under a line camera lie nearly straight
-_QUIET, _LOUD = 3.0, 15.0  # differences, in standard deviations of the noise, that are shown not at all and fully
+_COARSE = 1024  # pixels of the longer side at which the two are aligned
+_BAND = 512  # rows that are processed together
+_LARGEST_TURN = 0.05  # radians; parts under a line camera are nearly straight
+_QUIET, _LOUD = 3.0, 15.0  # noise standard deviations: difference shown as zero, as maximum
 
 
 @dataclass(frozen=True)
 class Alignment:
-    """Where the sample shows what the picture does, and how much brighter it is.
+    """Alignment of a sample with an image, including brightness.
 
-    matrix: float32 (2, 3), from the picture's pixels to the sample's. gain, offset: sample * gain + offset has the
-    picture's brightness. agreement: correlation of the two, -1 to 1, after this.
+    matrix: float32 (2, 3), from the image's pixels to the sample's. gain, offset: sample * gain + offset has the
+    image's brightness. agreement: correlation of the two after alignment, -1 to 1.
     """
 
     matrix: np.ndarray
@@ -31,21 +31,21 @@ class Alignment:
 
     @property
     def shift(self) -> tuple[float, float]:
-        """Pixels that the sample lies to the right of and below the picture, at the corner."""
+        """Offset of the sample to the right of and below the image, in pixels, at the corner."""
         return float(self.matrix[0, 2]), float(self.matrix[1, 2])
 
 
 def align(picture: np.ndarray, sample: np.ndarray) -> Alignment:
-    """Lay the sample over the picture: a shift by phase correlation, then a small turn by ECC where that helps.
+    """Align the sample with the image: a shift by phase correlation, then a small rotation by ECC if that helps.
 
-    Both (H, W) or (H, W, 3), any of the three value types, of one size; else ValueError. ECC: Evangelidis and
-    Psarakis 2008.
+    Both are (H, W) or (H, W, 3), of any of the three value types, and of one size; else ValueError. ECC: Evangelidis
+    and Psarakis 2008.
     """
     if picture.shape[:2] != sample.shape[:2]:
         raise ValueError("the two pictures differ in size")
     step = max(1.0, max(picture.shape[:2]) / _COARSE)
     one, other = _coarse(picture, step), _coarse(sample, step)
-    # Both correlations are about structure: slow changes of light would only pull them towards no shift at all.
+    # Both correlations need structure: slow changes of illumination would bias them towards zero shift.
     flat_one, flat_other = _structure(one), _structure(other)
     best = np.eye(2, 3, dtype=np.float32)
     agreement = _agreement(flat_one, flat_other, best)
@@ -55,7 +55,7 @@ def align(picture: np.ndarray, sample: np.ndarray) -> Alignment:
         best, agreement = _better(flat_one, flat_other, moved, best, agreement)
         best, agreement = _better(flat_one, flat_other, _refined(flat_one, flat_other, best), best, agreement)
     gain, offset = _brightness(one, cv2.warpAffine(other, best, one.shape[::-1], flags=_BACK, borderMode=_REPEAT))
-    # A coarse pixel's centre lies at step * i + middle in the picture.
+    # The center of a coarse pixel i is at step * i + middle in the image.
     middle, turned = 0.5 * (step - 1), best[:, :2].astype(np.float64)
     shift = step * best[:, 2].astype(np.float64) + middle - turned @ (middle, middle)
     matrix = np.column_stack((turned, shift)).astype(np.float32)
@@ -65,17 +65,17 @@ def align(picture: np.ndarray, sample: np.ndarray) -> Alignment:
 def difference(
     picture: np.ndarray, sample: np.ndarray, alignment: Alignment, rect: Rect | None = None, *, slack: int = 1
 ) -> np.ndarray:
-    """float32 (h, w) inside `rect`, or of all: how much brighter the picture is than the sample, in its own values.
+    """Return by how much the image is brighter than the sample, float32 (h, w), inside `rect` or of the whole image.
 
-    Only what no sample pixel within `slack` pixels could explain counts, so that edges which lie a fraction of a pixel
-    apart are no difference. Beyond the sample's border there is none.
+    The unit is the image's own values. Only differences that no sample pixel within `slack` pixels explains count, so
+    that edges shifted by a fraction of a pixel are no difference. Beyond the sample's border the difference is 0.
     """
     height, width = picture.shape[:2]
     rect = rect or Rect(0, 0, width, height)
     wide = Rect(rect.x - slack, rect.y - slack, rect.width + 2 * slack, rect.height + 2 * slack)
     matrix = alignment.matrix.astype(np.float64).copy()
     matrix[:, 2] += matrix[:, :2] @ (wide.x, wide.y)
-    # Only the part of the sample that is looked at is converted: it may be very large.
+    # Convert only the needed part of the sample, which may be very large.
     corners = np.array([[0, 0, 1], [wide.width, 0, 1], [0, wide.height, 1], [wide.width, wide.height, 1]]) @ matrix.T
     left, top = np.maximum(np.floor(corners.min(axis=0)).astype(int) - 2, 0)
     right, bottom = np.ceil(corners.max(axis=0)).astype(int) + 3
@@ -97,11 +97,11 @@ def difference(
 
 
 def heat(picture: np.ndarray, sample: np.ndarray, alignment: Alignment | None = None) -> np.ndarray:
-    """uint8 (H, W): how far each pixel differs beyond the noise of the two; 255 from 15 standard deviations on."""
+    """Return each pixel's difference beyond the noise, uint8 (H, W); 255 from 15 standard deviations on."""
     alignment = alignment or align(picture, sample)
     height, width = picture.shape[:2]
     bands = [Rect(0, top, width, min(_BAND, height - top)) for top in range(0, height, _BAND)]
-    # The noise, from a few thin bands all over the picture: its middle half knows no defects.
+    # Estimate the noise from a few narrow bands across the image; the median is insensitive to defects.
     tops = np.linspace(0, max(height - 16, 0), 12).astype(int)
     strips = [Rect(0, int(top), width, min(16, height)) for top in tops]
     thin = [np.abs(difference(picture, sample, alignment, strip, slack=0)).ravel() for strip in strips]
@@ -155,13 +155,13 @@ def _refined(one: np.ndarray, other: np.ndarray, start: np.ndarray) -> np.ndarra
     until = (cv2.TERM_CRITERIA_EPS | cv2.TERM_CRITERIA_COUNT, 40, 1e-5)
     try:
         _, found = cv2.findTransformECC(one, other, start.copy(), cv2.MOTION_EUCLIDEAN, until, None, 5)
-    except cv2.error:  # it does not converge where the two have little in common
+    except cv2.error:  # no convergence if the two have little in common
         return start
     return found if abs(float(np.arctan2(found[1, 0], found[0, 0]))) <= _LARGEST_TURN else start
 
 
 def _brightness(one: np.ndarray, other: np.ndarray) -> tuple[float, float]:
-    """Gain and offset by a straight line through the pairs of values, without what lies far off it, as defects do."""
+    """Return gain and offset of a straight line fitted to the pairs of values, without outliers such as defects."""
     one, other = (cv2.GaussianBlur(grey, (0, 0), 1.5).ravel().astype(np.float64) for grey in (one, other))
     near = np.ones(one.shape, bool)
     gain, offset = 1.0, float(np.median(one) - np.median(other))

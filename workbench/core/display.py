@@ -1,4 +1,4 @@
-"""How a picture's values become brightness for the eye: a person's choice, kept with the project, never in the data."""
+"""Display settings: conversion of image values to screen brightness. They are stored per project, never in the data."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ CHANNELS: tuple[Channel, ...] = ("colour", "grey", "red", "green", "blue")
 PALETTES: tuple[Palette, ...] = ("none", "turbo", "viridis", "magma", "hot")
 MAX_LOCAL_CONTRAST = 8.0
 
-STEPS = 4096  # of brightness before the curve, where values are not whole numbers of 8 or 16 bits
-_SAMPLE = 2**18  # values that are enough to know a picture's range
+STEPS = 4096  # brightness levels before the curve, for values other than 8 or 16 bit integers
+_SAMPLE = 2**18  # values that suffice to estimate an image's range
 
 
 @dataclass(frozen=True)
 class Display:
-    """`low` is shown black and `high` white, in the picture's own values; what follows is done in this order.
+    """Display settings: `low` is shown black and `high` white, in the image's own values.
 
-    channel: one of a colour picture, or all. flat_field: divided by its own slow changes of light. gamma: above 1
-    lights up the dark parts. invert: black for white. local_contrast: clip limit of CLAHE (Zuiderveld 1994), 0 is off.
-    palette: false colours instead of grey.
+    The steps are applied in the order of the fields. channel: one of a color image, or all. flat_field: division by the
+    image's own slow changes of illumination. gamma: above 1 brightens the dark parts. invert: black for white.
+    local_contrast: clip limit of CLAHE (Zuiderveld 1994), 0 is off. palette: false colors instead of gray.
     """
 
     low: float = 0.0
@@ -39,7 +39,7 @@ class Display:
     palette: Palette = "none"
 
     def identity_for(self, dtype: np.dtype) -> bool:
-        """True if values of `dtype` are shown as they are, apart from channel and palette."""
+        """True if values of `dtype` are shown unchanged, apart from channel and palette."""
         return dtype == np.uint8 and replace(self, channel="colour", palette="none") == Display()
 
     @property
@@ -48,11 +48,11 @@ class Display:
         return self.flat_field or self.local_contrast > 0
 
     def windowed(self, low: float, high: float) -> Display:
-        """With other ends, which never meet."""
+        """Return a copy with other limits, kept at a minimum distance."""
         return replace(self, low=low, high=max(high, low + max(1e-6, abs(low) * 1e-6)))
 
     def apply(self, values: np.ndarray) -> np.ndarray:
-        """uint8 of the same shape: window, gamma and inversion only."""
+        """Apply window, gamma and inversion; uint8 of the same shape."""
         if values.dtype == np.uint8 and (self.low, self.high, self.gamma, self.invert) == (0.0, 255.0, 1.0, False):
             return values
         if values.dtype == np.uint8:
@@ -62,7 +62,7 @@ class Display:
         return self.brightness(values)
 
     def brightness(self, values: np.ndarray) -> np.ndarray:
-        """The same for values that are not whole, in `STEPS` steps; not-a-number is black."""
+        """Apply window, gamma and inversion to non-integer values, in `STEPS` levels; NaN is black."""
         span = max(self.high - self.low, 1e-9)
         light = (values.astype(np.float32, copy=False) - np.float32(self.low)) * np.float32((STEPS - 1) / span)
         light = np.nan_to_num(light, copy=False, nan=0.0, posinf=STEPS - 1, neginf=0.0)
@@ -72,7 +72,7 @@ class Display:
 
 @lru_cache(8)
 def _table(display: Display, size: int) -> np.ndarray:
-    """uint8 (size,): what each whole value is shown as."""
+    """Return the lookup table of integer values, uint8 (size,)."""
     span = max(display.high - display.low, 1e-9)
     return _bent(display, np.clip((np.arange(size, dtype=np.float64) - display.low) / span, 0, 1))
 
@@ -88,7 +88,7 @@ def _bent(display: Display, light: np.ndarray) -> np.ndarray:
 
 
 def full_range(picture: np.ndarray) -> tuple[float, float]:
-    """The values that a picture's display may span."""
+    """Return the range of values that a display of this image may cover."""
     if picture.dtype == np.uint8:
         return 0.0, 255.0
     sample = sampled(picture)
@@ -99,20 +99,23 @@ def full_range(picture: np.ndarray) -> tuple[float, float]:
 
 
 def automatic(picture: np.ndarray) -> Display:
-    """Eight bits as they are; others between their 0.5 and 99.5 percentiles, as a camera seldom fills its type."""
+    """Return a display with 8-bit values unchanged; others from the 0.5 to the 99.5 percentile.
+
+    Cameras seldom use the full range of larger types.
+    """
     return Display() if picture.dtype == np.uint8 else stretched(picture)
 
 
 def stretched(picture: np.ndarray, share: float = 0.5) -> Display:
-    """From the `share` percentile to the one as far from the other end."""
+    """Return a display from the `share` percentile to the 100 - `share` percentile."""
     sample = sampled(picture)
     low, high = np.percentile(sample, (share, 100 - share)) if sample.size else (0.0, 1.0)
     return Display(float(low), float(high if high > low else low + 1))
 
 
 def sampled(picture: np.ndarray) -> np.ndarray:
-    """About 2**18 of a picture's pixels, evenly spread; finite values, flat."""
-    picture = getattr(picture, "overview", picture)  # of a picture that is read by region
+    """Return about 2**18 of an image's pixels, evenly spaced; finite values, flat."""
+    picture = getattr(picture, "overview", picture)  # of an image that is read by region
     step = max(1, int((picture.shape[0] * picture.shape[1] / _SAMPLE) ** 0.5))
     thin = picture[::step, ::step]
     return thin[np.isfinite(thin)]

@@ -1,7 +1,7 @@
-"""What a project remembers of how its pictures are looked at: named displays, and its good sample.
+"""Display settings stored with a project: named displays, and the good sample.
 
-They lie in `display.json` beside project.json: they belong to a camera and its light, and so to the project, not to a
-person or a computer. Nothing else reads the file, and it may be deleted.
+They are in `display.json` beside project.json, because they depend on the camera and its illumination, not on the user
+or computer. Nothing else reads the file, and it may be deleted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FORMAT = 1
 
 
 def _check(display: Display) -> Display:
-    """Check that a picture can be shown with these values. Raises ValueError."""
+    """Check that an image can be shown with these values. Raises ValueError."""
     if not 1e-3 <= display.gamma <= 1e3:
         raise ValueError("gamma must be from 0.001 to 1000")
     if not 0 <= display.local_contrast <= MAX_LOCAL_CONTRAST:
@@ -31,7 +31,7 @@ def _check(display: Display) -> Display:
 
 
 class Displays(BaseModel):
-    """The content of display.json. presets: by name, in the order made. good_sample: key of a picture, or None."""
+    """Content of display.json. presets: by name, in order of creation. good_sample: key of an image, or None."""
 
     model_config = ConfigDict(extra="ignore")
     format: int = FORMAT
@@ -40,7 +40,7 @@ class Displays(BaseModel):
 
 
 def load_displays(project: Project) -> Displays:
-    """What display.json holds; empty where it is not there. Raises ProjectBroken."""
+    """Load display.json; return empty settings if it is missing. Raises ProjectBroken."""
     try:
         return load_versioned(project.root / "display.json", Displays, FORMAT, ProjectBroken)
     except FileNotFoundError:

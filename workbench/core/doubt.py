@@ -1,7 +1,7 @@
-"""Where a model sees something, how sure it is of it, and what that says of the whole picture: region by region.
+"""Regions predicted by a model, their uncertainty, and the uncertainty of the whole image.
 
-A mean over pixels would drown a doubtful scratch in a million sure pixels of background, so regions are judged, not
-pixels.
+Regions are rated rather than pixels, because in a mean over pixels an uncertain scratch would vanish among a million
+certain background pixels.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from workbench.core.drawing import Rect
 from workbench.inference.cv import cv2
 from workbench.inference.settings import ModelSettings
 
-HALF = 128  # of a certainty: where the model begins to mark a defect
-FAINT = 64  # what stays below is background
-SURE = 0.8  # of a strength
-UNSURE = 0.2  # of a doubt
-MOST = 100  # regions that are kept of a picture
+HALF = 128  # certainty at the class threshold, where the model begins to mark a defect
+FAINT = 64  # certainty; lower values are background
+SURE = 0.8  # strength from which on a region counts as certain
+UNSURE = 0.2  # doubt from which on a region counts as uncertain
+MOST = 100  # regions kept per image
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A connected piece of a picture in which a model sees something, faint or clear.
+    """Connected region predicted by a model, faint or clear.
 
-    class_id: what it is rather than anything else; rival: the next likely class, 0 if there is none. strength: 0..1,
-    0.5 being where the model begins to mark it. doubt: 0..0.5, the chance that the model's answer is wrong here, by its
-    own words: how near to the threshold, or how near to the rival. area: pixels.
+    class_id: the most likely class; rival: the next likely one, 0 if none. strength: 0..1, with 0.5 at the model's
+    threshold. doubt: 0..0.5, the model's estimate that it is wrong here, from the distance to the threshold or to the
+    rival class. area: pixels.
     """
 
     class_id: int
@@ -39,8 +39,10 @@ class Seen:
 
 
 def certainty_tables(settings: ModelSettings) -> np.ndarray:
-    """uint8 (n_classes, 256): a class's score, 255 times its probability, to a certainty whose middle, HALF, is the
-    threshold of the class: thresholds of 0.3 and of 0.98 then mean the same.
+    """Return tables of uint8 (n_classes, 256) from 255 times the probability of a class to its certainty.
+
+    The middle of the certainty, HALF, is the threshold of the class, so that classes with different thresholds, such as
+    0.3 and 0.98, are comparable.
     """
     score = np.arange(256, dtype=np.float64)
     tables = []
@@ -52,7 +54,7 @@ def certainty_tables(settings: ModelSettings) -> np.ndarray:
 
 
 def certainties(class_scores: np.ndarray, settings: ModelSettings) -> tuple[np.ndarray, np.ndarray]:
-    """The greatest certainty of each pixel and the place of its class in the settings, both uint8 (H, W).
+    """Return the greatest certainty per pixel and the index of its class in the settings, both uint8 (H, W).
 
     class_scores: uint8 (n_classes, H, W), as of `Result`.
     """
@@ -67,9 +69,9 @@ def certainties(class_scores: np.ndarray, settings: ModelSettings) -> tuple[np.n
 
 
 def regions_seen(class_scores: np.ndarray, settings: ModelSettings, corner: tuple[int, int] = (0, 0)) -> list[Seen]:
-    """What the model sees in a picture or in a part of it that begins at `corner` (x, y): most doubtful first.
+    """Return the regions in an image, or in a part of it that begins at `corner` (x, y), most doubtful first.
 
-    Pieces of less than half the least area of their class are passed over, as they would never be marked.
+    Regions of less than half the minimum area of their class are skipped, as they would never be marked.
     """
     best, which = certainties(class_scores, settings)
     count, labels, stats, _ = cv2.connectedComponentsWithStats((best >= FAINT).astype(np.uint8), connectivity=8)
@@ -78,7 +80,7 @@ def regions_seen(class_scores: np.ndarray, settings: ModelSettings, corner: tupl
     where = np.flatnonzero(labels)
     number = labels.ravel()[where]
     peak = np.zeros(count, np.uint8)
-    np.maximum.at(peak, number, cv2.blur(best, (3, 3)).ravel()[where])  # a single pixel is nobody's opinion
+    np.maximum.at(peak, number, cv2.blur(best, (3, 3)).ravel()[where])  # smoothed, as a single pixel is not reliable
     kinds = len(class_scores)
     votes = np.bincount(number * kinds + which.ravel()[where], best.ravel()[where], count * kinds).reshape(count, kinds)
     tables = certainty_tables(settings)
@@ -98,7 +100,7 @@ def regions_seen(class_scores: np.ndarray, settings: ModelSettings, corner: tupl
 
 
 def _seen(place: int, strength: float, sums: list[float], settings: ModelSettings, rect: Rect, area: int) -> Seen:
-    """sums: of the certainty of each class over the region's pixels."""
+    """Return the rated region. sums: certainty of each class summed over the region's pixels."""
     others = [(value, n) for n, value in enumerate(sums) if n != place]
     against, rival = max(others, default=(0.0, -1))
     between = 0.0
@@ -110,19 +112,19 @@ def _seen(place: int, strength: float, sums: list[float], settings: ModelSetting
 
 
 def unsure(seen: list[Seen] | tuple[Seen, ...]) -> list[Seen]:
-    """The regions that a person should look at."""
+    """Return the regions that the user should check."""
     return [each for each in seen if each.doubt >= UNSURE]
 
 
 def doubt_of(seen: list[Seen] | tuple[Seen, ...]) -> float:
-    """0..1: the chance that the model is wrong about at least one of the regions that it is unsure of."""
+    """Return the probability, 0..1, that the model is wrong about at least one of its uncertain regions."""
     return 1 - float(np.prod([1 - each.doubt for each in unsure(seen)]))
 
 
 def clearness(seen: list[Seen] | tuple[Seen, ...]) -> float:
-    """0..1: how much of what the model sees at all it is sure of, by area.
+    """Return the share, 0..1, of the model's predicted area that is certain.
 
-    A defect stands out from its surface. Where a model sees a little everywhere, the surface is new to it.
+    A defect contrasts with its surface. If a model predicts a little everywhere, the surface is unknown to the model.
     """
     sure = sum(each.strength * each.area for each in seen if each.strength >= SURE)
     return sure / (1 + sum(each.area for each in seen))

@@ -1,7 +1,7 @@
-"""From a gesture to changed pixels. Coordinates are picture pixels: (0, 0) is the outer corner of the first pixel.
+"""Drawing on masks. Coordinates are image pixels: (0, 0) is the outer corner of the first pixel.
 
-A pixel belongs to a shape when its centre does. Every function changes `mask` in place, inside the rectangle that it
-returns, and nothing else; work and memory are proportional to that rectangle, never to the picture.
+A pixel belongs to a shape if its center does. Each function changes `mask` in place, only inside the rectangle that it
+returns; time and memory are proportional to that rectangle, not to the image.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from functools import cached_property
 
 import numpy as np
 
-_CELL = 128  # pixels: changed places that lie this far apart are told one by one
-_SMALL = 1 << 18  # pixels: changed places that are not more are told as one
-_PAGED = 1 << 20  # bytes of a mask from which on its memory is asked for page by page
-_LONG = 48  # pixels of a run, on average, from which on runs are laid down in blocks
+_CELL = 128  # pixels: changed areas this far apart are reported separately
+_SMALL = 1 << 18  # pixels: changed areas up to this size are reported as one
+_PAGED = 1 << 20  # bytes of a mask from which on its memory is allocated page by page
+_LONG = 48  # pixels: mean run length from which on runs are painted in blocks
 _BLOCK = 16  # rows of such a block
 
 Point = tuple[float, float]
@@ -24,7 +24,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Rect:
-    """A half-open rectangle of pixels: x <= column < x + width."""
+    """Half-open rectangle of pixels: x <= column < x + width."""
 
     x: int
     y: int
@@ -50,7 +50,7 @@ class Rect:
         return Rect(x, y, right - x, bottom - y)
 
     def common(self, other: Rect) -> Rect:
-        """What lies in both; empty if nothing does."""
+        """Return the intersection; empty if the rectangles do not overlap."""
         x, y = max(self.x, other.x), max(self.y, other.y)
         right = min(self.x + self.width, other.x + other.width)
         bottom = min(self.y + self.height, other.y + other.height)
@@ -69,9 +69,10 @@ NOTHING = Rect(0, 0, 0, 0)
 
 
 def blank(height: int, width: int) -> np.ndarray:
-    """A mask of zeros, uint8 (H, W), that takes memory only where it is looked at or painted on, a few KB at a time.
+    """Return a mask of zeros, uint8 (H, W), that uses memory only where it is read or painted, a few KB at a time.
 
-    NumPy would ask for pages of 2 MB: whoever touches one first waits until all of it is cleared, or even collected.
+    NumPy would request pages of 2 MB, and the first access to each would block until the whole page is cleared or
+    assembled.
     """
     if height * width < _PAGED:
         return np.zeros((height, width), np.uint8)
@@ -83,20 +84,20 @@ def blank(height: int, width: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Paint:
-    """What a tool lays down: a class id, and the ids that it must leave alone."""
+    """Paint of a tool: a class id, and the ids that must be kept."""
 
     id: int
     keep: frozenset[int] = frozenset()
 
     @cached_property
     def free(self) -> np.ndarray:
-        """bool (256,): the ids that may be painted over."""
+        """Ids that may be painted over, bool (256,)."""
         table = np.ones(256, bool)
         table[list(self.keep)] = False
         return table
 
     def apply(self, mask: np.ndarray, rect: Rect, where: np.ndarray) -> None:
-        """Set `mask` to the id in `rect` where `where` (bool, the rectangle's shape) holds."""
+        """Set `mask` to the id in `rect` where `where` (bool, shape of the rectangle) is True."""
         view = mask[rect.slices]
         if self.keep:
             where = where & self.free[view]
@@ -105,7 +106,7 @@ class Paint:
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Pixels row by row: run i covers columns first[i] <= column < stop[i] of row rows[i]; int (n,), none empty."""
+    """Pixels by rows: run i covers columns first[i] <= column < stop[i] of row rows[i]; int (n,), none empty."""
 
     rows: np.ndarray
     first: np.ndarray
@@ -120,7 +121,7 @@ class Runs:
 
     @property
     def rects(self) -> list[Rect]:
-        """What lies around the runs: one rectangle if they are close together, else several with less between them."""
+        """Bounding rectangles of the runs: one if they are close together, else several that enclose less space."""
         whole = self.rect
         if whole.empty:
             return []
@@ -141,8 +142,8 @@ class Runs:
         return [Rect(*box) for box in np.stack([*low, *(high - low)], axis=1).tolist()]
 
     def lay(self, mask: np.ndarray, paint: Paint) -> None:
-        """Paint the runs on `mask`, which they lie inside of."""
-        if not mask.flags.c_contiguous:  # a cut-out: its rows do not follow one another
+        """Paint the runs on `mask`, which must contain them."""
+        if not mask.flags.c_contiguous:  # a slice: its rows are not contiguous
             copy = np.ascontiguousarray(mask)
             self.lay(copy, paint)
             mask[...] = copy
@@ -156,7 +157,7 @@ class Runs:
         pixels[places[paint.free[pixels[places]]] if paint.keep else places] = paint.id
 
     def _lay_blocks(self, mask: np.ndarray, paint: Paint) -> Runs:
-        """Paint what some rows that follow one another have in common, block by block; returns what is left."""
+        """Paint the common columns of consecutive rows, block by block. Return the remaining runs."""
         starts = np.empty(self.rows.size, bool)
         np.not_equal(self.rows[1:], self.rows[:-1] + 1, out=starts[1:])
         starts[::_BLOCK] = True
@@ -170,7 +171,7 @@ class Runs:
             part[paint.free[part] if paint.keep else ...] = paint.id
         block = np.cumsum(starts) - 1
         left, right = left[block], right[block]
-        # Where a block is empty, `left` may lie beyond some of its runs.
+        # If a block is empty, `left` may be beyond some of its runs.
         left = np.minimum(left, self.stop)
         right = np.maximum(right, left)
         rows = np.concatenate((self.rows, self.rows))
@@ -179,14 +180,14 @@ class Runs:
         return Runs(rows[some], first[some], stop[some])
 
     def inside(self, rect: Rect) -> np.ndarray:
-        """bool (rect.height, rect.width): the pixels of the runs, which lie in `rect`."""
+        """Return the pixels of the runs as bool (rect.height, rect.width); the runs must lie in `rect`."""
         result = np.zeros((rect.height, rect.width), np.uint8)
         Runs(self.rows - rect.y, self.first - rect.x, self.stop - rect.x).lay(result, Paint(1))
         return result.view(bool)
 
 
 def segment_rect(start: Point, end: Point, radius: float, shape: tuple[int, ...]) -> Rect:
-    """The pixels that a brush of `radius` can touch between two points, inside a mask of `shape` (H, W)."""
+    """Return the pixels that a brush of `radius` can touch between two points, inside a mask of `shape` (H, W)."""
     left, right = min(start[0], end[0]) - radius, max(start[0], end[0]) + radius
     top, bottom = min(start[1], end[1]) - radius, max(start[1], end[1]) + radius
     x, y = math.floor(left), math.floor(top)
@@ -194,17 +195,18 @@ def segment_rect(start: Point, end: Point, radius: float, shape: tuple[int, ...]
 
 
 def segment_runs(start: Point, end: Point, radius: float, shape: tuple[int, ...], *, drawn: bool = False) -> Runs:
-    """A round brush drawn from `start` to `end`: all pixels whose centre is within `radius` of the segment.
+    """Return the pixels of a round brush from `start` to `end`: those with a center within `radius` of the segment.
 
-    A brush smaller than a pixel still marks the pixel under its centre. drawn: the disc around `start` lies there
-    already, as the end of another segment: only what is new beyond it is returned, a narrow crescent of a large brush.
+    A brush smaller than a pixel still marks the pixel under its center. drawn: the disc around `start` is already
+    painted, as the end of another segment; only the new pixels beyond it are returned, a narrow crescent for a large
+    brush.
     """
     rect = segment_rect(start, end, radius, shape)
     if rect.empty:
         return Runs(*np.zeros((3, 0), np.int64))
     rows = np.arange(rect.y, rect.y + rect.height)
     (known, first), (after, stop) = _columns(*_capsule_spans(rows + 0.5, start, end, radius), rect)
-    ends = () if radius > 0.75 else (end,) if drawn else (start, end)  # a wider brush reaches the centre anyway
+    ends = () if radius > 0.75 else (end,) if drawn else (start, end)  # a wider brush reaches a pixel center anyway
     under = [p for p in ends if 0 <= p[0] < shape[1] and 0 <= p[1] < shape[0]]
     if drawn:
         known, after = np.where(after > known, known, stop), np.where(after > known, after, stop)
@@ -218,14 +220,14 @@ def segment_runs(start: Point, end: Point, radius: float, shape: tuple[int, ...]
 
 
 def draw_segment(mask: np.ndarray, start: Point, end: Point, radius: float, paint: Paint) -> Rect:
-    """Lay down `segment_runs`."""
+    """Paint `segment_runs` and return the changed rectangle."""
     runs = segment_runs(start, end, radius, mask.shape)
     runs.lay(mask, paint)
     return runs.rect
 
 
 class Stamp:
-    """`region`, bool (h, w), to be laid on masks of `shape` (H, W) with its first pixel at `corner` (x, y)."""
+    """Region, bool (h, w), to be painted on masks of `shape` (H, W) with its first pixel at `corner` (x, y)."""
 
     def __init__(self, region: np.ndarray, corner: tuple[int, int], shape: tuple[int, ...]) -> None:
         full = Rect(corner[0], corner[1], region.shape[1], region.shape[0])
@@ -243,14 +245,14 @@ class Stamp:
 
 
 def draw_region(mask: np.ndarray, region: np.ndarray, corner: tuple[int, int], paint: Paint) -> Rect:
-    """Lay down a `Stamp`: an accepted proposal, a pasted label. Returns the pixels it can have touched."""
+    """Paint a `Stamp`: an accepted suggestion or a pasted label. Return the rectangle that may have changed."""
     stamp = Stamp(region, corner, mask.shape)
     stamp.lay(mask, paint)
     return stamp.rect if stamp.rects else NOTHING
 
 
 def _columns(low: np.ndarray, high: np.ndarray, rect: Rect) -> tuple[np.ndarray, np.ndarray]:
-    """First column of `rect` whose centre is not before `low`, and the one after the last that is not past `high`."""
+    """Return the first column of `rect` with a center not before `low`, and the one after the last not past `high`."""
     left, right = float(rect.x), float(rect.x + rect.width)
     first = np.ceil(np.minimum(np.maximum(low - 0.5, left), right))
     stop = np.floor(np.minimum(np.maximum(high + 0.5, left), right))
@@ -258,8 +260,9 @@ def _columns(low: np.ndarray, high: np.ndarray, rect: Rect) -> tuple[np.ndarray,
 
 
 def _capsule_spans(y: np.ndarray, start: Point, end: Point, radius: float) -> tuple[np.ndarray, np.ndarray]:
-    """For each of `y`, float (2, n) twice: where the points begin and end, in x, that lie within `radius` of `start`,
-    and those within `radius` of the whole segment.
+    """Return begin and end in x, each float (2, n) for rows `y`, of two sets of points.
+
+    The first are the points within `radius` of `start`, the second those within `radius` of the whole segment.
     """
     centers = np.array((start, end))
     square = radius * radius - (y - centers[:, 1:]) ** 2
@@ -272,7 +275,7 @@ def _capsule_spans(y: np.ndarray, start: Point, end: Point, radius: float) -> tu
     length = math.hypot(bx - ax, by - ay)
     if length > 0 and radius > 0:
         nx, ny = -(by - ay) / length * radius, (bx - ax) / length * radius
-        if ay != by:  # the long sides of the rectangle between the discs, which hold the short ones
+        if ay != by:  # the long sides of the rectangle between the discs; the short ones are inside the discs
             along = (y - np.array([[ay + ny], [ay - ny]])) / (by - ay)
             x = np.array([[ax + nx], [ax - nx]]) + along * (bx - ax)
             on = (along >= 0) & (along <= 1)

@@ -1,4 +1,4 @@
-"""How a child ended that did not say so itself: exit code, signal and the last lines of its log, in words."""
+"""Description of a child process that ended without a report: from exit code, signal and the end of its log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.core.events import Failed, Finished
 from workbench.core.problems import Problem, RunUnusable, WorkerFailed
 from workbench.core.run import Run
 
-ASIDE = "stdout: "  # what libraries print, in a log; never anyone's last words
+ASIDE = "stdout: "  # marks output of libraries in a log; never quoted as the cause
 _NO_MEMORY = ("out of memory", "cannot allocate memory", "memoryerror", "bad_alloc", "resourceexhausted")
 _WINDOWS = {
     0xC0000005: "it crashed (access violation)",
@@ -23,7 +23,7 @@ _WINDOWS = {
 
 
 def cause(returncode: int | None, log_tail: str) -> str:
-    """Why a process ended, as a part of a sentence."""
+    """Return the reason why a process ended, as a part of a sentence."""
     last = next((line.strip() for line in reversed(log_tail.splitlines()) if line.strip()), "")
     number = _signal_number(returncode)
     said = log_tail.lower()
@@ -46,7 +46,7 @@ def cause(returncode: int | None, log_tail: str) -> str:
 
 
 def log_tail(log: Path, start: int = 0, lines: int = 12) -> str:
-    """The last lines that a process wrote to its error output. start: where the log ended before it."""
+    """Return the last lines of a process's error output. start: size of the log before the process began."""
     try:
         with log.open("rb") as file:
             end = file.seek(0, os.SEEK_END)
@@ -59,18 +59,18 @@ def log_tail(log: Path, start: int = 0, lines: int = 12) -> str:
 
 
 def failed(what: str, why: str, log: Path, time: float = 0.0) -> Failed:
-    """The event of a process that broke down. what: "training" or "export"."""
+    """Return the event of a process that failed. what: "training" or "export"."""
     fields = {"what": what, "why": why, "log": str(log)}
     return Failed(time=time, why=str(WorkerFailed(**fields)), problem="WorkerFailed", fields=fields, log=str(log))
 
 
 def from_problem(problem: Problem, time: float = 0.0) -> Failed:
-    """The event of a process that could not even be started."""
+    """Return the event of a process that could not be started."""
     return Failed(time=time, why=str(problem), problem=type(problem).__name__, fields=dict(problem.fields))
 
 
 def to_problem(ending: Failed, what: str, log: Path) -> Problem:
-    """The problem that a Failed tells of; one that this version does not know becomes WorkerFailed."""
+    """Return the problem of a Failed event; one that is unknown to this version becomes WorkerFailed."""
     kind = getattr(problems, ending.problem, None)
     if isinstance(kind, type) and issubclass(kind, Problem):
         try:
@@ -84,7 +84,7 @@ def to_problem(ending: Failed, what: str, log: Path) -> Problem:
 
 
 def stopped(run: Run, time: float) -> Finished | Failed:
-    """The event of a training that was ended by force: what it has saved is still good."""
+    """Return the event of a training that was terminated; its saved checkpoints remain valid."""
     if run.usable or run.resumable:
         result = {"forced": True, "usable": run.usable, "resumable": run.resumable}
         return Finished(time=time, why="stopped", result=result)
@@ -96,7 +96,7 @@ def _signal_number(returncode: int | None) -> int | None:
         return None
     if -65 < returncode < 0:
         return -returncode
-    return returncode - 128 if 128 < returncode < 160 else None  # as a shell or a launcher passes it on
+    return returncode - 128 if 128 < returncode < 160 else None  # as passed on by a shell or a launcher
 
 
 def _signal_name(number: int) -> str:

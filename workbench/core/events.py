@@ -1,6 +1,6 @@
-"""What a run reports, one JSON line each.
+"""Events reported by a run, one JSON line each.
 
-The same lines go to stdout and to events.jsonl, so live and past share one decoder.
+The same lines go to stdout and to events.jsonl, so one decoder serves both.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from workbench.inference.json_io import JsonError, parse_json
 
 
 class _Checked(BaseModel):
-    """Declared types of the values in a free-form object. Values that are not declared may be anything."""
+    """Declared types of the values in a free-form object. Undeclared values may be of any type."""
 
     model_config = ConfigDict(strict=True, extra="allow", allow_inf_nan=False)
 
@@ -38,7 +38,7 @@ class _Regions(_Checked):
 
 
 class _Metrics(_Checked):
-    """Values of a report of core.metrics that are shown."""
+    """Displayed values of a core.metrics report."""
 
     dice: float | None = None
     iou: float | None = None
@@ -51,7 +51,7 @@ class _Metrics(_Checked):
 
 
 class _Result(_Checked):
-    """Values of the result of a training that are shown."""
+    """Displayed values of a training result."""
 
     usable: bool | None = None
     steps: int = 0
@@ -72,7 +72,7 @@ Size = Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=2, max_leng
 
 
 def _check_file(name: str) -> str:
-    """Check the path of a file below the run folder, "" for none."""
+    """Check the path of a file below the run folder, "" for none. Raises ValueError."""
     parts = PurePosixPath(name).parts
     if name.startswith("/") or ".." in parts or any(len(part.encode()) > 255 for part in parts) or len(name) > 2000:
         raise ValueError("it is no file of a run")
@@ -84,7 +84,7 @@ File = Annotated[str, AfterValidator(_check_file)]
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """`time` is seconds since the run began (pauses and the time between resumes not counted)."""
+    """Base of all events. `time` is in seconds since the run began, without pauses and time between resumes."""
 
     kind: ClassVar[str] = ""
     time: Seconds = 0.0
@@ -100,10 +100,10 @@ class Started(Event):
     precision_reason: str = ""  # e.g. why a CPU runs fp32
     parameters: int = 0
     pictures: dict[str, Count] = field(default_factory=dict)  # {"train": 24, "val": 6, "test": 0}
-    held_out_note: str = ""  # said on screen where too few pictures are held out
-    steps_planned: Count | None = None  # known when the run is bounded by epochs
-    seconds_planned: Seconds | None = None  # known when it is bounded by minutes
-    step: Count = 0  # where it begins; > 0 for a resumed run
+    held_out_note: str = ""  # shown if too few images are held out
+    steps_planned: Count | None = None  # set if the run is limited by epochs
+    seconds_planned: Seconds | None = None  # set if the run is limited by minutes
+    step: Count = 0  # first step; > 0 for a resumed run
     resumed: bool = False
     process: Count = 0  # pid
 
@@ -117,11 +117,11 @@ class Step(Event):
     epoch: float = 0.0
     grad_norm: float | None = None
     loss_scale: Positive | None = None
-    skipped: int = 0  # steps skipped so far because gradients overflowed
+    skipped: int = 0  # steps skipped so far because of overflowing gradients
     images_per_second: Positive = 0.0
-    data_wait: Positive = 0.0  # share of the time spent waiting for pictures, 0..1
-    progress: float = 0.0  # share of the whole run that is done, 0..1
-    round: int = 0  # of a run that is kept open; 0 is what was planned
+    data_wait: Positive = 0.0  # share of the time spent waiting for images, 0..1
+    progress: float = 0.0  # completed share of the whole run, 0..1
+    round: int = 0  # of continuous training; 0 is the planned part
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,16 +130,16 @@ class Evaluated(Event):
     step: int
     split: str = "val"
     metrics: Metrics = field(default_factory=dict)  # as core.metrics reports them
-    score: float | None = None  # the one number by which `best` is chosen; None: nothing held out
+    score: float | None = None  # metric by which `best` is chosen; None if nothing is held out
     best: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Preview(Event):
-    """The prediction for one picture: an 8-bit PNG of class ids, and one of 255 x the probability.
+    """Prediction for one image: an 8-bit PNG of class ids, and one of 255 x the probability.
 
-    The latter holds a plane for every class, one below another in the order of the network's channels; where it is no
-    higher than the mask it holds one, the greatest probability of any class.
+    The latter holds a plane per class, one below another in the order of the network's channels. If it is no higher
+    than the mask, it holds one plane, the greatest probability of any class.
     """
 
     kind: ClassVar[str] = "preview"
@@ -147,9 +147,9 @@ class Preview(Event):
     picture: str
     mask: File = ""  # file below the run folder
     scores: File = ""
-    corner: Corner = field(default_factory=lambda: [0, 0])  # x, y of the files' first pixel in the picture
-    size: Size | None = None  # width, height of the picture, where the files hold a part of it
-    thresholds: list[float] = field(default_factory=list)  # of each class, that the mask was made with
+    corner: Corner = field(default_factory=lambda: [0, 0])  # x, y of the files' first pixel in the image
+    size: Size | None = None  # width, height of the image, if the files hold a part of it
+    thresholds: list[float] = field(default_factory=list)  # per class, used for the mask
     min_area: list[int] = field(default_factory=list)
     verdict: str | None = None
     probabilities: dict[str, float] | None = None
@@ -164,7 +164,7 @@ class Checkpoint(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class Trouble(Event):
-    """Something was wrong and was dealt with; `what` and `done` are English sentences."""
+    """Problem that was handled; `what` and `done` are English sentences."""
 
     kind: ClassVar[str] = "trouble"
     what: str
@@ -174,28 +174,28 @@ class Trouble(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class Joined(Event):
-    """The label of a picture came into the run while it learned, or could not."""
+    """Label of an image that was added to the run during training, or could not be."""
 
     kind: ClassVar[str] = "joined"
     step: int
     picture: str
     how: str  # "new" | "corrected" | "gone" | "left out"
-    why: str = ""  # English, where it was left out
+    why: str = ""  # English, reason if it was left out
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kept(Event):
-    """A run that is kept open has come to the end of its time, and goes on."""
+    """End of a round of continuous training, which goes on."""
 
     kind: ClassVar[str] = "kept"
     step: int
-    round: int  # the one that begins; where it waits, the one that is over
-    waiting: bool = False  # for labels: it has learned all there are
+    round: int  # the round that begins; if waiting, the one that ended
+    waiting: bool = False  # for labels: all present ones have been learned
 
 
 @dataclass(frozen=True, kw_only=True)
 class Profiled(Event):
-    """Where the time of a step goes: an English sentence, and the folder of the run that holds trace and table."""
+    """Profile of a training step: an English sentence, and the folder of the run with trace and table."""
 
     kind: ClassVar[str] = "profiled"
     what: str
@@ -204,7 +204,7 @@ class Profiled(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class Progress(Event):
-    """A long work that is not a training step: export, conversion, prediction."""
+    """Progress of a long task other than a training step: export, conversion, prediction."""
 
     kind: ClassVar[str] = "progress"
     what: str
@@ -223,14 +223,14 @@ class Finished(Event):
 class Failed(Event):
     kind: ClassVar[str] = "failed"
     why: str
-    problem: str = ""  # class name in core.problems, where it is one
+    problem: str = ""  # class name in core.problems, if it is one
     fields: dict[str, Any] = field(default_factory=dict)
     log: str = ""  # file with the traceback
 
 
 @dataclass(frozen=True, kw_only=True)
 class Unknown(Event):
-    """A line of a kind that this version does not know, or with values of other types; kept, not shown."""
+    """Line of a kind unknown to this version, or with values of other types; kept, not shown."""
 
     kind: ClassVar[str] = "unknown"
     line: str = ""
@@ -256,14 +256,14 @@ KINDS: dict[str, type[Event]] = {
 
 
 def encode(event: Event) -> str:
-    """One line of strict JSON, without the newline; NaN and infinities become null."""
+    """Encode an event as one line of strict JSON, without the newline; NaN and infinities become null."""
     return json.dumps({"kind": event.kind, **_finite(dataclasses.asdict(event))}, ensure_ascii=False, allow_nan=False)
 
 
 def decode(line: str) -> Event | None:
-    """Return the event of a line, each value of which has the declared type.
+    """Return the event of a line, with all values of the declared types.
 
-    None for an empty or torn line; Unknown for a kind of another version and for values of other types.
+    Returns None for an empty or incomplete line; Unknown for a kind of another version and for values of other types.
     """
     line = line.strip()
     if not line:
@@ -295,10 +295,11 @@ def _finite(value: Any) -> Any:
     return value
 
 
-# --- orders: what the window sends down the pipe, one JSON line each ---------------------------------
+# --- orders: sent by the main process through the pipe, one JSON line each ------------------------
 
-# watch: preview this picture. expect: it will be opened next; all that are expected follow a watch, which forgets those
-# before. keep_open: go on after the time is up. let_end: do not. keep_running: go on when the pipe is closed.
+# watch: preview this image. expect: this image will be opened next; all expected ones follow a `watch`, which clears
+# the earlier ones. keep_open: continue after the planned time. let_end: do not. keep_running: continue when the pipe is
+# closed.
 ORDERS = ("stop", "pause", "resume", "watch", "expect", "labels_changed", "keep_open", "let_end", "keep_running")
 
 
@@ -308,7 +309,7 @@ def encode_order(order: str, picture: str | None = None) -> str:
 
 
 def decode_order(line: str) -> tuple[str, str | None] | None:
-    """(order, picture) or None for anything else."""
+    """Return (order, key of the image or None); None for anything else."""
     try:
         raw = parse_json(line)
     except JsonError:

@@ -1,4 +1,4 @@
-"""Which pictures show the same part: they must be on the same side of a split."""
+"""Grouping of images of the same part, which must be on the same side of a split."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workbench.core.project import Grouping, Project
 
 
 class Picture(Protocol):
-    """What is asked of an item of a data set."""
+    """Required attributes of a dataset item."""
 
     key: str
     group: str
@@ -25,7 +25,7 @@ class Picture(Protocol):
 
 
 def group(project: Project, items: Sequence[Picture], notes: dict[str, annotation.Note]) -> None:
-    """Give every item its group: what its note says, or what the project's rule comes to. Raises BadGrouping."""
+    """Set the group of each item: from its note, or by the project's rule. Raises BadGrouping."""
     rule = project.file.grouping
     if rule.rule == "folder":
         names = {item.key: str(Path(item.key).parent) for item in items}
@@ -40,7 +40,7 @@ def group(project: Project, items: Sequence[Picture], notes: dict[str, annotatio
 
 
 def check_pattern(project: Project, keys: Sequence[str]) -> None:
-    """Raise BadGrouping if the project groups by a pattern that is not valid, or too slow on one of these names."""
+    """Raise BadGrouping if the project's grouping pattern is invalid, or too slow on one of these names."""
     rule = project.file.grouping
     if rule.rule == "pattern" and rule.pattern:
         for key in keys:
@@ -53,10 +53,10 @@ def _by_pattern(pattern: str, key: str) -> str:
 
 
 def _auto_groups(project: Project, items: Sequence[Picture]) -> dict[str, str]:
-    """Pictures that look alike, and neighbours by number, share a group.
+    """Group similar images, and neighbors by number.
 
-    Cameras number pictures in the order of parts, so the last number of the name is the best hint of what belongs
-    together: names that differ in numbers only are sorted by it and cut, at their widest gaps, into short series.
+    Cameras number images in the order of parts, so the last number of a name indicates best which images belong
+    together: names that differ in numbers only are sorted by it and split, at the widest gaps, into short series.
     """
     parent = {item.key: item.key for item in items}
 
@@ -75,7 +75,8 @@ def _auto_groups(project: Project, items: Sequence[Picture]) -> dict[str, str]:
 
 
 def number_series(keys: Sequence[str]) -> list[list[str]]:
-    """Keys whose names differ in numbers only, by their last number, in short series cut at the widest gaps."""
+    """Return short series of keys that differ in numbers only, sorted by the last number and split at the widest gaps.
+    """
     series: dict[str, list[tuple[int, str]]] = {}
     for key in keys:
         skeleton, number = _numbered(key)
@@ -86,9 +87,9 @@ def number_series(keys: Sequence[str]) -> list[list[str]]:
 
 
 def parts(keys: Sequence[str], rule: Grouping, said: Mapping[str, str]) -> dict[str, str]:
-    """The group of each of many pictures without opening any: what its note has `said`, else what its name tells.
+    """Return the group of each image without opening files: from its note (`said`), else from its name.
 
-    A pattern that cannot be used is passed over here, as in the list; training and checks refuse it.
+    An unusable pattern is replaced by the folder here; training and checks refuse such a pattern.
     """
     if rule.rule == "folder":
         names = {key: key.rpartition("/")[0] for key in keys}
@@ -105,7 +106,7 @@ def parts(keys: Sequence[str], rule: Grouping, said: Mapping[str, str]) -> dict[
 
 
 def _cut(members: list[tuple[int, str]], target: int) -> list[list[tuple[int, str]]]:
-    """Cut a sorted series into pieces of at most 2 x `target`, each time at the widest gap near the middle."""
+    """Split a sorted series into pieces of at most 2 x `target`, each time at the widest gap near the middle."""
     if len(members) <= 2 * target:
         return [members]
     low, high = len(members) // 4, max(len(members) // 4 + 1, 3 * len(members) // 4)
@@ -117,9 +118,9 @@ def _cut(members: list[tuple[int, str]], target: int) -> list[list[tuple[int, st
 def lookalikes(
     project: Project, items: Sequence[Picture], edge: int = 24, limit: float = 0.97
 ) -> list[tuple[str, str]]:
-    """Pairs of the same aspect (5 %) whose small grey versions correlate above `limit`."""
+    """Return pairs of the same aspect ratio (5 %) whose small gray versions correlate above `limit`."""
     if len(items) > 4000:
-        return []  # beyond a few thousand the series by number must do
+        return []  # for larger projects, series by number have to suffice
     small = np.zeros((len(items), edge * edge), np.float32)
     for i, item in enumerate(items):
         try:
@@ -142,14 +143,14 @@ def lookalikes(
     return pairs
 
 
-# --- one more picture -------------------------------------------------------------------------------
+# --- one more image ---------------------------------------------------------------------------------
 
 
 def group_of_newcomer(project: Project, held_out: Sequence[Picture], newcomer: Picture, note: annotation.Note) -> str:
-    """The group of a picture that was labelled after the others were dealt out: that of a held-out one, or its own.
+    """Return the group of an image labeled after the split: that of a validation/test image, or its own.
 
-    Where the rule is automatic it belongs to held-out pictures if it looks like one of them, or if its number lies as
-    near to theirs as they lie to each other.
+    With the automatic rule it joins a group of validation/test images if it resembles one of them, or if its number is
+    as close to theirs as they are to each other.
     """
     rule = project.file.grouping
     if note.group:
@@ -175,6 +176,6 @@ def _near(key: str, item: Picture, held_out: Sequence[Picture]) -> bool:
 
 
 def _numbered(key: str) -> tuple[str, int | None]:
-    """A name with its numbers left out, and the last of them."""
+    """Return a name with its numbers replaced, and its last number."""
     numbers = re.findall(r"\d+", Path(key).stem)
     return re.sub(r"\d+", "#", Path(key).stem), int(numbers[-1]) if numbers else None

@@ -1,7 +1,7 @@
-"""Undo and redo by patches: what a step changed, tile by tile, as it was before and as it is after, packed.
+"""Undo and redo by patches: the changed tiles of a step before and after, compressed.
 
-Memory is bounded by bytes, not by a count of steps; the oldest steps go first. Patches name their picture, so the
-history runs across pictures, and each picture's own part of it can be listed and gone back to.
+Memory is limited in bytes, not in steps; the oldest steps are dropped first. Patches contain the key of their image, so
+one history covers all images, and the steps of one image can be listed and reverted.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from workbench.core.packing import packed, unpacked
 from workbench.inference.cv import cv2
 
 TILE = 64
-_MIXED = -1  # in place of the one id of an area: its pixels are in the packed ones
+_MIXED = -1  # in place of an area's id: its pixels are in the packed data
 
-Content = int | np.ndarray  # of an area: its one id, or its pixels, uint8 (h, w)
+Content = int | np.ndarray  # of an area: its single id, or its pixels, uint8 (h, w)
 
 
 @dataclass(frozen=True)
 class Patch:
-    """What one operation changed in one picture's mask.
+    """Changes of one operation in the mask of one image.
 
-    areas: int32 rows (x, y, width, height, before, after), each a tile, or a row of tiles that hold one id: then this
-    stands for its pixels. The others' pixels follow one another in `before` and `after`, packed.
-    explicit: the note's `explicit_background` after the step, which it turned; None if it left that alone.
+    areas: int32 rows (x, y, width, height, before, after), each a tile, or a row of tiles with a single id, which then
+    replaces the pixels. The pixels of other areas are concatenated in `before` and `after`, packed. explicit: the
+    note's `explicit_background` after a step that changed it; None if it did not.
     """
 
     key: str
@@ -42,7 +42,7 @@ class Patch:
 
     @property
     def nbytes(self) -> int:
-        return len(self.areas) + len(self.before) + len(self.after) + 400  # of Python's own, about
+        return len(self.areas) + len(self.before) + len(self.after) + 400  # approximate overhead of the Python objects
 
     @property
     def rows(self) -> np.ndarray:
@@ -54,7 +54,7 @@ class Patch:
 
     @property
     def bands(self) -> list[Rect]:
-        """The rectangles around the areas of each row of tiles: few, even where the areas are thousands."""
+        """Bounding rectangle of the areas in each row of tiles: few, even for thousands of areas."""
         rows = self.rows
         tops, which = np.unique(rows[:, 1], return_inverse=True)
         left, right, height = np.full(tops.size, 2**31 - 1, np.int32), np.zeros_like(tops), np.zeros_like(tops)
@@ -72,7 +72,7 @@ class Patch:
         return Rect(left, top, int((x + width).max()) - left, int((y + height).max()) - top)
 
     def inverse(self) -> Patch:
-        """The patch that takes this one back."""
+        """Return the patch that reverts this one."""
         areas = np.ascontiguousarray(self.rows[:, [0, 1, 2, 3, 5, 4]]).tobytes()
         explicit = None if self.explicit is None else not self.explicit
         return replace(self, areas=areas, before=self.after, after=self.before, explicit=explicit, when=time.time())
@@ -84,7 +84,7 @@ class Patch:
         return self._put(mask, 1)
 
     def contents(self, side: int) -> Iterator[tuple[Rect, Content]]:
-        """The areas with what is in them before (side 0) or after (1) the step."""
+        """Yield the areas with their content before (side 0) or after (1) the step."""
         pixels = unpacked(self.after if side else self.before)
         at = 0
         for x, y, width, height, *ids in self.rows.tolist():
@@ -104,7 +104,7 @@ class Patch:
         return rect.x + rect.width <= mask.shape[1] and rect.y + rect.height <= mask.shape[0]
 
     def check(self, size: tuple[int, int]) -> None:
-        """Raise ValueError unless this patch, which came from a file, is one of a mask of `size` (width, height)."""
+        """Raise ValueError unless this patch, read from a file, fits a mask of `size` (width, height)."""
         if len(self.areas) % 24:
             raise ValueError("areas cut off")
         rows = self.rows.astype(np.int64)
@@ -120,7 +120,7 @@ class Patch:
 
 
 class Recording:
-    """One operation under way on one mask: call `touch` before pixels of a rectangle change, then `finish`."""
+    """Recorder of one operation on one mask: call `touch` before pixels of a rectangle change, then `finish`."""
 
     def __init__(self, key: str, what: str, mask: np.ndarray) -> None:
         self.key, self.what, self.mask = key, what, mask
@@ -144,11 +144,11 @@ class Recording:
 
     @property
     def touched(self) -> list[Rect]:
-        """Where pixels may have changed: whole rows of tiles."""
+        """Areas where pixels may have changed: whole rows of tiles."""
         return [Rect(0, row * TILE, self.mask.shape[1], TILE) for row in self._before]
 
     def cancel(self) -> Rect:
-        """Put back what was there; returns the rectangle to repaint."""
+        """Restore the previous content; return the rectangle to repaint."""
         united = NOTHING
         for row, tiles in self._before.items():
             for column, before in tiles.items():
@@ -158,7 +158,7 @@ class Recording:
         return united
 
     def finish(self) -> Patch | None:
-        """The patch of what really changed; None if nothing did."""
+        """Return the patch of the actual changes; None if there are none."""
         areas: list[list[int]] = []
         mixed: tuple[list[bytes], list[bytes]] = ([], [])
         last = [0] * 6
@@ -167,7 +167,7 @@ class Recording:
             tiles, y = self._before[row], row * TILE
             height = min(TILE, full_height - y)
             for first, stop in _runs(sorted(tiles)):
-                # Thousands of tiles when a whole picture is changed: nothing is made here that is not needed.
+                # Avoid unneeded objects: a change of the whole image has thousands of tiles.
                 found, old = self._look(row, first, stop), [tiles[column] for column in range(first, stop)]
                 if isinstance(found, int):
                     if set(map(type, old)) == {int} and old.count(old[0]) == len(old):
@@ -197,8 +197,9 @@ class Recording:
         return Patch(self.key, self.what, np.array(areas, np.int32).tobytes(), before, after, self.explicit)
 
     def _look(self, row: int, first: int, stop: int) -> int | list[Content]:
-        """What is in the tiles of a row from column `first` to before `stop`: the one id of all, or of each its id or
-        its pixels as a view of the mask.
+        """Return the content of a row's tiles from column `first` up to `stop`.
+
+        This is the single id of all, or a list with the id or the pixels (a view of the mask) of each tile.
         """
         band = self.mask[row * TILE : (row + 1) * TILE, first * TILE : stop * TILE]
         least, most, _, _ = cv2.minMaxLoc(band)
@@ -215,7 +216,7 @@ class Recording:
 
 
 def _runs(columns: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """The stretches (first, stop) of ascending numbers."""
+    """Yield ranges (first, stop) of consecutive ascending numbers."""
     first = stop = None
     for column in columns:
         if column != stop:
@@ -228,7 +229,7 @@ def _runs(columns: Iterable[int]) -> Iterator[tuple[int, int]]:
 
 
 class History:
-    """Done and undone patches of all pictures, newest last."""
+    """Done and undone patches of all images, newest last."""
 
     def __init__(self, limit: int = 256 << 20) -> None:
         self.limit = limit
@@ -252,7 +253,7 @@ class History:
         return self._undone[-1] if self._undone else None
 
     def undo(self, mask: np.ndarray) -> Rect:
-        """Revert `next_undo` in its picture's mask; returns the rectangle to repaint."""
+        """Revert `next_undo` in the mask of its image; return the rectangle to repaint."""
         patch = self._done.pop()
         self._bytes -= patch.nbytes
         self._undone.append(patch)
@@ -271,12 +272,12 @@ class History:
         return any(one is patch for one in self._undone)
 
     def steps(self, key: str) -> tuple[list[Patch], list[Patch]]:
-        """One picture's done steps, oldest first, and its undone ones, the next to redo first."""
+        """Return an image's done steps, oldest first, and its undone steps, the next to redo first."""
         done = [patch for patch in self._done if patch.key == key]
         return done, [patch for patch in reversed(self._undone) if patch.key == key]
 
     def route(self, key: str, step: Patch | None) -> list[Patch]:
-        """What to apply, in this order, to bring a picture to where it stood after `step`; None: before the first."""
+        """Return the patches to apply, in order, to restore the state after `step`; None: before the first step."""
         done, undone = self.steps(key)
         for number, patch in enumerate(undone):
             if patch is step:
@@ -289,13 +290,13 @@ class History:
         return back if step is None else []
 
     def forget(self, key: str) -> None:
-        """Drop the patches of a picture whose mask they do not fit any more."""
+        """Drop the patches of an image whose mask they no longer fit."""
         self._done = deque(patch for patch in self._done if patch.key != key)
         self._undone = [patch for patch in self._undone if patch.key != key]
         self._bytes = sum(patch.nbytes for patch in self._done)
 
     def forget_undone(self) -> None:
-        """Nothing can be redone any more: something else was done since."""
+        """Drop all undone patches, since another change makes them invalid."""
         self._undone.clear()
 
     def clear(self) -> None:

@@ -1,6 +1,6 @@
-"""Take over labels of other tools: find each label's picture, bring it into the project, write its mask and verdict.
+"""Import of labels of other tools: find the image of each label, add it to the project, write mask and verdict.
 
-A label that cannot be taken over is skipped with the reason; nothing that is already labelled changes unless asked.
+A label that cannot be imported is skipped with the reason; existing labels are kept unless overwriting is requested.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ _BEFORE = "it is already labelled (say to overwrite, to replace the label)"
 
 @dataclass
 class Report:
-    """What an import did. pictures: found, with or without a label; copied: of those, new in the project."""
+    """Result of an import. pictures: images found, with or without a label; copied: number of those new in the project.
+    """
 
     format: str
     pictures: int = 0
@@ -51,7 +52,7 @@ class Report:
     skipped: list[tuple[str, str]] = field(default_factory=list)  # (file, why)
     added_classes: list[str] = field(default_factory=list)
     added_verdicts: list[str] = field(default_factory=list)
-    ignored: list[str] = field(default_factory=list)  # patterns under which masks no longer count as pictures
+    ignored: list[str] = field(default_factory=list)  # patterns that exclude masks from the images
     notes: list[str] = field(default_factory=list)
 
 
@@ -60,10 +61,10 @@ def import_labels(
     threshold: int | None = None, copy: bool = True, overwrite: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:  # fmt: skip
-    """Import the labels below `path` (or of one label file), and the pictures that they belong to.
+    """Import the labels below `path` (or of one label file), and the images that they belong to.
 
-    copy: pictures that the project does not have are copied; otherwise `path` becomes a source of the project.
-    Raises FolderMissing, UnknownFormat, NothingToImport, CannotWrite, ProjectReadOnly.
+    copy: images that are not in the project are copied; otherwise `path` becomes a source of the project. Raises
+    FolderMissing, UnknownFormat, NothingToImport, CannotWrite, ProjectReadOnly.
     """
     project.need_write("an import")
     remove_leftovers(project)
@@ -93,7 +94,7 @@ def _tree(project: Project, path: Path) -> Tree:
 
 
 class _Import:
-    """One import under way: what the project has, and what was done so far."""
+    """State of a running import: the project's images, and the labels imported so far."""
 
     def __init__(self, project: Project, batch: Batch, report: Report, overwrite: bool) -> None:
         self.project, self.batch, self.report, self.overwrite = project, batch, report, overwrite
@@ -110,7 +111,7 @@ class _Import:
                     self.by_file[file] = source.prefix + key
                     self.by_path[without_suffix(key)].append(source.prefix + key)
                     self.by_stem[PurePosixPath(key).stem].append(source.prefix + key)
-        self.done: dict[str, str] = {}  # key -> digest of the label taken over
+        self.done: dict[str, str] = {}  # key -> digest of the imported label
         self.seen: set[str] = set()
 
     def run(self, progress: Callable[[int, int], None] | None) -> None:
@@ -167,7 +168,7 @@ class _Import:
         self.report.notes += [f"{entry.label.name}: {said}" for said in label.notes]
 
     def _key(self, entry: Entry) -> str:
-        """The project's key of the entry's picture, brought into the project if need be. Raises Unreadable."""
+        """Return the project's key of the entry's image, and add the image if it is new. Raises Unreadable."""
         if entry.picture is not None:
             return self._bring(entry.picture, entry.key)
         for table in (self.by_path, self.by_stem):
@@ -200,7 +201,7 @@ class _Import:
         return known
 
     def _labelled(self, key: str, note: annotation.Note) -> bool:
-        """Whether an image has a label that is not to be replaced."""
+        """Return True if an image has a label that must not be replaced."""
         if self.overwrite:
             return False
         if self.report.format == "folders":
@@ -208,7 +209,7 @@ class _Import:
         return _holds_label(self.project, key, note)
 
     def _cut_off(self, key: str, note: annotation.Note, label: Label) -> bool:
-        """Whether an import of this very label ended between its mask and its note, so that only the note is due."""
+        """Return True if an interrupted import already wrote this mask, so that only the note is missing."""
         if label.mask is None or note.status == "done" or note.verdict not in (None, label.verdict):
             return False
         known = {info.name: info.id for info in self.project.classes}
@@ -221,7 +222,7 @@ class _Import:
             return False
 
     def _project_ids(self, label: Label) -> np.ndarray:
-        """uint8 (256,): the project's id of each of the label's ids; classes that are missing are added."""
+        """Return the project's id for each of the label's ids, uint8 (256,); add missing classes."""
         table = np.arange(256, dtype=np.uint8)
         table[1:DONT_CARE] = 0
         known = {info.name: info.id for info in self.project.classes}
@@ -238,13 +239,13 @@ class _Import:
 
 
 def _check_length(key: str) -> None:
-    """Raise Unreadable where the files of a picture would have longer names than file systems allow."""
+    """Raise Unreadable if the files of an image would have longer names than file systems allow."""
     if len(os.fsencode(PurePosixPath(key).name)) > LONGEST_NAME:
         raise Unreadable(f"the name of its image is longer than {LONGEST_NAME} bytes")
 
 
 def _holds_label(project: Project, key: str, note: annotation.Note) -> bool:
-    """A mask with something in it, one that cannot be read, or an empty one that a person called done."""
+    """Return True for a mask with content, an unreadable one, or one that the user set to done."""
     if not project.mask_path(key).exists():
         return False
     if note.status == "done":
@@ -262,12 +263,12 @@ def _digest(label: Label) -> str:
 
 
 def _real(path: Path) -> str:
-    """The file with links in its folder resolved; the name stays, as sources list it."""
+    """Return the path with links in its folder resolved; the file name is kept, as listed by sources."""
     return os.path.join(os.path.realpath(path.parent), path.name)
 
 
 def _hide_masks(project: Project, masks: list[Path]) -> list[str]:
-    """Masks that lie in a source are no pictures: add patterns to the source that say so. Returns the new patterns."""
+    """Exclude masks that lie in a source from its images, by ignore patterns. Return the new patterns."""
     files = {_real(mask) for mask in masks}
     added: list[str] = []
     for source in project.file.sources:
@@ -282,7 +283,7 @@ def _hide_masks(project: Project, masks: list[Path]) -> list[str]:
 
 
 def _patterns(keys: list[str], hidden: set[str]) -> list[str]:
-    """Few patterns that match `hidden` and no other key: by suffix, by folder, by the end of the name, or each file."""
+    """Return few patterns that match only `hidden`: by suffix, folder, end of the name, or single file."""
     others = [key for key in keys if key not in hidden]
     left = set(hidden)
     patterns: list[str] = []

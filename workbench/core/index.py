@@ -1,8 +1,7 @@
-"""A cache of what the files say, so that a list of 100,000 pictures needs no file to be opened.
+"""Cache of image and label data, so that a list of 100,000 images needs no file to be opened.
 
-SQLite in `.cache/index.sqlite`. It may be deleted at any time: what is missing, stale (size or time of a file differs)
-or broken is read again from the files, which stay the truth. Use it by `with_index`, which recovers from any error of
-the database.
+It is the SQLite database `.cache/index.sqlite` and may be deleted at any time: missing, stale (size or time of a file
+differs) or broken rows are read again from the files. Use `with_index`, which recovers from any database error.
 """
 
 from __future__ import annotations
@@ -36,18 +35,18 @@ CREATE TABLE IF NOT EXISTS scores (key TEXT PRIMARY KEY, score REAL) WITHOUT ROW
 """
 _INSERT = f"INSERT OR REPLACE INTO pictures ({_COLUMNS}, stamp, place, sum) VALUES ({', '.join('?' * 14)})"
 _FILES = ("index.sqlite", "index.sqlite-wal", "index.sqlite-shm")
-# What SQLite says where the file is not to blame: it is left as it is, and a database in memory serves instead.
+# SQLite messages for errors without damage to the file: the file is kept, and a database in memory is used instead.
 _NOT_DAMAGED = ("locked", "busy", "is full", "readonly", "unable to open")
 _DAMAGED = "a row of it is damaged"
 _PATIENCE = 10.0  # seconds to wait for another process that writes
-_TOGETHER = 200  # rows written with one commit
+_TOGETHER = 200  # rows per commit
 
-Numbers = tuple[tuple[int, int], ...]  # (class id, a number)
+Numbers = tuple[tuple[int, int], ...]  # (class id, number)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What the picture list knows of one picture."""
+    """Indexed data of one image."""
 
     key: str
     width: int = 0
@@ -55,12 +54,12 @@ class Row:
     status: str = "new"
     verdict: str | None = None
     counts: Numbers = ()  # pixels of each painted class
-    masked: bool = False  # a mask file is there
-    broken: str = ""  # the reason, in English; "" if all is well
-    regions: Numbers = ()  # connected pieces (8 neighbours) of each painted class
-    group: str = ""  # as its note says; "" if it says nothing
-    date: float = 0.0  # of the picture's file, seconds since 1970
-    score: float | None = None  # 0..1, how sure a model was of the strongest defect it saw
+    masked: bool = False  # a mask file exists
+    broken: str = ""  # the reason, in English; "" if all files are readable
+    regions: Numbers = ()  # connected regions (8 neighbors) of each painted class
+    group: str = ""  # from the note; "" if it has none
+    date: float = 0.0  # of the image file, seconds since 1970
+    score: float | None = None  # 0..1, probability of the strongest predicted defect
 
     @property
     def area(self) -> int:
@@ -73,15 +72,15 @@ class Row:
 
     @property
     def labelled(self) -> bool:
-        """Whether a person has said anything of it."""
+        """True if the user has set a status or a verdict."""
         return self.status != "new" or self.verdict is not None
 
 
 class Index:
-    """The rows of a project's pictures. One object a thread."""
+    """Rows of a project's images. Use one object per thread."""
 
     def __init__(self, project: Project, *, memory: bool = False, patience: float = _PATIENCE) -> None:
-        """memory: keep the rows in memory only. Raises sqlite3.Error, OSError."""
+        """Open the database. memory: keep the rows in memory only. Raises sqlite3.Error, OSError."""
         self.project = project
         self._waiting: list[tuple] = []  # rows not written yet
         self._database = _open(None if memory else project.root / ".cache" / "index.sqlite", patience)
@@ -89,17 +88,17 @@ class Index:
     def close(self) -> None:
         self._database.close()
 
-    # --- what is known, without looking at the files ------------------------------------------------
+    # --- stored rows, without file access -----------------------------------------------------------
 
     def keys(self) -> list[str]:
-        """The pictures in the order in which they were last listed."""
+        """Return the keys of the images in the order of the last refresh."""
         found = [key for (key,) in self._database.execute("SELECT key FROM pictures ORDER BY place")]
         if not all(isinstance(key, str) for key in found):
             raise sqlite3.DatabaseError(_DAMAGED)
         return found
 
     def batches(self, size: int = 4000) -> Iterator[list[Row]]:
-        """All rows in their order, some at a time. Raises sqlite3.DatabaseError for a row that is not as written."""
+        """Yield all rows in order, in batches. Raises sqlite3.DatabaseError for a damaged row."""
         names = ", ".join(f"p.{name}" for name in [*_COLUMNS.split(", "), "stamp", "sum"])
         found = self._database.execute(
             f"SELECT {names}, s.score FROM pictures p LEFT JOIN scores s ON s.key = p.key ORDER BY p.place"
@@ -111,19 +110,19 @@ class Index:
         return {row.key: row for batch in self.batches() for row in batch}
 
     def mask_stamps(self) -> dict[str, tuple[str, Numbers]]:
-        """By picture: the state of its mask's file when it was read, and the pixels of each class in it."""
+        """Return, by image, the stamp of the mask file as read, and the pixels of each class."""
         found = self._database.execute("SELECT key, stamp, counts FROM pictures WHERE masked AND broken = ''")
         return {key: (stamp.split("|")[1], _numbers(counts)) for key, stamp, counts in found}
 
-    # --- looking ------------------------------------------------------------------------------------
+    # --- updates ------------------------------------------------------------------------------------
 
     def refresh(
         self, keys: list[str], *, progress: Callable[[int, int], None] | None = None,
         cancelled: Callable[[], bool] | None = None, told: Container[str] | None = None,
     ) -> Iterator[Row]:  # fmt: skip
-        """Bring the rows of `keys` up to date; yields each row that changed, rows of gone pictures are dropped.
+        """Update the rows of `keys`; yield each changed row and drop the rows of missing images.
 
-        told: the keys whose rows are known to the caller; others are read from the files and yielded too.
+        told: keys whose rows the caller already has; all others are read from the files and yielded too.
         """
         ids = {info.id for info in self.project.classes}
         known = {
@@ -155,14 +154,15 @@ class Index:
         self._write()
 
     def look(self, key: str) -> Row:
-        """Read one picture's files again."""
+        """Read the files of one image again and return its row."""
         found = self._database.execute("SELECT place FROM pictures WHERE key = ?", (key,)).fetchone()
         row = self._look(key, stamp_of(self.project, key), found[0] if found else -1)
         self._write()
         return row
 
     def set_scores(self, scores: Mapping[str, float]) -> None:
-        """What a model said of some pictures; it stays until it is said anew or the cache is deleted."""
+        """Store the model's probabilities of some images; they are kept until replaced or until the cache is deleted.
+        """
         self._database.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", scores.items())
         self._database.commit()
 
@@ -174,7 +174,7 @@ class Index:
         return row if score is None else replace(row, score=_score(score[0]))
 
     def _write(self) -> None:
-        """Write the rows that were read; the database is locked for others only meanwhile, not while files are read."""
+        """Write the collected rows. The database is locked only during this call, not while files are read."""
         self._database.executemany(_INSERT, self._waiting)
         self._database.commit()
         self._waiting.clear()
@@ -184,10 +184,10 @@ def with_index(
     project: Project, work: Callable[[Index], None], rebuilt: Callable[[IndexRebuilt], None] = lambda problem: None,
     patience: float = _PATIENCE,
 ) -> None:  # fmt: skip
-    """Call `work` with the index. If the database fails, it is called again from its beginning.
+    """Call `work` with the index, and call it again from its beginning if the database fails.
 
-    A damaged database is deleted first, once, and `rebuilt` is called with the problem; if that does not help, or the
-    database is locked or cannot be written, the rows are kept in memory for this call.
+    A damaged database is deleted first, once, and `rebuilt` is called with the problem. If that does not help, or the
+    database is locked or read-only, the rows are kept in memory for this call.
     """
     memory = False
     for attempt in range(3):
@@ -196,7 +196,7 @@ def with_index(
             index = Index(project, memory=memory, patience=patience)
             work(index)
             return
-        except (sqlite3.Error, OSError, UnicodeError) as error:  # messages of SQLite may quote damaged text
+        except (sqlite3.Error, OSError, UnicodeError) as error:  # SQLite messages may quote damaged text
             if memory:
                 raise
             blameless = isinstance(error, OSError) or any(word in str(error) for word in _NOT_DAMAGED)
@@ -221,7 +221,7 @@ def _open(path: Path | None, patience: float) -> sqlite3.Connection:
     try:
         database.execute("PRAGMA trusted_schema=OFF")
         database.execute("PRAGMA journal_mode=WAL")
-        database.execute("PRAGMA synchronous=NORMAL")  # a cache: losing its last rows costs a second look
+        database.execute("PRAGMA synchronous=NORMAL")  # lost rows of a cache are simply read again
         if database.execute("PRAGMA user_version").fetchone()[0] != VERSION:
             database.execute("DROP TABLE IF EXISTS pictures")
         database.executescript(_SCHEMA)
@@ -247,7 +247,8 @@ def _expected_schema() -> set[tuple]:
 
 
 class _Stamps:
-    """Size and time of all files of a project by three walks: asking for each file by its name takes ten times that."""
+    """Sizes and times of all files of a project, from three directory walks: ten times faster than one query per file.
+    """
 
     def __init__(self, project: Project) -> None:
         self._pictures: dict[str, str] = {}
@@ -262,7 +263,7 @@ class _Stamps:
 
 
 def stamp_of(project: Project, key: str) -> str:
-    """The same for one picture."""
+    """Return the stamp of one image's files."""
     try:
         return file_stamp(project.picture_path(key), project.mask_path(key), project.note_path(key))
     except Problem:
@@ -270,7 +271,7 @@ def stamp_of(project: Project, key: str) -> str:
 
 
 def _of_other_classes(broken: str, stamp: str, counts: str, ids: set[int]) -> bool:
-    """Whether what is known of a mask may be otherwise now: a new class mends it, one that is gone spoils it."""
+    """Return True if changed classes may affect a row: a new class may repair it, a removed one may break it."""
     try:
         return "|-|" not in stamp if broken else any(id not in ids for id, _ in _numbers(counts))
     except (TypeError, ValueError):
@@ -278,7 +279,7 @@ def _of_other_classes(broken: str, stamp: str, counts: str, ids: set[int]) -> bo
 
 
 def walk_stamps(folder: Path, into: dict[str, str] | None = None, prefix: str = "") -> dict[str, str]:
-    """The stamp of every file below a folder, by its posix path; what cannot be read is not there."""
+    """Return the stamp of every file below a folder, by its POSIX path, without unreadable files."""
     found = {} if into is None else into
     for relative, entry in walk(folder):
         with contextlib.suppress(OSError):
@@ -288,7 +289,7 @@ def walk_stamps(folder: Path, into: dict[str, str] | None = None, prefix: str = 
 
 
 def read_row(project: Project, key: str) -> Row:
-    """What the files of one picture say now; never raises, a broken file becomes the row's reason."""
+    """Read the files of one image. Never raises; a broken file becomes the row's reason."""
     try:
         path = project.picture_path(key)
         width, height = picture_size(path)
@@ -308,9 +309,9 @@ def read_row(project: Project, key: str) -> Row:
 
 
 def count_regions(mask: np.ndarray, id: int) -> int:
-    """How many connected pieces (8 neighbours) a class has in uint8 (H, W)."""
+    """Return the number of connected regions (8 neighbors) of a class in uint8 (H, W)."""
     where = (mask == id).view(np.uint8)  # OpenCV takes a mask of one pixel for a number
-    # Outlines take far less memory than labels, of four bytes a pixel, and holes are told apart by their parent.
+    # Contours need far less memory than labels with four bytes per pixel; holes are recognized by their parent.
     _, tree = cv2.findContours(where, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_SIMPLE)
     return 0 if tree is None else int((tree[0][:, 3] < 0).sum())
 

@@ -1,4 +1,4 @@
-"""How sure a number is that was counted on few things: shares, and rates of pictures that come in groups."""
+"""Confidence intervals of shares, and of rates of images that come in groups."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 
-Z = 1.959963984540054  # 97.5 % of the normal distribution lie below
+Z = 1.959963984540054  # 97.5 % quantile of the normal distribution
 
-# With fewer things than this the 95 % interval of a share may span 40 points and more (Wilson's for 10 of 19 is 32 to
-# 73 %): a digit would claim what nobody knows, so only the interval is shown.
+# With fewer observations, the 95 % interval of a share may span 40 points and more (Wilson's for 10 of 19 is 32 to 73
+# %): a single number would claim too much precision, so only the interval is shown.
 ENOUGH = 20
 
-# 97.5 % of Student's distribution lie below, for 1 to 4 degrees of freedom; beyond, a series is exact to three digits.
+# 97.5 % quantiles of Student's distribution for 1 to 4 degrees of freedom; above, a series is exact to three digits.
 _STUDENT = (12.706, 4.303, 3.182, 2.776)
 
 
 def tells_a_digit(total: int) -> bool:
-    """Whether a share counted on `total` things is known well enough to be shown as one number."""
+    """Return True if a share of `total` observations is precise enough to be shown as one number."""
     return total >= ENOUGH
 
 
 def wilson(hits: int, total: int, z: float = 1.96) -> list[float] | None:
-    """The 95 % score interval of a share (Wilson 1927); None without observations.
+    """Return the 95 % score interval of a share (Wilson 1927); None without observations.
 
-    It takes the things as independent of each other.
+    The observations are assumed to be independent.
     """
     if not total:
         return None
@@ -35,21 +35,22 @@ def wilson(hits: int, total: int, z: float = 1.96) -> list[float] | None:
 
 
 def garwood(count: float, exposure: float) -> list[float]:
-    """The exact 95 % interval of a Poisson rate: `count` events in `exposure` units (Garwood 1936).
+    """Return the exact 95 % interval of a Poisson rate: `count` events in `exposure` units (Garwood 1936).
 
-    count need not be whole: an effective number of events.
+    count may be fractional, an effective number of events.
     """
     low = _gamma_quantile(count, 0.025) if count > 0 else 0.0
     return [low / exposure, _gamma_quantile(count + 1, 0.975) / exposure]
 
 
 def rate_interval(counts: Sequence[int], groups: Sequence[object]) -> list[float] | None:
-    """95 % of the events a picture. counts: events on each picture. groups: which part each picture shows.
+    """Return the 95 % interval of the events per image; None for a single part, without information on others.
 
-    Pictures of a part are alike, so they tell less than as many parts would. The spread between the parts (variance of
-    a ratio, Cochran 1977) says how much less: it divides the number of pictures by a design effect (Kish 1965), never
-    below 1, and few parts widen it once more by Student's distribution, after Korn and Graubard (1998), who do this for
-    shares; Garwood's interval is then taken of what is left. None for a single part: nothing is known of others.
+    counts: events on each image. groups: part shown by each image. Images of a part are similar, so they are less
+    informative than as many parts. The variance between the parts (variance of a ratio, Cochran 1977) gives a design
+    effect (Kish 1965) of at least 1, by which the number of images is divided. Few parts widen the interval by
+    Student's distribution, after Korn and Graubard (1998), who do this for shares. Garwood's interval is then
+    calculated for the effective numbers.
     """
     events: dict[object, float] = defaultdict(float)
     pictures: dict[object, float] = defaultdict(float)
@@ -68,7 +69,8 @@ def rate_interval(counts: Sequence[int], groups: Sequence[object]) -> list[float
 
 
 def student(freedom: int) -> float:
-    """Below it lie 97.5 % of Student's distribution (Cornish and Fisher's series; Abramowitz and Stegun 26.7.5)."""
+    """Return the 97.5 % quantile of Student's distribution (Cornish and Fisher's series; Abramowitz and Stegun 26.7.5).
+    """
     if freedom <= len(_STUDENT):
         return _STUDENT[freedom - 1]
     z, n = Z, float(freedom)
@@ -79,7 +81,7 @@ def student(freedom: int) -> float:
 
 
 def _gamma_quantile(shape: float, share: float) -> float:
-    """Below it lies `share` of the gamma distribution of scale 1, by halving."""
+    """Return the `share` quantile of the gamma distribution of scale 1, by bisection."""
     low, high = 0.0, max(4.0, shape + 12 * math.sqrt(shape) + 12)
     for _ in range(90):
         middle = (low + high) / 2
@@ -88,8 +90,10 @@ def _gamma_quantile(shape: float, share: float) -> float:
 
 
 def _gamma_below(shape: float, x: float) -> float:
-    """The regularised lower incomplete gamma function: its series, or beyond shape + 1 the continued fraction of its
-    complement (Abramowitz and Stegun 6.5.29 and 6.5.31, the latter by Lentz's method).
+    """Return the regularized lower incomplete gamma function.
+
+    Up to shape + 1 by its series, beyond by the continued fraction of its complement (Abramowitz and Stegun 6.5.29 and
+    6.5.31, the latter by Lentz's method).
     """
     if x <= 0:
         return 0.0

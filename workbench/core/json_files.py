@@ -1,6 +1,6 @@
-"""Loader of all JSON files: size, syntax, format version and types are checked in one place.
+"""Loader of all JSON files, which checks size, syntax, format version and types.
 
-Every fault of a file becomes one problem of the caller's choice; a file that is absent stays FileNotFoundError.
+Every fault of a file becomes one problem chosen by the caller; a missing file remains FileNotFoundError.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def load_versioned(
 ) -> M:  # fmt: skip
     """Return the content of a JSON file with a format number, as `model`.
 
-    newest: the latest format that is known. required: the file must have a format number, otherwise a missing one
-    means the first format. Raises FileNotFoundError; `too_new(path=, found=, known=)`, by default `broken`, for a
-    later format; `broken(path=, why=)` for every other fault.
+    newest: the latest known format. required: the file must have a format number, otherwise a missing one means the
+    first format. Raises FileNotFoundError; `too_new(path=, found=, known=)`, by default `broken`, for a later format;
+    `broken(path=, why=)` for every other fault.
     """
     raw = load_object(path, broken, limit=limit)
     found = raw.get("format", None if required else 1)
@@ -73,7 +73,7 @@ def first_error(error: ValidationError) -> str:
 
 
 def to_dataclass(kind: type[D], raw: dict[str, Any]) -> D:
-    """Make a dataclass from JSON values of exactly the declared types. Unknown names are left out.
+    """Create a dataclass from JSON values of exactly the declared types. Unknown names are ignored.
 
     Raises ValueError for another type, TypeError for a missing value.
     """

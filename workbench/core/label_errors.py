@@ -1,8 +1,8 @@
-"""Where a label may be wrong: a model is sure of one thing and the label says another.
+"""Detection of label errors: places where a model is certain of something that contradicts the label.
 
-After the idea of confident learning (Northcutt, Jiang and Chuang, 2021): what counts is not that model and label
-differ, but that the model is sure. A model that has learned a wrong label agrees with it, so what it says of pictures
-that it did not learn from weighs more.
+After the idea of confident learning (Northcutt, Jiang and Chuang, 2021): only contradictions with high certainty count.
+A model trained on a wrong label agrees with the label, so predictions on images the model was not trained on weigh
+more.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from workbench.core.selection import Selection
 from workbench.inference.cv import cv2
 from workbench.inference.settings import ModelSettings
 
-SURE_BACKGROUND = 0.15  # the greatest probability of any defect in a labelled region that the model does not see
-NEAR = 3  # pixels around a label that are a matter of taste
-LEARNED = 0.5  # what is found on a picture that the model learned from counts for so much
-MOST = 30  # of a picture
+SURE_BACKGROUND = 0.15  # greatest probability of any defect in a labeled region that is not predicted
+NEAR = 3  # pixels around a label within which differences are ignored
+LEARNED = 0.5  # weight of findings on images that the model was trained on
+MOST = 30  # findings per image
 
 Kind = Literal["missing", "extra", "class", "verdict"]
 
 
 @dataclass(frozen=True)
 class Slip:
-    """A place where a label may be wrong.
+    """Place where a label may be wrong.
 
-    kind: missing: the model is sure of a region that the label lacks; extra: it is sure that a labelled region is
-    background; class: that it is of another class; verdict: that the picture's verdict is another one. class_id: of
-    the model, of an extra region as labelled. labelled_id: of the label, 0 if there is none. certainty: 0..1, the
-    model's. rect, area: of the region, pixels; bits: which pixels of rect, packed, see `selection`. verdict, said: of
-    the label and of the model.
+    kind: missing: a certain predicted region that is not labeled; extra: a labeled region that is background according
+    to the model; class: a region of another class; verdict: another verdict of the image. class_id: of the model, of an
+    extra region as labeled. labelled_id: of the label, 0 if there is none. certainty: 0..1, the model's. rect, area: of
+    the region, pixels; bits: mask of the pixels in rect, packed, see `selection`. verdict, said: of the label and of
+    the model.
     """
 
     kind: Kind
@@ -50,17 +50,17 @@ class Slip:
     bits: bytes = b""
     verdict: str = ""
     said: str = ""
-    learned: bool = False  # the model has learned from this picture
+    learned: bool = False  # the model was trained on this image
 
     @property
     def weight(self) -> float:
-        """What the queue is sorted by: certainty, and size in so far as it makes chance unlikely."""
+        """Sort key of the list: certainty, reduced for small regions, which are more likely due to chance."""
         size = 1.0 if self.kind == "verdict" else 0.7 + 0.3 * min(1.0, self.area / 400)
         return self.certainty * size * (LEARNED if self.learned else 1.0)
 
     @property
     def selection(self) -> Selection:
-        """The region's pixels."""
+        """Pixels of the region."""
         count = self.rect.width * self.rect.height
         bits = np.frombuffer(zlib.decompress(self.bits), np.uint8) if self.bits else np.zeros(0, np.uint8)
         inside = np.unpackbits(bits, count=count).astype(bool) if bits.size * 8 >= count else np.zeros(count, bool)
@@ -68,7 +68,7 @@ class Slip:
 
 
 def packed(inside: np.ndarray) -> bytes:
-    """bool (h, w) as the bits of a slip."""
+    """Pack bool (h, w) as the bits of a `Slip`."""
     return zlib.compress(np.packbits(inside).tobytes(), 6)
 
 
@@ -76,10 +76,10 @@ def find_slips(
     class_scores: np.ndarray, predicted: np.ndarray, label: np.ndarray, settings: ModelSettings,
     corner: tuple[int, int] = (0, 0),
 ) -> tuple[list[Slip], int]:  # fmt: skip
-    """What may be wrong in a label, or in a part of it that begins at `corner` (x, y), and how many labelled regions
-    of classes that the model knows it has.
+    """Return possible errors in a label, or in a part of it that begins at `corner` (x, y), and a number of regions.
 
-    class_scores: uint8 (n_classes, H, W); predicted: uint8 (H, W), what the model marks; label: uint8 (H, W).
+    The number counts the labeled regions of the model's classes. class_scores: uint8 (n_classes, H, W); predicted:
+    uint8 (H, W), class ids of the prediction; label: uint8 (H, W).
     """
     sure, _ = certainties(class_scores, settings)
     greatest = cv2.blur(class_scores.max(axis=0), (3, 3))
@@ -104,7 +104,7 @@ def _of_predictions(
                 continue
             beneath = label[window][inside]
             if np.count_nonzero(beneath > MAX_CLASS_ID) * 2 > area:
-                continue  # where nobody has said anything
+                continue  # mostly not labeled
             if not near[window][inside].any():
                 slips.append(Slip("missing", entry.id, 0, float(certainty), rect, area, packed(inside)))
             else:
@@ -115,7 +115,7 @@ def _of_predictions(
 def _other_class(
     said: int, beneath: np.ndarray, certainty: float, rect: Rect, inside: np.ndarray, label: np.ndarray
 ) -> list[Slip]:
-    """A predicted region that lies for the greater part on labels of one other class."""
+    """Return a finding for a predicted region that is mostly labeled as one other class."""
     counts = np.bincount(beneath, minlength=256)
     counts[0] = counts[MAX_CLASS_ID + 1 :] = 0
     other = int(counts.argmax())
@@ -142,7 +142,7 @@ def _of_labels(
 
 
 def _pieces(where: np.ndarray) -> list[tuple[Rect, np.ndarray]]:
-    """The connected pieces (8 neighbours) of bool (H, W), each with its pixels in its rectangle."""
+    """Return the connected regions (8 neighbors) of bool (H, W), each as its rectangle and the pixels in it."""
     if not where.any():
         return []
     count, labels, stats, _ = cv2.connectedComponentsWithStats(where.astype(np.uint8), connectivity=8)
@@ -151,7 +151,7 @@ def _pieces(where: np.ndarray) -> list[tuple[Rect, np.ndarray]]:
 
 
 def verdict_slip(probabilities: Mapping[str, float], verdict: str | None) -> Slip | None:
-    """Where a model is sure of another verdict than a person gave. probabilities: by name."""
+    """Return a finding if a model is certain of another verdict than the label's. probabilities: by name."""
     if not verdict or not probabilities or verdict not in probabilities:
         return None
     said = max(probabilities, key=lambda name: probabilities[name])
@@ -161,7 +161,7 @@ def verdict_slip(probabilities: Mapping[str, float], verdict: str | None) -> Sli
 
 
 def holds(slip: Slip, label: np.ndarray | None, verdict: str | None = None) -> bool:
-    """Whether a slip is still one: nobody has mended it since. label: uint8 (H, W) as it is now."""
+    """Return True if a finding is still valid, not corrected since. label: uint8 (H, W), the current one."""
     if slip.kind == "verdict":
         return verdict == slip.verdict
     rect = slip.rect
@@ -174,7 +174,7 @@ def holds(slip: Slip, label: np.ndarray | None, verdict: str | None = None) -> b
 
 
 def same(one: Slip, other: Slip) -> bool:
-    """Whether two slips mean the same place, found perhaps by different models."""
+    """Return True if two findings, possibly of different models, concern the same place."""
     if (one.kind, one.labelled_id, one.verdict) != (other.kind, other.labelled_id, other.verdict):
         return False
     if one.kind == "verdict":
@@ -189,7 +189,7 @@ def same(one: Slip, other: Slip) -> bool:
 
 
 def confirmation(slip: Slip) -> Confirmed:
-    """What a note remembers where a person says that the label is right."""
+    """Return the note entry for a finding whose label the user confirms."""
     rect = slip.rect
     return Confirmed(
         kind=slip.kind, class_id=slip.class_id, labelled_id=slip.labelled_id, x=rect.x, y=rect.y, width=rect.width,
@@ -198,7 +198,7 @@ def confirmation(slip: Slip) -> Confirmed:
 
 
 def is_confirmed(slip: Slip, confirmed: Sequence[Confirmed]) -> bool:
-    """Whether a person has said already that the label is right here."""
+    """Return True if the user has already confirmed the label here."""
     return any(
         same(slip, Slip(each.kind, each.class_id, each.labelled_id, rect=Rect(each.x, each.y, each.width, each.height),
                         verdict=each.verdict, said=each.said))

@@ -1,4 +1,4 @@
-"""A mask made small, in which the smallest defect can still be seen."""
+"""Reduced mask in which the smallest defect remains visible."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from workbench.inference.cv import cv2
 
 
 def label_thumbnail(mask: np.ndarray, edge: int) -> np.ndarray:
-    """uint8 (h, w) class ids whose longer side is at most `edge`, of uint8 (H, W): each pixel shows the greatest id
-    painted in the area that it stands for, don't care and not labelled count as background.
+    """Return a reduced mask, uint8 (h, w) class ids with a longer side of at most `edge`, of uint8 (H, W).
+
+    Each pixel has the greatest id painted in its area; don't care and not labeled count as background.
     """
     height, width = mask.shape
     factor = max(height, width) / edge

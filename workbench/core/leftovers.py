@@ -1,4 +1,4 @@
-"""Temporary files and folders that killed writes and exports have left in a project: found and removed."""
+"""Removal of temporary files and folders that killed writes and exports have left in a project."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import filelock
 from workbench.core.project import Project
 from workbench.inference.writing import make_folder, sweep
 
-# What is written under the lock of the project alone. A run belongs to its trainer, which outlives a killed window.
+# Folders written under the project lock only. Runs belong to their training process, which may outlive the window.
 _FOLDERS = ("masks", "notes", "proposals", "pictures", "journal")
 _LOCK = ".lock"
 _PART = re.compile(r"\..{1,80}\.[0-9a-f]{8}\.part")
 
 
 def remove_leftovers(project: Project, stopped: Callable[[], bool] = lambda: False) -> None:
-    """Remove what killed processes have left in a project that is open for writing, where that can be done.
+    """Remove temporary files of killed processes from a project that is open for writing, as far as possible.
 
-    Only names that the workbench itself gives to temporary files are touched, and nothing that is being written.
+    Only the workbench's own names of temporary files are affected, and no file that is being written.
     """
     if not project.writable:
         return
@@ -38,10 +38,9 @@ def remove_leftovers(project: Project, stopped: Callable[[], bool] = lambda: Fal
 
 @contextlib.contextmanager
 def holding_part(folder: Path) -> Iterator[None]:
-    """Mark the folder of an unfinished export as in use while the block runs, and remove what is left of it then.
+    """Mark the folder of an unfinished export as in use while the block runs, and remove the remaining folder then.
 
-    The mark is a lock on a file beside the folder, which ends with the process. Where files cannot be locked there is
-    none.
+    The mark is a lock on a file beside the folder, which ends with the process. Without file locking there is no mark.
     """
     make_folder(folder.parent)
     lock = filelock.FileLock(_lock_of(folder), thread_local=False)

@@ -1,6 +1,7 @@
-"""What a look at a picture has found, and a cache of it: a picture is read and predicted once a model, not once a day.
+"""Results of analyzing an image with a model, and their cache: each image is read and predicted once per model.
 
-SQLite in `.cache/looks.sqlite`. It may be deleted at any time; what is missing or stale is looked at again.
+The cache is the SQLite database `.cache/looks.sqlite` and may be deleted at any time; missing or stale results are
+calculated again.
 """
 
 from __future__ import annotations
@@ -31,8 +32,10 @@ CREATE TABLE IF NOT EXISTS sights (key TEXT PRIMARY KEY, stamp TEXT, sight TEXT)
 
 @dataclass(frozen=True)
 class Sight:
-    """What a model says of a picture. seen: its regions; slips: where its mask may be wrong; labelled: how many
-    regions the mask has. probabilities: of a verdict, by name.
+    """Result of a model for one image.
+
+    seen: predicted regions; slips: possible errors of its mask; labelled: number of regions in the mask. probabilities:
+    of the verdicts, by name.
     """
 
     seen: tuple[Seen, ...] = ()
@@ -49,7 +52,7 @@ class Sight:
 
     @classmethod
     def from_text(cls, text: str) -> Sight:
-        """Raises ValueError, KeyError or TypeError for anything that `to_text` has not written."""
+        """Decode a text of `to_text`. Raises ValueError, KeyError or TypeError for any other text."""
         raw = parse_json(text)
         seen = tuple(Seen(**{**each, "rect": Rect(**each["rect"])}) for each in raw["seen"])
         slips = tuple(
@@ -60,7 +63,7 @@ class Sight:
 
 
 class LookBook:
-    """The cache of a project. One object a thread; a folder that cannot be written is no reason to fail."""
+    """Cache of a project. Use one object per thread. In a read-only folder the cache is in memory."""
 
     def __init__(self, root: Path) -> None:
         self._database = _open(root / ".cache" / "looks.sqlite")
@@ -71,7 +74,7 @@ class LookBook:
         self._database.close()
 
     def features(self) -> dict[str, tuple[str, np.ndarray, np.ndarray]]:
-        """By picture: the state of its file, its descriptor, and what stands out of it."""
+        """Return, by image, the stamp of its file, its descriptor, and its salience."""
         return {
             key: (stamp, np.frombuffer(like, np.float16).astype(np.float32), np.frombuffer(out, np.float32))
             for key, stamp, like, out in self._database.execute("SELECT key, stamp, feature, salience FROM features")
@@ -79,7 +82,7 @@ class LookBook:
         }
 
     def stamps(self) -> dict[str, str]:
-        """By picture: the state of everything that its sight was made of."""
+        """Return, by image, the stamp of all inputs of its `Sight`."""
         return dict(self._database.execute("SELECT key, stamp FROM sights"))
 
     def sight(self, key: str) -> Sight | None:
@@ -96,7 +99,7 @@ class LookBook:
         self._put("sights", key, stamp, sight.to_text())
 
     def _put(self, table: str, *values: bytes | str) -> None:
-        with contextlib.suppress(sqlite3.Error):  # a full disk costs a second look, nothing else
+        with contextlib.suppress(sqlite3.Error):  # on a full disk the result is merely calculated again
             self._database.execute(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(values))})", values)
             self._database.commit()
 

@@ -1,4 +1,4 @@
-"""How busy a computer is at one moment, and the lines in which a run keeps that beside its events."""
+"""Load of the computer at one moment, and the lines in which a run stores load samples beside its events."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_GPUS = 256
 
 @dataclass(frozen=True)
 class GpuSample:
-    """One card now. Shares 0..100 %, bytes, °C, W, MHz; None for what the card does not tell."""
+    """Load of one GPU: shares 0..100 %, bytes, °C, W, MHz; None for values that the GPU does not report."""
 
     index: Annotated[int, Field(ge=0, lt=MOST_GPUS)]
     name: str
@@ -31,36 +31,36 @@ class GpuSample:
     clock: float | None
     memory_reserved: int | None = None  # by the driver itself
     power_limit: float | None = None
-    slowed: str = ""  # why it runs slower than it could: "heat" | "power" | ""
+    slowed: str = ""  # reason for a reduced clock: "heat" | "power" | ""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """time: seconds of time.time(). cpu: 0..100 % of all cores. Memory in bytes."""
+    """Load of the computer. time: seconds of time.time(). cpu: 0..100 % of all cores. Memory in bytes."""
 
     time: float
     cpu: float
     ram_used: int
     ram_total: int
-    disk_read_mb_s: float | None = None  # None where the system does not count it
+    disk_read_mb_s: float | None = None  # None if the system does not count it
     gpus: tuple[GpuSample, ...] = ()
-    reason: str = ""  # why there are no numbers of graphics cards
+    reason: str = ""  # reason for missing GPU values
 
 
 @dataclass(frozen=True)
 class _Moment:
-    """Seconds since the run began, of a line with a sample."""
+    """Time of a sample line, in seconds since the run began."""
 
     run_time: Annotated[float, Field(ge=-1e10, le=1e10)]
 
 
 def encode_sample(run_time: float, sample: Sample) -> str:
-    """One line of JSON without the newline. run_time: seconds since the run began, as its events count."""
+    """Encode one line of JSON without the newline. run_time: seconds since the run began, as in its events."""
     return json.dumps({"run_time": round(run_time, 2), **dataclasses.asdict(sample)}, ensure_ascii=False)
 
 
 def decode_sample(line: str) -> tuple[float, Sample] | None:
-    """Return (run_time, sample) of a line; None for a line that is torn or holds values of other types."""
+    """Return (run_time, sample) of a line; None for a line that is incomplete or has values of other types."""
     try:
         raw = parse_json(line, finite=True)
         gpus = tuple(to_dataclass(GpuSample, gpu) for gpu in raw.pop("gpus", ()))
@@ -71,7 +71,7 @@ def decode_sample(line: str) -> tuple[float, Sample] | None:
 
 
 def read_samples(path: Path) -> Iterator[tuple[float, Sample]]:
-    """What was kept, oldest first; nothing where nothing was."""
+    """Yield the stored samples, oldest first; none if there is no file."""
     try:
         for _, line in read_lines(path):
             found = decode_sample(line.decode("utf-8", "replace"))

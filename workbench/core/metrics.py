@@ -1,8 +1,8 @@
-"""How good a model is, per defect and per pixel, on pictures that it did not learn from.
+"""Metrics of a model, per defect and per pixel, on validation/test images.
 
-Pixel scores are pooled over pictures and reported for foreground classes only. A class that neither the labels nor the
-predictions contain has no score (None) and enters no mean; an empty picture left empty earns nothing either, so
-"predicts nothing" can never look good. Ids >= 254 (don't care, not labelled) count nowhere.
+Pixel metrics are pooled over images and reported for foreground classes only. A class absent from both labels and
+predictions has no metric (None) and enters no mean; a correct empty prediction does not count either, so a model that
+predicts nothing never gets good metrics. Ids >= 254 (don't care, not labeled) are not counted.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from workbench.core.intervals import wilson
 from workbench.core.project import MAX_CLASS_ID
 from workbench.inference.cv import cv2
 
-# A labelled defect counts as found when predictions cover at least this share of it.
+# Share of a labeled defect that predictions must cover for the defect to count as found.
 FOUND_SHARE = 0.1
 
 
 @dataclass
 class SegmentationMeter:
-    """Adds up pictures; `report` gives the numbers. `classes` maps id -> name."""
+    """Accumulator of segmentation metrics over images; `report` returns them. `classes` maps id -> name."""
 
     classes: dict[int, str]
     hit: dict[int, int] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class SegmentationMeter:
     good_pictures: int = 0
 
     def add(self, truth: np.ndarray, predicted: np.ndarray) -> None:
-        """One picture: uint8 (H, W) label and prediction."""
+        """Add one image: label and prediction, uint8 (H, W)."""
         counted = truth <= MAX_CLASS_ID
         for id in self.classes:
             real, said = truth == id, (predicted == id) & counted
@@ -94,14 +94,17 @@ class SegmentationMeter:
             },
             "pictures": self.pictures,
             "good_pictures": self.good_pictures,
-            # An alarm, not a score: there were defects, and the model marked nothing at all.
+            # a warning, not a metric: there were defects, and the model predicted none
             "only_background": bool(total and not (self.any_hit + self.any_false)),
         }
 
 
 @dataclass
 class VerdictMeter:
-    """Adds up verdicts; `names` in fixed order. Macro F1 is the mean over verdicts that occur in the labels."""
+    """Accumulator of verdict metrics; `names` in fixed order.
+
+    Macro F1 is the mean over verdicts that occur in the labels.
+    """
 
     names: tuple[str, ...]
     confusion: np.ndarray = field(init=False)  # int64 (V, V): row = label, column = prediction
@@ -137,9 +140,9 @@ class VerdictMeter:
 
 
 def defects_found(labelled: np.ndarray, said: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Area in pixels of each labelled region, and whether it counts as found.
+    """Return the area in pixels of each labeled region, and True if it counts as found.
 
-    bool (H, W): one class of the labels; what was predicted, of whatever class.
+    bool (H, W): labeled: one class of the labels; said: predictions of any class.
     """
     labels, count = _components(labelled)
     area = np.bincount(labels.ravel(), minlength=count + 1)[1:]
@@ -148,8 +151,10 @@ def defects_found(labelled: np.ndarray, said: np.ndarray) -> tuple[np.ndarray, n
 
 
 def false_alarms(raw: np.ndarray, real: np.ndarray, said: np.ndarray) -> np.ndarray:
-    """Of each predicted region whether it touches no defect. bool (H, W): predictions; defects in the labels;
-    predictions where labels count. A region that lies mostly on "don't care" is neither right nor wrong.
+    """Return True for each predicted region that touches no defect.
+
+    bool (H, W): raw: predictions; real: defects in the labels; said: predictions where labels count. A region mainly on
+    "don't care" is neither right nor wrong.
     """
     labels, count = _components(raw)
     area = np.bincount(labels.ravel(), minlength=count + 1)[1:]

@@ -1,4 +1,4 @@
-"""A trained model by the name that a person gives it: a run, or an export, which is checked before it is used."""
+"""Access to trained models by name: runs, and exports, which are checked before use."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from workbench.inference.settings import MODEL_FILE
 
 
 def model_folder(name: Path | str, project_root: Path | None = None) -> Path:
-    """The folder with model.json: of an export, or of a run's best weights. name: a path, or with a project what
-    `find_run` takes. Raises UnknownModel, RunUnusable.
+    """Return the folder with model.json of an export, or of a run's best weights.
+
+    name: a path, or with a project a name for `find_run`. Raises UnknownModel, RunUnusable.
     """
     path = Path(name)
     if project_root is not None and not path.exists():
@@ -32,8 +33,10 @@ def _of_run(run: Run) -> Path:
 
 
 def open_model(folder: Path, threads: int | None = None, engine: str = "auto") -> Predictor:
-    """The model in a folder with model.json. An export is checked first: its files against their sums, and its quick
-    self-test. Raises ExportDamaged, SettingsError, EngineError.
+    """Open the model in a folder with model.json.
+
+    An export is checked first: its files against their checksums, and its quick self-test. Raises ExportDamaged,
+    SettingsError, EngineError.
     """
     is_export = (folder / "predict.py").exists()
     wrong = verify_checks(folder) if is_export else []
@@ -47,7 +50,7 @@ def open_model(folder: Path, threads: int | None = None, engine: str = "auto") -
 
 
 def models_of(project_root: Path) -> list[Path]:
-    """Runs that can predict and exports of a project, the newest first of each."""
+    """Return the usable runs and the exports of a project, each newest first."""
     runs = [run.root for run in list_runs(project_root)[::-1] if _usable(run)]
     exports = project_root / "exports"
     found = sorted(exports.iterdir(), reverse=True) if exports.is_dir() else []

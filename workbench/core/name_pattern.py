@@ -1,4 +1,4 @@
-"""The group in an image's name by a regular expression of the project, in bounded time."""
+"""Groups from image names by a regular expression of the project, in limited time."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import regex
 
 from workbench.core.problems import BadGrouping
 
-_ONE = 1.0  # seconds of processor time for one name; ordinary patterns take microseconds
+_ONE = 1.0  # seconds of CPU time for one name; ordinary patterns take microseconds
 _ALL = 5.0  # seconds for all slow names together
 _SLOW = 0.01  # seconds from which on a name counts as slow
 
 
 class NamePattern:
-    """A grouping pattern, as of Python's `re`. One that has taken too long once is refused from then on.
+    """Grouping pattern, with the syntax of Python's `re`. A pattern that took too long is refused from then on.
 
-    Raises BadGrouping where the pattern is not valid.
+    Raises BadGrouping if the pattern is invalid.
     """
 
     def __init__(self, pattern: str) -> None:
@@ -32,9 +32,9 @@ class NamePattern:
             raise BadGrouping(pattern=pattern, why=f"it is not valid ({error})") from None
 
     def group(self, key: str) -> str | None:
-        """Return what the pattern's groups match, joined by "|", or the whole match; None if it does not match.
+        """Return the matches of the pattern's groups, joined by "|", or the whole match; None if there is no match.
 
-        Raises BadGrouping where the search takes too long.
+        Raises BadGrouping if the search takes too long.
         """
         if self._refused:
             raise BadGrouping(pattern=self.pattern, why=self._refused)

@@ -1,7 +1,7 @@
-"""What a run marks and says: from which score on, which size on and which probability on. Chosen, and taken back again.
+"""Operating point of a run: probability thresholds, minimum region sizes, reject probability.
 
-The choice is written into the run's best/model.json, which the overlay, `workbench predict` and every export read;
-what the training had chosen is kept beside it, in operating_point.json.
+A chosen point is written into the run's best/model.json, which the overlay, `workbench predict` and every export read;
+the point chosen by the training is kept in operating_point.json, so that it can be restored.
 """
 
 from __future__ import annotations
@@ -24,8 +24,11 @@ FILE = "operating_point.json"
 
 @dataclass(frozen=True)
 class Point:
-    """Per class of the model: thresholds, above 0 to 1; min_area, pixels of the picture. unsure: of a model that gives
-    verdicts, the least probability of one."""
+    """Operating point of a model.
+
+    Per class: thresholds, above 0 to 1; min_area, pixels of the image. unsure: of a model for verdicts, the least
+    probability of a verdict.
+    """
 
     thresholds: tuple[float, ...]
     min_area: tuple[int, ...]
@@ -36,7 +39,7 @@ class Point:
         return cls(settings.thresholds, settings.min_area, settings.unsure)
 
     def at(self, number: int, *, threshold: float | None = None, area: int | None = None) -> Point:
-        """Another threshold, or least area, for one class."""
+        """Return a copy with another threshold, or minimum area, for one class."""
         thresholds, areas = list(self.thresholds), list(self.min_area)
         if threshold is not None:
             thresholds[number] = threshold
@@ -45,14 +48,16 @@ class Point:
         return dataclasses.replace(self, thresholds=tuple(thresholds), min_area=tuple(areas))
 
     def on(self, settings: ModelSettings) -> ModelSettings:
-        """The settings with this point in them."""
+        """Return the settings with this point."""
         return dataclasses.replace(settings, **dataclasses.asdict(self))
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """trained: what the training chose. chosen_on: of "val" and "test" those whose pictures a person saw when choosing
-    another point; none while the trained one is in use.
+    """Operating points of a run.
+
+    trained: chosen by the training. chosen_on: those of "val" and "test" whose images the user saw when choosing
+    another point; empty while the trained one is in use.
     """
 
     trained: Point
@@ -60,7 +65,7 @@ class Chosen:
 
 
 def read(run: Run) -> Chosen:
-    """Raises RunBroken where the run's model.json cannot be read."""
+    """Return the operating points of a run. Raises RunBroken if the run's model.json is unreadable."""
     settings = settings_of(run)
     now = Point.of(settings)
     try:
@@ -68,16 +73,16 @@ def read(run: Run) -> Chosen:
         trained, chosen = _point(raw["trained"]), _point(raw["chosen"])
         splits = raw["chosen_on"]
         splits = (splits,) if isinstance(splits, str) else tuple(map(str, splits))
-        trained.on(settings)  # raises SettingsError where it is no operating point of this model
+        trained.on(settings)  # raises SettingsError if it is no operating point of this model
     except (FileNotFoundError, RunBroken, SettingsError, ValueError, KeyError, TypeError, AttributeError):
         return Chosen(now)
-    # A training that went on has chosen anew since: that is the trained one now.
+    # A resumed training has chosen a new point, which is the trained one now.
     fits = chosen == now and len(trained.thresholds) == len(now.thresholds)
     return Chosen(trained, splits) if fits else Chosen(now)
 
 
 def store(run: Run, point: Point, *, chosen_on: Sequence[str]) -> None:
-    """Use `point` from now on. Not while the run is trained: its training is the only writer then.
+    """Use `point` from now on. Not allowed during training, when the training is the only writer.
 
     Raises RunBroken, CannotWrite.
     """
@@ -89,20 +94,20 @@ def store(run: Run, point: Point, *, chosen_on: Sequence[str]) -> None:
         "format": 1, "trained": dataclasses.asdict(before.trained), "chosen": dataclasses.asdict(point),
         "chosen_on": list(chosen_on), "when": time.strftime("%Y-%m-%dT%H:%M:%S"),
     }  # fmt: skip
-    # First the way back, then the change: whatever happens in between, nothing is lost.
+    # Save the previous point before the change, so that nothing is lost if the second write fails.
     write_json(run.root / FILE, said)
     _write(point.on(settings), run.best / MODEL_FILE)
 
 
 def restore(run: Run) -> None:
-    """Back to what the training chose. Raises RunBroken, CannotWrite."""
+    """Restore the point chosen by the training. Raises RunBroken, CannotWrite."""
     trained = read(run).trained
     _write(trained.on(settings_of(run)), run.best / MODEL_FILE)
     (run.root / FILE).unlink(missing_ok=True)
 
 
 def settings_of(run: Run) -> ModelSettings:
-    """Raises RunBroken."""
+    """Return the settings of the run's model. Raises RunBroken."""
     path = run.best / MODEL_FILE
     try:
         return load_settings(path)

@@ -1,4 +1,4 @@
-"""Pixels of a mask as few bytes: how undo and the journal keep what a step changed."""
+"""Compact storage of mask pixels, used by undo and the journal."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import zlib
 
 import numpy as np
 
-_PIXELS, _RUNS = b"P", b"R"  # how pixels are packed
+_PIXELS, _RUNS = b"P", b"R"  # kinds of packed data
 
 
 def packed(contents: list[bytes]) -> bytes:
-    """Pixels of some areas as bytes: runs of one id where that is short, which labels nearly always are.
+    """Pack the pixels of some areas: as runs of one id if these are short, as for nearly all labels.
 
-    Runs are several times as quick to find as zlib is over the pixels, and are packed by zlib after that.
+    Runs are found several times faster than zlib processes the pixels, and are then compressed by zlib.
     """
     if not contents:
         return b""
@@ -25,7 +25,7 @@ def packed(contents: list[bytes]) -> bytes:
 
 
 def unpacked(data: bytes, limit: int | None = None) -> np.ndarray:
-    """The pixels, uint8. Raises ValueError or zlib.error for what is not packed, or more than `limit` of them."""
+    """Return the pixels, uint8. Raises ValueError or zlib.error for invalid data, or more than `limit` pixels."""
     if not data:
         return np.zeros(0, np.uint8)
     kind, most = data[:1], 0 if limit is None else limit * 5 + 1

@@ -1,4 +1,4 @@
-"""What a sample of the training pictures says: grey values, colour, the grain of the surface, how thick defects are."""
+"""Statistics of a sample of the training images: gray values, color, surface grain, defect thickness."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from workbench.core.pictures import read
 from workbench.core.project import Project
 from workbench.inference.cv import cv2
 
-_SAMPLE = 48  # pictures that are looked at, at most
+_SAMPLE = 48  # maximum number of images read
 
 
 @dataclass(frozen=True)
 class PictureSample:
-    """full_scale: the greatest value of the pictures' number format. low, high: of nearly all pixels, as shares of it.
-    mean, std: of the values when `low` is 0 and `high` is 1.
+    """Statistics of a sample of images.
 
-    common: how much the lines of all pictures together run one way, 0..1. square: how much the lines of each of them
-    run at right angles to one another, 0..1. See `grain`.
+    full_scale: greatest value of the images' number format. low, high: limits of nearly all pixels, as shares of it.
+    mean, std: of the values scaled to `low` = 0 and `high` = 1. common: agreement of the line directions of all images
+    together, 0..1. square: share of lines at right angles within each image, 0..1. See `grain`.
     """
 
     count: int
@@ -37,7 +37,7 @@ class PictureSample:
 
 
 def take_sample(project: Project, training: list[Item]) -> PictureSample:
-    """Reads at most 48 pictures. Raises NoLabels if none of them can be read."""
+    """Return the statistics of at most 48 images. Raises NoLabels if none of them is readable."""
     step = max(1, len(training) // _SAMPLE)
     coloured, full_scale, lows, highs, means, squares, grains = False, 255.0, [], [], [], [], []
     for item in training[::step][:_SAMPLE]:
@@ -70,16 +70,16 @@ def take_sample(project: Project, training: list[Item]) -> PictureSample:
 
 
 def grain(pixels: np.ndarray) -> np.ndarray:
-    """How much, and in which direction, the lines of a picture run: complex (2,), each 0 (no way) to 1 (all one) long.
+    """Return strength and direction of the lines in an image: complex (2,), magnitudes 0 (none) to 1 (all parallel).
 
-    First the mean structure tensor (Bigun and Granlund 1987) of the middle of the picture, as the number of double
-    angle: 0 where as many lines run across as down. Then that of the fourfold angle: 0 only where they run all ways.
+    The first is the mean structure tensor (Bigun and Granlund 1987) of the image center as a double-angle number: 0 if
+    as many lines run across as down. The second is that of the fourfold angle: 0 only if they run in all directions.
     """
     top, left = (max(0, (length - 512) // 2) for length in pixels.shape[:2])
     grey = pixels[top : top + 512, left : left + 512].astype(np.float32)
     grey = cv2.GaussianBlur(grey if grey.ndim == 2 else grey.mean(axis=2), (0, 0), 1.5)
     slope = cv2.Sobel(grey, cv2.CV_32F, 1, 0) + 1j * cv2.Sobel(grey, cv2.CV_32F, 0, 1)
-    # A few strong edges, such as the part's own outline, must not outvote the surface.
+    # Limit a few strong edges, such as the part's outline, so that the surface dominates.
     size = np.abs(slope)
     slope *= np.minimum(1, np.percentile(size, 95) / np.maximum(size, 1e-9))
     size = np.abs(slope)
@@ -90,7 +90,7 @@ def grain(pixels: np.ndarray) -> np.ndarray:
 
 
 def _is_coloured(pixels: np.ndarray) -> bool:
-    """Grey pictures are often stored with three equal channels; a pixel in a hundred must differ to be colour."""
+    """Return True if more than 1 % of the pixels have color; gray images are often stored with three equal channels."""
     if pixels.ndim == 2:
         return False
     differs = np.ptp(pixels.astype(np.float32), axis=2) > 8 / 255 * np.ptp(pixels)
@@ -98,7 +98,7 @@ def _is_coloured(pixels: np.ndarray) -> bool:
 
 
 def thinness(project: Project, training: list[Item]) -> float:
-    """How thick thin defects are, in pixels: a fifth of the regions of a sample are thinner.
+    """Return the 20th percentile of the thickness of the regions in a sample, in pixels.
 
     The thickness of a region is twice the greatest distance of its pixels from its border.
     """

@@ -1,4 +1,4 @@
-"""What a person types to find pictures: words of the name, and terms such as class:scratch or score:<0.5."""
+"""Search for images: words of the name, and terms such as class:scratch or score:<0.5."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BOUND = re.compile(r"(<=|>=|<|>|=)?(.+)")
 
 @dataclass(frozen=True)
 class Wrong:
-    """A term that cannot be understood. kind: "term" | "value" | "number" | "date" | "empty"; known: what could be."""
+    """Invalid term. kind: "term" | "value" | "number" | "date" | "empty"; known: valid alternatives."""
 
     kind: str
     term: str
@@ -33,7 +33,7 @@ class Wrong:
 
 @dataclass(frozen=True)
 class Term:
-    """One condition. name: "" for words of the picture's name; values: any of them; `-` before it turns it round."""
+    """Search condition. name: "" for words of the image's name; values: alternatives; negated: preceded by `-`."""
 
     name: str
     values: tuple[str, ...]
@@ -42,14 +42,14 @@ class Term:
 
 @dataclass(frozen=True)
 class Query:
-    """All terms must hold."""
+    """Conjunction of search terms."""
 
     terms: tuple[Term, ...]
     wrong: tuple[Wrong, ...] = ()
 
 
 def parse(text: str) -> Query:
-    """The terms of a search text. A comma between values means or, "…" keeps spaces together. Never raises."""
+    """Parse a search text. A comma between values means or, "…" groups words with spaces. Never raises."""
     terms: list[Term] = []
     wrong: list[Wrong] = []
     for minus, name, quoted, _, plain in _TOKEN.findall(text):
@@ -69,7 +69,7 @@ def parse(text: str) -> Query:
 
 
 def select(query: Query, table: PictureTable, classes: Sequence[ClassInfo]) -> tuple[np.ndarray, list[Wrong]]:
-    """bool (n,): the pictures that fit; and what is wrong, which is passed over."""
+    """Return the matching images, bool (n,), and the invalid terms, which are ignored."""
     chosen = np.ones(len(table), bool)
     wrong = list(query.wrong)
     for term in query.terms:
@@ -182,7 +182,7 @@ def _date(value: str, table: PictureTable) -> np.ndarray | Wrong:
 
 
 def _span(text: str) -> tuple[float, float]:
-    """Begin and end of a year, a month or a day, in seconds since 1970. Raises ValueError."""
+    """Return begin and end of a year, a month or a day, in seconds since 1970. Raises ValueError."""
     parts = [int(part) for part in text.split("-")]
     if not 1 <= len(parts) <= 3:
         raise ValueError(text)
@@ -198,14 +198,14 @@ def _span(text: str) -> tuple[float, float]:
 
 def _compare(column: np.ndarray, sign: str, number: float) -> np.ndarray:
     if sign == "=" and column.dtype.kind == "f":
-        return np.isclose(column, number, atol=0.005)  # as it is shown, with two digits
+        return np.isclose(column, number, atol=0.005)  # as displayed, with two digits
     return {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "=": np.equal}[sign](
         column, number
     )
 
 
 def completions(text: str, classes: Sequence[ClassInfo], verdicts: Sequence[str], groups: Sequence[str]) -> list[str]:
-    """What the last, unfinished term of a search text could become."""
+    """Return completions of the last, unfinished term of a search text."""
     last = text.rpartition(" ")[2] if text.count('"') % 2 == 0 else text[text.rfind(" ", 0, text.rfind('"')) + 1 :]
     minus, body = ("-", last[1:]) if last.startswith("-") else ("", last)
     name, colon, value = body.partition(":")

@@ -1,4 +1,4 @@
-"""Columns of what is known of all pictures, for searching and sorting a hundred thousand of them in milliseconds."""
+"""Columns of image data, for searching and sorting a hundred thousand images in milliseconds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.core.project import Grouping
 
 STATUSES = ("new", "started", "done")
 SORTS = ("name", "status", "verdict", "classes", "regions", "area", "score", "date")
-_MANY = 5000  # changed rows from which a column is better made anew
+_MANY = 5000  # changed rows above which rebuilding a column is faster
 
 _NUMBERS: dict[str, tuple[type, Callable[[Row], Any]]] = {
     "status": (np.int8, lambda row: -1 if row.broken else STATUSES.index(row.status)),
@@ -30,9 +30,9 @@ _NUMBERS: dict[str, tuple[type, Callable[[Row], Any]]] = {
 
 
 class PictureTable:
-    """`keys` in their order, and by name a column: an array with a value for each of them.
+    """Table of images: `keys` in order, and named columns, arrays with one value per key.
 
-    Columns are made when first asked for and kept up to date by `changed`.
+    Columns are created on first access and updated by `changed`.
     """
 
     def __init__(self, keys: Sequence[str], rows: Mapping[str, Row], grouping: Grouping | None = None) -> None:
@@ -51,14 +51,16 @@ class PictureTable:
 
     @property
     def folded(self) -> list[str]:
-        """The keys without their case."""
+        """Keys with case folded."""
         if self._folded is None:
             self._folded = [key.casefold() for key in self.keys]
         return self._folded
 
     def column(self, name: str) -> np.ndarray:
-        """(n,) numbers: "name" is the place, "status" -1 for a broken picture, else its place in STATUSES, "verdict"
-        and "group" the number of a word of `words`, "class:3" the pixels of class 3; the rest is of `Row`.
+        """Return a column, (n,) numbers.
+
+        "name" is the position, "status" -1 for a broken image, else its index in STATUSES, "verdict" and "group" the
+        number of a word of `words`, "class:3" the pixels of class 3; others are fields of `Row`.
         """
         if name == "name":
             return np.arange(len(self.keys))
@@ -67,7 +69,7 @@ class PictureTable:
             kind, value = self._reader(name)
             rows, blank = self.rows, value(Row(""))
             known = map(rows.get, self.keys)
-            if name == "group":  # told by the picture's name where its note says nothing
+            if name == "group":  # derived from the image's name if its note has none
                 values = (value(row or Row(key)) for key, row in zip(self.keys, known))
             else:
                 values = (blank if row is None else value(row) for row in known)
@@ -75,12 +77,12 @@ class PictureTable:
         return found
 
     def words(self, name: str) -> dict[str, int]:
-        """The words of the columns "verdict" and "group" with their numbers."""
+        """Return the words of the columns "verdict" and "group" with their numbers."""
         self.column(name)
         return self._words[name]
 
     def changed(self, rows: Sequence[Row]) -> None:
-        """These rows are new, in `rows` too."""
+        """Update the columns for changed rows, which are already in `rows`."""
         if len(rows) > _MANY:
             self._columns.clear()
             return
@@ -92,7 +94,7 @@ class PictureTable:
                     column[place] = value(row)
 
     def order(self, chosen: np.ndarray, sort: str = "name", *, descending: bool = False) -> np.ndarray:
-        """The places where bool (n,) `chosen` is true, sorted; equals by name, what has no value last."""
+        """Return the positions where `chosen`, bool (n,), is True, sorted; ties by name, missing values last."""
         places = np.flatnonzero(chosen)
         values = self.column(sort)[places]
         if sort in self._words:
@@ -124,11 +126,11 @@ class PictureTable:
 
 
 def group_of(row: Row, grouping: Grouping) -> str:
-    """The group that a picture's note or name tells: by the project's pattern, else its folder."""
+    """Return the group from an image's note or name: by the project's pattern, else its folder."""
     if row.group:
         return row.group
     if grouping.rule == "pattern" and grouping.pattern:
-        with contextlib.suppress(BadGrouping):  # the listing has reported it
+        with contextlib.suppress(BadGrouping):  # already reported by the list
             found = name_pattern(grouping.pattern).group(row.key)
             if found is not None:
                 return found

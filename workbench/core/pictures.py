@@ -1,4 +1,4 @@
-"""Picture files: size without decoding, pixels by the one reading road, thumbnails."""
+"""Image files: size without decoding, pixels, previews, thumbnails."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Image.MAX_IMAGE_PIXELS = None  # for masks; the limits of `inference.limits` are
 
 
 def read(path: Path) -> np.ndarray:
-    """Pixels (H, W) or (H, W, 3) RGB; uint8, uint16 or float32; EXIF applied. Raises PictureBroken."""
+    """Return pixels (H, W) or (H, W, 3) RGB; uint8, uint16 or float32; EXIF applied. Raises PictureBroken."""
     try:
         return read_picture(path)
     except ReadError as error:
@@ -31,7 +31,7 @@ def read(path: Path) -> np.ndarray:
 
 
 def look(path: Path) -> np.ndarray | TiffPicture:
-    """The same for a viewer: a very large TIFF comes as a picture of which only what is looked at is decoded.
+    """Return the image for a viewer; a very large TIFF is decoded by region, on access.
 
     Raises PictureBroken.
     """
@@ -40,7 +40,7 @@ def look(path: Path) -> np.ndarray | TiffPicture:
 
 
 def look_page(path: Path, number: int) -> np.ndarray | TiffPicture:
-    """For a viewer: another page than the first, which is 0, of a file of several. Raises PictureBroken."""
+    """Return page `number`, counted from 0, of a file of several pages for a viewer. Raises PictureBroken."""
     try:
         found = _by_region(path, number)
         return read_page(path, number) if found is None else found
@@ -49,7 +49,7 @@ def look_page(path: Path, number: int) -> np.ndarray | TiffPicture:
 
 
 def preview(path: Path) -> tuple[np.ndarray, tuple[int, int]] | None:
-    """A large JPEG reduced, (h, w) or (h, w, 3) uint8, and its true (width, height); None for other pictures."""
+    """Return a large JPEG reduced, (h, w) or (h, w, 3) uint8, and its full (width, height); None for other images."""
     try:
         header = read_header(path)
     except ReadError:
@@ -61,7 +61,7 @@ def preview(path: Path) -> tuple[np.ndarray, tuple[int, int]] | None:
 
 
 def page_count(path: Path) -> int:
-    """How many pages a TIFF has, of which the first is the picture; 1 for other files."""
+    """Return the number of pages of a TIFF, of which the first is the image; 1 for other files."""
     return tiff_pages(path) if path.suffix.lower() in (".tif", ".tiff") else 1
 
 
@@ -83,9 +83,9 @@ def _by_region(path: Path, page: int = 0) -> TiffPicture | None:
 
 
 def picture_size(path: Path) -> tuple[int, int]:
-    """(width, height) as shown, EXIF applied, from the header only.
+    """Return (width, height) as shown, EXIF applied, from the header only.
 
-    Raises PictureBroken, also for a file that is incomplete or an image that is larger than the limits allow.
+    Raises PictureBroken, also for an incomplete file or an image that is larger than the limits allow.
     """
     try:
         return read_header(path).shown
@@ -94,7 +94,7 @@ def picture_size(path: Path) -> tuple[int, int]:
 
 
 def thumbnail(path: Path, edge: int) -> np.ndarray:
-    """uint8 (h, w) or (h, w, 3) RGB whose longer side is at most `edge` pixels. Raises PictureBroken."""
+    """Return uint8 (h, w) or (h, w, 3) RGB with a longer side of at most `edge` pixels. Raises PictureBroken."""
     large = _by_region(path)
     if large is not None:
         picture = large.overview

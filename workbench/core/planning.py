@@ -1,4 +1,4 @@
-"""What a person did not choose about a run, computed from the pictures, the labels and the machine, with the reason."""
+"""Planning of a run: settings the user did not choose, computed from images, labels and machine, with reasons."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from workbench.core.project import Project
 from workbench.core.recipe import Recipe
 from workbench.inference.cpu import cores
 
-_MOST_SHARED = 640  # network pixels of neighbouring tiles, however far a network sees
-_GRAIN = 0.15  # from this agreement of lines on, a picture turned by a quarter is no picture of such a part
-_SQUARE = 0.1  # from this share of lines at right angles on, a picture that is turned a little is none
-_FEW = 80  # steps, up to which AdamW teaches a slim ResNet more than Muon
-_ENOUGH = 3000  # steps, from which on a larger network may become the better one
+_MOST_SHARED = 640  # network pixels shared by neighboring tiles, regardless of the receptive field
+_GRAIN = 0.15  # agreement of line directions above which quarter turns give unrealistic images
+_SQUARE = 0.1  # share of lines at right angles above which small rotations give unrealistic images
+_FEW = 80  # steps up to which AdamW trains a slim ResNet better than Muon
+_ENOUGH = 3000  # steps from which on a larger network may become better
 
-# What a run that begins with another one takes over from it, so that what that has learned is of use.
+# Settings that a run takes over from its initial run, so that the weights of that run can be used.
 _NETWORK = {
     "unet": ("channels", "encoder", "widths", "stem", "width", "local_contrast", "scale"),
     "resnet": ("channels", "depth", "width", "input_size"),
 }
-_SIZES: dict[str, dict[str, dict[str, Any]]] = {  # on a processor
+_SIZES: dict[str, dict[str, dict[str, Any]]] = {  # on a CPU
     "unet": {
         "fast": {"stem": 4, "widths": [16, 32, 64, 96]},
         "balanced": {"stem": 4, "widths": [24, 48, 96, 128]},
@@ -48,9 +48,9 @@ _WHY_SIZE = {
 
 
 def plan(project: Project, dataset: Dataset, asked: Recipe, earlier: Recipe | None = None) -> Recipe:
-    """The whole recipe: every setting that was not asked for is computed from the pictures and the machine.
+    """Return the complete training settings: those not given in `asked` are computed from the images and the machine.
 
-    Reads at most 48 of the training pictures. earlier: of the run that this one begins with.
+    Reads at most 48 of the training images. earlier: settings of the initial run.
     """
     draft = _Draft(asked)
     training = dataset.of("train") or dataset.items
@@ -67,7 +67,7 @@ def plan(project: Project, dataset: Dataset, asked: Recipe, earlier: Recipe | No
 
 
 class _Draft:
-    """A recipe as far as it is planned. What a person chose stays; who chooses a setting first knows more of it."""
+    """Training settings during planning. The user's values are kept; otherwise the first choice of a setting counts."""
 
     def __init__(self, asked: Recipe) -> None:
         self.asked = asked
@@ -75,7 +75,7 @@ class _Draft:
         self._reasons: dict[str, str] = dict(asked.reasons)
 
     def __getitem__(self, key: str) -> Any:
-        """A setting as it is by now."""
+        """Return the current value of a setting."""
         return self._values.get(key, getattr(self.asked, key))
 
     def choose(self, key: str, value: Any, why: str) -> None:
@@ -86,7 +86,7 @@ class _Draft:
             self._reasons[key] = why
 
     def is_chosen(self, key: str) -> bool:
-        """Whether a person, or who knew more of it, has chosen a setting."""
+        """Return True if a setting was chosen by the user or by an earlier planning step."""
         return key in self._values or key in self.asked.model_fields_set
 
     @property
@@ -95,7 +95,7 @@ class _Draft:
 
 
 def _plan_from_pictures(sample: PictureSample, draft: _Draft) -> None:
-    """How grey values come into the network, and what may be varied."""
+    """Choose the gray value scaling and the augmentations."""
     why = f"Measured on {sample.count} training pictures."
     colour = "The pictures are in colour." if sample.coloured else "The pictures are grey."
     draft.choose("channels", 3 if sample.coloured else 1, colour)
@@ -104,7 +104,7 @@ def _plan_from_pictures(sample: PictureSample, draft: _Draft) -> None:
     draft.choose("high", sample.high * sample.full_scale, why)
     draft.choose("mean", [round(sample.mean, 6)] * draft["channels"], why)
     draft.choose("std", [round(max(0.02, sample.std), 6)] * draft["channels"], why)
-    # Parts lie as they lie, so what they agree in counts; but each of them may be built at right angles.
+    # The orientation of parts is fixed, so common directions matter; but each part may have right-angled structures.
     turned: list[str] = []
     if sample.common > _GRAIN:
         why = "the grain runs one way: nothing is turned"
@@ -117,7 +117,7 @@ def _plan_from_pictures(sample: PictureSample, draft: _Draft) -> None:
 
 
 def _plan_start(earlier: Recipe | None, draft: _Draft) -> None:
-    """What the run that it begins with, a ResNet inside of a UNet, and weights that others have trained decide."""
+    """Choose settings given by the initial run, by a ResNet encoder of a UNet, and by pretrained weights."""
     asked = draft.asked
     if earlier is not None and earlier.model == asked.model and not asked.weights:
         for key in _NETWORK[asked.model]:
@@ -142,7 +142,7 @@ def _plan_unet(training: list[Item], thin: float, draft: _Draft) -> None:
     painted = [p / max(1, item.width * item.height) for item in training for p in item.pixels]
     share = float(np.median(painted)) if painted else 0.01
     card = _expects_card(draft.asked.device)
-    # On a processor many small steps teach more than few large ones, if a defect and its surroundings fit.
+    # On a CPU many small steps train better than few large ones, if a defect and its surroundings fit in a patch.
     most = 256 if card else 128
     patch = most if edge > most else max(64, -(-edge // 32) * 32)
     draft.choose("patch", patch, f"The longest picture is {edge} pixels; defects keep their surroundings.")
@@ -156,7 +156,7 @@ def _plan_unet(training: list[Item], thin: float, draft: _Draft) -> None:
         _plan_cores(8, draft)
         draft.choose("rate", 4e-3, "Slim networks learn most in few steps at this rate.")
         _plan_size(draft)
-    # Where even thin defects are thick, fewer pixels show them as well, and more of what is around them.
+    # If even thin defects are thick, a reduced scale still shows them, with more of their surroundings.
     scale = min(1.0, max(0.25, 2.0 ** -np.floor(np.log2(max(1.0, thin / 12)))))
     draft.choose("scale", float(scale), f"Four of five defects are thicker than {thin:.0f} pixels.")
     if draft["encoder"] == "plain":
@@ -183,14 +183,14 @@ def _plan_overlap(draft: _Draft) -> None:
 
 
 def _plan_cores(least: int, draft: _Draft) -> None:
-    """Batch and workers on a processor: each core computes four pictures or more of a batch."""
+    """Choose batch and workers on a CPU: each core computes four images or more of a batch."""
     workers = min(cores(), 8)
     draft.choose("batch", max(least, 4 * workers), "Small batches give many steps in the same minutes.")
     draft.choose("workers", workers, "Each core computes its part of every batch; more than eight gain little.")
 
 
 def _plan_size(draft: _Draft) -> None:
-    """On a processor: of a larger network it must make enough steps in its time, or a smaller one becomes better."""
+    """Choose the network size on a CPU: a larger network is only better with enough steps in the given time."""
     asked = draft.asked
     sizes, why = _SIZES[asked.model], None
     size = sizes[asked.quality]
@@ -206,7 +206,7 @@ def _plan_size(draft: _Draft) -> None:
 
 
 def _plan_course(draft: _Draft) -> None:
-    """What the run's own clock decides, by which it fits into its time on any machine."""
+    """Choose settings that depend on the run's clock, so that the run keeps its time on any machine."""
     asked = draft.asked
     card = _expects_card(asked.device)
     if asked.epochs is None and asked.minutes is not None:
@@ -223,7 +223,7 @@ def _plan_course(draft: _Draft) -> None:
 
 
 def _expects_card(device: str) -> bool:
-    """Whether the training will find a card, as far as can be told without importing Paddle, which takes seconds."""
+    """Return True if training will use a GPU, judged without importing Paddle, which takes seconds."""
     if device != "auto":
         return device.startswith("gpu")
     try:
@@ -235,14 +235,14 @@ def _expects_card(device: str) -> bool:
             return pynvml.nvmlDeviceGetCount() > 0
         finally:
             pynvml.nvmlShutdown()
-    except Exception:  # no such package, no driver, no card: all mean the same
+    except Exception:  # no package, no driver or no GPU
         return False
 
 
 def _plan_resnet(training: list[Item], draft: _Draft) -> None:
     asked = draft.asked
     edge = int(np.median([max(item.width, item.height) for item in training]))
-    least = 128 if asked.weights else 64  # small ones have a first layer of their own, which published weights have not
+    least = 128 if asked.weights else 64  # smaller inputs need another first layer, which published weights lack
     if _expects_card(asked.device):
         draft.choose("depth", {"fast": 18, "balanced": 34, "best": 50}[asked.quality], "A graphics card affords it.")
         draft.choose("input_size", min(320, max(least, edge // 32 * 32)), f"The median picture is {edge} pixels long.")
@@ -252,7 +252,7 @@ def _plan_resnet(training: list[Item], draft: _Draft) -> None:
     _plan_cores(16, draft)
     draft.choose("rate", 3e-3, "Slim networks learn most in few steps at this rate.")
     _plan_size(draft)
-    if draft["width"] >= 1:  # not measured whether Muon is worth its time there
+    if draft["width"] >= 1:  # the benefit of Muon was not measured for wide layers
         draft.choose("optimizer", "adamw", "With wide layers its steps are a fifth quicker than those of Muon.")
         return
     steps = expected_steps(draft.recipe)

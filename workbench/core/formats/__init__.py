@@ -1,4 +1,4 @@
-"""Labels of other tools: one module a format. `find` reads what lies under a path, `write` writes a project."""
+"""Label formats of other tools, one module per format. `find` reads labels under a path, `write` exports a project."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from workbench.core.project import Project
 
 @dataclass(frozen=True)
 class Format:
-    """weigh: how many labels a tree seems to hold, from names alone. own_files: its labels are files beside pictures.
+    """Label format of another tool.
 
-    write: puts the labels of the given pictures into a folder and returns sentences on what the format cannot hold.
+    weigh: returns the likely number of labels in a tree, judged by names. own_files: the labels are files beside the
+    images. write: writes the labels of the given images into a folder and returns sentences on what the format cannot
+    hold.
     """
 
     name: str
@@ -36,7 +38,7 @@ FORMATS: dict[str, Format] = {
 
 
 def recognise(tree: Tree) -> Format | None:
-    """The format that explains most of a tree. Label files count before folder names; None if nothing is known."""
+    """Return the format that fits most of a tree; label files take precedence over folder names. None if none fits."""
     weights = {format.name: format.weigh(tree) for format in FORMATS.values()}
     for own in (True, False):
         found = [f for f in FORMATS.values() if f.own_files is own and weights[f.name]]

@@ -1,4 +1,4 @@
-"""A folder of pictures for each kind: its name becomes the verdict. Also flat folders of <kind>_<number> names."""
+"""Folders of images per kind: the folder name becomes the verdict. Also flat folders with <kind>_<number> names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def weigh(tree: Tree) -> int:
 
 
 def find(tree: Tree, options: Options, known: dict[int, str]) -> Batch:
-    """`known` plays no part: verdicts are not classes."""
+    """Return the labels found. `known` is not used, since verdicts are not classes."""
     verdicts, how = _verdicts(tree.pictures)
     if not verdicts:
         verdicts = telling_folders(tree.pictures, least=1)
@@ -35,7 +35,7 @@ def _read(verdict: str, width: int, height: int) -> Label:
 
 
 def _verdicts(pictures: list[str]) -> tuple[dict[str, str], str]:
-    """Picture -> verdict, and a sentence on where the verdicts come from where that is not plain."""
+    """Return verdicts by image, and a sentence on their origin if it is not obvious."""
     folders = telling_folders(pictures)
     if folders:
         return folders, ""

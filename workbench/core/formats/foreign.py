@@ -1,4 +1,4 @@
-"""What a foreign label format hands over, whatever it is: entries that say which picture, and how to read its label."""
+"""Common data types of foreign label formats: entries with an image and a function that reads its label."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workbench.core.sources import natural_key
 from workbench.core.walking import walk
 from workbench.inference.reading import PICTURE_SUFFIXES
 
-# Folder names that say what lies in them, and nothing about the part or the defect.
+# Folder names that describe the kind of content only, not the part or the defect.
 PICTURE_FOLDERS = frozenset("image images img imgs picture pictures jpegimages photo photos input inputs data".split())
 MASK_FOLDERS = frozenset(
     "mask masks label labels annotation annotations ann anns groundtruth groundtruths gt gts segmentation "
@@ -26,16 +26,16 @@ SPLIT_FOLDERS = frozenset("train training val valid validation test testing trai
 
 
 class Unreadable(Exception):
-    """One label that cannot be taken over; the text is the reason, a part of a sentence. The import goes on."""
+    """Label that cannot be imported; the text is the reason, a part of a sentence. The import continues."""
 
 
-# All that a damaged label file may raise while it is read; a full disk is a Problem and ends the import.
+# Errors that a damaged label file may raise when read. A full disk is a Problem and ends the import.
 FAULTS = (Unreadable, OSError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError,
           MemoryError)  # fmt: skip
 
 
 def reason(error: BaseException) -> str:
-    """Return why a label cannot be taken over, as a part of a sentence."""
+    """Return the reason why a label cannot be imported, as a part of a sentence."""
     if isinstance(error, (Unreadable, Problem)):
         return str(error)
     return f"it cannot be read ({getattr(error, 'strerror', None) or error or type(error).__name__})"
@@ -43,7 +43,7 @@ def reason(error: BaseException) -> str:
 
 @dataclass(frozen=True)
 class Options:
-    """What the person who imports decided. threshold: grey values from it on are the defect."""
+    """Import options chosen by the user. threshold: gray values from this one on are the defect."""
 
     class_name: str | None = None
     threshold: int | None = None
@@ -51,22 +51,22 @@ class Options:
 
 @dataclass
 class Label:
-    """One picture's label. mask: uint8 (H, W) of the ids in `names`, with 0, 254 and 255 as in a project; or None."""
+    """Label of one image. mask: uint8 (H, W) of the ids in `names`, with 0, 254 and 255 as in a project; or None."""
 
     mask: np.ndarray | None = None
     names: dict[int, str] = field(default_factory=dict)
     verdict: str | None = None
-    notes: list[str] = field(default_factory=list)  # what could not be taken over, English sentences
+    notes: list[str] = field(default_factory=list)  # parts that could not be imported, English sentences
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One label and the picture that it belongs to.
+    """Label with the image that it belongs to.
 
-    label: the file that holds it. picture: the picture's file, or None if it must be one of the project's.
-    key: where the picture would lie below `pictures/`. aliases: other spellings of the key, without a suffix, by which
-    the project's pictures are searched. read: (width, height) of the picture to its label, raises Unreadable.
-    embedded: the bytes of the picture where the label file carries them. missing: why `picture` is None.
+    label: file of the label. picture: file of the image, or None if it must be one of the project's. key: path of the
+    image below `pictures/`. aliases: other spellings of the key, without a suffix, used to search the project's images.
+    read: function from (width, height) of the image to its label, raises Unreadable. embedded: returns the bytes of the
+    image if the label file contains them. missing: reason why `picture` is None.
     """
 
     label: Path
@@ -80,26 +80,26 @@ class Entry:
 
 @dataclass
 class Batch:
-    """Everything that one format found under a path. keep_ids: a new class takes the id that its label uses."""
+    """All labels that one format found under a path. keep_ids: a new class takes the id used in its label."""
 
     entries: list[Entry] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
-    unlabelled: list[tuple[Path, str]] = field(default_factory=list)  # pictures without a label: (file, key)
-    mask_files: list[Path] = field(default_factory=list)  # labels that look like pictures
+    unlabelled: list[tuple[Path, str]] = field(default_factory=list)  # images without a label: (file, key)
+    mask_files: list[Path] = field(default_factory=list)  # labels that are themselves image files
     keep_ids: bool = False
     notes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Tree:
-    """The files under the imported path, as natural-sorted posix paths below `root`."""
+    """Files under the imported path, as naturally sorted POSIX paths below `root`."""
 
     root: Path
     files: tuple[str, ...]
 
     @classmethod
     def of(cls, path: Path, project: Project | None = None) -> Tree:
-        """All regular files below `path` that are not hidden; the project itself is passed over when it lies inside."""
+        """Return the tree of all regular files below `path` that are not hidden, without the project itself."""
         root = path.absolute()
         own = None if project is None else os.path.realpath(project.root)
 
@@ -130,19 +130,19 @@ def without_suffix(relative: str) -> str:
 
 
 def plain(name: str) -> str:
-    """A folder's name for comparison: "Ground_Truth" is "groundtruth"."""
+    """Return a folder's name in a form for comparison: "Ground_Truth" becomes "groundtruth"."""
     return re.sub(r"[\W_]+", "", name).casefold()
 
 
 def says_nothing(folder: str) -> bool:
-    """True for "images", "Validation_Images", "train": names that tell no class."""
+    """Return True for names that identify no class, such as "images", "Validation_Images", "train"."""
     words = [word.casefold() for word in re.split(r"[\W_]+", folder) if word]
     generic = PICTURE_FOLDERS | MASK_FOLDERS | SPLIT_FOLDERS
     return plain(folder) in generic or (bool(words) and all(word in generic for word in words))
 
 
 def telling_folders(relatives: Sequence[str], *, least: int = 2) -> dict[str, str]:
-    """For each path the folder that tells pictures apart: the first level with `least` telling names; or nothing.
+    """Return the folder that distinguishes each path, at the first level with `least` distinctive names; {} if none.
 
     "MT_Crack/Imgs/7.jpg" and "MT_Fray/Imgs/9.jpg" give MT_Crack and MT_Fray, "train/OK/1.png" gives OK.
     """

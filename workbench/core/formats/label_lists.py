@@ -1,4 +1,4 @@
-"""Text files beside masks that name the ids or the colours: labels.txt, class_names.txt, labelmap.txt."""
+"""Text files beside masks that name the ids or the colors: labels.txt, class_names.txt, labelmap.txt."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ _PADDLELABEL = re.compile(r"^(?P<name>.+?)\s+(?:-\s+)?(?P<colour>\d{1,3}\s+\d{1,
 
 @dataclass(frozen=True)
 class LabelList:
-    """names: mask value -> class name, without background. ignored: values and colours that mean "don't care"."""
+    """Class names of masks.
+
+    names: mask value -> class name, without background. ignored: values and colors that mean "don't care".
+    """
 
     file: str = ""
     names: dict[int, str] = field(default_factory=dict)
@@ -29,7 +32,8 @@ class LabelList:
 
 
 def find_list(tree: Tree, masks: list[str]) -> LabelList | None:
-    """The list nearest to the masks: in their folder or the closest folder above, up to one above the tree."""
+    """Return the list nearest to the masks: in their folder or the closest parent, up to one above the tree; or None.
+    """
     folders: list[Path] = []
     if masks:
         above = PurePosixPath(masks[0]).parents
@@ -45,7 +49,10 @@ def find_list(tree: Tree, masks: list[str]) -> LabelList | None:
 
 
 def parse_list(path: Path) -> LabelList | None:
-    """None if the file is no such list. A list without background starts at 1; labelme's `__ignore__` stands at -1."""
+    """Return the list in a text file, None if it is no such list.
+
+    A list without background starts at 1; labelme's `__ignore__` has the value -1.
+    """
     try:
         lines = [line.strip() for line in path.read_text("utf-8-sig").splitlines()]
     except (OSError, ValueError):
@@ -83,7 +90,7 @@ def _row(line: str) -> tuple[str, Colour | None]:
 
 
 def write_list(names: dict[int, str]) -> str:
-    """A labels.txt in labelme's way: the line number below `_background_` is the id; unused ids keep their line."""
+    """Return a labels.txt as labelme writes it: the line number below `_background_` is the id, also of unused ids."""
     lines = ["__ignore__", "_background_"]
     lines += [names.get(id, f"_unused_{id}_") for id in range(1, max(names, default=0) + 1)]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""labelme's JSON (4.x to 5.x, and tools that write the same): one file a picture, shapes, flags, embedded pictures."""
+"""labelme's JSON (4.x to 5.x, and compatible tools): one file per image with shapes, flags, embedded image."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from workbench.inference.json_io import JsonError, parse_json, read_file
 from workbench.inference.reading import PICTURE_SUFFIXES
 
 IGNORE, BACKGROUND = "__ignore__", "_background_"
-LINE_RADIUS = 1.5  # a line has no width of its own: three pixels
+LINE_RADIUS = 1.5  # a line has no width of its own: drawn three pixels wide
 POINT_RADIUS = 2.5
-LARGEST = 1 << 30  # bytes of a label file, which may carry its picture
+LARGEST = 1 << 30  # bytes of a label file, which may embed its image
 _POLYGONS = ("polygon", "rotation", "oriented_rectangle")
 
 
@@ -54,7 +54,7 @@ def weigh(tree: Tree) -> int:
 
 
 def find(tree: Tree, options: Options, known: dict[int, str]) -> Batch:
-    """`known` plays no part: shapes carry names."""
+    """Return the labels found. `known` is not used, since shapes carry names."""
     batch = Batch()
     pictures = {name: tree.path(name) for name in tree.pictures}
     by_stem: dict[str, list[str]] = {}
@@ -77,7 +77,7 @@ def _entry(
 ) -> Entry:  # fmt: skip
     said = _picture_name(content)
     picture, key = _find_picture(tree, name, said, by_stem)
-    # The file is read again when its turn comes: embedded pictures of a whole set do not fit in memory.
+    # The file is read again later, since the embedded images of a whole dataset may not fit in memory.
     read = partial(_read, tree.path(name), options)
     embedded = partial(_embedded, tree.path(name)) if content.get("imageData") else None
     stem = PurePosixPath(said).stem or PurePosixPath(name).stem
@@ -97,20 +97,20 @@ def _load(path: Path) -> dict[str, Any]:
 
 
 def _picture_name(content: dict[str, Any]) -> str:
-    """imagePath with slashes of one kind; "" if it is absent."""
+    """Return imagePath with forward slashes; "" if it is absent."""
     said = content.get("imagePath")
     return PureWindowsPath(said).as_posix() if isinstance(said, str) else ""
 
 
 def _is_outside(label: str, said: str) -> bool:
-    """Return whether imagePath, seen from the label's folder, leads out of the imported folder."""
+    """Return True if imagePath, relative to the label's folder, leads out of the imported folder."""
     if said.startswith("/") or PureWindowsPath(said).drive:
         return True
     return os.path.normpath(PurePosixPath(label).parent / said).split(os.sep)[0] == ".."
 
 
 def _find_picture(tree: Tree, label: str, said: str, by_stem: dict[str, list[str]]) -> tuple[Path | None, str]:
-    """The picture's file, and its key. A path that a file names is only followed inside the imported folder."""
+    """Return the image's file and key. Paths in label files are only followed inside the imported folder."""
     folder = PurePosixPath(label).parent
     if said and not _is_outside(label, said) and PurePosixPath(said).suffix.lower() in PICTURE_SUFFIXES:
         inside = os.path.normpath(folder / said).replace(os.sep, "/")
@@ -159,7 +159,7 @@ def _read(path: Path, options: Options, width: int, height: int) -> Label:
 
 
 def _id_of(label: str, names: dict[int, str], options: Options) -> int:
-    """An id of this file's own for a shape's label; the project's id is found by name later."""
+    """Return an id, local to this file, for a shape's label; the project's id is found by name later."""
     if label == IGNORE:
         return DONT_CARE
     if label == BACKGROUND:
@@ -175,7 +175,7 @@ def _id_of(label: str, names: dict[int, str], options: Options) -> int:
 
 
 def _draw(mask: np.ndarray, shape: dict[str, Any], id: int) -> bool:
-    """Lay one shape over the mask; False if its kind is not known."""
+    """Draw one shape on the mask; return False if its kind is unknown."""
     kind = shape.get("shape_type") or "polygon"
     points = [(float(x), float(y)) for x, y in shape.get("points") or []]
     if not all(math.isfinite(value) and abs(value) < 1e7 for point in points for value in point):
@@ -207,7 +207,7 @@ def _draw(mask: np.ndarray, shape: dict[str, Any], id: int) -> bool:
 
 
 def _fill_box(mask: np.ndarray, left: float, top: float, right: float, bottom: float, paint: Paint) -> None:
-    """All pixels whose centre lies in the box."""
+    """Fill all pixels whose center lies in the box."""
     x, y = math.ceil(left - 0.5), math.ceil(top - 0.5)
     rect = Rect(x, y, math.ceil(right - 0.5) - x, math.ceil(bottom - 0.5) - y).clipped(mask.shape[1], mask.shape[0])
     if not rect.empty and rect != NOTHING:
@@ -215,7 +215,7 @@ def _fill_box(mask: np.ndarray, left: float, top: float, right: float, bottom: f
 
 
 def _draw_mask(mask: np.ndarray, encoded: Any, points: list[tuple[float, float]], paint: Paint) -> None:
-    """A base64 PNG whose first pixel stands at the first point."""
+    """Draw a base64 PNG with its first pixel at the first point."""
     if not isinstance(encoded, str) or not points:
         raise ValueError("it has no mask")
     try:
@@ -230,7 +230,7 @@ def _draw_mask(mask: np.ndarray, encoded: Any, points: list[tuple[float, float]]
 
 
 def write(project: Project, out: Path, keys: list[str]) -> list[str]:
-    """One JSON a picture under its key, every region a "mask" shape, so that holes and single pixels stay.
+    """Write one JSON per image under its key, with every region a "mask" shape to preserve holes and single pixels.
 
     Returns sentences on what the format cannot hold.
     """
@@ -266,7 +266,7 @@ def write(project: Project, out: Path, keys: list[str]) -> list[str]:
 
 
 def _way(path: Path, folder: Path) -> str:
-    """From the label's folder to the picture; its bare name where there is no relative way (another drive)."""
+    """Return the relative path from the label's folder to the image; its name if there is none (another drive)."""
     try:
         return os.path.relpath(path, folder).replace(os.sep, "/")
     except ValueError:

@@ -1,7 +1,7 @@
-"""What the values in a foreign mask mean: ids, one class in black and white, or colours; decided over the whole set.
+"""Meaning of the values in foreign masks (ids, one class in black and white, or colors), decided for the whole set.
 
-One file alone can mislead (an anti-aliased edge looks like ids, an empty mask like anything), so all masks are looked
-at first and the same meaning is then applied to each.
+A single file can be misleading (an anti-aliased edge resembles ids, an empty mask fits any meaning), so all masks are
+analyzed first and the same meaning is then applied to each.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from workbench.core.project import DONT_CARE, MAX_CLASS_ID, NOT_LABELLED
 from workbench.inference import limits
 from workbench.inference.opening import open_regular
 
-OWN_NOT_LABELLED = (64, 64, 64)  # the palette entry by which the workbench's own masks mark 255
-MANY_COLOURS = 64  # more than that in a colour mask means that it is a picture
+OWN_NOT_LABELLED = (64, 64, 64)  # palette entry by which the workbench's own masks mark 255
+MANY_COLOURS = 64  # a color mask with more colors is an ordinary image
 _MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "I;16", "I;16B", "I;16L", "I")
 _FORMATS = ("PNG", "TIFF", "BMP", "DIB", "GIF", "JPEG", "JPEG2000", "PPM", "WEBP")
 
@@ -30,7 +30,7 @@ Image.MAX_IMAGE_PIXELS = None  # the limits of `inference.limits` are checked in
 
 @dataclass(frozen=True)
 class Raw:
-    """A mask file as it is. values: (H, W) whole numbers >= 0, or uint8 (H, W, 3) for a colour mask."""
+    """Mask file as stored. values: (H, W) integers >= 0, or uint8 (H, W, 3) for a color mask."""
 
     kind: Literal["bits", "palette", "grey", "colour"]
     values: np.ndarray
@@ -76,7 +76,7 @@ def read_raw(path: Path, size: tuple[int, int] | None = None) -> Raw:
     if values.dtype.kind not in "ui" or (values.size and int(values.min()) < 0):
         raise Unreadable("its values are not whole numbers from 0")
     if depth in (2, 4):
-        values = values // (85 if depth == 2 else 17)  # the decoder spreads two and four bits over 0..255
+        values = values // (85 if depth == 2 else 17)  # the decoder scales two and four bits to 0..255
     return Raw("grey", values)
 
 
@@ -92,7 +92,7 @@ def _from_palette(values: np.ndarray, palette: np.ndarray) -> Raw:
         return Raw("palette", values, palette)
     colours = palette[used]
     if (colours == colours[:, :1]).all() and {int(c) for c in colours[:, 0]} <= {0, 255}:
-        # Black and white with a palette, in whatever order the writer put the two.
+        # black and white with a palette, whose order depends on the writer
         return Raw("grey", palette[:, 0][values])
     return Raw("palette", values, palette)
 
@@ -105,14 +105,14 @@ def _from_colour(values: np.ndarray) -> Raw:
 
 
 def codes_of(values: np.ndarray) -> np.ndarray:
-    """Colours (H, W, 3) as numbers 0xRRGGBB, int32 (H, W)."""
+    """Return colors (H, W, 3) as numbers 0xRRGGBB, int32 (H, W)."""
     wide = values.astype(np.int32)
     return (wide[:, :, 0] << 16) | (wide[:, :, 1] << 8) | wide[:, :, 2]
 
 
 @dataclass
 class Survey:
-    """What all masks of a set hold. grey: int64 (65536,) counts of grey values; palette: counts of indices."""
+    """Values of all masks of a set. grey: int64 (65536,) counts of gray values; palette: counts of indices."""
 
     grey: np.ndarray = field(default_factory=lambda: np.zeros(65536, np.int64))
     palette: np.ndarray = field(default_factory=lambda: np.zeros(256, np.int64))
@@ -134,7 +134,10 @@ class Survey:
 
 
 def _counts(values: np.ndarray, bins: int) -> np.ndarray:
-    """How often each value occurs, int64 (bins,). Row by row: NumPy makes eight bytes of each value it counts."""
+    """Return the count of each value, int64 (bins,).
+
+    Counts groups of rows, because NumPy converts the values to eight bytes each.
+    """
     found = np.zeros(bins, np.int64)
     rows = max(1, (1 << 20) // max(1, values.shape[1]))
     for top in range(0, values.shape[0], rows):
@@ -143,9 +146,9 @@ def _counts(values: np.ndarray, bins: int) -> np.ndarray:
 
 
 def survey(masks: Iterable[tuple[Path, tuple[int, int] | None]]) -> Survey:
-    """Look at every mask once, given with the size that it must have where that is known.
+    """Analyze all masks, given with their expected size if known.
 
-    Files that cannot be read are passed over here and reported when their turn comes.
+    Unreadable files are skipped here and reported when they are imported.
     """
     found = Survey()
     for path, size in masks:
@@ -158,19 +161,22 @@ def survey(masks: Iterable[tuple[Path, tuple[int, int] | None]]) -> Survey:
 
 @dataclass(frozen=True)
 class Meaning:
-    """How the values of a set become ids. grey: what grey masks hold. known: id -> name of the project's classes."""
+    """Conversion of the values of a set to ids.
+
+    grey: content of gray masks. known: id -> name of the project's classes.
+    """
 
     grey: Literal["one class", "ids"]
     threshold: int
     listed: LabelList | None
     known: dict[int, str]
-    colours: tuple[int, ...] = ()  # of colour masks without a list, ascending; their position is the id
-    single: bool = False  # whatever is not 0 is the one class
-    asked: bool = False  # the threshold was given by the person
-    top: int = 0  # the largest grey value in the set
+    colours: tuple[int, ...] = ()  # of color masks without a list, ascending; the position is the id
+    single: bool = False  # all values except 0 are the one class
+    asked: bool = False  # the threshold was given by the user
+    top: int = 0  # largest gray value in the set
 
     def apply(self, raw: Raw, single_name: str) -> tuple[np.ndarray, dict[int, str]]:
-        """uint8 (H, W) ids and the names of those in it. Raises Unreadable."""
+        """Return ids, uint8 (H, W), and the names of those present. Raises Unreadable."""
         if raw.kind == "colour":
             return self._colour(raw, single_name)
         if raw.kind == "bits":
@@ -207,7 +213,7 @@ class Meaning:
         names = self._names(ids)
         mask = raw.values.astype(np.uint8)
         if not self._own(raw):
-            mask[mask == NOT_LABELLED] = DONT_CARE  # 255 is "void" wherever it was not written by the workbench
+            mask[mask == NOT_LABELLED] = DONT_CARE  # 255 means "void" in masks of other tools
         if self.listed is not None:
             for value in self.listed.ignored:
                 mask[raw.values == value] = DONT_CARE
@@ -261,7 +267,10 @@ class Meaning:
 def decide(
     found: Survey, listed: LabelList | None, known: dict[int, str], threshold: int | None, single: bool
 ) -> Meaning:
-    """The meaning of a set. single: the person named one class for all. known: id -> name of the project's classes."""
+    """Return the meaning of a set.
+
+    single: the user named one class for all. known: id -> name of the project's classes.
+    """
     values = np.flatnonzero(found.grey)
     top = max(int(values[-1]) if values.size else 0, found.too_large)
     high = 32768 if top > 255 else 128
@@ -276,7 +285,7 @@ def decide(
 
 
 def _one_class_values(counts: np.ndarray, listed: LabelList | None, known: dict[int, str]) -> bool:
-    """Whether grey values are black and white (perhaps with grey edges) rather than ids."""
+    """Return True if gray values are black and white (perhaps with gray edges) rather than ids."""
     values = np.flatnonzero(counts)
     values = values[values > 0]
     if not values.size:
@@ -296,22 +305,22 @@ def _one_class_values(counts: np.ndarray, listed: LabelList | None, known: dict[
     bright = counts[full // 2 :].sum()
     between = counts[1 : full // 2].sum()
     if values[-1] < full * 0.9:
-        # Nothing is white: few low numbers are ids, however they are spread.
+        # without white, few low numbers are ids, regardless of their counts
         return False
     if values.size <= 8 and ids.size and values[-1] in (254, 255) and ids[-1] <= 63:
-        return bool(bright > between)  # 255 is the void border of ids, or the defect with a few grey edges
+        return bool(bright > between)  # 255 is the void border of ids, or the defect with a few gray edges
     return bool(bright > between)
 
 
 def _looks_like_a_picture(values: np.ndarray) -> bool:
-    """A black and white mask has few pixels between black and white, a photograph has most of them there."""
+    """Return True for a photograph: many pixels between black and white, which a black and white mask has few of."""
     full = 65535 if values.dtype.itemsize > 1 and values.size and values.max() > 255 else 255
     between = np.count_nonzero((values > full * 0.1) & (values < full * 0.9))
     return between > 0.25 * values.size or _is_grainy(values)
 
 
 def _is_grainy(values: np.ndarray) -> bool:
-    """In a mask nearly every pixel equals its neighbour, in a photograph few do."""
+    """Return True for a photograph: in a mask nearly every pixel equals its neighbor, in a photograph few do."""
     return values.shape[1] > 1 and float((values[:, 1:] == values[:, :-1]).mean()) < 0.6
 
 

@@ -1,4 +1,4 @@
-"""Which mask belongs to which picture, judged by names and folders; contents are looked at only as a last resort."""
+"""Assignment of masks to images by names and folders; file contents are used only as a last resort."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from workbench.inference.reading import PICTURE_SUFFIXES
 MASK_SUFFIXES = (".png", ".gif", ".bmp", ".tif", ".tiff")
 LOSSY = (".jpg", ".jpeg", ".jpe", ".jfif", ".webp")
 
-# Coloured copies and numbered instances that some tools write beside the masks.
+# Colored copies and numbered instances that some tools write beside the masks.
 _COPIES = re.compile(r"visuali[sz]ation|segmentationobject|instance|overlay|preview", re.IGNORECASE)
 _ENDING = re.compile(
     r"^(?P<stem>.+?)[-_. ]+(masks?|gt|groundtruth|ground[-_]truth|labels?|labelids|seg|segmentation|annotation)$",
@@ -36,7 +36,10 @@ _PICTURE_ENDING = re.compile(r"^(?P<stem>.+?)[-_. ]+(img|image|rgb|leftimg8bit|p
 
 @dataclass
 class Pairing:
-    """pairs: mask -> picture. lone: masks whose picture is not under the path. pictures: those left without a mask."""
+    """Masks and images of a tree.
+
+    pairs: mask -> image. lone: masks whose image is not under the path. pictures: images without a mask.
+    """
 
     pairs: dict[str, str] = field(default_factory=dict)
     lone: list[str] = field(default_factory=list)
@@ -44,7 +47,7 @@ class Pairing:
 
 
 def pair(tree: Tree, *, look_inside: bool = False) -> Pairing:
-    """Pair the picture files of a tree. look_inside: if names tell nothing, tell masks by what is in the files."""
+    """Pair the image files of a tree. look_inside: if the names are inconclusive, detect masks by file contents."""
     files = [f for f in tree.files if (suffix_of(f) in PICTURE_SUFFIXES or suffix_of(f) == ".gif")]
     files = [f for f in files if not any(_COPIES.search(part) for part in PurePosixPath(f).parts[:-1])]
     masks_only = plain(tree.root.name) in MASK_FOLDERS
@@ -66,7 +69,7 @@ def pair(tree: Tree, *, look_inside: bool = False) -> Pairing:
 
 
 def spellings(mask: str) -> tuple[str, ...]:
-    """How the picture of a mask may be called, without a suffix: "masks/a_mask.png" gives "a_mask" and "a" too."""
+    """Return possible names of a mask's image, without suffix: "masks/a_mask.png" gives "a_mask" and "a" too."""
     names = [mask]
     level = _mask_level(mask)
     if level is not None:
@@ -82,7 +85,7 @@ def spellings(mask: str) -> tuple[str, ...]:
 
 
 def _mask_level(file: str) -> int | None:
-    """Where in the path the folder of masks stands; the deepest telling folder decides."""
+    """Return the level of the mask folder in the path, None if the deepest known folder name is not one of masks."""
     parts = PurePosixPath(file).parts[:-1]
     for level in range(len(parts) - 1, -1, -1):
         name = plain(parts[level])
@@ -94,7 +97,7 @@ def _mask_level(file: str) -> int | None:
 
 
 def _beside(files: list[str]) -> dict[str, str]:
-    """Masks in the folder of their picture: the same stem with another suffix, or a stem that ends with "_mask"."""
+    """Pair masks in the folder of their image: same stem with another suffix, or a stem that ends with "_mask"."""
     stems: dict[str, list[str]] = defaultdict(list)
     for file in files:
         stems[without_suffix(file).casefold()].append(file)
@@ -123,7 +126,7 @@ def _beside(files: list[str]) -> dict[str, str]:
 
 
 def _match(masks: list[str], pictures: list[str], result: Pairing, *, strip_mask_folder: bool) -> None:
-    """Find each mask's picture: by the relative path first, then by a name that occurs once."""
+    """Find the image of each mask: by relative path first, then by a unique name."""
     by_path: dict[str, set[str]] = defaultdict(set)
     by_stem: dict[str, set[str]] = defaultdict(set)
     for picture in dict.fromkeys(pictures):
@@ -151,7 +154,7 @@ def _match(masks: list[str], pictures: list[str], result: Pairing, *, strip_mask
 
 
 def _relatives(file: str, folders: frozenset[str]) -> list[str]:
-    """The path without suffix, without its telling folder, and without the folder of a split; endings stripped too."""
+    """Return variants of the path in lower case: without suffix, kind folder, split folder and name ending."""
     path = PurePosixPath(without_suffix(file))
     parts = list(path.parts[:-1])
     variants = [parts]
@@ -174,7 +177,7 @@ def _endings(stem: str) -> list[str]:
 
 
 def _stems(file: str) -> list[str]:
-    """Names for a match by name: the stem, and the stem without its folder's name in front ("W1/W1_07" is "07")."""
+    """Return names for matching: the stem, and the stem without a folder name as prefix ("W1/W1_07" gives "07")."""
     path = PurePosixPath(file)
     found = [stem.casefold() for stem in _endings(path.stem)]
     for folder in path.parts[:-1]:
@@ -184,7 +187,7 @@ def _stems(file: str) -> list[str]:
 
 
 def _masks_by_content(tree: Tree, files: list[str], sample: int = 6) -> list[str]:
-    """All files of those folders in which a sample looks like masks throughout."""
+    """Return all files of folders in which each readable file of a sample is a mask."""
     folders: dict[str, list[str]] = defaultdict(list)
     for file in files:
         folders[str(PurePosixPath(file).parent)].append(file)
@@ -200,7 +203,7 @@ def _masks_by_content(tree: Tree, files: list[str], sample: int = 6) -> list[str
 
 
 def looks_like_a_mask(tree: Tree, file: str) -> bool | None:
-    """Few values in large flat areas. None if the file cannot be read."""
+    """Return True for few values in large flat areas, None if the file is unreadable."""
     try:
         raw = read_raw(tree.path(file))
     except Unreadable:

@@ -1,4 +1,4 @@
-"""Masks as pictures: palette ids, black and white, 16 bit, colour; beside their pictures or in a folder apart."""
+"""Masks as image files: palette ids, black and white, 16 bit, color; beside their images or in a separate folder."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ DEFAULT_CLASS = "defect"
 
 
 def weigh(tree: Tree) -> int:
-    """How many masks the names alone give away."""
+    """Return the number of masks, judged by names only."""
     found = pair(tree)
     return len(found.pairs) + len(found.lone)
 
 
 def holds_masks(tree: Tree) -> bool:
-    """Whether some folders hold masks of the pictures in others, judged by what is in the files."""
+    """Return True if some folders hold masks of the images in others, judged by the file contents."""
     found = pair(tree, look_inside=True)
     return bool(found.pairs) or bool(found.lone and not found.pictures)
 
 
 def find(tree: Tree, options: Options, known: dict[int, str]) -> Batch:
-    """known: id -> name of the project's classes."""
+    """Return the masks found. known: id -> name of the project's classes."""
     found = pair(tree, look_inside=True)
     masks = [*found.pairs, *found.lone]
     listed = find_list(tree, masks)
@@ -65,7 +65,7 @@ def _read(path: Path, meaning: Meaning, single_name: str, width: int, height: in
 
 
 def _size(tree: Tree, picture: str | None) -> tuple[int, int] | None:
-    """(width, height) of a mask's image, None where that is not known yet."""
+    """Return (width, height) of a mask's image, None if unknown."""
     try:
         return None if picture is None else picture_size(tree.path(picture))
     except Problem:
@@ -73,7 +73,7 @@ def _size(tree: Tree, picture: str | None) -> tuple[int, int] | None:
 
 
 def _single_names(pairs: dict[str, str], options: Options, known: dict[int, str], top: int) -> dict[str, str]:
-    """What black and white masks are called, picture by picture; "" holds the name for all others."""
+    """Return the class names of black and white masks by image; "" holds the name for all others."""
     if options.class_name is not None:
         return {"": options.class_name}
     folders = telling_folders(list(pairs.values()))
@@ -93,7 +93,7 @@ def _say(meaning: Meaning, any_grey: bool) -> list[str]:
 
 
 def write(project: Project, out: Path, keys: list[str]) -> list[str]:
-    """Write `masks/<picture without suffix>.png` (palette ids) and labels.txt. Returns what PNG masks cannot hold."""
+    """Write `masks/<image without suffix>.png` (palette ids) and labels.txt. Return what PNG masks cannot hold."""
     verdicts = open_areas = 0
     names: set[str] = set()
     for key in keys:
@@ -104,7 +104,7 @@ def write(project: Project, out: Path, keys: list[str]) -> list[str]:
         open_areas += bool((mask == NOT_LABELLED).any())
         relative = without_suffix(key.lstrip("@"))
         if relative.casefold() in names:
-            relative = key.lstrip("@")  # two pictures differ in their suffix only
+            relative = key.lstrip("@")  # two images differ in their suffix only
         names.add(relative.casefold())
         target = out / "masks" / PurePosixPath(f"{relative}.png")
         write_bytes(target, annotation.encode_mask(mask, project.classes))
