@@ -127,8 +127,7 @@ class Project:
 
     @classmethod
     def open(cls, root: Path | str, *, write: bool = True) -> Project:
-        """Open the project in `root`. With `write`, acquire the lock; raise ProjectLocked if another process holds it.
-        """
+        """Open the project in `root`. With `write`, acquire the lock; raise ProjectLocked if another process has it."""
         root = Path(root).absolute()
         project = cls._read(root)
         if write:
