@@ -218,7 +218,7 @@ class Project:
             return problems.FolderReadOnly(what=what, **self.obstacle.fields)
         return problems.ProjectReadOnly(what=what)
 
-    # --- pictures --------------------------------------------------------------------------------
+    # --- images ----------------------------------------------------------------------------------
 
     def picture_path(self, key: str) -> Path:
         """Return the path of the image `key`."""

@@ -25,8 +25,7 @@ class ProjectFolder:
         keep_root(root)
 
     def check(self) -> None:
-        """Check that the project is still there; raise ProjectGone if not. Two calls of `stat` if nothing has changed.
-        """
+        """Raise ProjectGone if the project is not there anymore. Two calls of `stat` if nothing has changed."""
         try:
             state = _state(self._root)
         except OSError as error:

@@ -63,8 +63,7 @@ class ProjectLock:
             raise CannotWrite.of(self._root, error) from error
 
     def at(self, root: Path) -> ProjectLock:
-        """Return this lock after its file was moved to `root`, or a new lock there. Raises ProjectLocked, CannotWrite.
-        """
+        """Return this lock if its file was moved to `root`, else a new one. Raises ProjectLocked, CannotWrite."""
         if _identity(root / NAME) != self._held[NAME][1]:
             try:
                 return ProjectLock(root)

@@ -137,8 +137,7 @@ def open_ones(
 
 
 def first_like(proposals: Sequence[Proposal], origin: Decided) -> Proposal | None:
-    """Return the first suggestion that is the same region as `origin`, regardless of the model; None if there is none.
-    """
+    """Return the first suggestion that is the same region as `origin`, of any model, or None."""
     same = np.flatnonzero(_alike([one.origin for one in proposals], [origin]))
     return proposals[int(same[0])] if same.size else None
 

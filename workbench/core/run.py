@@ -40,7 +40,7 @@ class Run:
     def __init__(self, root: Path | str) -> None:
         self.root = Path(root).absolute()
 
-    # --- what lies where -------------------------------------------------------------------------
+    # --- paths -----------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:

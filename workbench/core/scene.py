@@ -32,7 +32,7 @@ class Scene:
         self.mask = np.zeros((self.height, self.width), np.uint8)
         self.taken = np.zeros((self.height, self.width), bool)  # occupied pixels
 
-    # --- where things go -------------------------------------------------------------------------
+    # --- placement -------------------------------------------------------------------------------
 
     def place(self, margin: float) -> tuple[float, float]:
         """Return a random point, `margin` from the border and, if possible, from existing objects."""
@@ -47,8 +47,7 @@ class Scene:
         return float(x), float(y)
 
     def window(self, x: float, y: float, reach: float) -> tuple[tuple[slice, slice], np.ndarray, np.ndarray]:
-        """Return slices of the pixels within `reach` of a point and their relative coordinates: dx (1, w), dy (h, 1).
-        """
+        """Return slices of the pixels within `reach` of a point and relative coordinates: dx (1, w), dy (h, 1)."""
         rows, columns = _span(y, reach, self.height), _span(x, reach, self.width)
         dx = np.arange(columns.start, columns.stop)[None, :] + 0.5 - x
         dy = np.arange(rows.start, rows.stop)[:, None] + 0.5 - y
@@ -126,11 +125,11 @@ class Scene:
         self.value[place] -= strength * slope * np.exp(-away * 0.75) * 1.2
         self.mask[place][away <= 2.2] = 4
 
-    # --- harmless things -------------------------------------------------------------------------
+    # --- harmless structures ---------------------------------------------------------------------
 
     def add_extras(self) -> None:
         """Add the lot's harmless structures, in a random number per image."""
-        for name in sorted(self.lot.extras, key=lambda name: name != "edge"):  # edge first, so that nothing is printed beside the part
+        for name in sorted(self.lot.extras, key=lambda name: name != "edge"):  # nothing is printed beside the part
             if name in ("glints", "pores", "dust") or self.rng.random() < 0.7:
                 getattr(self, f"_{name}")()
 
@@ -220,7 +219,7 @@ class Scene:
         rows = _span(top + height / 2, height / 2 + 3, self.height)
         self.taken[rows, _span(left + width / 2, width / 2 + 3, self.width)] = True
 
-    # --- the camera ------------------------------------------------------------------------------
+    # --- rendering -------------------------------------------------------------------------------
 
     def photograph(self, depth: int = 8) -> np.ndarray:
         """Return the image: (H, W), or (H, W, 3) RGB for a tinted lot; uint8, or uint16 for a `depth` of 16."""

@@ -126,7 +126,7 @@ class CrackTracer:
         return self._guides[dark, least_step]
 
     def _ridges(self, rect: Rect, step: int = 1) -> tuple[np.ndarray, np.ndarray]:
-        """Return the dark and bright ridges of a window. For each step, the result of the last window is cached."""
+        """Return the dark and bright ridges of a window. The largest window of each step is cached."""
         kept, found = self._kept.get(step, (NOTHING, None))
         if kept == rect and found is not None:
             return found

@@ -39,7 +39,7 @@ def measure(light: np.ndarray, line: np.ndarray, *, widest: float, dark: bool) -
     """Return the center line (n, 2), moved to the middle of the profile, and the full width at half depth (n,).
 
     `light` float32 (h, w); `line` (n, 2) in its coordinates. The baseline of a profile is a straight line through its
-    two outer parts, which compensates an uneven background. Missing values are interpolated from neighboring profiles.
+    two outer parts, which compensates an uneven background. Profiles without a clear line get the median width.
     """
     half = max(3.0, 1.25 * widest)
     offsets = np.arange(-round(half / STEP), round(half / STEP) + 1) * STEP
@@ -106,8 +106,7 @@ def _sampled(light: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _half_depth(depth: np.ndarray, peak: np.ndarray, top: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the positions, in fractional samples, where each profile falls to half of `top` on both sides of `peak`.
-    """
+    """Return the fractional samples at which each profile falls to half of `top` on both sides of `peak`."""
     count, samples = depth.shape
     below = depth < (top / 2)[:, None]
     at, rows = np.arange(samples), np.arange(count)

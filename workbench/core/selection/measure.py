@@ -9,7 +9,7 @@ import numpy as np
 from workbench.core.selection.selection import Selection
 from workbench.inference.cv import cv2
 
-THICK = 24.0  # pixels to the outline: a thicker region is thinned at reduced resolution, which suffices for its center line
+THICK = 24.0  # pixels to the outline: thicker regions are thinned at reduced resolution, enough for a center line
 _SPACE = 16 << 20  # pixels: a larger rectangle is thinned at reduced resolution as well
 _DETAIL = 4 << 20  # pixels: up to this size, widths are measured to half a pixel
 

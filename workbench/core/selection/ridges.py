@@ -42,8 +42,7 @@ def ridges(light: np.ndarray, *, widest: float = 9.0) -> tuple[np.ndarray, np.nd
 
 
 def cost_of(ridge: np.ndarray) -> np.ndarray:
-    """Return the path cost of entering a pixel, float32 (h, w) in (0, 1]: 1 without a line, much less on a clear one.
-    """
+    """Return the cost of entering a pixel, float32 (h, w) in (0, 1]: 1 without a line, much less on a clear one."""
     scale = float(np.quantile(ridge[:: max(1, ridge.shape[0] // 256), :: max(1, ridge.shape[1] // 256)], 0.95))
     if scale <= 1e-6:
         return np.ones_like(ridge)
