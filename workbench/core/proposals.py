@@ -69,8 +69,9 @@ class Proposal:
 
 @dataclass(frozen=True)
 class Found:
-    """Suggestions for an image. beyond: regions that the predictor did not list. left_out: these, and regions that
-    exceed `MOST` or `LARGEST`.
+    """Suggestions for an image.
+
+    beyond: regions that the predictor did not list. left_out: these, and regions that exceed `MOST` or `LARGEST`.
     """
 
     proposals: tuple[Proposal, ...] = ()

@@ -20,7 +20,7 @@ class Recipe(BaseModel):
     model_config = ConfigDict(extra="forbid", validate_assignment=True)
     format: int = 1
 
-    # settings asked from the user
+    # choices of the user
     model: Literal["unet", "resnet"]
     minutes: float | None = Field(default=5.0, gt=0, le=60 * 24 * 14)
     epochs: int | None = Field(default=None, ge=1, le=1_000_000)  # limits the run instead of `minutes` if given
@@ -45,13 +45,13 @@ class Recipe(BaseModel):
     encoder: Literal["plain", "resnet18", "resnet34"] = "plain"  # `width` and `weights` apply to ResNet encoders only
     widths: list[int] = [16, 32, 64, 128]  # channels per level; the length is the depth
     stem: Literal[1, 2, 4] = 1  # stride of the stem: 2 or 4 halves or quarters the resolution
-    local_contrast: bool = True  # add the local contrast of each pixel as an input
+    local_contrast: bool = True  # additional input: contrast of each pixel to its surroundings
     patch: int = Field(default=256, ge=32, le=4096)
     overlap: int = Field(default=32, ge=0, le=1024)
     foreground_share: float = Field(default=0.5, ge=0, le=1)  # share of patches centered on a defect
     dice_weight: float = Field(default=1.0, ge=0)
     cross_entropy_weight: float = Field(default=1.0, ge=0)
-    mirror: bool = False  # also predict images mirrored as in `augment`, at the end
+    mirror: bool = False  # the trained model also predicts each image mirrored, in a way of `augment`
     min_area: int = Field(default=0, ge=0)  # pixels of the original image; smaller regions are dropped
 
     # ResNet

@@ -2,9 +2,9 @@
 
 `best/` holds the files for prediction (model.json and network.onnx, read by `inference.Predictor.open`) and the weights
 (weights.safetensors). `last/` holds the state for an exact resume. `previews/NAME.STEP.mask.png` and `.scores.png` are
-predictions made during training: at most 12 steps per image, and one for all but the last 24 images. `held_out/` holds
-the labels for evaluation as they were at the start of the run; dataset.json lists later additions. The trainer is the
-only writer while it runs, which `core.run_lock` enforces.
+predictions made during training: at most 12 steps per image, and one for all but the latest 24 images. `held_out/`
+holds the labels for evaluation as they were at the start of the run; dataset.json lists later additions. The trainer is
+the only writer while it runs, which `core.run_lock` enforces.
 """
 
 from __future__ import annotations

@@ -38,8 +38,9 @@ def salience(picture: np.ndarray) -> np.ndarray:
 
 
 def standing_out(candidates: np.ndarray, defective: np.ndarray, good: np.ndarray) -> np.ndarray:
-    """Return float (n,): 1 for the candidate that stands out most in the same way as labeled defects, falling to 0 at
-    rank n/5.
+    """Return how much candidates stand out in the same way as labeled defects, float (n,).
+
+    1 for the greatest, falling to 0 at rank n/5.
 
     candidates, defective, good: float (., SIZE), from `salience`. Scales and signs are weighted by how far the labeled
     defects exceed the labeled good images; negative weights are set to 0, because a defect adds salience. Returns zeros

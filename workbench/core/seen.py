@@ -42,8 +42,7 @@ class Seen:
         return self.settings is not None and self.class_scores is not None
 
     def with_thresholds(self, thresholds: Sequence[float]) -> np.ndarray:
-        """Return the mask at other thresholds, uint8 (H, W), identical to a prediction with them. One threshold per
-        class.
+        """Return the mask at other thresholds (one per class), uint8 (H, W), identical to a prediction with them.
 
         For a partial preview, only that part is set. Takes some milliseconds per megapixel and class.
         """
@@ -56,9 +55,10 @@ class Seen:
         return mask
 
     def doubt(self) -> np.ndarray:
-        """Return the uncertainty, uint8 (H, W): 255 if the two most probable answers, including background, are equal.
+        """Return the uncertainty, uint8 (H, W): 255 for equal, 0 for certain probabilities.
 
-        This is the margin of Scheffer, Decomain and Wrobel 2001. Without class probabilities, all classes count as one.
+        This is the margin of Scheffer, Decomain and Wrobel 2001 between the two most probable classes, including
+        background. Without class probabilities, all classes count as one.
         """
         planes = self.class_scores
         planes = self.scores[None] if planes is None else planes
@@ -86,7 +86,7 @@ class Seen:
 
 
 class Heat(Seen):
-    """Class activation map of a verdict, stored as `scores`. It has no mask and no uncertainty."""
+    """Heat map of a verdict, stored as `scores`. It has no marked regions and no uncertainty."""
 
     def doubt(self) -> np.ndarray:
         return np.zeros_like(self.scores)

@@ -62,7 +62,7 @@ def spread(keys: Sequence[str]) -> list[str]:
 
 
 class Surveyor:
-    """Computes results for a project's images, with or without a model. Not thread-safe.
+    """Surveyor of a project's images, with or without a model. Not thread-safe.
 
     model: folder with model.json, or None. Raises SettingsError, EngineError, OSError.
     """

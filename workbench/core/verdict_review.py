@@ -112,8 +112,9 @@ class VerdictReview:
         return report
 
     def cell(self, truth: str, said: str) -> list[Judged]:
-        """Return images labeled `truth` and predicted as `said`. Mistakes: highest probability first; others: lowest
-        first.
+        """Return images labeled `truth` and predicted as `said`.
+
+        Mistakes: highest probability first; others: lowest first.
         """
         at = self.names.index(said)
         found = [picture for picture in self.pictures if picture.truth == truth and picture.said == at]

@@ -39,8 +39,9 @@ class Look:
     def over(
         self, items: Sequence[Item], *, progress: Callable[[int, int], None], cancelled: Callable[[], bool]
     ) -> Looked | None:
-        """Return evidence with the current labels, or None if cancelled; results so far stay cached. Raises
-        EngineError.
+        """Return evidence with the current labels, or None if cancelled.
+
+        Results so far stay cached. Raises EngineError.
         """
         try:
             return self._over(items, progress, cancelled)

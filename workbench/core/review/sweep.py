@@ -132,7 +132,7 @@ class Sweep:
         self._false = [sum((each[at].false for each in tallies), nothing) for at in numbers]
 
     def curve(self, point: Point, number: int | None = None) -> Curve:
-        """Return the curve of class index `number`, or with None of all classes at a common threshold."""
+        """Return the curve of class index `number` by its own regions, or of all classes at a common threshold."""
         which = range(len(self._classes)) if number is None else [number]
         areas = [_nearest(AREAS, point.min_area[at]) for at in which]
         real = slice(None) if number is None else self._ids == self._classes[number]

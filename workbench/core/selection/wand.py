@@ -63,9 +63,7 @@ def _smoothed(found: Selection, pixel: tuple[int, int], pixels: float, shape: tu
 
 
 def _banded(rect: Rect, member: Callable[[Rect], np.ndarray]) -> np.ndarray:
-    """Evaluate `member` on a large rectangle in row bands, since color comparison needs much more memory than its
-    result.
-    """
+    """Evaluate `member` on a large rectangle in row bands, to limit the memory for color comparison."""
     rows = max(1, _BAND // max(1, rect.width))
     out = np.empty((rect.height, rect.width), bool)
     for top in range(0, rect.height, rows):
