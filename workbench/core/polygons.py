@@ -12,7 +12,7 @@ from workbench.core.drawing import NOTHING, Paint, Point, Rect, Runs
 def draw_polygon(mask: np.ndarray, points: Sequence[Point], paint: Paint) -> Rect:
     """Fill a polygon in `mask` (H, W) by the even-odd rule; the pixels under its corners are always included.
 
-    Return the rectangle of the changed pixels.
+    Return the bounding rectangle of these pixels.
     """
     runs = polygon_runs(points, mask.shape)
     runs.lay(mask, paint)

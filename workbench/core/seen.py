@@ -32,7 +32,7 @@ class Seen:
 
     @property
     def class_scores(self) -> np.ndarray | None:
-        """255 * class probability, uint8 (n, H, W); for a single class equal to `scores`. None if unknown."""
+        """255 * class probability, uint8 (n, H, W); for a single class equal to `scores`. None if not kept."""
         one = self.settings is not None and len(self.settings.classes) == 1
         return self.scores[None] if one and self.planes is None else self.planes
 
