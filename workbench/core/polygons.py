@@ -1,4 +1,4 @@
-"""The inside of a polygon: even-odd rule, pixels whose centre is inside, and those under its corners."""
+"""Polygon filling: even-odd rule on pixel centers, plus the pixels under the corners."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ from workbench.core.drawing import NOTHING, Paint, Point, Rect, Runs
 
 
 def draw_polygon(mask: np.ndarray, points: Sequence[Point], paint: Paint) -> Rect:
-    """The inside of a polygon, even-odd rule; the pixels under its corners are always in."""
+    """Fill a polygon in `mask` (H, W) by the even-odd rule; the pixels under its corners are always included.
+
+    Return the bounding rectangle of these pixels.
+    """
     runs = polygon_runs(points, mask.shape)
     runs.lay(mask, paint)
     return runs.rect
 
 
 def polygon_rect(points: Sequence[Point], shape: tuple[int, ...]) -> Rect:
-    """The pixels that a polygon can touch inside a mask of `shape` (H, W)."""
+    """Return the rectangle that a polygon can touch inside a mask of `shape` (H, W)."""
     if not len(points):
         return NOTHING
     corners = np.asarray(points, np.float64)
@@ -27,15 +30,15 @@ def polygon_rect(points: Sequence[Point], shape: tuple[int, ...]) -> Rect:
 
 
 def polygon_runs(points: Sequence[Point], shape: tuple[int, ...]) -> Runs:
-    """Pixel centres inside the polygon of `points`, even-odd rule, and the pixels under its corners.
+    """Return the pixels whose centers are inside the polygon of `points` (even-odd rule) and those under its corners.
 
-    Work and memory go by where its sides cross rows, never by the area.
+    Time and memory grow with the number of rows that its sides cross, not with its area.
     """
     return _polygon_runs(np.asarray(points, np.float64).reshape(-1, 2), polygon_rect(points, shape))
 
 
 def polygon_inside(corners: np.ndarray, rect: Rect) -> np.ndarray:
-    """bool (rect.height, rect.width): the `polygon_runs` of `corners` float (N, 2) that lie in `rect`."""
+    """Return the `polygon_runs` of `corners`, float (N, 2), inside `rect` as bool (rect.height, rect.width)."""
     return _polygon_runs(corners, rect).inside(rect)
 
 
@@ -45,7 +48,7 @@ def _polygon_runs(corners: np.ndarray, rect: Rect) -> Runs:
     following = np.roll(corners, -1, axis=0)
     y = np.arange(rect.y, rect.y + rect.height) + 0.5
     columns = np.arange(rect.x, rect.x + rect.width) + 0.5
-    # The rows whose centre lies in (lower, upper] of a side: corners exactly on a centre belong to the side above.
+    # Rows whose center lies in (lower, upper] of a side: a corner exactly on a center belongs to the side above.
     first = np.searchsorted(y, np.minimum(corners[:, 1], following[:, 1]), side="left")
     last = np.searchsorted(y, np.maximum(corners[:, 1], following[:, 1]), side="left")
     count = last - first
@@ -53,7 +56,7 @@ def _polygon_runs(corners: np.ndarray, rect: Rect) -> Runs:
     row = np.arange(len(side)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(first, count)
     a, b = corners[side], following[side]
     cuts = a[:, 0] + (y[row] - a[:, 1]) * (b[:, 0] - a[:, 0]) / (b[:, 1] - a[:, 1])
-    # A row is crossed an even number of times; between the first and the second crossing it is inside, and so on.
+    # Each row is crossed an even number of times. The inside is between the first and second crossing, and so on.
     crossings = np.sort(row * (rect.width + 1) + np.searchsorted(columns, cuts, side="left"))
     rows, begin = np.divmod(crossings[::2], rect.width + 1)
     end = crossings[1::2] % (rect.width + 1)

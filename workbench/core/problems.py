@@ -1,7 +1,7 @@
-"""What can go wrong for a person, as exceptions with fields.
+"""Errors that are shown to the user, as exceptions with fields.
 
-Each problem carries two English sentence patterns: what happened (`says`) and what to do (`advice`). They are the
-message ids too: the window translates the pattern and then fills in the fields, so `core` needs no translator.
+Each problem has two English sentence patterns: the event (`says`) and the remedy (`advice`). The patterns are also the
+message ids: the GUI translates the pattern and then fills in the fields, so `core` needs no translator.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class Problem(Exception):
-    """Something a person can understand and mend. `str(problem)` is the English sentence, without a traceback."""
+    """Base class of errors that the user can understand and fix. `str(problem)` is the English text, no traceback."""
 
     says = "Something went wrong."
     advice = ""
@@ -90,12 +90,12 @@ class CannotWrite(Problem):
 
     @classmethod
     def of(cls, path: Path | str, error: OSError) -> CannotWrite:
-        """What the system says of writing `path`."""
+        """Return the problem for a system `error` raised while `path` was written."""
         return cls(path=str(path), why=error.strerror or str(error))
 
 
 class SavedLater(CannotWrite):
-    """A failed save of the window, which tries again by itself."""
+    """Failed save of the GUI, which retries automatically."""
 
     advice = "The work is kept in memory and is tried again; free some space or make the folder writable."
 

@@ -1,8 +1,9 @@
-"""A project: the folder that holds pictures, labels, runs and exports. Plain files are the truth.
+"""Project: a folder with images, labels, runs and exports, stored as plain files.
 
 Layout: project.json · project.lock · pictures/ · masks/<key>.png · notes/<key>.json · proposals/<key>.json · runs/ ·
 exports/ · journal/ · .cache/
-A picture's *key* is its posix path below `pictures/` ("lot7/a.jpg"), or "@name/..." for a source folder elsewhere.
+
+The *key* of an image is its posix path below `pictures/` ("lot7/a.jpg"), or "@name/..." for an external source folder.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ BACKGROUND, DONT_CARE, NOT_LABELLED = 0, 254, 255
 MAX_CLASS_ID = 253
 MAX_CLASS_NAME = 100  # characters
 
-# Colours that stay apart on grey pictures, for colour-blind eyes too (after Okabe and Ito 2008, widened).
+# Distinct colors on gray images, also for color-blind users (after Okabe and Ito 2008, extended).
 PALETTE = (
     "#e69f00", "#56b4e9", "#d55e00", "#009e73", "#cc79a7", "#f0e442", "#0072b2", "#ff5c8a", "#7fdb6a", "#b48cff",
     "#00c2c7", "#ff9b54", "#c5e063", "#8fa8ff", "#ff6ad5", "#5ad1a4",
@@ -36,7 +37,7 @@ PALETTE = (
 
 
 class ClassInfo(BaseModel):
-    """A kind of defect that can be painted. `id` (1..253) is for ever; name, colour, key and order are free."""
+    """Defect class that can be painted. `id` (1..253) never changes; name, color, key and order can be edited."""
 
     model_config = ConfigDict(extra="ignore")
     id: int = Field(ge=1, le=MAX_CLASS_ID)
@@ -46,10 +47,10 @@ class ClassInfo(BaseModel):
 
 
 class Grouping(BaseModel):
-    """Which pictures show the same part and so must stay on one side of the split.
+    """Rule that groups images of the same part, which must stay in the same split.
 
-    auto: near-equal pictures and neighbours by number; folder: the sub-folder; pattern: the groups of a regular
-    expression on the key; each: every picture is its own group.
+    auto: near-duplicates and images with neighboring numbers; folder: the subfolder; pattern: the groups of a regular
+    expression on the key; each: every image is its own group.
     """
 
     rule: Literal["auto", "folder", "pattern", "each"] = "auto"
@@ -57,11 +58,11 @@ class Grouping(BaseModel):
 
 
 class ProjectFile(BaseModel):
-    """The content of project.json."""
+    """Content of project.json."""
 
     model_config = ConfigDict(extra="ignore")
     format: int = FORMAT
-    id: str = ""  # of this project and its copies; the folder is recognized by it wherever it is moved
+    id: str = ""  # shared with copies of the project; identifies the folder after it was moved
     name: str
     classes: list[ClassInfo] = []
     verdicts: list[str] = []
@@ -69,7 +70,7 @@ class ProjectFile(BaseModel):
     sources: list[Source] = [Source()]
     grouping: Grouping = Grouping()
     split_seed: int = 0
-    retired_ids: list[int] = []  # ids of deleted classes: never given out again
+    retired_ids: list[int] = []  # ids of deleted classes; never reused
 
     @field_validator("id", mode="before")
     @classmethod
@@ -79,14 +80,14 @@ class ProjectFile(BaseModel):
 
 
 class Project:
-    """An open project folder. Reading is free; writing needs the lock (`writable`)."""
+    """Open project folder. Reading is always possible; writing requires the lock (`writable`)."""
 
     def __init__(self, root: Path, file: ProjectFile, content: bytes = b"") -> None:
         self.root = root
         self.file = file
         self.json = ProjectJson(root, file, content, read_project_file)
         self.file.id = self.file.id or uuid.uuid4().hex
-        self.obstacle: problems.CannotWrite | None = None  # why the folder could not be written when it was opened
+        self.obstacle: problems.CannotWrite | None = None  # reason why the folder was not writable when it was opened
         self._folder = ProjectFolder(root, self.file.id, self.json) if content else None
         self._lock: ProjectLock | None = None
         self._taken: problems.ProjectTaken | None = None
@@ -99,7 +100,10 @@ class Project:
         cls, root: Path | str, *, name: str = "", pictures: Path | str | None = None,
         classes: list[str] | None = None, verdicts: list[str] | None = None,
     ) -> Project:  # fmt: skip
-        """Make a project in `root` (new or without project.json); `pictures` elsewhere becomes a source."""
+        """Create a project in `root`, a new folder or one without project.json.
+
+        An external folder `pictures` becomes a source.
+        """
         root = Path(root).absolute()
         if (root / "project.json").exists():
             raise problems.ProjectExists(path=str(root))
@@ -123,7 +127,7 @@ class Project:
 
     @classmethod
     def open(cls, root: Path | str, *, write: bool = True) -> Project:
-        """Open `root`. With `write` the lock is taken; ProjectLocked says who holds it."""
+        """Open the project in `root`. With `write`, acquire the lock; raise ProjectLocked if another process has it."""
         root = Path(root).absolute()
         project = cls._read(root)
         if write:
@@ -161,9 +165,9 @@ class Project:
         return self._lock is not None
 
     def need_write(self, what: str) -> None:
-        """Raise unless the project may be written: ProjectReadOnly, ProjectGone, ProjectTaken, CannotWrite.
+        """Check that the project can be written. Raises ProjectReadOnly, ProjectGone, ProjectTaken, CannotWrite.
 
-        To be called before every write below the project's folder. A few calls of `stat`.
+        Call this before every write below the project folder. The cost is a few calls of `stat`.
         """
         with self._mutex:
             if self._taken is not None:
@@ -180,7 +184,7 @@ class Project:
                 raise
 
     def relocate(self, root: Path | str) -> None:
-        """Go on in another folder, to which the project was moved. Raises what `open` raises, and AnotherProject."""
+        """Continue in the folder to which the project was moved. Raises the errors of `open` and AnotherProject."""
         root = Path(root).absolute()
         moved = Project._read(root)
         if self._folder is None or not self._folder.matches(root):
@@ -194,9 +198,9 @@ class Project:
             self._folder = ProjectFolder(root, self.file.id, self.json)
 
     def save(self) -> None:
-        """Write project.json, atomically, together with what another program has written there meanwhile.
+        """Write project.json atomically, merged with changes made by other programs.
 
-        Raises ProjectReadOnly, CannotWrite; ProjectTooNew where a newer workbench has written it.
+        Raises ProjectReadOnly, CannotWrite, and ProjectTooNew if a newer workbench has written the file.
         """
         self.need_write("project.json")
         self.json.save()
@@ -204,20 +208,20 @@ class Project:
             self._folder = ProjectFolder(self.root, self.file.id, self.json)
 
     def refresh(self) -> None:
-        """Read project.json again if another program has written it; what was changed here since stays changed."""
+        """Reload project.json if another program has written it. Unsaved changes made here are kept."""
         if self._folder is not None:
             self.json.refresh()
 
     def read_only(self, what: str) -> problems.ProjectReadOnly:
-        """The reason why `what` cannot be saved in a project that is open read-only."""
+        """Return the problem that `what` cannot be saved because the project is open read-only."""
         if self.obstacle is not None:
             return problems.FolderReadOnly(what=what, **self.obstacle.fields)
         return problems.ProjectReadOnly(what=what)
 
-    # --- pictures --------------------------------------------------------------------------------
+    # --- images ----------------------------------------------------------------------------------
 
     def picture_path(self, key: str) -> Path:
-        """Where the picture `key` lies."""
+        """Return the path of the image `key`."""
         if key.startswith("@"):
             name, _, rest = key[1:].partition("/")
             for source in self.file.sources:
@@ -232,11 +236,11 @@ class Project:
         return inside(self.root / "notes", key + ".json")
 
     def pictures(self) -> list[str]:
-        """Keys of all pictures, in natural order, own pictures first. Reads folders only, no file is opened."""
+        """Return the keys of all images in natural order, the project's own first. Lists folders; opens no files."""
         return [source.prefix + rest for source in self.file.sources for rest in source.pictures(self.root)]
 
     def add_source(self, folder: Path | str, *, save: bool = True) -> Source:
-        """List a folder elsewhere as a source of pictures."""
+        """Add an external folder as a source of images."""
         self.refresh()
         source = source_of(folder, self.file.sources, self.root)
         if source not in self.file.sources:
@@ -246,7 +250,7 @@ class Project:
         return source
 
     def copy_picture(self, path: Path, key: str) -> str:
-        """Copy a picture file into `pictures/` as `key`; a different file of that name there gets a number."""
+        """Copy an image file into `pictures/` as `key`. A number is appended if a different file has that name."""
         self.need_write(key)
         check_links(self.root, inside(self.root / "pictures", key))
         return copy_picture(path, self.root / "pictures", key)
@@ -264,7 +268,7 @@ class Project:
         raise problems.UnknownClass(name=name, known=", ".join(c.name for c in self.file.classes) or "none")
 
     def add_class(self, name: str, *, id: int | None = None, color: str | None = None, save: bool = True) -> ClassInfo:
-        """Add a class with the next free id (never one that was used before)."""
+        """Add a class with the next free id. Ids that were used before are not reused."""
         name = name.strip()
         if not name:
             raise problems.BadClass(name=repr(name), why="it has no name")
@@ -297,7 +301,7 @@ class Project:
 
 
 def read_project_file(root: Path) -> ProjectFile:
-    """Parse and check project.json. Raises NotAProject, ProjectBroken, ProjectTooNew; changes nothing."""
+    """Parse and validate project.json, read-only. Raises NotAProject, ProjectBroken, ProjectTooNew."""
     path = root / "project.json"
     try:
         file = load_versioned(

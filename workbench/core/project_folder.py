@@ -1,4 +1,4 @@
-"""Whether the folder of an open project is still that project: it may be moved, deleted, unmounted or replaced."""
+"""Identity of an open project's folder, which may be moved, deleted, unmounted or replaced."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ State = tuple[tuple[int, int], tuple[int, int, int]]
 
 
 class ProjectFolder:
-    """The folder of an open project, recognized by its identity on the disk and by the id in project.json."""
+    """Folder of an open project, recognized by its identity on the disk and by the id in project.json."""
 
     def __init__(self, root: Path, id: str, json: ProjectJson) -> None:
         self._root, self._id, self._json = root, id, json
@@ -25,7 +25,7 @@ class ProjectFolder:
         keep_root(root)
 
     def check(self) -> None:
-        """Raise ProjectGone unless the project is there. Two calls of `stat` while nothing has changed."""
+        """Raise ProjectGone if the project is not there anymore. Two calls of `stat` if nothing has changed."""
         try:
             state = _state(self._root)
         except OSError as error:
@@ -39,9 +39,9 @@ class ProjectFolder:
             self._state = state
 
     def matches(self, root: Path) -> bool:
-        """Whether the project lies in `root`: the same folder moved, or one whose project.json has the same id.
+        """Return True if `root` is the same folder after a move or its project.json has the same id.
 
-        Without an id in it, project.json has to have the same content.
+        Without an id, project.json must have the same content.
         """
         content = _read(root)
         id = id_in(content)
@@ -55,7 +55,7 @@ class ProjectFolder:
 
 
 def id_in(content: bytes) -> str:
-    """The id that the content of a project.json names, "" if none."""
+    """Return the id in the content of a project.json, "" if there is none."""
     try:
         found: Any = json.loads(content)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""project.json of an open project: written whole, and merged with what another program has written there meanwhile."""
+"""File project.json of an open project: written atomically and merged with changes made by other programs."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Fields = dict[str, Any]
 
 
 class ProjectJson:
-    """The file behind a `ProjectFile`, which is changed in place.
+    """File behind a `ProjectFile`, which is modified in place.
 
-    content: the file's bytes, as last read or written. notices: problems that a merge left to report. merged: called
-    after a merge.
+    content: bytes of the file as last read or written. notices: problems reported by merges. merged: callback after a
+    merge.
     """
 
     def __init__(self, root: Path, file: Any, content: bytes, read: Callable[[Path], Any]) -> None:
@@ -38,7 +38,7 @@ class ProjectJson:
 
     @property
     def identified(self) -> bool:
-        """Whether the file named an id when it was last read or written."""
+        """True if the file contained an id when it was last read or written."""
         return bool(self._base.get("id"))
 
     @property
@@ -46,11 +46,11 @@ class ProjectJson:
         return self._root / "project.json"
 
     def at(self, root: Path) -> None:
-        """The file lies in another folder from now on."""
+        """Set the folder of the file to `root`."""
         self._root, self._stamp = root, ""
 
     def take_notices(self) -> list[Problem]:
-        """What merges left to report since this was called last."""
+        """Return and clear the problems reported by merges."""
         taken, self.notices = self.notices, []
         return taken
 
@@ -71,12 +71,12 @@ class ProjectJson:
             self._stamp = ""
 
     def refresh(self) -> None:
-        """Merge if the file was written by another program."""
+        """Merge if another program has written the file."""
         if file_stamp(self.path) != self._stamp:
             self._merge()
 
     def _merge(self) -> Fields:
-        """Take over what another program wrote; returns the file's content as it was found, {} if unreadable."""
+        """Merge changes of another program. Return the file's content as found, {} if unreadable."""
         stamp = file_stamp(self.path)
         try:
             content = self.path.read_bytes()
@@ -111,7 +111,7 @@ class ProjectJson:
             self.merged()
 
     def _take_over(self, fields: Fields, new_ids: dict[int, int]) -> None:
-        """Make `fields` the content; classes that did not change stay the same objects."""
+        """Make `fields` the content. Unchanged classes remain the same objects."""
         for info in self._file.classes:
             info.id = new_ids.get(info.id, info.id)
         here = {info.id: info for info in self._file.classes}

@@ -1,8 +1,9 @@
-"""The lock of a project: one process may write. It is held on a file beside project.json.
+"""Write lock of a project: one process at a time, held on a file beside project.json.
 
-Versions before this one locked `.cache/lock`; that file is locked too, so that they and this one keep each other out.
-A lock lives in its file: a file that was removed and made anew can be locked by somebody else. `check` compares them.
-The token in `.cache/holder.json` names the lock that was acquired last, also where file identities are not stable.
+Earlier versions locked `.cache/lock`. That file is locked too, so that old and new versions exclude each other. A lock
+belongs to a file, not to a path: if the file is deleted and recreated, another process can lock the new one. `check`
+detects this. The token in `.cache/holder.json` identifies the most recent holder, also where file identities are not
+stable.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from workbench.core.problems import CannotWrite, ProjectLocked, ProjectTaken
 from workbench.core.storage import write_json
 
 NAME = "project.lock"
-_MOST = 10_000  # bytes of a holder file
+_MOST = 10_000  # bytes of holder.json
 
 
 class ProjectLock:
-    """A lock that is held. Raises ProjectLocked or CannotWrite where it cannot be acquired."""
+    """Acquired lock. The constructor raises ProjectLocked or CannotWrite if the lock cannot be acquired."""
 
     def __init__(self, root: Path) -> None:
         self._root, self._token = root, secrets.token_hex(8)
@@ -47,7 +48,7 @@ class ProjectLock:
         self._held.clear()
 
     def check(self) -> None:
-        """Acquire the lock again if its file was removed. Raises ProjectTaken where somebody else holds it now."""
+        """Reacquire the lock if its file was deleted. Raises ProjectTaken if another process holds the new file."""
         if all(_identity(self._root / name) == identity for name, (_, identity) in self._held.items()):
             return
         try:
@@ -56,13 +57,13 @@ class ProjectLock:
             self._acquire_former()
         except filelock.Timeout as error:
             if self._is_holder(self._root):
-                return  # a network drive that numbers its files anew, or somebody who could not acquire all of it
+                return  # file identity changed on a network drive, or another process acquired only part of the lock
             raise ProjectTaken(path=str(self._root), why="it is locked", **_holder(self._root)) from error
         except OSError as error:
             raise CannotWrite.of(self._root, error) from error
 
     def at(self, root: Path) -> ProjectLock:
-        """This lock where its file was moved to `root`, or a new one there. Raises ProjectLocked, CannotWrite."""
+        """Return this lock if its file was moved to `root`, else a new one. Raises ProjectLocked, CannotWrite."""
         if _identity(root / NAME) != self._held[NAME][1]:
             try:
                 return ProjectLock(root)
@@ -81,7 +82,7 @@ class ProjectLock:
             return
         (self._root / ".cache").mkdir(exist_ok=True)
         self._acquire(former)
-        with contextlib.suppress(CannotWrite):  # it only names the holder to others
+        with contextlib.suppress(CannotWrite):  # the file is only informative
             holder = {"pid": os.getpid(), "host": socket.gethostname(), "token": self._token}
             write_json(self._root / ".cache" / "holder.json", holder)
 
@@ -104,7 +105,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _holder(root: Path) -> dict[str, str | int]:
-    """Process and host named by holder.json, "?" for what it does not name plainly."""
+    """Return the process and host in holder.json, "?" for missing or invalid values."""
     found = _read_holder(root)
     pid, host = found.get("pid"), found.get("host")
     plain = isinstance(pid, int) and not isinstance(pid, bool) and 0 < pid < 1 << 32
@@ -113,7 +114,7 @@ def _holder(root: Path) -> dict[str, str | int]:
 
 
 def _read_holder(root: Path) -> dict[str, Any]:
-    """The content of holder.json, {} if that is no JSON object."""
+    """Return the content of holder.json, {} if it is not a JSON object."""
     path = root / ".cache" / "holder.json"
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):

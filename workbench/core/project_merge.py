@@ -1,4 +1,4 @@
-"""Three versions of project.json brought together: as it was last read or written, as it is here, and on the disk."""
+"""Three-way merge of project.json: last read or written version, version in memory, version on disk."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Fields = dict[str, Any]
-_MOST = 253  # the highest id of a class
+_MOST = 253  # highest class id
 
 
 @dataclass
 class Merged:
-    """fields: the merged content. conflicts: what both sides changed, ours kept. removed: what they removed.
+    """Result of a merge.
 
-    new_ids: ids of classes added here which the other program gave to classes of its own.
+    fields: merged content. conflicts: fields changed on both sides; the local value is kept. removed: entries removed
+    by the other program. new_ids: old to new id of classes added here whose id the other program has assigned as well.
     """
 
     fields: Fields
@@ -47,7 +48,7 @@ def _choose(name: str, base: Any, ours: Any, theirs: Any, merged: Merged) -> Any
 
 
 def _own_ids(base: Fields, ours: Fields, theirs: Fields, merged: Merged) -> Fields:
-    """`ours` with another id for each class added here whose id a class of another name was given there."""
+    """Return `ours` with new ids for classes added here whose id belongs to a class of another name in `theirs`."""
     before = {entry["id"] for entry in base["classes"]}
     there = {entry["id"]: entry["name"] for entry in theirs["classes"]}
     used = {id for side in (base, ours, theirs) for id in [*(e["id"] for e in side["classes"]), *side["retired_ids"]]}
@@ -66,7 +67,7 @@ def _own_ids(base: Fields, ours: Fields, theirs: Fields, merged: Merged) -> Fiel
 
 
 def _merge_list(name: str, key: str | None, base: list, ours: list, theirs: list, merged: Merged) -> list:
-    """Merge lists whose entries have a key of their own; an order changed here is kept, otherwise theirs is."""
+    """Merge lists by entry key. A local order change is kept; otherwise the order of `theirs` is used."""
     of: Callable[[Any], Any] = (lambda entry: entry[key]) if key else (lambda entry: entry)
     b, o, t = ({of(entry): entry for entry in side} for side in (base, ours, theirs))
     result = {}
@@ -100,7 +101,7 @@ def _merge_list(name: str, key: str | None, base: list, ours: list, theirs: list
 
 
 def _retired(base: Fields, ours: Fields, theirs: Fields, classes: list[Fields]) -> list[int]:
-    """Ids that are never given out again, with those of the classes that either side removed."""
+    """Return the ids that must not be reused, including those of classes that either side removed."""
     b, o, t = (set(side["retired_ids"]) for side in (base, ours, theirs))
     kept = {entry["id"] for entry in classes}
     former = {entry["id"] for entry in base["classes"]}
@@ -108,7 +109,7 @@ def _retired(base: Fields, ours: Fields, theirs: Fields, classes: list[Fields]) 
 
 
 def _tell_apart(classes: list[Fields], known: set[int]) -> None:
-    """Give classes that were added here and have the name or the key of another one a name and no key of their own."""
+    """Rename classes added here whose name is already used and clear shortcut keys that are already used."""
     names, keys = set(), set()
     for entry in sorted(classes, key=lambda entry: entry["id"] not in known):
         stem, number = entry["name"], 2

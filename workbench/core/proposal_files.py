@@ -1,4 +1,4 @@
-"""Proposals that wait on the disk for a person: proposals/<key>.json below the project folder, see `proposals`."""
+"""Suggestions stored for later decision in proposals/<key>.json below the project folder, see `proposals`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FORMAT = 1
 
 
 class StoredRegion(BaseModel):
-    """One region of proposals/<key>.json."""
+    """Region in proposals/<key>.json."""
 
     model_config = ConfigDict(extra="ignore")
     class_id: int = Field(ge=1, le=MAX_CLASS_ID)
@@ -37,7 +37,7 @@ class StoredRegion(BaseModel):
     pixels: str
 
     def inside(self) -> np.ndarray:
-        """bool (height, width). Raises ValueError."""
+        """Return the pixels as bool (height, width). Raises ValueError."""
         count = self.width * self.height
         if count > LARGEST:
             raise ValueError("a region is too large")
@@ -49,7 +49,7 @@ class StoredRegion(BaseModel):
 
 
 class Stored(BaseModel):
-    """The content of proposals/<key>.json."""
+    """Content of proposals/<key>.json."""
 
     model_config = ConfigDict(extra="ignore")
     format: int = FORMAT
@@ -66,7 +66,7 @@ def proposals_path(project: Project, key: str) -> Path:
 
 
 def load_stored(project: Project, key: str) -> tuple[Stored, tuple[Proposal, ...]] | None:
-    """What was proposed for a picture beforehand; None if nothing was. Raises ProposalsBroken."""
+    """Load the stored suggestions of an image. Return None if there is no file. Raises ProposalsBroken."""
     path = proposals_path(project, key)
     try:
         stored = load_versioned(path, Stored, FORMAT, ProposalsBroken)
@@ -91,7 +91,7 @@ def _restored(stored: Stored) -> Iterable[Proposal]:
 def save_stored(
     project: Project, key: str, proposals: Iterable[Proposal], *, model: str, fingerprint: str, size: tuple[int, int]
 ) -> None:
-    """Write what is proposed for a picture of `size` (width, height). Raises CannotWrite, ProjectReadOnly."""
+    """Write the suggestions for an image of `size` (width, height). Raises CannotWrite, ProjectReadOnly."""
     regions = [
         StoredRegion(
             class_id=one.class_id, x=one.selection.rect.x, y=one.selection.rect.y, width=one.selection.rect.width,
@@ -111,7 +111,7 @@ def write_stored(project: Project, key: str, stored: Stored) -> None:
 
 
 def without_decided(stored: Stored, proposals: Sequence[Proposal], open_now: Iterable[Proposal]) -> Stored:
-    """`stored`, whose regions are `proposals` one to one, with those that are still open alone."""
+    """Return `stored` with only the regions that are still open. Regions and `proposals` correspond one to one."""
     left = {id(proposal.origin) for proposal in open_now}
     kept = [region for region, one in zip(stored.regions, proposals, strict=True) if id(one.origin) in left]
     return stored.model_copy(update={"regions": kept})
@@ -119,24 +119,24 @@ def without_decided(stored: Stored, proposals: Sequence[Proposal], open_now: Ite
 
 @dataclass(frozen=True)
 class Kept:
-    """What proposals/<key>.json held when it was read or written, while a person decides on it."""
+    """Content of proposals/<key>.json as last read or written while the user decides on the suggestions."""
 
     stored: Stored
     proposals: tuple[Proposal, ...]
     stamp: str
-    held: frozenset[int]  # identities of the origins that the file holds now
+    held: frozenset[int]  # identities of the origins that are in the file
 
     @classmethod
     def read(cls, project: Project, key: str) -> Kept | None:
-        """None if nothing was proposed beforehand. Raises ProposalsBroken."""
+        """Read the file. Return None if there is none. Raises ProposalsBroken."""
         stamp = file_stamp(proposals_path(project, key))
         found = load_stored(project, key)
         return None if found is None else cls(*found, stamp, frozenset(id(one.origin) for one in found[1]))
 
     def cleared(self, project: Project, key: str, left: Iterable[Proposal]) -> Kept:
-        """The file holds what is still open, so that it need not be looked through again and again.
+        """Remove decided suggestions from the file so that they are not checked again.
 
-        A file that someone else has written since stays as it is.
+        A file written by another program in the meantime is not changed.
         """
         left = list(left)
         path, held = proposals_path(project, key), frozenset(id(one.origin) for one in left)
@@ -145,5 +145,5 @@ class Kept:
         try:
             write_stored(project, key, without_decided(self.stored, self.proposals, left))
         except CannotWrite:
-            return replace(self, stamp="")  # the note has what counts, and says what is wrong with the disk
+            return replace(self, stamp="")  # the decisions are in the note; saving the note reports the write error
         return replace(self, stamp=file_stamp(path), held=held)

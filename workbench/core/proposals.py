@@ -1,18 +1,19 @@
-"""Proposals: predicted regions that a person may accept as labels, reject, or change before. Nothing here paints.
+"""Suggestions: predicted regions that the user can accept as labels, reject, or edit. This module changes no labels.
 
-Which regions are proposals: those that the model marks (its thresholds and least areas have been applied), whose class
-the project has, that no person has decided on yet, and that the labels do not answer already: half of a region or more
-painted in its class, or said to be nobody's guess, or painted as background where only what is painted counts.
+A region is a suggestion if the model marks it (thresholds and minimum sizes applied), the project has its class, the
+user has not decided on it, and the labels do not cover it: less than half of it is labeled with its class, "don't
+care", or, where only painted pixels count as labels, background.
 
-Decisions lie in the picture's note (`Note.decided`): they are a person's work, and go where the labels go. Which model
-saw the region belongs to a decision: another model may be right where this one was wrong. A region is known again by
-its class, its box and its area, about: another threshold moves its outline a little.
+Decisions are stored in the image's note (`Note.decided`), because they are the user's work and belong to the labels. A
+decision includes the model: another model may be right where this one was wrong. A region is recognized by
+approximately equal class, box and area, because another threshold shifts its outline slightly.
 
-`workbench predict … --as-proposals` writes proposals/<key>.json below the project folder, one file a picture:
-{"format": 1, "model": the run's name, "fingerprint": of the model's files, "when", "width", "height": of the picture,
-"regions": [{"class_id", "x", "y", "width", "height", "score": 0..1, "pixels"}]}; `pixels` are the box's pixels row
-after row, one bit each (numpy.packbits), packed by zlib, as base64. An empty list says that the picture was looked at
-and nothing is open. The file is written whole or not at all, belongs to the model, and may be deleted at any time.
+`workbench predict … --as-proposals` writes proposals/<key>.json below the project folder, one file per image:
+{"format": 1, "model": name of the run, "fingerprint": of the model's files, "when", "width", "height": of the image,
+"regions": [{"class_id", "x", "y", "width", "height", "score": 0..1, "pixels"}]}; `pixels` are the pixels of the box in
+row-major order, one bit each (numpy.packbits), compressed with zlib, as base64. An empty list means that the image was
+processed and no suggestion is open. The file is written atomically, belongs to the model, and can be deleted at any
+time.
 """
 
 from __future__ import annotations
@@ -30,23 +31,23 @@ from workbench.core.selection import Selection
 from workbench.inference.cv import cv2
 from workbench.inference.regions import Region
 
-ANSWERED = 0.5  # the share of a region that the labels cover from which on it is not proposed
-LIKE = 0.5  # how far two boxes and areas may differ (intersection over union) and still be one region
-LARGEST = 64 << 20  # pixels of a region's box: a larger one would be painted at once, and nobody could check it
-_AT_ONCE = 200  # regions that are compared with all others at a time
-MOST = 1_000  # regions of one picture, the most certain ones: a model that marks more has learned nothing yet
+ANSWERED = 0.5  # labeled share of a region at and above which it is not suggested
+LIKE = 0.5  # least intersection over union of two boxes, and ratio of two areas, of the same region
+LARGEST = 64 << 20  # pixels of a region's box; larger regions cannot be checked by the user before they are painted
+_AT_ONCE = 200  # regions compared with all others per block
+MOST = 1_000  # most probable regions per image; a model that marks more is not trained well enough
 
 
 @dataclass(frozen=True, eq=False)
 class Proposal:
-    """A region that may become a label. origin: as the model gave it, whatever was changed since."""
+    """Region that may become a label. origin: the region as predicted, before any edit."""
 
     selection: Selection
     class_id: int
     score: float  # 0..1
     model: str
     origin: Decided
-    shaped: bool = False  # its pixels are not the model's any more
+    shaped: bool = False  # the pixels were edited
 
     @property
     def edited(self) -> bool:
@@ -54,22 +55,24 @@ class Proposal:
 
     @cached_property
     def area(self) -> int:
-        """Its pixels."""
+        """Area in pixels."""
         return cv2.countNonZero(self.selection.inside.view(np.uint8))
 
     def with_class(self, id: int) -> Proposal:
         return replace(self, class_id=id)
 
     def reshaped(self, selection: Selection) -> Proposal:
-        """With other pixels; they are what would be painted."""
+        """Return a copy with the pixels of `selection`, which are the ones to be painted."""
         found = selection.trimmed()
         return replace(self, selection=Selection(found.rect, np.ascontiguousarray(found.inside)), shaped=True)
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a model proposes in a picture. left_out: regions beyond MOST, and those that are too large. beyond:
-    those that nobody has listed yet."""
+    """Suggestions for an image.
+
+    beyond: regions that the predictor did not list. left_out: these, and regions that exceed `MOST` or `LARGEST`.
+    """
 
     proposals: tuple[Proposal, ...] = ()
     left_out: int = 0
@@ -77,9 +80,9 @@ class Found:
 
 
 def class_table(classes: Sequence[ClassInfo], regions: Iterable[Region], *, own: bool) -> dict[int, int]:
-    """Which class of the project each class of a model is; what the project does not have is left out.
+    """Return model class id -> project class id. Classes that the project does not have are omitted.
 
-    own: the model was trained in this project, whose ids it then speaks; others are known by their classes' names.
+    own: the model was trained in this project, so ids match; otherwise classes are matched by name.
     """
     ids, by_name = {info.id for info in classes}, {info.name: info.id for info in classes}
     table = {}
@@ -93,10 +96,10 @@ def class_table(classes: Sequence[ClassInfo], regions: Iterable[Region], *, own:
 def propose(
     mask: np.ndarray, regions: Sequence[Region], table: Mapping[int, int], model: str, *, beyond: int = 0
 ) -> Found:
-    """The regions of a prediction as proposals, the most certain first.
+    """Return the regions of a prediction as suggestions, highest probability first.
 
-    mask: uint8 (H, W), the model's ids. table: from `class_table`. beyond: regions that nobody has listed. Work goes by
-    the regions' boxes.
+    mask: uint8 (H, W), ids of the model. table: from `class_table`. beyond: number of regions not listed in `regions`.
+    The time grows with the size of the regions' boxes.
     """
     wanted = [region for region in regions if region.class_id in table]
     fit = [region for region in wanted if region.width * region.height <= LARGEST]
@@ -111,7 +114,7 @@ def propose(
 
 
 def without(mask: np.ndarray, proposals: Iterable[Proposal]) -> np.ndarray:
-    """A copy of a mask, uint8 (H, W), without the regions of some proposals that `propose` has made of it."""
+    """Return a copy of `mask`, uint8 (H, W), without the regions of suggestions that `propose` made from it."""
     rest = mask.copy()
     for one in proposals:
         rest[one.selection.rect.slices][one.selection.inside] = 0
@@ -121,10 +124,10 @@ def without(mask: np.ndarray, proposals: Iterable[Proposal]) -> np.ndarray:
 def open_ones(
     proposals: Iterable[Proposal], labels: np.ndarray | None, decided: Sequence[Decided], *, painted_only: bool = False
 ) -> list[Proposal]:
-    """Those that are still to be decided.
+    """Return the suggestions that are not decided yet.
 
-    labels: uint8 (H, W), or None where nothing is labelled. decided: of the picture's note. painted_only: what is
-    unpainted is not labelled, so painted background is an answer too.
+    labels: uint8 (H, W), or None if nothing is labeled. decided: decisions in the image's note. painted_only: unpainted
+    pixels are unlabeled, so painted background is also a decision.
     """
     proposals = list(proposals)
     done = _alike([one.origin for one in proposals], decided, one_model=True)
@@ -135,13 +138,13 @@ def open_ones(
 
 
 def first_like(proposals: Sequence[Proposal], origin: Decided) -> Proposal | None:
-    """The one among proposals that is the same region, whichever model saw it."""
+    """Return the first suggestion that is the same region as `origin`, of any model, or None."""
     same = np.flatnonzero(_alike([one.origin for one in proposals], [origin]))
     return proposals[int(same[0])] if same.size else None
 
 
 def _alike(ones: Sequence[Decided], others: Sequence[Decided], *, one_model: bool = False) -> np.ndarray:
-    """bool (len(ones),): whether any of `others` is the same region. one_model: and was seen by the same model."""
+    """Return bool (len(ones),): True if any of `others` is the same region and, with `one_model`, of the same model."""
     found = np.zeros(len(ones), bool)
     if not others:
         return found
@@ -172,14 +175,14 @@ def _alike(ones: Sequence[Decided], others: Sequence[Decided], *, one_model: boo
 
 
 def merged(newer: Sequence[Proposal], older: Iterable[Proposal]) -> list[Proposal]:
-    """`newer`, and those of `older` that none of them is like."""
+    """Return `newer` and those of `older` that match none of them."""
     older = list(older)
     known = _alike([one.origin for one in older], [one.origin for one in newer])
     return [*newer, *(one for one, same in zip(older, known.tolist(), strict=True) if not same)]
 
 
 def in_box(proposals: Iterable[Proposal], box: Rect) -> list[Proposal]:
-    """Those with the greater part of their pixels inside a box."""
+    """Return the suggestions with more than half of their pixels inside `box`."""
     found = []
     for proposal in proposals:
         rect = proposal.selection.rect
@@ -193,7 +196,7 @@ def in_box(proposals: Iterable[Proposal], box: Rect) -> list[Proposal]:
 
 
 def of_region(selection: Selection, id: int, score: float, model: str, area: int) -> Proposal:
-    """A proposal as a model makes it."""
+    """Return the suggestion for a predicted region."""
     rect = selection.rect
     origin = Decided(
         what="rejected", model=model, class_id=id, x=rect.x, y=rect.y, width=rect.width, height=rect.height, area=area
@@ -202,24 +205,24 @@ def of_region(selection: Selection, id: int, score: float, model: str, area: int
 
 
 def _pixels_of(mask: np.ndarray, region: Region) -> np.ndarray | None:
-    """bool (height, width): the region's pixels in its box; None if the mask does not hold it."""
+    """Return the region's pixels in its box, bool (height, width), or None if the mask does not contain the region."""
     box = mask[region.y : region.y + region.height, region.x : region.x + region.width]
     if box.shape != (region.height, region.width):
         return None
-    table = np.zeros(256, np.uint8)  # compared with a number, a box of 4 x 1 would be taken for a colour
+    table = np.zeros(256, np.uint8)  # LUT because OpenCV interprets a 4 x 1 array in a comparison as a scalar color
     table[region.class_id] = 1
     of_class = cv2.LUT(np.ascontiguousarray(box), table)
     if cv2.countNonZero(of_class) == region.area:
         return of_class > 0
     _, labels, stats, _ = cv2.connectedComponentsWithStats(of_class, connectivity=8, ltype=cv2.CV_32S)
-    # Others reach into the box; but only one piece can reach all four sides of it.
+    # Other regions may extend into the box, but only one component can touch all four sides.
     whole = (stats[:, cv2.CC_STAT_WIDTH] == region.width) & (stats[:, cv2.CC_STAT_HEIGHT] == region.height)
     number = np.flatnonzero(whole & (stats[:, cv2.CC_STAT_AREA] == region.area) & (np.arange(len(stats)) > 0))
     return labels == int(number[0]) if number.size else None
 
 
 def _answered(proposal: Proposal, labels: np.ndarray, painted_only: bool) -> float:
-    """The share of a proposal that the labels have answered. A proposal beyond the labels is none at all: 1."""
+    """Return the share of a suggestion that the labels cover, 1 for a suggestion outside the labels."""
     rect = proposal.selection.rect
     view = labels[rect.slices]
     if view.shape != proposal.selection.inside.shape:

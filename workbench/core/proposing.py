@@ -1,4 +1,4 @@
-"""Proposals for the pictures of a project, written beforehand: the window then offers them when a picture is opened."""
+"""Batch creation of suggestions for a project's images. The GUI shows them when an image is opened."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workbench.inference.reading import ReadError
 
 @dataclass(frozen=True)
 class Looked:
-    """One picture that was looked at. kept: it had been before, by this very model. why: it was skipped."""
+    """Result for one image. kept: an existing result of the same model was reused. why: reason for skipping it."""
 
     key: str
     proposals: tuple[Proposal, ...] = ()
@@ -38,7 +38,7 @@ class _Model:
 
 
 def model_name(folder: Path) -> str:
-    """How decisions and proposals name a model: its run's name, or its export's."""
+    """Return the name of a model in decisions and suggestions: that of its run or export."""
     return folder.parent.name if folder.name == "best" else folder.name
 
 
@@ -53,11 +53,11 @@ def propose_all(
     stop: Callable[[], bool] = lambda: False,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> bool:
-    """Look at pictures and write what is proposed in each, in place of what was before; labels are not touched.
+    """Predict images and replace their stored suggestions. Labels are not changed.
 
-    folder: of the model. on_picture(number, looked) after each; a picture that cannot be read is told and passed over.
-    go_on: keep what this very model has written. stop() between pictures, cancelled() within one. True if all were
-    come to. Raises ProposesNothing, ProjectReadOnly, CannotWrite.
+    folder: of the model. on_picture(number, looked) is called per image; unreadable images are reported and skipped.
+    go_on: keep existing results of the same model. stop() is checked between images, cancelled() within one. Return
+    True if all images were processed. Raises ProposesNothing, ProjectReadOnly, CannotWrite.
     """
     if predictor.settings.task != "segmentation":
         raise ProposesNothing(name=model_name(folder))
@@ -103,4 +103,4 @@ def _kept(project: Project, key: str) -> tuple[Stored, tuple[Proposal, ...]] | N
     try:
         return load_stored(project, key)
     except ProposalsBroken:
-        return None  # it is written anew
+        return None  # the file will be rewritten

@@ -1,4 +1,4 @@
-"""A run that begins with the UNet of an earlier one and keeps only its strongest channels: what its recipe says."""
+"""Training settings of a run that starts from an earlier UNet reduced to its strongest channels."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 from workbench.core.problems import BadRecipe
 from workbench.core.recipe import Recipe
 
-# How pictures come into the network, and what it is but for its widths: a part of it only works as the whole did.
+# Preprocessing and architecture except for the widths. Part of a network only works under the same conditions.
 _KEPT = (
     "channels", "full_scale", "low", "high", "mean", "std", "scale", "stem", "local_contrast", "encoder",
     "patch", "overlap", "quality",
 )  # fmt: skip
-_SAME = ("channels", "stem", "local_contrast")  # what makes it another network
+_SAME = ("channels", "stem", "local_contrast")  # changing one of these makes the weights incompatible
 
 
 def smaller(asked: Recipe, earlier: Recipe | None) -> Recipe:
-    """What was asked for, with the widths of `earlier` less the share `prune`, and all else that must be as it was.
+    """Return `asked` with the widths of `earlier` reduced by the share `prune` and the settings that must not change.
 
-    Raises BadRecipe where nothing can be pruned.
+    Raises BadRecipe if nothing can be pruned.
     """
     why = _obstacle(asked, earlier)
     if why or earlier is None:
@@ -56,9 +56,9 @@ def _obstacle(asked: Recipe, earlier: Recipe | None) -> str:
 
 
 def shrink(widths: Sequence[int], share: float) -> list[int]:
-    """Widths less a share of them, to multiples of 16 or 8, the lower one of two as near.
+    """Reduce widths by `share`, rounded to multiples of 16 or 8, ties downward.
 
-    Processors compute channels in such blocks: 20 of them take no less than 24.
+    CPUs compute channels in such blocks: 20 channels take as long as 24.
     """
     result = []
     for width in widths:
@@ -68,7 +68,7 @@ def shrink(widths: Sequence[int], share: float) -> list[int]:
 
 
 def is_smaller(recipe: Recipe, earlier: Recipe) -> bool:
-    """Whether the UNet of `recipe` is that of `earlier` with fewer channels."""
+    """Return True if the UNet of `recipe` is that of `earlier` with fewer channels."""
     if recipe.model != "unet" or earlier.model != "unet" or recipe.widths == earlier.widths:
         return False
     if any(getattr(recipe, key) != getattr(earlier, key) for key in _SAME):

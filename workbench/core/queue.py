@@ -1,14 +1,14 @@
-"""What to label next: the pictures from which a model would learn most, each with the reason, and few of one kind.
+"""Label queue: images that a model would learn most from, with reasons, and few similar ones.
 
-While few pictures of a class are labelled, a picture is worth what the model finds in it: on a line most surfaces are
-good, a young model is unsure of its own mistakes on them, and more defects teach it most (Attenberg and Provost, 2010:
-where a kind is rare, finding it comes before doubting it); what else stands out from its surface, in the way in which
-the labelled defects do, makes that likelier (see `salience`). The more there are, the more counts what the model doubts
-(Settles, 2009); where it contradicts the label counts always. As in maximal marginal relevance (Carbonell and
-Goldstein, 1998), what is like a chosen picture, or of the same part, counts less. Before any defect is labelled only
-the looks are left: the next picture is the one that is furthest from all that is chosen or labelled (k-centre:
-Gonzalez, 1985; Sener and Savarese, 2018), since defects are what is odd on a surface, and stands for most others
-(facility location: Nemhauser, Wolsey and Fisher, 1978).
+While few images of a class are labeled, the value of an image depends on the defects that the model finds in it: on a
+production line most surfaces are good, a young model is unsure because of its own mistakes on them, and more defects
+improve it most (Attenberg and Provost, 2010: for a rare class, finding examples comes before resolving uncertainty).
+Spots that stand out in the same way as labeled defects increase the value (see `salience`). With more labels, the
+uncertainty of the model gains weight (Settles, 2009). Contradictions between model and label always count. As in
+maximal marginal relevance (Carbonell and Goldstein, 1998), images similar to a chosen one, or of the same part, count
+less. Before any defect is labeled, only appearance is available: the next image is the one furthest from all chosen or
+labeled ones (k-center: Gonzalez, 1985; Sener and Savarese, 2018), since defects are unusual on a surface, and
+representative of most others (facility location: Nemhauser, Wolsey and Fisher, 1978).
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from workbench.core.doubt import SURE, Seen, clearness, doubt_of, unsure
 from workbench.core.label_errors import Slip, worst_first
 from workbench.core.salience import standing_out
 
-ALIKE = 0.90  # a likeness from which on a picture stands for another
-_STANDING_FOR = 600  # pictures that stand for all others when it is asked what one stands for
-_FOUND = 3.0  # the weight of what is found of a class that is not labelled yet
-_UNSEEN = 0.3  # what a model does not find, or does not stand out, may be a defect all the same
-_LITTLE = 0.1  # what a model says is worth less than this: it is for its looks that a picture is here
-_RARE = 10  # labelled pictures of a class up to which it is rare
+ALIKE = 0.90  # similarity above which an image represents another one
+_STANDING_FOR = 600  # sample of images used to estimate how many images one represents
+_FOUND = 3.0  # weight of findings of a class that is not labeled yet
+_UNSEEN = 0.3  # offset: a spot missed by the model or by salience may still be a defect
+_LITTLE = 0.1  # below this value from the model, an image is in the queue for its appearance
+_RARE = 10  # number of labeled images up to which a class is rare
 
-# Why a picture is in the queue, as English patterns, which are the message ids of the window.
+# Reasons for queue entries, as English patterns, which are message ids of the GUI.
 SAYS = {
     "missing": "{name} found, nothing labelled",
     "missing_good": "{name} found, label says good",
@@ -54,8 +54,10 @@ SAYS = {
 
 @dataclass(frozen=True)
 class _Weights:
-    """stands, far: of how many pictures one stands for, and of how far it is from all others. near: a likeness from
-    which on the second of two pictures counts less. again: each picture of a part counts for so much of the one before.
+    """Weights of appearance and of repetition.
+
+    stands, far: number of represented images, distance to all chosen and labeled ones. near: similarity above which an
+    image counts less after a chosen one. again: factor per image of the same part.
     """
 
     stands: float
@@ -65,14 +67,14 @@ class _Weights:
 
 
 _ALONE = _Weights(stands=1.0, far=0.5, near=0.90, again=0.8)
-# Beside what says more, looks decide only between pictures of which it says the same. Two exposures of a part may well
-# be 0.98 alike, and a defect that is found on the second is worth its label.
+# If model or salience values exist, appearance only decides between images of equal value. Two exposures of a part can
+# be 0.98 similar, and a defect found on the second is still worth a label.
 _BESIDE = _Weights(stands=0.02, far=0.02, near=0.99, again=0.95)
 
 
 @dataclass(frozen=True)
 class Why:
-    """One reason. kind: a key of SAYS; fields: what its pattern names."""
+    """Reason for a queue entry. kind: key of `SAYS`; fields: values of its pattern."""
 
     kind: str
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -83,10 +85,10 @@ class Why:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A picture that may be labelled next. feature: of `descriptor`. group: the part that it shows, "" if unknown.
+    """Image that may be labeled next. feature: see `descriptor`. group: part shown, "" if unknown.
 
-    seen, probabilities: what a model says, None where it was not asked. slips: where it contradicts the label.
-    salience: of `salience`, None where that is not known.
+    seen, probabilities: output of the model, None if not predicted. slips: contradictions to the label. salience: see
+    `salience`, None if unknown.
     """
 
     key: str
@@ -95,15 +97,16 @@ class Candidate:
     seen: tuple[Seen, ...] | None = None
     probabilities: Mapping[str, float] | None = None
     slips: tuple[Slip, ...] = ()
-    started: bool = False  # something is labelled, so an empty label means good
+    started: bool = False  # something is labeled, so an empty label means a good image
     salience: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """What is labelled already. features: float32 (n, D). groups: how many pictures of each part. counts: of each
-    class id, or verdict, the number of pictures. names: of the classes. defective, good: of some pictures with a defect
-    and some without, what stands out of them.
+    """Existing labels.
+
+    features: float32 (n, D). groups: images per part. counts: images per class id or verdict. names: of the classes.
+    defective, good: salience of some images with and without a defect.
     """
 
     features: np.ndarray
@@ -116,7 +119,7 @@ class Labelled:
 
 @dataclass(frozen=True)
 class Entry:
-    """A picture of the queue. value: what made it come here, greater is better; whys: the most telling first."""
+    """Entry of the queue. value: the greater, the earlier; whys: most important first."""
 
     key: str
     value: float
@@ -124,7 +127,7 @@ class Entry:
 
 
 def rank(candidates: Sequence[Candidate], labelled: Labelled, count: int) -> list[Entry]:
-    """The `count` pictures to label next, in this order. Takes time and memory proportional to the candidates."""
+    """Return the next `count` images to label, in order. Time and memory are proportional to the candidates."""
     if not candidates or count < 1:
         return []
     features = np.stack([each.feature for each in candidates]).astype(np.float32)
@@ -168,8 +171,10 @@ def rank(candidates: Sequence[Candidate], labelled: Labelled, count: int) -> lis
 
 
 def _spots(candidates: Sequence[Candidate], labelled: Labelled) -> Sequence[float | None]:
-    """How much stands out of each as of the labelled defects, 0..1; None for all where that cannot be told, and for
-    those of which a model gives verdicts, which are not about spots.
+    """Return how much the spots of each candidate stand out in the same way as labeled defects, 0..1.
+
+    None for all if this cannot be determined, and for candidates with verdict probabilities, which do not concern
+    spots.
     """
     if not labelled.defective or not labelled.good or any(each.salience is None for each in candidates):
         return [None] * len(candidates)
@@ -179,10 +184,10 @@ def _spots(candidates: Sequence[Candidate], labelled: Labelled) -> Sequence[floa
 
 
 def worth_of(candidate: Candidate, labelled: Labelled, spot: float | None = None) -> float:
-    """What makes a picture worth its label: contradiction 0..1, what is found 0.._FOUND, doubt 0..1.
+    """Return the value of labeling an image: contradiction 0..1 + findings 0.._FOUND + uncertainty 0..1.
 
-    spot: how much stands out as on labelled defects, 0..1, or None. It and what a model finds are two witnesses who
-    know nothing of one another, so their chances multiply.
+    spot: value of `_spots`, 0..1, or None. It is independent of the model's findings, so the two are multiplied like
+    probabilities.
     """
     contradiction = max((slip.certainty for slip in candidate.slips), default=0.0)
     if candidate.probabilities:
@@ -202,7 +207,7 @@ def worth_of(candidate: Candidate, labelled: Labelled, spot: float | None = None
 
 
 def _both(one: float, other: float) -> float:
-    """0..1: the product of what two witnesses say, neither of whom can rule a thing out."""
+    """Return the product of two independent values, 0..1, with an offset so that neither can force the result to 0."""
     nothing, all_there_is = _UNSEEN**2, (_UNSEEN + 1) ** 2
     return ((_UNSEEN + one) * (_UNSEEN + other) - nothing) / (all_there_is - nothing)
 
@@ -212,18 +217,18 @@ def _scarcity(kind: Any, labelled: Labelled) -> float:
 
 
 def _scarce(count: int) -> float:
-    """1 for a class or verdict that is not labelled yet, 0.2 and above for one that has many pictures."""
+    """Return 1 for a class or verdict without labels, falling to 0.2 for one with many images."""
     return 0.2 + 0.8 / (1 + count / _RARE)
 
 
 def _doubt_of_verdict(probabilities: Mapping[str, float]) -> float:
-    """How near the second verdict comes to the first, 0..1 (the margin, Scheffer et al., 2001)."""
+    """Return the uncertainty between the two most probable verdicts, 0..1 (margin, Scheffer et al., 2001)."""
     first, second = (sorted(probabilities.values(), reverse=True) + [0.0])[:2]
     return 1 - (first - second)
 
 
 def _nearest(features: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """float32 (n,): the likeness of the most alike of `others`, 0 where there are none; some at a time."""
+    """Return float32 (n,): greatest similarity to any of `others`, 0 if there are none. Computed in blocks."""
     best = np.zeros(len(features), np.float32)
     for first in range(0, len(others), 500):
         np.maximum(best, (features @ others[first : first + 500].T).max(axis=1), out=best)
@@ -231,14 +236,17 @@ def _nearest(features: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def _far(known: np.ndarray) -> float:
-    """The likeness below which a picture is unlike anything labelled: of the tenth that is furthest, if that is far."""
+    """Return the similarity below which an image is unlike all labeled ones: the 10 % quantile, at most 0.85."""
     return float(min(0.85, np.quantile(known, 0.1)))
 
 
 def _whys(
     candidate: Candidate, labelled: Labelled, *, spot: bool, unlike: bool, stands: int, varied: bool
 ) -> tuple[Why, ...]:  # fmt: skip
-    """spot: something stands out. varied: it is here for what it looks like rather than for what the model says."""
+    """Return the reasons for a candidate.
+
+    spot: something stands out. varied: it was chosen for its appearance rather than for the output of the model.
+    """
     whys = [_contradiction(slip, candidate, labelled) for slip in worst_first(candidate.slips)[:1]]
     looks = [Why("spot")] if spot else []
     looks += [Why("unlike")] if unlike else []
@@ -258,7 +266,7 @@ def _contradiction(slip: Slip, candidate: Candidate, labelled: Labelled) -> Why:
 
 
 def slip_why(slip: Slip, names: Mapping[int, str], *, good: bool = False) -> Why:
-    """A slip in words. good: nothing at all is labelled on the picture."""
+    """Return a slip as a reason. good: nothing at all is labeled on the image."""
     if slip.kind == "verdict":
         return Why("verdict", {"said": slip.said, "labelled": slip.verdict})
     name = names.get(slip.class_id, str(slip.class_id))

@@ -1,4 +1,4 @@
-"""Everything a person may choose about a run. They choose little; `core.planning` computes the rest and says why."""
+"""Training settings of a run. The user chooses a few; `core.planning` computes the others with reasons."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ Augmentation = Literal[
 
 
 class Recipe(BaseModel):
-    """The content of a run's recipe.json. Lengths in network pixels unless said otherwise."""
+    """Content of a run's recipe.json. Lengths are in network pixels unless stated otherwise."""
 
     model_config = ConfigDict(extra="forbid", validate_assignment=True)
     format: int = 1
 
-    # what a person is asked
+    # choices of the user
     model: Literal["unet", "resnet"]
     minutes: float | None = Field(default=5.0, gt=0, le=60 * 24 * 14)
-    epochs: int | None = Field(default=None, ge=1, le=1_000_000)  # if given, bounds the run instead of minutes
+    epochs: int | None = Field(default=None, ge=1, le=1_000_000)  # limits the run instead of `minutes` if given
     device: str = "auto"  # "auto" | "cpu" | "gpu" | "gpu:0" | "gpu:0,1" | "cpu:2", see core.launch.processes
     quality: Literal["fast", "balanced", "best"] = "balanced"
 
-    # the picture on its way into the network (see inference.settings)
+    # preprocessing (see inference.settings)
     channels: Literal[1, 3] = 1
     full_scale: float = 255.0
     low: float = 0.0
@@ -36,23 +36,23 @@ class Recipe(BaseModel):
     std: list[float] = [0.25]
     scale: float = Field(default=1.0, gt=0, le=4)
 
-    # where the network begins: a run, and how much of it is left out; or a file of weights of a ResNet
-    start_from: str | None = None  # a run whose weights are the start
-    prune: float = Field(default=0.0, ge=0, le=0.9)  # share of the channels of that run's UNet that are taken out
-    weights: str | None = None  # a .safetensors or .pdparams file; "imagenet": Paddle's, fetched once
+    # initial weights: a run, optionally pruned, or a file of ResNet weights
+    start_from: str | None = None  # run that provides the initial weights
+    prune: float = Field(default=0.0, ge=0, le=0.9)  # share of channels to remove from that run's UNet
+    weights: str | None = None  # .safetensors or .pdparams file; "imagenet": weights from Paddle, downloaded once
 
     # UNet
-    encoder: Literal["plain", "resnet18", "resnet34"] = "plain"  # its way down; `width` and `weights` are a ResNet's
-    widths: list[int] = [16, 32, 64, 128]  # channels per level; their number is the depth
-    stem: Literal[1, 2, 4] = 1  # 2 or 4: a stem with that stride; the network works at a half or a quarter
-    local_contrast: bool = True  # show the network what a pixel is against its surroundings, too
+    encoder: Literal["plain", "resnet18", "resnet34"] = "plain"  # `width` and `weights` apply to ResNet encoders only
+    widths: list[int] = [16, 32, 64, 128]  # channels per level; the length is the depth
+    stem: Literal[1, 2, 4] = 1  # stride of the stem: 2 or 4 halves or quarters the resolution
+    local_contrast: bool = True  # additional input: contrast of each pixel to its surroundings
     patch: int = Field(default=256, ge=32, le=4096)
     overlap: int = Field(default=32, ge=0, le=1024)
-    foreground_share: float = Field(default=0.5, ge=0, le=1)  # of the patches: centred on a defect
+    foreground_share: float = Field(default=0.5, ge=0, le=1)  # share of patches centered on a defect
     dice_weight: float = Field(default=1.0, ge=0)
     cross_entropy_weight: float = Field(default=1.0, ge=0)
-    mirror: bool = False  # in the end the network looks at pictures mirrored too, in a way of `augment`
-    min_area: int = Field(default=0, ge=0)  # pixels of the original picture; smaller regions are dropped
+    mirror: bool = False  # the trained model also predicts each image mirrored, in a way of `augment`
+    min_area: int = Field(default=0, ge=0)  # pixels of the original image; smaller regions are dropped
 
     # ResNet
     depth: Literal[18, 34, 50] = 18
@@ -60,24 +60,24 @@ class Recipe(BaseModel):
     input_size: int = Field(default=224, ge=32, le=1024)
     label_smoothing: float = Field(default=0.05, ge=0, lt=0.5)
 
-    # learning
+    # optimization
     batch: int = Field(default=8, ge=1, le=1024)
     optimizer: Literal["adamw", "muon"] = "adamw"
     rate: float = Field(default=2e-3, gt=0, le=10)
     weight_decay: float = Field(default=1e-2, ge=0)
     warm_up: float = Field(default=0.15, ge=0, le=0.9)  # share of the run
     grad_clip: float = Field(default=1.0, gt=0)
-    average: float = Field(default=0.99, ge=0, lt=1)  # decay of the averaged weights (EMA); 0 switches it off
+    average: float = Field(default=0.99, ge=0, lt=1)  # decay of the averaged weights (EMA); 0 disables it
     augment: list[Augmentation] = ["flip_horizontal", "flip_vertical", "rotate_90", "brightness", "contrast"]
     precision: Literal["auto", "fp32", "fp16", "bf16"] = "auto"
     amp_level: Literal["O1", "O2"] = "O1"
     seed: int = 0
-    validations: int = Field(default=8, ge=1, le=1000)  # how often the held-out pictures are looked at
-    threads: int = Field(default=0, ge=0)  # that prepare patches; 0: chosen by the machine
-    workers: int = Field(default=1, ge=1, le=64)  # copies of the network that share a batch, each on a core of its own
-    profile: bool = False  # measure where the time of a step goes, see training.profile
+    validations: int = Field(default=8, ge=1, le=1000)  # number of evaluations on the validation images
+    threads: int = Field(default=0, ge=0)  # threads that prepare patches; 0: automatic
+    workers: int = Field(default=1, ge=1, le=64)  # model replicas that share a batch, each on its own CPU core
+    profile: bool = False  # measure the time of each part of a step, see training.profile
 
-    reasons: dict[str, str] = {}  # setting -> why it is what it is
+    reasons: dict[str, str] = {}  # setting -> reason for its value
 
 
 OF_UNET = {
@@ -88,13 +88,13 @@ OF_RESNET = {"depth", "input_size", "label_smoothing"}
 
 
 def concerns(model: str) -> list[str]:
-    """The settings of which a kind of model takes any notice."""
+    """Return the names of the settings that apply to a kind of model."""
     other = OF_RESNET if model == "unet" else OF_UNET
     return [name for name in Recipe.model_fields if name not in other | {"format", "reasons"}]
 
 
 def request(model: str, **choices: Any) -> Recipe:
-    """A recipe from what a person chose. Raises BadRecipe with the setting and the reason."""
+    """Return training settings from the user's choices. Raises BadRecipe with the setting and the reason."""
     try:
         return Recipe(model=model, **choices)  # type: ignore[arg-type]
     except ValidationError as error:
@@ -115,14 +115,14 @@ _WHY = {
 
 
 def _why(error: Any) -> str:
-    """pydantic's error in our words."""
+    """Return the message for a pydantic error."""
     told = error.get("ctx", {}).items()
     context = {name: f"{value:g}" if isinstance(value, float) else value for name, value in told}
     return _WHY.get(error["type"], error["msg"]).format(**context)
 
 
 def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
-    """`key=value` texts (JSON values, else plain text) as choices for `request`."""
+    """Parse `key=value` texts (JSON values, otherwise plain text) into choices for `request`."""
     import json
 
     choices: dict[str, Any] = {}

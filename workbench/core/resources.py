@@ -1,4 +1,4 @@
-"""Where icons, themes, style and translations lie: in a frozen app, in an installed wheel, or in a checkout."""
+"""Location of icons, themes, style and translations in a frozen app, an installed wheel or a checkout."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 
 import workbench
 
-LANGUAGES = {"en": "English", "zh_CN": "简体中文"}  # English is what the sources speak
+LANGUAGES = {"en": "English", "zh_CN": "简体中文"}  # English is the language of the source texts
 
 
 @cache
 def folder() -> Path:
-    """The folder `resources`. Raises FileNotFoundError naming the places that were tried."""
+    """Return the folder `resources`. Raises FileNotFoundError with the paths that were tried."""
     package = Path(workbench.__file__).resolve().parent
     places = [package / "resources", package.parent / "resources"]
     frozen = getattr(sys, "_MEIPASS", None)
@@ -26,10 +26,10 @@ def folder() -> Path:
 
 
 def path(relative: str) -> Path:
-    """A file below `resources`, for example "icons/brush.svg"."""
+    """Return the path of a file below `resources`, for example "icons/brush.svg"."""
     return folder() / relative
 
 
 def text(relative: str) -> str:
-    """The content of a text file below `resources`."""
+    """Return the content of a text file below `resources`."""
     return path(relative).read_text("utf-8")

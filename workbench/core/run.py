@@ -1,10 +1,10 @@
-"""One training on disk: recipe.json · dataset.json · events.jsonl · last/ · best/ · previews/ · log.txt.
+"""Training run on disk: recipe.json · dataset.json · events.jsonl · last/ · best/ · previews/ · log.txt.
 
-`best/` holds what prediction needs (model.json + network.onnx, read by `inference.Predictor.open`) beside the weights
-(weights.safetensors). `last/` holds what an exact resume needs. `previews/NAME.STEP.mask.png` and `.scores.png` are
-what the run saw in pictures as it learned: at most 12 steps of a picture, and one of all but the last 24 pictures.
-`held_out/` holds the labels by which it is judged, as they were when it began; dataset.json says what has joined since.
-The trainer is the only writer while it lives; `core.run_lock` sees to that.
+`best/` holds the files for prediction (model.json and network.onnx, read by `inference.Predictor.open`) and the weights
+(weights.safetensors). `last/` holds the state for an exact resume. `previews/NAME.STEP.mask.png` and `.scores.png` are
+predictions made during training: at most 12 steps per image, and one for all but the latest 24 images. `held_out/`
+holds the labels for evaluation as they were at the start of the run; dataset.json lists later additions. The trainer is
+the only writer while it runs, which `core.run_lock` enforces.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from workbench.inference.json_io import read_lines
 from workbench.inference.writing import make_folder
 
 FORMAT = 1  # of recipe.json and dataset.json
-_NAME = re.compile(r"(?P<when>[0-9]{8}-[0-9]{6})-(?P<model>[^-]+)(-[0-9]+)?")  # the number: of several in a second
+_NAME = re.compile(r"(?P<when>[0-9]{8}-[0-9]{6})-(?P<model>[^-]+)(-[0-9]+)?")  # number: of runs within one second
 
 
 class Run:
-    """A run folder. Everything is read from the disk, which is the truth."""
+    """Run folder. All properties are read from disk."""
 
     def __init__(self, root: Path | str) -> None:
         self.root = Path(root).absolute()
 
-    # --- what lies where -------------------------------------------------------------------------
+    # --- paths -----------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
@@ -80,11 +80,11 @@ class Run:
 
     @property
     def ranks(self) -> Path:
-        """What several processes that learn together have printed and reported, each for itself."""
+        """Output and events of each process in multi-process training."""
         return self.root / "ranks"
 
     def check_links(self) -> None:
-        """Check that nothing in the run folder is a link out of the project, since a training writes there.
+        """Check that no link in the run folder, to which training writes, leads out of the project.
 
         Raises LinkLeadsOutside.
         """
@@ -102,7 +102,7 @@ class Run:
         return _parse(Dataset, self.dataset_path)
 
     def events(self) -> Iterator[Event]:
-        """All events so far; a torn last line is passed over."""
+        """Yield all events so far. An incomplete last line is skipped."""
         try:
             for _, line in read_lines(self.events_path):
                 event = decode(line.decode("utf-8", "replace"))
@@ -112,7 +112,7 @@ class Run:
             return
 
     def ending(self) -> Finished | Failed | None:
-        """How the run ended; None while it goes on, or if it was cut off."""
+        """Return the final event, or None while the run is active or after a crash."""
         last: Finished | Failed | None = None
         for event in self.events():
             if isinstance(event, (Finished, Failed)):
@@ -130,7 +130,7 @@ class Run:
 
     @property
     def usable(self) -> bool:
-        """True if `best/` can predict."""
+        """True if `best/` can be used for prediction."""
         return (self.best / "model.json").exists() and (self.best / "network.onnx").exists()
 
     def need_usable(self) -> None:
@@ -145,9 +145,9 @@ class Run:
 
 
 def draw_up(project: Project, asked: Recipe, dataset: Dataset | None = None) -> tuple[Dataset, Recipe]:
-    """What a run would learn from, and by which recipe; nothing is written. dataset: as it was collected before.
+    """Return the dataset and training settings of a run without writing. dataset: one collected before.
 
-    Reads pictures: not for the GUI thread. Raises a Problem where no run can be made.
+    Reads images: not for the GUI thread. Raises a Problem if no run is possible.
     """
     earlier = find_run(project.root, asked.start_from) if asked.start_from else None
     if asked.prune:
@@ -158,19 +158,19 @@ def draw_up(project: Project, asked: Recipe, dataset: Dataset | None = None) -> 
 
 
 def _learned_by(earlier: Run, project: Project) -> list[str]:
-    """The pictures of a project from which a run has learned, be it one of another project that has them too."""
+    """Return the images of `project` that `earlier` was trained on, also if it belongs to another project."""
     learned = [item.key for item in earlier.dataset().of("train")]
     if earlier.project_root == project.root:
         return learned
     try:
         home = Project.open(earlier.project_root, write=False)
-    except problems.Problem:  # a run that was moved away from its pictures
+    except problems.Problem:  # run without access to its images
         return []
     return twins(project, project.pictures(), home, learned)
 
 
 def create_run(project: Project, asked: Recipe) -> Run:
-    """Collect what is labelled, plan the recipe, and write a new run folder. Reads pictures: not for the GUI thread."""
+    """Collect labels, plan the training settings, write a new run folder. Reads images: not for the GUI thread."""
     project.need_write("a run")
     dataset, recipe = draw_up(project, asked)
     stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{asked.model}"
@@ -193,9 +193,9 @@ def create_run(project: Project, asked: Recipe) -> Run:
 
 @dataclass(frozen=True)
 class RunName:
-    """The parts of a run's name, "20261120-101500-unet" or, for a second run in that second, "…-unet-2".
+    """Parts of a run name: "20261120-101500-unet", or "…-unet-2" for a second run in the same second.
 
-    when: None, and model "", where the folder was renamed.
+    when, model: None and "" if the folder was renamed.
     """
 
     when: datetime | None
@@ -213,7 +213,7 @@ class RunName:
 
 
 def list_runs(project_root: Path) -> list[Run]:
-    """The runs of a project, oldest first."""
+    """Return the runs of a project, oldest first."""
     folder = project_root / "runs"
     if not folder.is_dir():
         return []
@@ -221,7 +221,10 @@ def list_runs(project_root: Path) -> list[Run]:
 
 
 def find_run(project_root: Path, name: str, model: str | None = None) -> Run:
-    """RUN of the command line: a name under `runs/`, a path, "last", or "best" (best score on comparable pictures)."""
+    """Return the run for RUN of the command line: a name under `runs/`, a path, "last", or "best".
+
+    "best" is the run with the best metric on comparable images.
+    """
     runs = [run for run in list_runs(project_root) if model is None or _model(run) == model]
     if name == "last" and runs:
         return runs[-1]
@@ -239,9 +242,9 @@ def find_run(project_root: Path, name: str, model: str | None = None) -> Run:
 
 
 def _best(runs: list[Run]) -> Run:
-    """The best score among runs that share the newest run's held-out pictures; scores of others cannot be compared.
+    """Return the best of the runs with the newest run's validation and test images; others are not comparable.
 
-    Runs whose dataset cannot be read are passed over. Raises RunBroken if that is true of all.
+    Runs with unreadable datasets are skipped. Raises RunBroken if all are unreadable.
     """
     known: list[tuple[Run, tuple[str, str]]] = []
     for run in runs:

@@ -1,4 +1,4 @@
-"""What may be put side by side of two runs, and in what they differ: scores on other pictures are no comparison."""
+"""Comparability and differences of two runs. Metrics on different images are not comparable."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _TOLD = ("minutes", "epochs", "quality", "encoder", "widths", "depth", "patch", 
 
 @dataclass(frozen=True)
 class Difference:
-    """kind: "model", "classes", "held_out", "labels", "train" or "recipe"; fields: numbers and names for its words."""
+    """Difference between two runs.
+
+    kind: "model", "classes", "held_out", "labels", "train" or "recipe"; fields: numbers and names for the message.
+    """
 
     kind: str
     fields: dict[str, Any] = field(default_factory=dict)
@@ -23,7 +26,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """curves, scores: whether these of the two runs may be drawn in one plot. differences: the gravest first."""
+    """Result. curves, scores: whether these can share a plot. differences: most important first."""
 
     curves: bool
     scores: bool
@@ -31,12 +34,16 @@ class Comparison:
 
 
 def compare_runs(shown: Run, other: Run) -> Comparison:
-    """Raises RunBroken where a run cannot be read."""
+    """Compare two runs. Raises RunBroken if a run cannot be read."""
     return compare(shown.dataset(), other.dataset(), shown.recipe(), other.recipe())
 
 
 def compare(shown: Dataset, other: Dataset, recipe: Recipe, other_recipe: Recipe) -> Comparison:
-    """Losses are comparable within a kind of model; scores only on the same held-out pictures, labels and classes."""
+    """Compare two runs by their datasets and training settings.
+
+    Losses are comparable for the same kind of model; metrics only for the same validation and test images, labels and
+    classes.
+    """
     if shown.model != other.model:
         return Comparison(False, False, (Difference("model", {"shown": shown.model, "other": other.model}),))
     held_out = _held_out(shown, other)

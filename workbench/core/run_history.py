@@ -1,4 +1,4 @@
-"""A run that is past, read at once from its folder: one line for a list of runs, or everything for the curves."""
+"""Finished runs read from their folders: one line for a list of runs, or all events for the curves."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from workbench.core.run import Run, RunName
 from workbench.core.track import Track
 from workbench.inference.json_io import read_lines
 
-_BREATH = 200  # lines after which other threads get their turn
+_BREATH = 200  # lines read between pauses for other threads
 
 
 @dataclass(frozen=True)
 class RunLine:
-    """A run in a list. when: None where its name tells no date. score: of its best model; None without one."""
+    """Row in a list of runs. when: None if the name has no date. score: best metric, None if there is none."""
 
     run: Run
     model: str
     when: datetime | None
     score: float | None = None
-    pictures: int = 0  # it learned from
-    held_out: str = ""  # equal for runs whose scores may be compared
-    ended: str = ""  # "done" | "stopped" | "failed"; "" while it goes on, or if it was cut off
+    pictures: int = 0  # number of training images
+    held_out: str = ""  # equal for runs with comparable metrics
+    ended: str = ""  # "done" | "stopped" | "failed"; "" while the run is active or after a crash
 
 
 @dataclass
 class Past:
-    """All that a run has reported. notable: its events except steps and progress, of previews those to be shown.
+    """All reports of a run. notable: events except steps and progress; of previews, those to be shown.
 
-    skipped: lines of a kind that this version does not know, or with values of other types.
+    skipped: number of lines of unknown kind or with values of wrong type.
     """
 
     track: Track = field(default_factory=Track)
@@ -60,7 +60,7 @@ class Past:
             self.notable.append(event)
 
     def tidy(self, kept: Container[str] = ()) -> None:
-        """Forget previews but the newest of each picture and of each file in `kept`, names in `previews/`."""
+        """Drop previews except the newest of each image and those whose file in `previews/` is in `kept`."""
         previews = [event for event in self.notable if isinstance(event, Preview)]
         newest = {event.picture: event for event in previews}
         of_file = {event.mask: event for event in previews if Path(event.mask).name in kept}
@@ -69,12 +69,12 @@ class Past:
 
 
 def machine_path(run: Run) -> Path:
-    """Where the window keeps what the machine did during the run, beside the events."""
+    """Return the file in which the GUI records machine usage during the run."""
     return run.root / "machine.jsonl"
 
 
 def read_past(run: Run, events: Iterable[Event] | None = None, stopped: Callable[[], bool] = lambda: False) -> Past:
-    """For a worker thread: other threads get their turn while it reads. events: in place of those on the disk."""
+    """Read a run in a worker thread, with pauses for other threads. events: used instead of those on disk."""
     past = Past()
     for number, event in enumerate(run.events() if events is None else events):
         if stopped():
@@ -92,7 +92,7 @@ def read_past(run: Run, events: Iterable[Event] | None = None, stopped: Callable
 
 
 def run_line(run: Run) -> RunLine:
-    """What a list says of a run. Reads little: steps are passed over undecoded."""
+    """Return the list row of a run. Fast: steps are not decoded."""
     name = RunName.parse(run.name)
     score, ended = None, ""
     for event in _telling(run):

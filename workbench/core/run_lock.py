@@ -50,7 +50,7 @@ class RunLock:
             if on_wait is not None:
                 on_wait(waited)
             time.sleep(_POLL)
-        with contextlib.suppress(CannotWrite):  # the names are a courtesy; the lock is held without them
+        with contextlib.suppress(CannotWrite):  # the file is only informative; the lock works without it
             write_json(self.root / ".holder.json", {"pid": os.getpid(), "host": socket.gethostname()})
 
     def release(self) -> None:
@@ -61,7 +61,7 @@ class RunLock:
             self._lock.acquire(timeout=0)
         except filelock.Timeout:
             return False
-        except NotImplementedError:  # a file system without locks, and a filelock without a substitute for them
+        except NotImplementedError:  # file system without locks, and a filelock version without a substitute
             return True
         except OSError as error:
             raise CannotWrite.of(self.root / ".lock", error) from error

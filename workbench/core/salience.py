@@ -1,4 +1,4 @@
-"""What stands out from its surface, scale by scale: a picture in some numbers that rise with its strongest spot."""
+"""Salience: feature vector of an image that grows with its strongest spot at each scale."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ import numpy as np
 from workbench.core.descriptor import small_grey
 from workbench.inference.cv import cv2
 
-_SIGMAS = (1.0, 1.6, 2.5, 4.0, 6.3, 10.0, 16.0)  # pixels; a spot answers most at the scale of its own radius
-_SHARE, _MOST = 0.2, 8.0  # of the candidates; deviations beyond which a spot tells no more
-_LARGEST = 512  # pixels of the longer side of what is looked at
-_SAMPLE = 5  # one pixel in so many tells what is usual
+_SIGMAS = (1.0, 1.6, 2.5, 4.0, 6.3, 10.0, 16.0)  # pixels; the response is greatest at the scale of the spot's radius
+_SHARE, _MOST = 0.2, 8.0  # share of candidates with a value above 0; limit of deviations
+_LARGEST = 512  # pixels of the longer side after reduction
+_SAMPLE = 5  # stride of the pixels used for the median
 SIZE = 2 * (len(_SIGMAS) - 1)
 
 
 def salience(picture: np.ndarray) -> np.ndarray:
-    """float32 (SIZE,), of a picture (H, W) or (H, W, 3), uint8, uint16 or float32.
+    """Return float32 (SIZE,) for an image (H, W) or (H, W, 3), uint8, uint16 or float32.
 
-    For every scale the logarithm of how far the brightest spot, and the darkest, is from what is usual on this picture:
-    differences of Gaussians (Marr and Hildreth, 1980) over their median absolute deviation. Large pictures are made
-    smaller first.
+    For each scale, the log of the deviation of the brightest and the darkest spot from the typical value in this image:
+    differences of Gaussians (Marr and Hildreth, 1980) over their median absolute deviation. Large images are reduced
+    first.
     """
     grey = _grey(picture)
     blurred = [cv2.GaussianBlur(grey, (0, 0), sigma) for sigma in _SIGMAS]
     found = []
     for fine, coarse, sigma in zip(blurred, blurred[1:], _SIGMAS):
         band = fine - coarse
-        rim = int(2 * sigma) + 2  # the border of the picture is no spot
+        rim = int(2 * sigma) + 2  # exclude the image border
         if min(band.shape) > 4 * rim:
             band = band[rim:-rim, rim:-rim]
         values = band.ravel()
-        usual = 1.4826 * float(np.median(np.abs(values[::_SAMPLE]))) + 1e-3  # a band's middle is 0
+        usual = 1.4826 * float(np.median(np.abs(values[::_SAMPLE]))) + 1e-3  # the median of a band is 0
         spot = min(values.size, max(3, round(sigma * sigma)))  # pixels
         values = np.partition(values, (spot - 1, values.size - spot))
         found += [float(values[-spot:].mean()) / usual, float(-values[:spot].mean()) / usual]
@@ -38,12 +38,13 @@ def salience(picture: np.ndarray) -> np.ndarray:
 
 
 def standing_out(candidates: np.ndarray, defective: np.ndarray, good: np.ndarray) -> np.ndarray:
-    """float (n,): 1 for the candidate in which most stands out in the way in which labelled defects do, falling to 0 at
-    a fifth of them.
+    """Return how much candidates stand out in the same way as labeled defects, float (n,).
 
-    candidates, defective, good: float (., SIZE), of `salience`. Scales and signs count by how far the labelled defects
-    exceed the labelled good pictures there; none counts because they stay behind it, for a defect is something that is
-    there. Zeros without both.
+    1 for the greatest, falling to 0 at rank n/5.
+
+    candidates, defective, good: float (., SIZE), from `salience`. Scales and signs are weighted by how far the labeled
+    defects exceed the labeled good images; negative weights are set to 0, because a defect adds salience. Returns zeros
+    if either is missing.
     """
     if not len(defective) or not len(good) or not len(candidates):
         return np.zeros(len(candidates))
@@ -58,7 +59,7 @@ def standing_out(candidates: np.ndarray, defective: np.ndarray, good: np.ndarray
 
 
 def _grey(picture: np.ndarray) -> np.ndarray:
-    """float32 (H, W) of mean 0 and deviation 1."""
+    """Return float32 (H, W) with mean 0 and standard deviation 1."""
     smaller = min(1.0, _LARGEST / max(picture.shape[:2]))
     height, width = (max(1, round(side * smaller)) for side in picture.shape[:2])
     grey = small_grey(picture, width, height)

@@ -1,7 +1,7 @@
-"""The sample project: generated surfaces with defects, exact labels, several lots, sizes and depths. Needs no download.
+"""Sample project: generated surfaces with defects, exact labels, several lots, sizes and depths. Needs no download.
 
-It is made to be learnable and yet not trivial: texture and harmless things (glints, dust, stamps, holes) are as strong
-as the defects, so neither "everything is good" nor a grey threshold gets anywhere; `best_threshold_dice` measures that.
+The task is learnable but not trivial: texture and harmless structures (glints, dust, stamps, holes) are as strong as
+the defects, so neither "everything is good" nor a gray threshold works; `best_threshold_dice` measures the latter.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from workbench.inference.reading import write_png
 
 GOOD = "OK"
 _BLUE = (0.55, 0.80, 1.10)
-# Material, and the colour of the lot for a colour camera. A lot that is held out is new, its material is not.
+# Material and tint of each lot (for a color camera). Validation and test lots are new, their materials are not.
 _LOTS: tuple[tuple[Material, tuple[float, float, float] | None], ...] = (
     *((("brushed", None), ("cast", None), ("painted", _BLUE)) * 4),
     ("leather", None),
 )
 _LEATHER = len(_LOTS) - 1
-_TEST_LOTS = (1, 11)  # so few lots have a test set only where a person sets one apart
+_TEST_LOTS = (1, 11)  # so few lots have a test set only if the user defines one
 _SIZES = ((320, 240), (272, 272), (352, 264), (240, 320), (304, 232))
-_HOW_MANY = {"scratch": (2, 4), "pit": (3, 7), "stain": (1, 2), "dent": (1, 3)}  # at least, at most
-_CLOSE_UPS, _CLOSE_UP = 20, 112  # of each lot; their side in pixels
+_HOW_MANY = {"scratch": (2, 4), "pit": (3, 7), "stain": (1, 2), "dent": (1, 3)}  # minimum, maximum
+_CLOSE_UPS, _CLOSE_UP = 20, 112  # number per lot; side in pixels
 _LARGE = 4096
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """One picture to be made. kind: of KINDS, "" for a good one. mask, verdict: whether it is labelled so.
+    """Specification of one image. kind: one of `KINDS`, "" for a good image. mask, verdict: give it these labels.
 
-    defects: exactly these; otherwise as many of the kind as is usual for it. close: a close-up, one place fills it.
-    test: set apart to measure with.
+    defects: exactly these; otherwise a usual number of the kind. close: close-up filled by one spot. test: belongs to
+    the test set.
     """
 
     key: str
@@ -58,9 +58,9 @@ def make_sample(
 ) -> Project:
     """Create the sample project in `root` and return it, open for writing. The same seed gives the same pixels.
 
-    In each of 12 lots 6 panels with masks (four classes), to learn where, and 20 close-ups with verdicts, to learn what
-    kind; 8 panels without labels, some of a new material, and one of 4096 x 4096. `small`: 16 little panels in 4 lots
-    with both. Raises ProjectExists, CannotWrite.
+    Each of 12 lots has 6 panels with masks (four classes) for UNet and 20 close-ups with verdicts for ResNet. In
+    addition, 8 panels without labels, some of a new material, and one of 4096 x 4096. `small`: 16 small panels in 4
+    lots with both. Raises ProjectExists, CannotWrite.
     """
     verdicts = [GOOD, *KINDS]
     project = Project.create(root, name="Sample surfaces", classes=list(KINDS), verdicts=verdicts)
@@ -143,10 +143,11 @@ def _make(project: Project, plan: _Plan, lot: Lot, rng: np.random.Generator) -> 
 
 
 def best_threshold_dice(pairs: Iterable[tuple[np.ndarray, np.ndarray]]) -> float:
-    """The Dice that the best single grey threshold reaches over pictures, whatever side of it is called defect.
+    """Return the best Dice over all images that a single gray threshold reaches, of either polarity.
 
-    pairs: (picture (H, W) or (H, W, 3), uint8 or uint16; label (H, W)). Tried are all values below a threshold, above
-    it, and farther than it from the picture's median. The threshold is chosen on the same pictures: the best case.
+    pairs: (image (H, W) or (H, W, 3), uint8 or uint16; label (H, W)). Tested are values below a threshold, above it,
+    and further than it from the median of the image. The threshold is chosen on the same images, which is the best
+    case.
     """
     defect, other = np.zeros((3, 256)), np.zeros((3, 256))
     for picture, label in pairs:

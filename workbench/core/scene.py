@@ -1,4 +1,4 @@
-"""One made-up inspection picture: defects with exact masks on a surface, and harmless things that resemble them."""
+"""Synthetic inspection image: defects with exact masks on a surface, and harmless structures that resemble them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 
 from workbench.core.surfaces import Lot, bare_surface, noise
 
-KINDS = ("scratch", "pit", "stain", "dent")  # the order is the class id minus one
+KINDS = ("scratch", "pit", "stain", "dent")  # the class id is the index plus one
 
-# Seven rows of five dots each: A C E H K 0 2 3 5 7.
+# Glyphs A C E H K 0 2 3 5 7, each seven rows of five dots.
 _GLYPHS = (
     (14, 17, 17, 31, 17, 17, 17), (14, 17, 16, 16, 16, 17, 14), (31, 16, 16, 30, 16, 16, 31),
     (17, 17, 17, 31, 17, 17, 17), (17, 18, 20, 24, 20, 18, 17), (14, 17, 19, 21, 25, 17, 14),
@@ -17,25 +17,25 @@ _GLYPHS = (
 
 
 class Scene:
-    """One picture under construction. value: float64 (H, W) brightness; mask: uint8 (H, W) class ids.
+    """Image under construction. value: float64 (H, W) brightness; mask: uint8 (H, W) class ids.
 
-    size: (width, height). scale: of what is drawn; None fits it to the size.
+    size: (width, height). scale: of the drawn objects; None derives it from the size.
     """
 
     def __init__(self, rng: np.random.Generator, lot: Lot, size: tuple[int, int], scale: float | None = None) -> None:
         self.rng, self.lot = rng, lot
         self.width, self.height = size
         self.scale = float(np.clip(min(size) / 280, 0.4, 1.6)) if scale is None else scale
-        # On a rough surface only stronger marks can be seen at all.
+        # On a rough surface, only stronger marks are visible.
         self.force = lot.contrast * {"brushed": 1.0, "cast": 1.3, "leather": 1.3, "painted": 0.9}[lot.material]
         self.value = bare_surface(rng, lot, (self.height, self.width), self.scale)
         self.mask = np.zeros((self.height, self.width), np.uint8)
-        self.taken = np.zeros((self.height, self.width), bool)  # where nothing more should be put
+        self.taken = np.zeros((self.height, self.width), bool)  # occupied pixels
 
-    # --- where things go -------------------------------------------------------------------------
+    # --- placement -------------------------------------------------------------------------------
 
     def place(self, margin: float) -> tuple[float, float]:
-        """A random point, `margin` from the border and, if it can be, from whatever is there already."""
+        """Return a random point, `margin` from the border and, if possible, from existing objects."""
         margin = min(margin, 0.35 * self.width, 0.35 * self.height)
         for _ in range(40):
             x = self.rng.uniform(margin, self.width - margin)
@@ -47,7 +47,7 @@ class Scene:
         return float(x), float(y)
 
     def window(self, x: float, y: float, reach: float) -> tuple[tuple[slice, slice], np.ndarray, np.ndarray]:
-        """Slices of the pixels within `reach` of a point, and their coordinates from there: dx (1, w), dy (h, 1)."""
+        """Return slices of the pixels within `reach` of a point and relative coordinates: dx (1, w), dy (h, 1)."""
         rows, columns = _span(y, reach, self.height), _span(x, reach, self.width)
         dx = np.arange(columns.start, columns.stop)[None, :] + 0.5 - x
         dy = np.arange(rows.start, rows.stop)[:, None] + 0.5 - y
@@ -56,13 +56,13 @@ class Scene:
     # --- defects ---------------------------------------------------------------------------------
 
     def add(self, kind: str) -> None:
-        """Put one defect of `kind` (one of KINDS) on the surface and into the mask."""
+        """Add one defect of `kind` (one of `KINDS`) to the surface and the mask."""
         {"scratch": self._scratch, "pit": self._pit, "stain": self._stain, "dent": self._dent}[kind]()
 
     def _scratch(self) -> None:
         length = self.rng.uniform(70, 190) * self.scale
         x, y = self.place(0.3 * length)
-        # Across the brushing: along it, nobody would see a scratch.
+        # Across the brushing; a scratch along it would be invisible.
         angle = self.rng.uniform(0.35, np.pi - 0.35) + self.rng.choice([0, np.pi])
         points = _curve(self.rng, x, y, angle, length)
         strength = self.rng.uniform(0.26, 0.38) * self.force
@@ -109,7 +109,7 @@ class Scene:
         alpha = np.clip((shape + 0.3 * rough * np.sqrt(shape) - 0.3) / 0.34, 0, 1)
         edge = np.exp(-(((alpha - 0.5) / 0.35) ** 2)) * (alpha > 0.02)
         depth = self.rng.uniform(0.20, 0.30) * self.force
-        self.value[place] *= 1 - depth * alpha - 0.35 * depth * edge  # a drying drop is darkest at its edge
+        self.value[place] *= 1 - depth * alpha - 0.35 * depth * edge  # a dried drop is darkest at its edge
         self.mask[place][alpha > 0.4] = 3
 
     def _dent(self) -> None:
@@ -125,10 +125,10 @@ class Scene:
         self.value[place] -= strength * slope * np.exp(-away * 0.75) * 1.2
         self.mask[place][away <= 2.2] = 4
 
-    # --- harmless things -------------------------------------------------------------------------
+    # --- harmless structures ---------------------------------------------------------------------
 
     def add_extras(self) -> None:
-        """What belongs to the lot and is no defect; more or less of it on every picture."""
+        """Add the lot's harmless structures, in a random number per image."""
         for name in sorted(self.lot.extras, key=lambda name: name != "edge"):  # nothing is printed beside the part
             if name in ("glints", "pores", "dust") or self.rng.random() < 0.7:
                 getattr(self, f"_{name}")()
@@ -195,7 +195,7 @@ class Scene:
         self.value[place] += self.rng.uniform(0.1, 0.2) * np.exp(-((dx / size) ** 2 + (dy / (0.45 * size)) ** 2))
 
     def _code(self) -> None:
-        """A dot-matrix stamp, as an ink-jet printer leaves it: round dots like pits, but in letters."""
+        """Draw a dot-matrix stamp of an ink-jet printer: round dots similar to pits, arranged in letters."""
         pitch = max(2.6, 3.1 * self.scale)
         letters = int(self.rng.integers(4, 7))
         width, height = letters * 6 * pitch, 7 * pitch
@@ -219,15 +219,15 @@ class Scene:
         rows = _span(top + height / 2, height / 2 + 3, self.height)
         self.taken[rows, _span(left + width / 2, width / 2 + 3, self.width)] = True
 
-    # --- the camera ------------------------------------------------------------------------------
+    # --- rendering -------------------------------------------------------------------------------
 
     def photograph(self, depth: int = 8) -> np.ndarray:
-        """What the camera sees: (H, W), or (H, W, 3) RGB for a tinted lot; uint8, or uint16 for a `depth` of 16."""
+        """Return the image: (H, W), or (H, W, 3) RGB for a tinted lot; uint8, or uint16 for a `depth` of 16."""
         factors = self.lot.tint or (1.0,)
         picture = np.empty((self.height, self.width, len(factors)), np.uint8 if depth == 8 else np.uint16)
         base = np.clip(_soften(self.value), 0.01, 1.2)
         for plane, factor in enumerate(factors):
-            for row in range(0, self.height, 128):  # strips stay in the processor's cache
+            for row in range(0, self.height, 128):  # strips fit in the CPU cache
                 light = base[row : row + 128] * factor
                 light += self.rng.normal(0, 0.016, light.shape) * np.sqrt(light)
                 picture[row : row + 128, :, plane] = np.rint(np.clip(light, 0, 1) * (2**depth - 1))
@@ -235,14 +235,14 @@ class Scene:
 
 
 def _soften(value: np.ndarray) -> np.ndarray:
-    """The lens: every pixel takes a little of its neighbours."""
+    """Blur slightly like a lens: every pixel receives a part of its neighbors."""
     padded = np.pad(value, 1, mode="edge")
     across = 0.16 * padded[:, :-2] + 0.68 * padded[:, 1:-1] + 0.16 * padded[:, 2:]
     return 0.16 * across[:-2] + 0.68 * across[1:-1] + 0.16 * across[2:]
 
 
 def _curve(rng: np.random.Generator, x: float, y: float, angle: float, length: float) -> np.ndarray:
-    """A slightly bent line through (x, y), float64 (n, 2), sampled every half pixel."""
+    """Return a slightly bent line through (x, y), float64 (n, 2), sampled every half pixel."""
     count = max(8, int(length * 2))
     bend = rng.uniform(-0.8, 0.8) / length
     turn = angle + bend * (np.arange(count) - count / 2) * 0.5 + 0.12 * _walk(rng, count)
@@ -252,7 +252,7 @@ def _curve(rng: np.random.Generator, x: float, y: float, angle: float, length: f
 
 
 def _walk(rng: np.random.Generator, count: int) -> np.ndarray:
-    """Slow ups and downs between about -1 and 1, float64 (count,)."""
+    """Return slow random variation between about -1 and 1, float64 (count,)."""
     knots = rng.uniform(-1, 1, max(3, count // 40 + 2))
     return np.interp(np.linspace(0, len(knots) - 1, count), np.arange(len(knots)), knots)
 
@@ -260,7 +260,7 @@ def _walk(rng: np.random.Generator, count: int) -> np.ndarray:
 def _along(
     points: np.ndarray, force: np.ndarray, shape: tuple[int, int], reach: int = 7
 ) -> tuple[np.ndarray, np.ndarray]:
-    """For every pixel the distance to a sampled line (large beyond `reach`), and the force of the nearest sample."""
+    """Return per pixel the distance to a sampled line (large beyond `reach`) and the force of the nearest sample."""
     corner = np.floor(points).astype(int)
     offsets = np.arange(-reach, reach + 1)
     columns = corner[:, 0, None, None] + offsets[None, None, :]
@@ -269,7 +269,7 @@ def _along(
     inside = (columns >= 0) & (columns < shape[1]) & (rows >= 0) & (rows < shape[0])
     flat = (rows * shape[1] + columns)[inside]
     square, strength = square[inside], np.broadcast_to(force[:, None, None], inside.shape)[inside]
-    order = np.argsort(-square, kind="stable")  # the nearest sample is written last
+    order = np.argsort(-square, kind="stable")  # written in this order, so that the nearest sample is last
     distance, nearest = np.full(shape[0] * shape[1], 1e3), np.zeros(shape[0] * shape[1])
     distance[flat[order]] = np.sqrt(square[order])
     nearest[flat[order]] = strength[order]

@@ -1,4 +1,4 @@
-"""What a model saw in a picture, and what it would say with other thresholds: no network is asked for that."""
+"""Prediction for an image, with which other thresholds can be applied without repeated inference."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from workbench.core.project import NOT_LABELLED
 from workbench.inference.predictor import apply_thresholds
 from workbench.inference.settings import ModelSettings
 
-MOST_BYTES = 96 << 20  # of scores class by class that are kept of one picture
+MOST_BYTES = 96 << 20  # largest size of the class probabilities kept per image
 
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """mask: uint8 (H, W) class ids, NOT_LABELLED where the model did not look. scores: uint8 (H, W), 255 times the
-    greatest probability of any class. planes: uint8 (n, H, W), that of each class; None where they would take too much
-    memory. settings: what the mask was made with; None if that is not known. step: of a run under way.
+    """Prediction for one image.
+
+    mask: uint8 (H, W) class ids, NOT_LABELLED where nothing was predicted. scores: uint8 (H, W), 255 * greatest
+    probability of any class. planes: uint8 (n, H, W), 255 * probability of each class; None if too large. settings:
+    those of the mask; None if unknown. step: training step, for a preview of an active run.
     """
 
     mask: np.ndarray
@@ -30,19 +32,19 @@ class Seen:
 
     @property
     def class_scores(self) -> np.ndarray | None:
-        """uint8 (n, H, W); the scores of a single class are the greatest ones."""
+        """255 * class probability, uint8 (n, H, W); for a single class equal to `scores`. None if not kept."""
         one = self.settings is not None and len(self.settings.classes) == 1
         return self.scores[None] if one and self.planes is None else self.planes
 
     @property
     def adjustable(self) -> bool:
-        """Whether other thresholds can be tried."""
+        """True if other thresholds can be applied."""
         return self.settings is not None and self.class_scores is not None
 
     def with_thresholds(self, thresholds: Sequence[float]) -> np.ndarray:
-        """uint8 (H, W): the mask with other thresholds, one a class, to the byte what the model would then give.
+        """Return the mask at other thresholds (one per class), uint8 (H, W), identical to a prediction with them.
 
-        Of a preview of a part of a picture, that part. Takes some milliseconds a megapixel and class.
+        For a partial preview, only that part is set. Takes some milliseconds per megapixel and class.
         """
         planes = self.class_scores
         assert self.settings is not None and planes is not None
@@ -53,9 +55,10 @@ class Seen:
         return mask
 
     def doubt(self) -> np.ndarray:
-        """uint8 (H, W): 255 where the two likeliest answers, background among them, are as likely, 0 where one is sure.
+        """Return the uncertainty, uint8 (H, W): 255 for equal, 0 for certain probabilities.
 
-        The margin of Scheffer, Decomain and Wrobel 2001. Without the scores of each class they count as one.
+        This is the margin of Scheffer, Decomain and Wrobel 2001 between the two most probable classes, including
+        background. Without class probabilities, all classes count as one.
         """
         planes = self.class_scores
         planes = self.scores[None] if planes is None else planes
@@ -64,7 +67,7 @@ class Seen:
         else:
             first = np.zeros(planes.shape[1:], np.uint8)
             second = first.copy()
-            rest = np.full(first.shape, 255, np.int16)  # what is left for the background
+            rest = np.full(first.shape, 255, np.int16)  # remaining probability, of the background
             for plane in planes:
                 rest -= plane
                 np.maximum(second, np.minimum(first, plane), out=second)
@@ -83,7 +86,7 @@ class Seen:
 
 
 class Heat(Seen):
-    """Where a model looked before it gave a verdict, told as scores; it marks nothing, and of doubt it says nothing."""
+    """Heat map of a verdict, stored as `scores`. It has no marked regions and no uncertainty."""
 
     def doubt(self) -> np.ndarray:
         return np.zeros_like(self.scores)

@@ -1,4 +1,4 @@
-"""Which defects are too small for a model to see, by what its recipe says about scale and stem."""
+"""Smallest defects that a model can detect, according to scale and stem in its training settings."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from workbench.core.recipe import Recipe
 
 
 def least_area(recipe: Recipe) -> int:
-    """Pixels of the picture that a region needs.
+    """Return the least size of a detectable region in image pixels.
 
-    The greater of what the recipe drops and of one cell of the network: it works on a picture scaled by `scale` whose
-    cells measure `stem` pixels, so smaller things are less than one of its values.
+    This is the greater of `min_area` and the area of one cell of the network, which works on an image scaled by `scale`
+    with cells of `stem` pixels; smaller regions are less than one of its values.
     """
     return max(recipe.min_area, math.ceil((recipe.stem / recipe.scale) ** 2))

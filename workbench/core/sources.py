@@ -1,4 +1,4 @@
-"""Folders of pictures: what in them is a picture of the project, under which key, and how another one comes in."""
+"""Image sources: folders of images, their keys, and copying of images into the project."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _DIGITS = re.compile(r"(\d+)")
 
 
 def natural_key(text: object) -> list[str | int]:
-    """Sorts as a person expects: numbers by their value, letters without their case."""
+    """Return a key for natural sorting: numbers by value, letters case-insensitively."""
     parts: list[str | int] = _DIGITS.split(str(text).casefold())
     parts[1::2] = map(int, parts[1::2])
     return parts
 
 
 class Source(BaseModel):
-    """A folder of pictures. `name` is "" for the project's own `pictures/`; others are read, never written."""
+    """Folder of images. `name` is "" for the project's own `pictures/`. Other sources are read-only."""
 
     name: str = ""
     path: str = "pictures"
-    ignore: list[str] = []  # glob patterns on the key below this source, e.g. masks that lie among the pictures
+    ignore: list[str] = []  # glob patterns on the key without prefix, e.g. for masks among the images
 
     @field_validator("name")
     @classmethod
@@ -43,15 +43,15 @@ class Source(BaseModel):
 
     @property
     def prefix(self) -> str:
-        """What the keys of its pictures begin with."""
+        """Prefix of the keys of the source's images."""
         return f"@{self.name}/" if self.name else ""
 
     def folder(self, root: Path) -> Path:
-        """Where it lies, seen from the project's folder."""
+        """Return the path of the folder for a project in `root`."""
         return Path(self.path) if self.name else inside(root, self.path)
 
     def pictures(self, root: Path) -> list[str]:
-        """The keys of its pictures without the prefix, in natural order. Reads folders only, no file is opened."""
+        """Return the keys of the images without the prefix, in natural order. Lists folders; opens no files."""
         found = [
             rest for rest, entry in walk(self.folder(root))
             if os.path.splitext(entry.name)[1].lower() in PICTURE_SUFFIXES
@@ -61,7 +61,7 @@ class Source(BaseModel):
 
 
 def source_of(folder: Path | str, sources: Sequence[Source], root: Path) -> Source:
-    """The one of `sources` that is `folder`, or a new one with a name of its own. Raises FolderMissing."""
+    """Return the source of `folder` among `sources`, or a new one with a unique name. Raises FolderMissing."""
     path = Path(folder).resolve()
     if not path.is_dir():
         raise FolderMissing(path=str(folder))
@@ -75,9 +75,9 @@ def source_of(folder: Path | str, sources: Sequence[Source], root: Path) -> Sour
 
 
 def copy_picture(path: Path, folder: Path, key: str) -> str:
-    """Copy a picture file into `folder` as `key`; a different file of that name there gets a number.
+    """Copy an image file into `folder` as `key`. A number is appended if a different file has that name.
 
-    Returns the key it has then. Raises CannotWrite.
+    Return the final key. Raises CannotWrite.
     """
     stem, suffix = os.path.splitext(key)
     for i in range(1, 100_000):

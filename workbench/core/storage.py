@@ -1,4 +1,4 @@
-"""How the workbench writes files: whole or not at all, and never outside the project."""
+"""File writing: atomic and only inside the project."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.inference.writing import write_atomic
 
 
 def keep_aside(root: Path, stem: str, data: bytes, suffix: str) -> Path:
-    """Write a file to `journal/kept` of a project under a name of its own. Raises CannotWrite."""
+    """Write a file with a unique name to `journal/kept` of a project. Raises CannotWrite."""
     path = free_place_aside(root, stem, suffix)
     write_bytes(path, data, root=root)
     return path
@@ -27,10 +27,10 @@ def free_place_aside(root: Path, stem: str, suffix: str) -> Path:
 
 
 def write_bytes(path: Path, data: bytes, *, root: Path | None = None) -> None:
-    """Write `data` to `path` so that at any instant the old or the new content is there, never a part.
+    """Write `data` to `path` atomically: at any time, the file has either the old or the new content.
 
-    root: the folder that must not be left through a link. Raises CannotWrite with the cause; the old file is then
-    untouched.
+    root: folder that must not be left through a link. Raises CannotWrite with the cause; the old file is then
+    unchanged.
     """
     if root is not None:
         check_links(root, path)
@@ -51,16 +51,16 @@ def write_json(path: Path, value: Any, *, root: Path | None = None) -> None:
 
 
 def check_links(root: Path, path: Path) -> None:
-    """Check that the folder of `path` lies below `root` also when links are followed. Raises LinkLeadsOutside.
+    """Check that the folder of `path`, with links resolved, lies below `root`. Raises LinkLeadsOutside.
 
-    `path` itself may be a link: a file that is replaced takes the place of the link.
+    `path` itself may be a link, because replacing the file replaces the link.
     """
     if not Path(os.path.realpath(path.parent)).is_relative_to(os.path.realpath(root)):
         raise LinkLeadsOutside(path=str(path))
 
 
 def inside(root: Path, relative: str) -> Path:
-    """The path of `relative` (posix form) under `root`; refuses to leave it, whatever a file says."""
+    """Return the path of `relative` (posix form) under `root`. Raises ProjectBroken if it leads outside."""
     pure = PurePosixPath(relative)
     foreign = os.sep == "\\" and ("\\" in relative or ":" in relative)
     if pure.is_absolute() or ".." in pure.parts or foreign:
@@ -69,7 +69,7 @@ def inside(root: Path, relative: str) -> Path:
 
 
 def file_stamp(*paths: Path) -> str:
-    """Size and time of files, "-" for one that is not there; differs when any of them was written."""
+    """Return sizes and modification times of files, "-" for a missing one, to detect changes."""
     parts = []
     for path in paths:
         try:

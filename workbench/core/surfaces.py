@@ -1,7 +1,7 @@
-"""Made-up surfaces under uneven light: brushed metal, castings, leather, paint; each production lot with its own look.
+"""Synthetic surfaces under uneven light: brushed metal, castings, leather, paint, with variation between lots.
 
-All arithmetic is in float64 and rounded once at the end, so the same seed gives the same pixels on every machine.
-Brightness 0 is black, 1 is white; coordinates are pixels, x to the right and y down.
+All arithmetic is in float64 with one rounding at the end, so the same seed gives the same pixels on every machine.
+Brightness is 0 for black and 1 for white; coordinates are pixels, x to the right and y down.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ Material = Literal["brushed", "cast", "leather", "painted"]
 
 @dataclass(frozen=True)
 class Lot:
-    """What the pictures of one production lot share.
+    """Common properties of the images of one production lot.
 
     light: unit vector towards the lamp. slope: of the brushing, pixels down per pixel right. tint: RGB factors, None
-    for a grey camera. extras: harmless things that occur in this lot.
+    for a gray camera. extras: harmless structures of this lot.
     """
 
     material: Material
@@ -34,7 +34,7 @@ class Lot:
 
 
 def make_lot(rng: np.random.Generator, material: Material, *, tint: tuple[float, float, float] | None = None) -> Lot:
-    """A lot of this material with its own light, brightness and harmless things."""
+    """Return a lot of this material with random light, brightness and harmless structures."""
     angle = rng.uniform(0, 2 * np.pi)
     choice = {
         "brushed": ("glints", "dust", "code", "hole", "edge"),
@@ -58,7 +58,7 @@ def make_lot(rng: np.random.Generator, material: Material, *, tint: tuple[float,
 
 
 def bare_surface(rng: np.random.Generator, lot: Lot, shape: tuple[int, int], scale: float) -> np.ndarray:
-    """Bare material under uneven light, float64 (H, W)."""
+    """Return bare material under uneven light, float64 (H, W)."""
     height, width = shape
     if lot.material == "brushed":
         reach = int(abs(lot.slope) * width) + 2
@@ -83,7 +83,7 @@ def bare_surface(rng: np.random.Generator, lot: Lot, shape: tuple[int, int], sca
     tilt = rng.uniform(0.08, 0.22)
     falloff = rng.uniform(0.05, 0.16)
     value = 0.05 * noise(rng, shape, width / 7, height / 7)
-    value += 1 + tilt * lot.light[0] * x - falloff * x * x  # in place: a large sheet has many pixels
+    value += 1 + tilt * lot.light[0] * x - falloff * x * x  # in place to save memory on large images
     value += tilt * lot.light[1] * y - falloff * y * y
     value *= lot.brightness * rng.uniform(0.93, 1.07)
     texture *= lot.contrast / 0.5
@@ -93,8 +93,11 @@ def bare_surface(rng: np.random.Generator, lot: Lot, shape: tuple[int, int], sca
 
 
 def noise(rng: np.random.Generator, shape: tuple[int, int], wide: float, high: float) -> np.ndarray:
-    """Smooth noise of unit spread; `wide` and `high` are its grain in pixels. Three box blurs are nearly a Gaussian."""
-    # Coarse noise is made small and enlarged: a fraction of the work, and the same look.
+    """Return smooth noise of standard deviation 1; `wide` and `high` are its grain in pixels.
+
+    Three box blurs approximate a Gaussian.
+    """
+    # Coarse noise is generated at low resolution and enlarged, which is faster and looks the same.
     fold = (max(1, int(wide // 6)), max(1, int(high // 6)))
     small = (-(-shape[0] // fold[1]) + 2, -(-shape[1] // fold[0]) + 2)
     field = rng.normal(0, 1, small)
@@ -102,7 +105,7 @@ def noise(rng: np.random.Generator, shape: tuple[int, int], wide: float, high: f
     for _ in range(3 if kernel != (1, 1) else 0):
         field = cv2.blur(field, kernel, borderType=cv2.BORDER_REFLECT_101)
     if fold != (1, 1):
-        # Not cv2.resize: its weights are of single precision and differ between versions.
+        # cv2.resize is avoided: its weights have single precision and differ between versions.
         field = field.repeat(fold[1], axis=0).repeat(fold[0], axis=1)
         for _ in range(2):
             field = cv2.blur(field, fold, borderType=cv2.BORDER_REFLECT_101)
@@ -111,13 +114,13 @@ def noise(rng: np.random.Generator, shape: tuple[int, int], wide: float, high: f
 
 
 def _unit(field: np.ndarray) -> np.ndarray:
-    """The field with mean 0 and spread 1, as measured on a part of its pixels."""
+    """Normalize the field to mean 0 and standard deviation 1, estimated on a part of its pixels."""
     thin = field[:: max(1, field.shape[0] // 512), :: max(1, field.shape[1] // 512)]
     return (field - thin.mean()) * (1 / max(1e-9, float(thin.std())))
 
 
 def _lit(relief: np.ndarray, light: tuple[float, float]) -> np.ndarray:
-    """A relief under slanted light: its slope towards the lamp, of unit spread."""
+    """Return a relief under oblique light: its slope towards the lamp, with standard deviation 1."""
     slope = np.zeros_like(relief)
     slope[:, 1:] -= light[0] * (relief[:, 1:] - relief[:, :-1])
     slope[1:] -= light[1] * (relief[1:] - relief[:-1])
@@ -125,9 +128,9 @@ def _lit(relief: np.ndarray, light: tuple[float, float]) -> np.ndarray:
 
 
 def _cells(rng: np.random.Generator, shape: tuple[int, int], size: float) -> np.ndarray:
-    """Pebbles: how much nearer the nearest seed is than the second one, in units of `size`; 0 on the borders between.
+    """Return cellular noise: distance to the second nearest seed minus that to the nearest, in units of `size`.
 
-    One seed in every square of a grid, moved at random (after Worley 1996).
+    It is 0 on cell borders. One seed in every square of a grid, randomly displaced (after Worley 1996).
     """
     rows, columns = int(shape[0] / size) + 4, int(shape[1] / size) + 4
     seeds = (np.mgrid[:rows, :columns] - 1.5 + rng.uniform(0, 1, (2, rows, columns))) * size
@@ -144,7 +147,7 @@ def _cells(rng: np.random.Generator, shape: tuple[int, int], size: float) -> np.
 
 
 def _sheared(field: np.ndarray, slope: float, reach: int) -> np.ndarray:
-    """Each column moved by `slope` pixels more than the one before; `reach` rows at top and bottom are used up."""
+    """Shift each column by `slope` pixels more than the previous one. Crops `reach` rows at top and bottom."""
     height = field.shape[0] - 2 * reach
     shift = reach - slope * (np.arange(field.shape[1]) - field.shape[1] / 2)
     whole = np.floor(shift).astype(int)

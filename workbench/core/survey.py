@@ -1,4 +1,4 @@
-"""Goes over pictures, as many as it may, and gathers what the queue and the label errors are decided from."""
+"""Survey of a project's images: features and predictions for the label queue and for label errors."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from workbench.inference.cpu import cores
 from workbench.inference.ledger import model_fingerprint
 from workbench.inference.predictor import Cancelled, Predictor
 
-AT_ONCE = 400  # pictures that are looked at before a first answer is given
-PART = 2048  # pixels of the side of a part: a large picture is predicted part by part, so that memory stays bounded
+AT_ONCE = 400  # new images per call, so that first results come early
+PART = 2048  # pixels: tile side; large images are predicted in tiles to limit memory
 
 
 @dataclass(frozen=True)
 class Look:
-    """feature: as of `descriptor`. salience: as of `salience`. sight: what the model says, None without one."""
+    """Result for one image. feature: see `descriptor`. salience: see `salience`. sight: prediction or None."""
 
     key: str
     feature: np.ndarray
@@ -39,8 +39,9 @@ class Look:
 
 @dataclass
 class Survey:
-    """What was looked at. asked: how many pictures there were; whole: all of them were come to. skipped: unreadable.
-    fresh: how many were not known before.
+    """Results of a survey. asked: number of images requested. skipped: unreadable images. fresh: new results.
+
+    whole: True if all images were processed.
     """
 
     looks: dict[str, Look]
@@ -54,21 +55,21 @@ class Survey:
 
 
 def spread(keys: Sequence[str]) -> list[str]:
-    """The keys in an order whose beginnings are spread evenly over the list (van der Corput, 1935)."""
+    """Return the keys in an order that covers the list evenly from the start (van der Corput, 1935)."""
     bits = max(1, (len(keys) - 1).bit_length())
     places = (int(f"{n:0{bits}b}"[::-1], 2) for n in range(1 << bits))
     return [keys[place] for place in places if place < len(keys)]
 
 
 class Surveyor:
-    """Looks at pictures of a project, with a model or without. One object a thread.
+    """Surveyor of a project's images, with or without a model. Not thread-safe.
 
-    model: a folder with model.json, or None. Raises SettingsError, EngineError, OSError.
+    model: folder with model.json, or None. Raises SettingsError, EngineError, OSError.
     """
 
     def __init__(self, project: Project, model: Path | None) -> None:
         self._project = project
-        threads = max(1, cores() - 1)  # a window and a hand that labels are beside it
+        threads = max(1, cores() - 1)  # one core is left for the GUI
         self._predictor = Predictor.open(model, threads=threads) if model is not None else None
         self._fingerprint = model_fingerprint(model) if model is not None else ""
         self._book = LookBook(project.root)
@@ -82,10 +83,10 @@ class Surveyor:
         self, keys: Sequence[str], *, most: int = AT_ONCE, predict: bool = True, compare: bool = False,
         progress: Callable[[int, int], None] | None = None, cancelled: Callable[[], bool] = lambda: False,
     ) -> Survey:  # fmt: skip
-        """Look at `keys`, of those that were never looked at no more than `most`.
+        """Return results for `keys`, computing at most `most` new ones.
 
-        predict: ask the model. compare: with the masks. progress(done, total) counts new looks. What was looked at
-        until `cancelled` said so is kept. A picture that cannot be read is passed over.
+        predict: run the model. compare: compare with the masks. progress(done, total) counts new results. Results
+        obtained before `cancelled` returned True are kept. Unreadable images are skipped.
         """
         found = Survey({}, asked=len(keys))
         fresh = [key for key in spread(keys) if not self._take_known(key, predict, compare, found)]
@@ -111,7 +112,7 @@ class Surveyor:
         return f"{self._fingerprint[:32]}|{file_stamp(*paths)}"
 
     def _take_known(self, key: str, predict: bool, compare: bool, found: Survey) -> bool:
-        """True if nothing new has to be looked at."""
+        """Add the cached result to `found`. Return False if the image must be processed."""
         try:
             stamp, feature, standing_out = self._features.get(key, ("", None, None))
             if feature is None or standing_out is None or stamp != file_stamp(self._project.picture_path(key)):
@@ -130,7 +131,7 @@ class Surveyor:
 
     def _look(self, key: str, predict: bool, compare: bool, cancelled: Callable[[], bool]) -> Look | None:
         path = self._project.picture_path(key)
-        stamps = file_stamp(path), self._stamp(key, compare)  # taken first: what changes meanwhile is looked at again
+        stamps = file_stamp(path), self._stamp(key, compare)  # before reading, so that later changes are detected
         picture = pictures.read(path)
         feature, standing_out = describe(picture), salience(picture)
         self._book.put_feature(key, stamps[0], feature, standing_out)
@@ -157,7 +158,7 @@ def look_at(
     predictor: Predictor, picture: np.ndarray, label: np.ndarray | None = None, *,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Sight:  # fmt: skip
-    """What a model says of a picture and of its label, uint8 (H, W), where there is one.
+    """Return the prediction for an image and its contradictions to the label, uint8 (H, W), if given.
 
     Raises Cancelled, EngineError.
     """

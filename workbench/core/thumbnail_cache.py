@@ -1,7 +1,8 @@
-"""Small pictures of large ones, kept in `.cache/thumbnails`: who opens a project again does not wait for them again.
+"""Thumbnail cache in `.cache/thumbnails`, which makes reopening a project faster.
 
-The folder may be deleted at any time. A file is named by the picture and the state of its file, so that another state
-is another file; what is broken is made anew, and what was not used for long goes when the folder has grown too large.
+The folder can be deleted at any time. The file name is a hash of the image's key and file stamp, so a changed image
+gets a new file. Damaged files are recreated. If the folder exceeds its limit, the least recently used files are
+removed.
 """
 
 from __future__ import annotations
@@ -20,22 +21,22 @@ from workbench.core.storage import file_stamp
 from workbench.inference.reading import ReadError, decode_picture, encode_png
 from workbench.inference.writing import make_folder
 
-WORTH = 400_000  # bytes of a picture's file: a smaller one is decoded as quickly as it is looked up
-LIMIT = 256 << 20  # bytes of the folder
-_COUNTED = 100  # files between two looks at how large the folder is
+WORTH = 400_000  # bytes: a smaller image file is decoded as fast as a cache entry is read
+LIMIT = 256 << 20  # bytes in the folder
+_COUNTED = 100  # files written between two checks of the folder size
 
 
 class ThumbnailCache:
-    """For one project and one thread."""
+    """Thumbnail cache of one project. Not thread-safe."""
 
     def __init__(self, project: Project, edge: int) -> None:
-        """edge: pixels of the longer side, at most."""
+        """Create a cache. edge: maximum of the longer side in pixels."""
         self._project, self._edge = project, edge
         self._folder = project.root / ".cache" / "thumbnails"
         self._written = 0
 
     def get(self, key: str) -> np.ndarray:
-        """uint8 (h, w) or (h, w, 3) RGB. Raises PictureBroken."""
+        """Return the thumbnail, uint8 (h, w) or (h, w, 3) RGB. Raises PictureBroken."""
         picture = self._project.picture_path(key)
         stamp = file_stamp(picture)
         if stamp == "-" or int(stamp.partition(":")[0]) < WORTH:
@@ -44,11 +45,11 @@ class ThumbnailCache:
         with contextlib.suppress(OSError, ReadError):
             found = decode_picture(path.read_bytes(), path.name)
             if found.dtype == np.uint8 and max(found.shape[:2]) <= self._edge:
-                os.utime(path)  # used today
+                os.utime(path)  # mark as recently used
                 return found
         made = thumbnail(picture, self._edge)
         if self._project.writable:
-            with contextlib.suppress(OSError):  # a full disk: then it is made again next time
+            with contextlib.suppress(OSError):  # disk full: not cached
                 self._keep(path, bytes(encode_png(made)))
         return made
 
@@ -58,7 +59,7 @@ class ThumbnailCache:
 
     def _keep(self, path: Path, data: bytes) -> None:
         make_folder(path.parent)
-        # Not flushed to the disk: nothing is lost with it.
+        # Not flushed to disk, since the file can be recreated.
         temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
         try:
             temporary.write_bytes(data)
@@ -71,7 +72,7 @@ class ThumbnailCache:
             self._tidy()
 
     def _tidy(self) -> None:
-        """Remove what was not used for longest, down to nine tenths of the limit."""
+        """Remove the least recently used files until the folder is at most 90 % of the limit."""
         files: list[tuple[float, int, str]] = []
         for folder in [entry.path for entry in os.scandir(self._folder) if entry.is_dir(follow_symlinks=False)]:
             for entry in os.scandir(folder):

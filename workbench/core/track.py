@@ -1,4 +1,4 @@
-"""The numbers of one run over its time: arrays that grow as events come, and the few points of them that are drawn."""
+"""Time series of one run: growing arrays of its values, and the reduction to the points of a drawn curve."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.core.events import Evaluated, Event, Started, Step
 from workbench.core.machine import Sample
 
 MOST = 1600  # points of a drawn curve
-_BLOCK = 128  # values whose extremes are remembered, so that a million points are not searched for each frame
+_BLOCK = 128  # values per block with stored extremes, which avoids a scan of a million points per frame
 STEP_VALUES = ("loss", "rate", "grad_norm", "loss_scale", "images_per_second", "data_wait")
 GPU_VALUES = ("load", "used", "reserved", "total", "temperature", "power", "clock")
 GB = 1024**3
@@ -21,17 +21,17 @@ Points = tuple[np.ndarray, np.ndarray]
 
 
 class Columns:
-    """Named values over one time (float64), in arrays that grow by doubling. A value may be missing."""
+    """Named values over a common time (float64), in arrays that grow by doubling. Missing values are NaN."""
 
     def __init__(self, names: Sequence[str], kind: type = np.float32) -> None:
         self.names = list(names)
         self._known = set(names)
-        self.present: set[str] = set()  # names that have ever had a value
+        self.present: set[str] = set()  # names with at least one value
         self.count = 0
         self._last = -math.inf
         self._times = np.empty(256)
         self._values = np.full((len(self.names), 256), np.nan, kind)
-        # Where the least and the greatest value of each full block stand.
+        # Indices of the least and greatest value of each full block.
         self._peaks = np.empty((len(self.names), 2, 2), np.int64)
 
     @property
@@ -45,7 +45,7 @@ class Columns:
         return self._values[self.names.index(name), : self.count]
 
     def add(self, time: float, values: Mapping[str, float | None]) -> None:
-        """Values at a time that is not before the last one; a name that is new begins here."""
+        """Append values at a time not before the last one. A new name is added as a column."""
         for name in values.keys() - self._known:
             self._add_name(name)
         if self.count == len(self._times):
@@ -64,16 +64,16 @@ class Columns:
             self._peaks[:, at // _BLOCK] = _peaks(self._values[:, at + 1 - _BLOCK : at + 1], at + 1 - _BLOCK)
 
     def newest(self) -> np.ndarray:
-        """The last values of all names; zeros before the first."""
+        """Return the last values of all names, zeros if there are none."""
         return self._values[:, self.count - 1] if self.count else np.zeros(len(self.names))
 
     def cut(self, time: float) -> None:
-        """Forget what is later: a run was resumed from an earlier moment."""
+        """Remove values after `time`, when a run was resumed from there."""
         self.count = int(np.searchsorted(self.times, time, side="right"))
         self._last = float(self._times[self.count - 1]) if self.count else -math.inf
 
     def at(self, name: str, time: float) -> float:
-        """The newest value that was there at a time; NaN if there was none."""
+        """Return the most recent value at a time, NaN if there is none."""
         last = bisect.bisect_right(self._times, time, 0, self.count)
         for index in range(last - 1, max(-1, last - 50), -1):
             value = float(self._values[self.names.index(name), index])
@@ -82,7 +82,7 @@ class Columns:
         return math.nan
 
     def indexes(self, name: str, first: float, last: float, most: int = MOST) -> np.ndarray:
-        """Which values to draw between two times: at most about `most`, with every peak, and a neighbour outside."""
+        """Return the indices to draw between two times: about `most`, with all peaks and one neighbor on each side."""
         begin = max(0, int(np.searchsorted(self.times, first, side="left")) - 1)
         end = min(self.count, int(np.searchsorted(self.times, last, side="right")) + 1)
         if end - begin <= most:
@@ -111,7 +111,7 @@ def _peaks(values: np.ndarray, first: int) -> np.ndarray:
 
 
 def thinned(values: np.ndarray, indexes: np.ndarray, most: int = MOST) -> np.ndarray:
-    """At most about `most` of the indexes, in order: the ends, and of each stretch its least and greatest value."""
+    """Return about `most` of the indices in order: the ends, and least and greatest value per section."""
     if len(indexes) <= most:
         return indexes
     stretch = -(-len(indexes) // (most // 2))
@@ -125,7 +125,7 @@ def thinned(values: np.ndarray, indexes: np.ndarray, most: int = MOST) -> np.nda
 
 
 class Track:
-    """What a run reported and what the machine did meanwhile. `hear` events in their order; `see` samples."""
+    """Time series of a run and of the machine. Pass events in order to `hear`, machine samples to `see`."""
 
     def __init__(self) -> None:
         self.begun: Started | None = None
@@ -133,15 +133,15 @@ class Track:
         self.scores = Columns(("score",))
         self.machine = Columns(("cpu", "ram", "ram_total", "disk"))
         self.best: tuple[float, float] | None = None  # time, score
-        self.skips: list[float] = []  # times at which steps were found to have been skipped
-        self.cards: list[str] = []  # names of the graphics cards that were seen
-        self.no_cards = ""  # why there are none
+        self.skips: list[float] = []  # times at which skipped steps were detected
+        self.cards: list[str] = []  # names of the GPUs
+        self.no_cards = ""  # reason why there is none
         self.last = 0.0  # seconds
         self._skipped = 0
-        self._sums = Columns(("sum", "count"), np.float64)  # of the losses up to each step
+        self._sums = Columns(("sum", "count"), np.float64)  # running sums of the losses
         self._sum, self._finite = 0.0, 0
 
-    # --- facts -----------------------------------------------------------------------------------
+    # --- input -----------------------------------------------------------------------------------
 
     def hear(self, event: Event) -> None:
         if isinstance(event, Started):
@@ -162,9 +162,9 @@ class Track:
         self.last = max(self.last, event.time)
 
     def see(self, time: float, sample: Sample) -> None:
-        """time: seconds of the run."""
+        """Add a machine sample. time: seconds since the start of the run."""
         if self.machine.count and time < self.machine.times[-1] - 5:
-            self.machine.cut(time)  # a run that was resumed from an earlier moment
+            self.machine.cut(time)  # the run was resumed from an earlier step
         values: dict[str, float | None] = {
             "cpu": sample.cpu, "ram": sample.ram_used / GB, "ram_total": sample.ram_total / GB,
             "disk": sample.disk_read_mb_s,
@@ -183,7 +183,7 @@ class Track:
         self.last = max(self.last, time)
 
     def _begin(self, event: Started) -> None:
-        """Also of a further sitting: what came after the moment that it goes on from was lost."""
+        """Start or resume. On resume, values after the resumed time are removed."""
         self.begun = event
         if event.resumed:
             for columns in (self.steps, self.scores, self.machine, self._sums):
@@ -192,20 +192,20 @@ class Track:
             self.skips = [time for time in self.skips if time <= event.time]
             self.last = min(self.last, event.time)
 
-    # --- what is drawn ---------------------------------------------------------------------------
+    # --- curves ----------------------------------------------------------------------------------
 
     def source(self, name: str) -> Columns:
-        """The columns that hold the values of this name."""
+        """Return the columns that contain `name`."""
         if name == "score":
             return self.scores
         return self.steps if name in STEP_VALUES else self.machine
 
     def has(self, name: str) -> bool:
-        """Whether there is any value of this name."""
+        """Return True if there is any value of `name`."""
         return name in self.source(name).present
 
     def points(self, name: str, first: float = -math.inf, last: float = math.inf, most: int = MOST) -> Points:
-        """Times and values to draw between two times; none where the name is unknown."""
+        """Return times and values to draw between two times, empty arrays if the name is unknown."""
         source = self.source(name)
         if name not in source:
             return np.empty(0), np.empty(0, np.float32)
@@ -213,14 +213,14 @@ class Track:
         return source.times[at], source[name][at]
 
     def smoothed(self, first: float = -math.inf, last: float = math.inf, most: int = MOST) -> Points:
-        """The loss as the mean over the last 2 % of the steps (5 at least), looking back only."""
+        """Return the trailing mean of the loss over 2 % of the steps (at least 5)."""
         at = self.steps.indexes("loss", first, last, most)
         at = at[:: -(-len(at) // (most // 2))] if len(at) > most // 2 else at
         reach = max(5, self.steps.count // 50)
         return self.steps.times[at], self._mean(at, reach)
 
     def at(self, name: str, time: float) -> float:
-        """The value at a time; NaN if there was none. "smoothed" is a name here, too."""
+        """Return the value at a time, NaN if there is none. The name "smoothed" is accepted."""
         if name == "smoothed":
             at = bisect.bisect_right(self.steps._times, time, 0, self.steps.count) - 1
             return float(self._mean(np.array([at]), max(5, self.steps.count // 50))[0]) if at >= 0 else math.nan

@@ -1,4 +1,4 @@
-"""The numbers of runs as a CSV table: one line a moment, one column a value, empty where nothing was measured then."""
+"""CSV table of the values of runs: one row per time, one column per value, empty where not measured."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SAME = 1e-6  # seconds
 
 
 def table(runs: Sequence[tuple[str, Track]]) -> bytes:
-    """UTF-8 with a byte order mark, as Excel wants it. runs: (name, track)."""
+    """Return UTF-8 with a byte order mark, as required by Excel. runs: (name, track)."""
     names = list(dict.fromkeys(name for _, track in runs for columns in _sources(track) for name in columns.names))
     text = io.StringIO()
     writer = csv.writer(text)
@@ -23,12 +23,12 @@ def table(runs: Sequence[tuple[str, Track]]) -> bytes:
         for number, (moment, values) in enumerate(moments(track)):
             writer.writerow([csv_cell(run), f"{moment:.3f}", *(_told(values.get(name)) for name in names)])
             if number % 200 == 0:
-                time.sleep(0.0002)  # it is written in a worker thread beside a window
+                time.sleep(0.0002)  # give the GUI thread time, since this runs in a worker thread
     return text.getvalue().encode("utf-8-sig")
 
 
 def moments(track: Track) -> Iterator[tuple[float, dict[str, float]]]:
-    """All moments of a run in order, with what was measured then."""
+    """Yield the times of a run in order with the values measured at each."""
     sources = [columns for columns in _sources(track) if columns.count]
     at = [0] * len(sources)
     while True:

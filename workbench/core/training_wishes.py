@@ -1,6 +1,6 @@
-"""What a person has chosen about the trainings of a project beyond model, minutes and device.
+"""Training settings that the user has fixed for a project, beyond model, minutes and device.
 
-It lies in `training.json` beside project.json, for each kind of model: what is not in it is decided anew for every run.
+Stored in `training.json` beside project.json, per kind of model. Settings not in it are computed for every run.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from workbench.core.storage import write_json
 
 FORMAT = 1
 Model = Literal["unet", "resnet"]
-_ELSEWHERE = {"format", "model", "minutes", "device", "reasons"}  # asked for where Train is pressed, or nobody's wish
+_ELSEWHERE = {"format", "model", "minutes", "device", "reasons"}  # chosen beside the Train button, or not by the user
 
-Choices = dict[str, Any]  # settings of a recipe
+Choices = dict[str, Any]  # training settings
 
 
 def wishable() -> list[str]:
-    """Settings of a recipe that can be wished for here, in the order of the recipe."""
+    """Return the settings that can be fixed, in the order of `Recipe`."""
     return [name for name in Recipe.model_fields if name not in _ELSEWHERE]
 
 
 class Wishes(BaseModel):
-    """The content of training.json: settings by kind of model."""
+    """Content of training.json: settings by kind of model."""
 
     model_config = ConfigDict(extra="ignore")
     format: int = FORMAT
@@ -43,7 +43,7 @@ class Wishes(BaseModel):
 
 
 def load_wishes(project: Project) -> Wishes:
-    """What training.json holds; none where it is not there. Raises ProjectBroken."""
+    """Load training.json; return empty settings if the file does not exist. Raises ProjectBroken."""
     path = project.root / "training.json"
     try:
         wishes = load_versioned(path, Wishes, FORMAT, ProjectBroken)
@@ -60,6 +60,6 @@ def load_wishes(project: Project) -> Wishes:
 
 
 def save_wishes(project: Project, wishes: Wishes) -> None:
-    """Write training.json, atomically. Raises ProjectReadOnly, CannotWrite."""
+    """Write training.json atomically. Raises ProjectReadOnly, CannotWrite."""
     project.need_write("training.json")
     write_json(project.root / "training.json", wishes.model_dump(mode="json"))

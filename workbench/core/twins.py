@@ -1,4 +1,4 @@
-"""Pictures of one project that are also in another."""
+"""Identical images in two projects."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from workbench.inference.opening import read_regular
 
 
 def twins(project: Project, keys: Sequence[str], other: Project, theirs: Iterable[str]) -> list[str]:
-    """Those of `keys` whose files are, byte for byte, files of `theirs` in the other project, whatever their names.
+    """Return those of `keys` whose files equal, byte for byte, a file of `theirs` in the other project.
 
-    Reads files of equal size: not for the GUI thread.
+    Names are ignored. Reads files of equal size: not for the GUI thread.
     """
     known = _by_size(other, theirs)
     contents = {size: {content(path) for path in paths.values()} - {None} for size, paths in known.items()}
@@ -38,7 +38,7 @@ def _by_size(project: Project, keys: Iterable[str]) -> dict[int, dict[str, Path]
 
 
 def content(path: Path) -> bytes | None:
-    """What tells the bytes of a file from others; None where it cannot be read."""
+    """Return the hash of a file's content, None if it cannot be read."""
     try:
         return hashlib.sha256(read_regular(path)).digest()
     except OSError:

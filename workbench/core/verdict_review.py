@@ -1,7 +1,6 @@
-"""What a verdict model says of pictures that it did not learn from: which it mistakes, and how far it may be believed.
+"""Evaluation of a verdict model on validation and test images: confusions and calibration.
 
-Probabilities are those after the temperature that was chosen on the pictures of `val`; those of `test` say honestly
-what that came to.
+Probabilities include the temperature that was fitted on the images of `val`; those of `test` give an unbiased result.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from workbench.core.intervals import wilson
 from workbench.core.metrics import VerdictMeter
 
 BINS = 10
-MOST = 0.999  # the highest probability that can be asked of a verdict
+MOST = 0.999  # highest minimum probability of a verdict
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A picture. truth: its verdict as it is labelled now. probabilities: in the order of the model's verdicts."""
+    """Prediction for one image. truth: current verdict label. probabilities: in the order of the model's verdicts."""
 
     key: str
     split: str
@@ -31,7 +30,7 @@ class Judged:
 
     @property
     def said(self) -> int:
-        """Which verdict is likeliest."""
+        """Index of the most probable verdict."""
         return int(np.argmax(self.probabilities))
 
     @property
@@ -41,7 +40,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Bin:
-    """Pictures whose verdict is about as probable. sure: mean probability. interval: of the share that is right."""
+    """Images with similar probability of the verdict. sure: mean probability. interval: of the correct share."""
 
     low: float
     high: float
@@ -57,8 +56,10 @@ class Bin:
 
 @dataclass(frozen=True)
 class Band:
-    """What comes of giving no verdict that is less probable than `least`. unsure: pictures that a person must look at;
-    caught: those of them that would have been judged wrong. left: wrong verdicts among the given ones.
+    """Effect of a minimum probability `least` for a verdict.
+
+    unsure: images without a verdict, for manual inspection; caught: those of them with a wrong prediction. left: wrong
+    verdicts among the given ones.
     """
 
     least: float
@@ -74,9 +75,10 @@ class Band:
 
 @dataclass(frozen=True)
 class VerdictReview:
-    """names: the model's verdicts. pictures: whose label is one of those. others: how many have another label.
+    """Evaluation of a verdict model.
 
-    temperature: the one that the probabilities were divided by. unreadable: pictures that could not be read.
+    names: verdicts of the model. pictures: images labeled with one of these. others: number of images with another
+    label. temperature: divisor of the logits. unreadable: number of unreadable images.
     """
 
     names: tuple[str, ...]
@@ -89,7 +91,7 @@ class VerdictReview:
         return replace(self, pictures=tuple(picture for picture in self.pictures if picture.split in splits))
 
     def without_temperature(self) -> VerdictReview:
-        """The probabilities as the network gave them."""
+        """Return the evaluation with the probabilities of the network without temperature."""
         if not self.pictures:
             return self
         logs = np.log(np.maximum([picture.probabilities for picture in self.pictures], 1e-30)) * self.temperature
@@ -99,7 +101,7 @@ class VerdictReview:
         return replace(self, pictures=tuple(pictures), temperature=1.0)
 
     def report(self) -> dict[str, Any]:
-        """As `VerdictMeter.report`, with "recall_interval" of each verdict."""
+        """Return the report of `VerdictMeter` with "recall_interval" for each verdict."""
         meter = VerdictMeter(self.names)
         for picture in self.pictures:
             meter.add(picture.truth, self.names[picture.said])
@@ -110,21 +112,24 @@ class VerdictReview:
         return report
 
     def cell(self, truth: str, said: str) -> list[Judged]:
-        """Pictures labelled `truth` and judged `said`: of mistakes the surest first, of the others the least sure."""
+        """Return images labeled `truth` and predicted as `said`.
+
+        Mistakes: highest probability first; others: lowest first.
+        """
         at = self.names.index(said)
         found = [picture for picture in self.pictures if picture.truth == truth and picture.said == at]
         return sorted(found, key=lambda one: (one.sure if truth == said else -one.sure, one.key))
 
     def mistakes(self) -> list[Judged]:
-        """The surest first."""
+        """Return the wrong predictions, highest probability first."""
         found = [picture for picture in self.pictures if picture.truth != self.names[picture.said]]
         return sorted(found, key=lambda one: (-one.sure, one.key))
 
     def unsure(self, least: float) -> list[Judged]:
-        """The pictures that are given no verdict, the least sure first."""
+        """Return the images without a verdict at minimum probability `least`, lowest probability first."""
         return sorted((one for one in self.pictures if one.sure < least), key=lambda one: (one.sure, one.key))
 
-    # --- may it be believed ----------------------------------------------------------------------
+    # --- calibration -----------------------------------------------------------------------------
 
     @cached_property
     def _sure_and_right(self) -> tuple[np.ndarray, np.ndarray]:
@@ -133,7 +138,7 @@ class VerdictReview:
         return sure, right
 
     def reliability(self, bins: int = BINS) -> list[Bin]:
-        """Pictures in bins of equal width by how probable their verdict is; empty bins are left out."""
+        """Return bins of equal width in the probability of the verdict; empty bins are omitted."""
         sure, right = self._sure_and_right
         at = np.minimum((sure * bins).astype(int), bins - 1)
         found = []
@@ -146,13 +151,13 @@ class VerdictReview:
         return found
 
     def calibration_error(self, bins: int = BINS) -> float | None:
-        """By how much the probabilities differ from the share that is right, on average (ECE, Naeini et al. 2015)."""
+        """Return the expected calibration error (ECE, Naeini et al. 2015), None without images."""
         if not self.pictures:
             return None
         weighed = sum(one.pictures * abs(one.share - one.sure) for one in self.reliability(bins))
         return weighed / len(self.pictures)
 
-    # --- and from where on -----------------------------------------------------------------------
+    # --- minimum probability ---------------------------------------------------------------------
 
     def band(self, least: float) -> Band:
         sure, right = self._sure_and_right
@@ -163,10 +168,10 @@ class VerdictReview:
         return [self.band(least) for least in leasts]
 
     def least_for(self, left: int) -> float:
-        """The lowest probability that leaves at most so many wrong verdicts; MOST where none does."""
+        """Return the lowest minimum probability that leaves at most `left` wrong verdicts, at most `MOST`."""
         sure, right = self._sure_and_right
         wrong = np.sort(sure[~right])[::-1]
         if len(wrong) <= left:
             return 0.0
-        # In thousandths, because that is what a person sets and reads.
+        # Rounded to thousandths, the precision of the setting in the GUI.
         return min(MOST, (np.floor(wrong[left] * 1000) + 1) / 1000)

@@ -1,4 +1,4 @@
-"""One walk over a folder for everything that lists files: pictures, masks, notes and labels to be imported."""
+"""Recursive listing of the files below a folder."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from pathlib import Path
 def walk(folder: Path | str, enter: Callable[[os.DirEntry[str]], bool] = lambda entry: True) -> Iterator[
     tuple[str, os.DirEntry[str]]
 ]:  # fmt: skip
-    """Yield (posix path below `folder`, entry) of each file; hidden files and folders are passed over.
+    """Yield (posix path below `folder`, entry) of each file. Hidden files and folders are skipped.
 
-    Pipes, devices and sockets are passed over too; a link whose file is gone is not. Links to folders are followed,
-    but no folder is entered twice, whatever name leads to it: all real folders come first, then the folders behind
-    links, in the order of their paths. `enter` decides about a folder. What cannot be read is passed over.
+    Pipes, devices, sockets and unreadable entries are skipped too; links to missing files are not. Links to folders are
+    followed, but each folder is entered only once: first all real folders, then those behind links, ordered by path.
+    `enter` returns False for folders to skip.
     """
     seen: set[tuple[int, int]] = set()
     real: deque[tuple[str, str]] = deque([("", str(folder))])
-    linked: list[tuple[str, str]] = []  # a heap
+    linked: list[tuple[str, str]] = []  # heap
     while real or linked:
         prefix, path = real.popleft() if real else heapq.heappop(linked)
         try:
@@ -33,7 +33,7 @@ def walk(folder: Path | str, enter: Callable[[os.DirEntry[str]], bool] = lambda 
             with os.scandir(path) as entries:
                 found = [entry for entry in entries if not entry.name.startswith(".")]
         except OSError:
-            continue  # a folder that is gone or forbidden hides its files, nothing else
+            continue  # only the files of a missing or unreadable folder are skipped
         for entry in found:
             with contextlib.suppress(OSError):
                 if not entry.is_dir():
@@ -53,4 +53,4 @@ def _may_be_read(entry: os.DirEntry[str]) -> bool:
     try:
         return stat.S_ISREG(entry.stat().st_mode)
     except FileNotFoundError:
-        return True  # a link whose file is away: it is listed, and shown as one that cannot be read
+        return True  # broken links are listed and shown as unreadable

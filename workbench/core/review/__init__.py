@@ -1,1 +1,1 @@
-"""How good a run is on its held-out pictures, at any operating point, without asking the network again."""
+"""Evaluation of a run on validation and test images at any operating point, without repeated inference."""

@@ -1,4 +1,4 @@
-"""A defect or a false alarm as a small picture: what is there, what was labelled, what the model says."""
+"""Crops of defects and false alarms: the image with outlines of the label and of the prediction."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from workbench.inference.cv import cv2
 from workbench.inference.drawing import to_display
 from workbench.inference.settings import ModelSettings
 
-_AROUND = 1.9  # times the region, so that one sees where it lies
-_LEAST = 56  # pixels of the picture: a speck alone tells nothing
-_KEPT = 3  # pictures: what is wrong on one is looked at together
+_AROUND = 1.9  # times the size of the region, to show its surroundings
+_LEAST = 56  # least height in image pixels, so that tiny defects have context
+_KEPT = 3  # cached images: the errors of one image are requested in sequence
 
 Colour = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
 class Frame:
-    """What to draw: the part `box` of a picture (all of it if empty), at most `width` x `height` pixels.
+    """Parameters of a crop: part `box` of an image (all of it if empty), at most `width` x `height` pixels.
 
-    missed: the box is of a labelled region, not of a predicted one.
+    missed: the box is of a labeled region, not of a predicted one.
     """
 
     box: Rect
@@ -40,14 +40,14 @@ class Frame:
 
 
 class Cropper:
-    """Makes crops of one run's pictures. For one thread."""
+    """Renderer of crops for one run's images. Not thread-safe."""
 
     def __init__(self, project: Project) -> None:
         self._project = project
         self._read: OrderedDict[str, tuple[np.ndarray, np.ndarray]] = OrderedDict()
 
     def crop(self, evidence: Evidence, settings: ModelSettings, frame: Frame) -> np.ndarray:
-        """uint8 (h, w, 3) RGB, outlines in the colours of the frame. Raises Problem."""
+        """Return uint8 (h, w, 3) RGB with outlines in the colors of the frame. Raises Problem."""
         picture, truth = self._pixels(evidence)
         window = _window(evidence, frame)
         said = np.zeros((window.height, window.width), np.uint8)
@@ -80,7 +80,7 @@ class Cropper:
 
 
 def _window(evidence: Evidence, frame: Frame) -> Rect:
-    """The part of the picture, in the frame's shape where the picture allows it."""
+    """Return the image region to show, with the aspect ratio of the frame if the image is large enough."""
     if frame.box.empty:
         return Rect(0, 0, evidence.width, evidence.height)
     box = frame.box
@@ -105,11 +105,11 @@ def _paste(said: np.ndarray, window: Rect, mask: np.ndarray | None, left: int, t
 
 
 def _outline(canvas: np.ndarray, mask: np.ndarray, colour: Colour, line: int, own: Rect) -> None:
-    """own: the region that is told of, in pixels of the mask: its outline is twice as wide."""
+    """Draw outlines of the regions in `mask`. own: region in mask pixels whose outline is twice as wide."""
     size = (canvas.shape[1], canvas.shape[0])
     for id in np.unique(mask[mask > 0]).tolist():
         plane = np.pad((mask == id).astype(np.float32), 1)
-        # Enlarged smoothly: the outline of enlarged pixels would be a staircase.
+        # Upscaled with interpolation, since outlines of enlarged pixels would be jagged.
         scale_x, scale_y = size[0] / mask.shape[1], size[1] / mask.shape[0]
         wide, high = max(1, round(plane.shape[1] * scale_x)), max(1, round(plane.shape[0] * scale_y))
         large = cv2.resize(plane, (wide, high), interpolation=cv2.INTER_LINEAR)

@@ -1,7 +1,7 @@
-"""What a network said of a picture, kept so that any operating point can be tried on it without the network.
+"""Stored network output per image, for evaluation at any operating point without repeated inference.
 
-Only where some class reaches the lowest score that is ever asked for are the scores kept, cut into patches such that no
-region reaches from one patch into another. So everything that is counted can be counted patch by patch.
+Probabilities are stored only where a class reaches the lowest threshold in use, cut into patches such that no region
+crosses patches. Therefore all counts can be made per patch.
 """
 
 from __future__ import annotations
@@ -21,14 +21,17 @@ from workbench.inference.cv import cv2
 from workbench.inference.regions import drop_small_in_place
 from workbench.inference.settings import ModelSettings
 
-LEAST = 0.05  # the lowest threshold that can be tried
-_CELL = 32  # pixels: patches are cut along such squares
-_WHOLE = 512 * 512  # pixels: a smaller picture is one patch, which is quicker than many
+LEAST = 0.05  # lowest threshold that can be evaluated
+_CELL = 32  # pixels: side of the square cells along which patches are cut
+_WHOLE = 512 * 512  # pixels: a smaller image is one patch, which is faster than several
 
 
 @dataclass(frozen=True)
 class Patch:
-    """scores: uint8 (classes, h, w), 255 times the probability, with its first pixel at (left, top) of the picture."""
+    """Part of the network output.
+
+    scores: uint8 (classes, h, w), 255 * probability; the first pixel is at (left, top) of the image.
+    """
 
     top: int
     left: int
@@ -41,24 +44,24 @@ class Patch:
 
     @cached_property
     def strongest(self) -> np.ndarray:
-        """uint8 (h, w): the number of the class with the greatest score, of equal ones the first."""
+        """Class index of the greatest probability, uint8 (h, w); the first one on ties."""
         return self.scores.argmax(axis=0).astype(np.uint8)
 
     @cached_property
     def highest(self) -> np.ndarray:
-        """uint8 (h, w): that score."""
+        """Greatest probability of any class, uint8 (h, w), 255 * probability."""
         return self.scores.max(axis=0)
 
     def predicted(self, settings: ModelSettings) -> np.ndarray | None:
-        """uint8 (h, w) class ids, as `inference.predictor.apply_thresholds` gives them; None where nothing is.
+        """Return class ids, uint8 (h, w), as `inference.predictor.apply_thresholds` does; None if nothing is marked.
 
-        The strongest class is looked at first, for it is nearly always the one; so this is several times quicker.
+        Several times faster, because the strongest class, which nearly always decides, is tested first.
         """
         levels = np.array([max(1, int(np.ceil(255 * threshold - 1e-9))) for threshold in settings.thresholds])
         ids = np.array([entry.id for entry in settings.classes], np.uint8)
         mask = np.where(self.highest >= levels.astype(np.uint8)[self.strongest], ids[self.strongest], np.uint8(0))
         if levels.min() < levels.max():
-            # A weaker class may reach its own, lower threshold where the strongest does not.
+            # A weaker class may reach its own lower threshold where the strongest does not.
             left = np.flatnonzero((mask == 0) & (self.highest >= levels.min()))
             if left.size:
                 scores = self.scores.reshape(len(ids), -1)[:, left]
@@ -71,7 +74,7 @@ class Patch:
 
 
 def cut(class_scores: np.ndarray, least: float = LEAST) -> list[Patch]:
-    """class_scores: uint8 (classes, H, W). least: no threshold below it will be asked for."""
+    """Cut network output into patches. class_scores: uint8 (classes, H, W). least: lowest threshold in use."""
     seen = class_scores.max(axis=0) >= np.uint8(np.ceil(255 * least - 1e-9))
     height, width = seen.shape
     if height * width <= _WHOLE:
@@ -80,7 +83,7 @@ def cut(class_scores: np.ndarray, least: float = LEAST) -> list[Patch]:
     padded = np.zeros((rows * _CELL, columns * _CELL), bool)
     padded[:height, :width] = seen
     cells = padded.reshape(rows, _CELL, columns, _CELL).any(axis=(1, 3))
-    # Pixels that touch lie in the same cell or in cells that touch, so a region stays within one group of cells.
+    # Touching pixels are in the same or touching cells, so a region stays within one group of cells.
     count, groups, boxes, _ = cv2.connectedComponentsWithStats(cells.astype(np.uint8), connectivity=8)
     patches = []
     for number in range(1, count):
@@ -94,7 +97,7 @@ def cut(class_scores: np.ndarray, least: float = LEAST) -> list[Patch]:
 
 
 def _patch(scores: np.ndarray, seen: np.ndarray, own: np.ndarray, top: int, left: int) -> Patch:
-    """Cut down to what is seen."""
+    """Return the patch cropped to the bounding box of `seen` within `own`."""
     seen = seen & own
     rows, columns = np.flatnonzero(seen.any(axis=1)), np.flatnonzero(seen.any(axis=0))
     part = (slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1))
@@ -103,7 +106,7 @@ def _patch(scores: np.ndarray, seen: np.ndarray, own: np.ndarray, top: int, left
 
 @dataclass(frozen=True)
 class Labelled:
-    """A labelled region. peak: the greatest score of any class on it, 0..1."""
+    """Labeled region. peak: greatest probability of any class on it, 0..1."""
 
     class_id: int
     area: int
@@ -113,7 +116,7 @@ class Labelled:
 
 @dataclass(frozen=True)
 class Alarm:
-    """A predicted region that touches no defect. peak: its greatest score, 0..1."""
+    """Predicted region that touches no defect. peak: its greatest probability, 0..1."""
 
     class_id: int
     area: int
@@ -123,7 +126,7 @@ class Alarm:
 
 @dataclass(frozen=True)
 class Judgement:
-    """One picture at one operating point. facts.defects are in the order of the evidence's."""
+    """Result for one image at one operating point. facts.defects have the order of `Evidence.defects`."""
 
     facts: PictureFacts
     alarms: tuple[Alarm, ...]
@@ -132,10 +135,10 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Evidence:
-    """One labelled picture and what the network said of it.
+    """Label and network output of one image.
 
-    real: class id, or ANY, to labelled pixels. truths: of each patch its part of the label, uint8 (h, w). numbers: of
-    each patch int32 (h, w), which of `defects` a pixel is of, counted from 1, or 0. label: hash of the label's file.
+    real: class id, or ANY, -> number of labeled pixels. truths: label of each patch, uint8 (h, w). numbers: for each
+    patch, int32 (h, w) with the 1-based index into `defects`, 0 elsewhere. label: hash of the label file.
     """
 
     key: str
@@ -151,14 +154,14 @@ class Evidence:
 
     @property
     def needed(self) -> np.ndarray:
-        """float64 (defects,): pixels of each that must be covered for it to count as found."""
+        """Pixels of each defect that must be covered to count as found, float64 (defects,)."""
         return np.maximum(1.0, FOUND_SHARE * np.array([defect.area for defect in self.defects], float))
 
 
 def gather(
     key: str, truth: np.ndarray, patches: Sequence[Patch], classes: Sequence[int], group: str = "", label: str = ""
 ) -> Evidence:  # fmt: skip
-    """truth: the label, uint8 (H, W). classes: the ids of the model."""
+    """Build the evidence of one image. truth: label, uint8 (H, W). classes: ids of the model."""
     height, width = truth.shape
     numbered = np.zeros(truth.shape, np.int32)
     found: list[tuple[int, int, Rect]] = []
@@ -186,7 +189,7 @@ def gather(
 
 
 def judge(evidence: Evidence, settings: ModelSettings) -> Judgement:
-    """Counted as `core.defects.picture_facts` and `core.metrics` count the whole picture."""
+    """Count one image at an operating point, as `core.defects.picture_facts` and `core.metrics` count it."""
     ids = [entry.id for entry in settings.classes]
     hit, said = dict.fromkeys([ANY, *ids], 0), dict.fromkeys([ANY, *ids], 0)
     covered = np.zeros(len(evidence.defects) + 1, np.int64)
@@ -225,9 +228,10 @@ def judge_at(evidence: Sequence[Evidence], settings: ModelSettings, point: Point
 def _alarms(
     patch: Patch, mask: np.ndarray, on: np.ndarray, counted: np.ndarray, real: np.ndarray
 ) -> tuple[int, list[Alarm]]:
-    """How many regions are predicted, and those of them that touch no defect; see `core.metrics.false_alarms`.
+    """Return the number of predicted regions and the false alarms among them; see `core.metrics.false_alarms`.
 
-    on: where the mask is, as places in the flat patch; counted, real: of each whether the label counts there, and it.
+    on: flat indices of the mask's pixels in the patch. counted, real: at these, whether the label counts, and the
+    label.
     """
     count, labels, stats, _ = cv2.connectedComponentsWithStats((mask > 0).view(np.uint8), connectivity=8)
     region = labels.reshape(-1)[on]

@@ -1,4 +1,4 @@
-"""The figures of a review: per defect, by class and by size, by picture, each with how sure it is; and the alarms."""
+"""Evaluation figures: defects found by class and size, metrics with confidence intervals, false alarms."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from workbench.core.defects import ANY, Defect, PictureFacts, dice, dice_interva
 from workbench.core.intervals import rate_interval, tells_a_digit, wilson
 
 Alert = Literal["only_background", "everything", "every_good_picture", "one_class"]
-_GOOD_TO_TELL = 5  # good pictures, below which "on every good picture" may be chance
+_GOOD_TO_TELL = 5  # least number of good images for "every_good_picture"; with fewer it may be chance
 
 
 @dataclass(frozen=True)
 class Share:
-    """hits of total. `digit`: enough of them to show one number, not the interval alone."""
+    """Proportion hits / total. `digit`: total is large enough to show one number, not only the interval."""
 
     hits: int
     total: int
@@ -28,7 +28,7 @@ class Share:
 
     @property
     def interval(self) -> list[float] | None:
-        """95 %, Wilson's."""
+        """Wilson interval, 95 %."""
         return wilson(self.hits, self.total)
 
     @property
@@ -38,7 +38,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Rate:
-    """count events on `pictures` pictures. interval: 95 % of events a picture; None where nothing can be said."""
+    """`count` events on `pictures` images. interval: 95 % interval of events per image; None if unknown."""
 
     count: int
     pictures: int
@@ -51,7 +51,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class OfClass:
-    """false: alarms that were called so; None where they were not told apart."""
+    """Figures of one class. false: false alarms of this class; None if they were not counted by class."""
 
     class_id: int
     found: Share
@@ -62,7 +62,7 @@ class OfClass:
 
 @dataclass(frozen=True)
 class OfSize:
-    """Defects of at least `least` and fewer than `below` pixels; None: without an upper end."""
+    """Detection rate of defects with `least` <= size < `below` pixels. below: None for no upper limit."""
 
     least: int
     below: int | None
@@ -71,8 +71,9 @@ class OfSize:
 
 @dataclass(frozen=True)
 class Figures:
-    """groups: of how many parts the pictures are. alerts: what is wrong with the model as a whole, so that no figure
-    may be read as a score.
+    """Figures of an evaluation.
+
+    groups: number of parts in the images. alerts: problems of the model as a whole that make the figures meaningless.
     """
 
     pictures: int
@@ -93,8 +94,10 @@ def figures(
     facts: Sequence[PictureFacts], groups: Sequence[str], classes: Sequence[int], *,
     alarms: Mapping[int, Sequence[int]] | None = None, marked: float = 0.0,
 ) -> Figures:  # fmt: skip
-    """facts: one a picture. groups: the part that each shows. classes: ids of the model. alarms: class id to the
-    false alarms on each picture. marked: the share of all pixels that is marked.
+    """Compute the figures.
+
+    facts: one per image. groups: part shown in each image. classes: ids of the model. alarms: class id -> false alarms
+    per image. marked: share of all pixels that is marked.
     """
     defects = [defect for each in facts for defect in each.defects]
     good = [at for at, each in enumerate(facts) if not _real(each)]
@@ -111,7 +114,7 @@ def figures(
 
 
 def of_sizes(defects: Sequence[Defect]) -> tuple[OfSize, ...]:
-    """Three sizes with about equally many defects; none where there are too few defects for that."""
+    """Split defects into three sizes of about equal count. Return () if there are too few defects."""
     edges = size_edges([defect.area for defect in defects])
     if not edges:
         return ()
@@ -149,7 +152,7 @@ def _real(facts: PictureFacts) -> int:
 def _alerts(
     facts: Sequence[PictureFacts], good: Sequence[int], classes: Sequence[OfClass], marked: float
 ) -> tuple[Alert, ...]:
-    """What makes every other figure meaningless: a model that says the same whatever it is shown."""
+    """Return problems that make all figures meaningless, such as a prediction that does not depend on the image."""
     found: list[Alert] = []
     if any(each.defects for each in facts) and not any(each.regions for each in facts):
         found.append("only_background")

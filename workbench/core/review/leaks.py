@@ -1,4 +1,4 @@
-"""Held-out pictures that are not really held out: the model has learned from the same part, or the same picture."""
+"""Data leaks: validation or test images of which the same part or image was used for training."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from workbench.core.twins import content
 
 @dataclass(frozen=True)
 class Leak:
-    """held: the key of a held-out picture. learned: of one that was learned from. why: the same bytes, a picture that
-    looks alike, or a part that both show.
+    """Leak of one image. held: key of the validation or test image. learned: key of the training image.
+
+    why: identical bytes, similar appearance, or the same part.
     """
 
     held: str
@@ -24,9 +25,9 @@ class Leak:
 
 
 def leaks(project: Project, dataset: Dataset, split: str) -> list[Leak]:
-    """One for each held-out picture of `split` that has any, the clearest. Reads every picture: not for the GUI thread.
+    """Return the clearest leak of each image of `split` that has one. Reads every image: not for the GUI thread.
 
-    In runs of more than 4000 pictures those that merely look alike are not looked for, see `core.grouping.lookalikes`.
+    In runs of more than 4000 images, similar appearance is not checked, see `core.grouping.lookalikes`.
     """
     held, learned = dataset.of(split), dataset.of("train")
     sides = {item.key: item.split for item in dataset.items}

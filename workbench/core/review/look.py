@@ -1,4 +1,4 @@
-"""Goes over a run's held-out pictures with its network, where that has not been done already."""
+"""Inference on a run's validation and test images for an evaluation, with cached results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from workbench.inference.settings import ModelSettings
 
 @dataclass
 class Looked:
-    """changed: labels that are others than at the training. skipped: what could not be used, and why."""
+    """Result. changed: number of labels that differ from those at training. skipped: unusable images with problems."""
 
     evidence: list[Evidence] = field(default_factory=list)
     changed: int = 0
@@ -29,7 +29,7 @@ class Looked:
 
 
 class Look:
-    """One run of a project. The network is opened with the first picture that it has not seen yet."""
+    """Inference for one run of a project. The network is loaded at the first image without a cached result."""
 
     def __init__(self, project: Project, run: Run, settings: ModelSettings) -> None:
         self._project, self._run, self._settings = project, run, settings
@@ -39,11 +39,14 @@ class Look:
     def over(
         self, items: Sequence[Item], *, progress: Callable[[int, int], None], cancelled: Callable[[], bool]
     ) -> Looked | None:
-        """The labels as they are now; None if cancelled, what was seen until then is kept. Raises EngineError."""
+        """Return evidence with the current labels, or None if cancelled.
+
+        Results so far stay cached. Raises EngineError.
+        """
         try:
             return self._over(items, progress, cancelled)
         finally:
-            self._predictor = None  # a network takes much memory, and has nothing to do from now on
+            self._predictor = None  # free the network's memory
 
     def _over(
         self, items: Sequence[Item], progress: Callable[[int, int], None], cancelled: Callable[[], bool]
@@ -70,7 +73,7 @@ class Look:
         return looked
 
     def tallies(self, evidence: Evidence) -> tuple[Tally, ...]:
-        """What other operating points would give on it; kept as well, for as long as its label stays as it is."""
+        """Return the counts at other operating points, cached until the label changes."""
         classes = len(self._settings.classes)
         kept = self._shelf.read_tallies(evidence, classes)
         if kept is None:

@@ -1,7 +1,7 @@
-"""What a run's network said of pictures, kept under .cache/review so that a review opens again without the network.
+"""Cache of a run's network output under .cache/review, so that an evaluation reopens without inference.
 
-Kept are scores, not results: labels and operating points may change, and nothing has to be looked at anew. A file that
-is missing, stale or damaged is made again.
+Probabilities are stored, not results, so that labels and operating points may change without new inference. Missing,
+stale or damaged files are recreated.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FORMAT = 1
 
 
 class Shelf:
-    """The kept scores of one run's best model as it is now; those of its former weights are thrown away."""
+    """Cached output of one run's best model. Output of earlier weights is deleted."""
 
     def __init__(self, project: Project, run: Run, settings: ModelSettings) -> None:
         self._project = project
@@ -44,7 +44,7 @@ class Shelf:
                     shutil.rmtree(other, ignore_errors=True)
 
     def read(self, key: str) -> tuple[tuple[int, int], list[Patch]] | None:
-        """(width, height) and the patches; None where they have to be made."""
+        """Return (width, height) and the patches, or None if there is no valid entry."""
         try:
             head, _, body = self._path(key).read_bytes().partition(b"\n")
             said = parse_json(head)
@@ -61,7 +61,7 @@ class Shelf:
             return None
 
     def write(self, key: str, size: tuple[int, int], patches: list[Patch]) -> None:
-        """A project that cannot be written, or a full disk, only means that it is not kept."""
+        """Store the patches of an image. Does nothing if the project is read-only or the disk is full."""
         if not self._project.writable:
             return
         where = [[patch.top, patch.left, *patch.scores.shape] for patch in patches]
@@ -72,7 +72,7 @@ class Shelf:
             write_bytes(self._path(key), json.dumps(said).encode() + b"\n" + body)
 
     def read_tallies(self, evidence: Evidence, classes: int) -> tuple[Tally, ...] | None:
-        """Of each class; None where they have to be counted."""
+        """Return the tallies of each class, or None if there is no valid entry."""
         shape = (len(THRESHOLDS), len(AREAS))
         defects = len(evidence.defects)
         try:
@@ -95,7 +95,7 @@ class Shelf:
             write_bytes(self._path(evidence.key, ".tallies"), head + b"\n" + body)
 
     def _tallied(self, evidence: Evidence, classes: int) -> dict[str, object]:
-        """All that the counts hang on; a label without a hash is nobody's."""
+        """Return everything that the tallies depend on."""
         grid = zlib.crc32(repr((THRESHOLDS, AREAS)).encode())
         said = {"format": _FORMAT, "picture": self._picture(evidence.key), "label": evidence.label}
         return {**said, "classes": classes, "grid": grid}
@@ -108,7 +108,7 @@ class Shelf:
 
 
 def _stamp(run: Run, settings: ModelSettings, least: float) -> str:
-    """Of the weights and of everything that stands between a picture and its scores; not of the operating point."""
+    """Return a hash of the weights and of all settings that affect probabilities, not of the operating point."""
     plain = dataclasses.replace(
         settings, thresholds=(0.5,) * len(settings.classes), min_area=(0,) * len(settings.classes), um_per_pixel=None,
         name="",

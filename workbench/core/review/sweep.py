@@ -1,9 +1,9 @@
-"""What happens at other operating points: curves over the threshold, and the point that costs least.
+"""Metrics at other operating points: curves over the threshold and the point of least cost.
 
-For one picture and class everything is counted once at a grid of thresholds and least areas, with each pixel given to
-its strongest class. Where all thresholds are 0.5 or more, or equal, that is exactly what a prediction does; else it
-differs by pixels at which a class above its own lower threshold is second. So a point is *chosen* by these counts, and
-its figures are counted anew.
+Counts per image and class are made once on a grid of thresholds and minimum areas, with each pixel assigned to its
+strongest class. If all thresholds are at least 0.5, or equal, this equals a prediction. Otherwise it differs at pixels
+where a class above its own lower threshold is second. A point is therefore *chosen* by these counts, and its figures
+are recomputed.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ _ROUNDS = 3
 
 @dataclass(frozen=True)
 class Tally:
-    """One class on one picture. covered: int32 (thresholds, areas, defects) pixels; regions, false: int32
-    (thresholds, areas), what is predicted, and what of it touches no defect.
+    """Counts of one class on one image.
+
+    covered: int32 (thresholds, areas, defects), pixels. regions, false: int32 (thresholds, areas), predicted regions
+    and those that touch no defect.
     """
 
     covered: np.ndarray
@@ -35,7 +37,7 @@ class Tally:
 
 
 def tally(evidence: Evidence, classes: int) -> tuple[Tally, ...]:
-    """Of each class of the model, in its order."""
+    """Return the tally of each class, in the model's order."""
     shape = (len(THRESHOLDS), len(AREAS))
     found = tuple(
         Tally(np.zeros((*shape, len(evidence.defects)), np.int32), np.zeros(shape, np.int32), np.zeros(shape, np.int32))
@@ -71,7 +73,10 @@ def _count(plane: np.ndarray, truth: np.ndarray, numbers: np.ndarray, into: Tall
 def _at(
     plane: np.ndarray, level: int, on: np.ndarray, truth: np.ndarray, numbers: np.ndarray, defects: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Regions, false ones, covered pixels at every least area, from one level on. on: the pixels that reach it."""
+    """Return regions, false regions and covered pixels for each minimum area at `level`.
+
+    on: flat indices of the pixels that reach it.
+    """
     covered = np.zeros((len(AREAS), defects), np.int32)
     count, labels, stats, _ = cv2.connectedComponentsWithStats((plane >= level).view(np.uint8), connectivity=8)
     region, real = labels.reshape(-1)[on], truth.reshape(-1)[on]
@@ -94,8 +99,10 @@ def _at(
 
 @dataclass(frozen=True)
 class Curve:
-    """Over the thresholds, for one least area. recall: defects found; precision: regions that touch a defect, NaN
-    where nothing is predicted; false: false alarms a picture. float64 (thresholds,).
+    """Metrics over the thresholds at one minimum area, float64 (thresholds,).
+
+    recall: share of defects found. precision: share of regions that touch a defect, NaN without regions. false: false
+    alarms per image.
     """
 
     thresholds: np.ndarray
@@ -105,7 +112,7 @@ class Curve:
 
 
 class Sweep:
-    """The counts of all pictures together. pictures: as many as `tallies`, each with one tally a class."""
+    """Sum of the tallies of all images. tallies: per image, one per class."""
 
     def __init__(
         self, evidence: Sequence[Evidence], tallies: Sequence[Sequence[Tally]], classes: Sequence[int]
@@ -125,7 +132,7 @@ class Sweep:
         self._false = [sum((each[at].false for each in tallies), nothing) for at in numbers]
 
     def curve(self, point: Point, number: int | None = None) -> Curve:
-        """number: of a class, counted by its own regions alone; None: of all classes with one threshold for all."""
+        """Return the curve of class index `number` by its own regions, or of all classes at a common threshold."""
         which = range(len(self._classes)) if number is None else [number]
         areas = [_nearest(AREAS, point.min_area[at]) for at in which]
         real = slice(None) if number is None else self._ids == self._classes[number]
@@ -140,7 +147,7 @@ class Sweep:
         return Curve(np.array(THRESHOLDS), recall, precision, false / max(1, self.pictures))
 
     def where(self, point: Point, number: int) -> tuple[float, float]:
-        """Recall and precision of one class near `point`, as `curve` counts them; NaN where nothing is to count."""
+        """Return recall and precision of one class near `point`, as in `curve`; NaN without defects or regions."""
         curve = self.curve(point, number)
         step = _nearest(THRESHOLDS, point.thresholds[number])
         return float(curve.recall[step]), float(curve.precision[step])
@@ -148,10 +155,10 @@ class Sweep:
     def cheapest(
         self, start: Point, escape: float, overkill: float = 1.0, *, number: int | None = None
     ) -> Point:  # fmt: skip
-        """The point of the grid at which missed defects at `escape` and false alarms at `overkill` cost least.
+        """Return the grid point of least cost: missed defects times `escape` plus false alarms times `overkill`.
 
-        Class by class, the others held, until nothing moves; of equal ones that nearest to `start`. Classes that no
-        picture shows keep theirs: nothing can be said of what missing them costs. number: only this class moves.
+        Coordinate descent over the classes; on ties the point nearest to `start`. Classes without defects in the images
+        keep their values, since the cost of missing them is unknown. number: optimize only this class.
         """
         at = [(_nearest(THRESHOLDS, t), _nearest(AREAS, a)) for t, a in zip(start.thresholds, start.min_area)]
         first = list(at)

@@ -1,7 +1,7 @@
-"""What the tools of the canvas select: pixels of a picture, found in a window around where a hand works.
+"""Selection tools of the canvas: selections of image pixels, computed in a window around the cursor.
 
-Pictures are (H, W) or (H, W, 3) RGB, uint8, uint16 or float32; points are picture coordinates (x, y), where pixel
-(0, 0) covers [0, 1) x [0, 1). No function's work grows with the picture, only with what it selects.
+Images are (H, W) or (H, W, 3) RGB, uint8, uint16 or float32; points are image coordinates (x, y), where pixel (0, 0)
+covers [0, 1) x [0, 1). Computation time depends on the size of the selection, not of the image.
 """
 
 from workbench.core.selection.bands import suggest_tolerance

@@ -1,4 +1,4 @@
-"""How far from a touched tone a defect reaches: the tolerance that is suggested for a click."""
+"""Suggested tolerance for a click: the tone range of the clicked defect."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from workbench.core.selection.selection import Point, padded, pixel_at
 from workbench.core.selection.tones import Levels, difference, levels_of, tone_at, tones
 from workbench.inference.cv import cv2
 
-TOLERANCE = 8.0  # where nothing better is known
-SAMPLE = 1  # the touched tone is the mean of the pixels this near: 3 x 3
+TOLERANCE = 8.0  # default
+SAMPLE = 1  # radius in pixels of the mean that gives the tone: 3 x 3
 _TRIED = np.geomspace(1.5, 60, 32)
-_REACHES = (40, 160)  # pixels around the click; the larger only if the region fills the smaller
-_MOST = 0.5  # of the window: a region beyond is the ground, not what lies on it
+_REACHES = (40, 160)  # pixels around the click; the larger one is used only if the smaller gives no result
+_MOST = 0.5  # of the window: a larger region is the background, not a defect
 _FAR = np.float32(100)
 
 
 def suggest_tolerance(picture: np.ndarray, point: Point, *, levels: Levels | None = None) -> float:
-    """The tolerance at which the region around a click ends at the sharpest step of tone; TOLERANCE if at none.
+    """Return the tolerance at which the region around a click ends at the sharpest step of tone, TOLERANCE if none.
 
-    Of the nested regions that growing tolerances select, the one whose tone differs most between the two pixels
-    within its outline and the two pixels beyond it. `picture` as for `wand.magic_wand`.
+    Growing tolerances select nested regions. The best one differs most in tone between the two pixels inside its
+    outline and the two pixels outside it. `picture` as for `wand.magic_wand`.
     """
     pixel = pixel_at(point, picture.shape)
     levels = levels or levels_of(picture)
@@ -32,7 +32,7 @@ def suggest_tolerance(picture: np.ndarray, point: Point, *, levels: Levels | Non
         rect = padded(Rect(pixel[0], pixel[1], 1, 1), reach, picture.shape)
         step = reach // _REACHES[0]
         seed = pixel[0] - rect.x, pixel[1] - rect.y
-        # Starting where a multiple of the step from the click falls keeps the click on the reduced grid.
+        # This offset keeps the clicked pixel on the reduced grid.
         away = difference(tones(picture, rect, levels), reference)[seed[1] % step :: step, seed[0] % step :: step]
         found = _sharpest(np.minimum(away, _FAR), (seed[0] // step, seed[1] // step))
         if found is not None:
@@ -41,7 +41,7 @@ def suggest_tolerance(picture: np.ndarray, point: Point, *, levels: Levels | Non
 
 
 def _sharpest(away: np.ndarray, seed: tuple[int, int]) -> float | None:
-    """The tolerance of the region around `seed` (column, row) with the largest step across its outline; None: none."""
+    """Return the tolerance whose region around `seed` (column, row) has the sharpest outline; None if there is none."""
     away = np.ascontiguousarray(away)
     away[seed[1], seed[0]] = 0
     disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (5, 5))

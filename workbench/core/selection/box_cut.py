@@ -1,7 +1,7 @@
-"""A box around a defect becomes its outline: GrabCut (Rother, Kolmogorov and Blake 2004) in a window, well begun.
+"""Box to outline: GrabCut (Rother, Kolmogorov and Blake 2004) in a window with a computed initialization.
 
-GrabCut alone, told only the box, gives up the weak defects of real surfaces altogether. So it begins from what stands
-out of the ground that the surroundings of the box foretell, and may not give up what stands out most.
+Initialized only with the box, GrabCut loses weak defects on real surfaces. It is therefore initialized with the
+deviation from a background that is extrapolated from the surroundings of the box. The strongest deviations are fixed.
 """
 
 from __future__ import annotations
@@ -13,21 +13,22 @@ from workbench.core.selection.selection import EMPTY, Selection, padded
 from workbench.core.selection.tones import Levels, levels_of, reduced, tones
 from workbench.inference.cv import cv2
 
-WORK = 1 << 15  # pixels: a larger window is cut reduced to this first
-LIMIT = 8 << 20  # pixels: the largest box
-TILE = 256  # pixels: the pieces in which the seam is cut again
-FEWEST = 16  # pixels inside and outside: fewer cannot be modelled
-CERTAIN = 0.3  # the part of what stands out that may be given up again
+WORK = 1 << 15  # pixels: a larger window is segmented at reduced resolution first
+LIMIT = 8 << 20  # pixels: largest box
+TILE = 256  # pixels: tile size of the refinement along the outline
+FEWEST = 16  # pixels inside and outside: fewer do not suffice for the color models
+CERTAIN = 0.3  # share of the foreground that GrabCut may discard
 
-Models = tuple[np.ndarray, np.ndarray]  # colours of the background and of the foreground, as GrabCut keeps them
+Models = tuple[np.ndarray, np.ndarray]  # color models of background and foreground in GrabCut's format
 
 
 def box_cut(picture: np.ndarray, box: Rect, *, iterations: int = 2, levels: Levels | None = None) -> Selection:
-    """What stands out inside `box` from what lies around it; empty if nothing does.
+    """Return the pixels inside `box` that stand out from its surroundings; empty if there are none.
 
-    `picture` (H, W) or (H, W, 3) RGB, uint8, uint16 or float32. A window half as large again shows the surroundings;
-    a box without any (the whole picture) takes its own rim for them. Windows above 32k pixels are cut reduced, and
-    then a seam along that outline is cut again at full resolution. A box beyond `LIMIT` pixels gives nothing, `cut`.
+    `picture` (H, W) or (H, W, 3) RGB, uint8, uint16 or float32. The surroundings are a window that extends the box by
+    half its larger side; for a box without surroundings (the whole image), its own border is used. Windows above 32k
+    pixels are segmented at reduced resolution and refined along the outline at full resolution. A box beyond `LIMIT`
+    pixels gives an empty selection with `cut`.
     """
     box = box.clipped(picture.shape[1], picture.shape[0])
     if box.empty:
@@ -57,7 +58,7 @@ def box_cut(picture: np.ndarray, box: Rect, *, iterations: int = 2, levels: Leve
 
 
 class _Scale:
-    """Tones as the three bytes that GrabCut wants: the window's own range, so that deep pictures keep their detail."""
+    """Conversion of tones to the three bytes that GrabCut requires, scaled to the window's range to keep detail."""
 
     def __init__(self, low: np.ndarray, gain: float) -> None:
         self.low, self.gain = low, gain
@@ -67,7 +68,7 @@ class _Scale:
         flat = tone.reshape(-1, 1 if tone.ndim == 2 else 3)
         flat = flat[np.isfinite(flat).all(axis=1)]
         low, high = np.percentile(flat, (0.5, 99.5), axis=0)
-        # One gain for all channels: distances in L*a*b* stay what they are.
+        # One gain for all channels preserves distances in L*a*b*.
         return cls(low.astype(np.float32), 255 / max(float((high - low).max()), 1e-3))
 
     def colours(self, tone: np.ndarray) -> np.ndarray:
@@ -77,7 +78,7 @@ class _Scale:
 
 
 def _begin(tone: np.ndarray, within: np.ndarray) -> np.ndarray | None:
-    """GrabCut's labels uint8 (h, w) from what stands out within the box; None if nothing does."""
+    """Return initial GrabCut labels, uint8 (h, w), or None if nothing stands out."""
     broken = ~np.isfinite(tone if tone.ndim == 2 else tone.sum(axis=2))
     ground = ~within & ~broken
     usable = within & ~broken
@@ -99,9 +100,9 @@ def _begin(tone: np.ndarray, within: np.ndarray) -> np.ndarray | None:
 
 
 def _standing_out(tone: np.ndarray, ground: np.ndarray, usable: np.ndarray) -> np.ndarray:
-    """float32 (h, w) >= 0: how far a tone is from the ground that a blur of the surroundings continues inwards.
+    """Return the distance of each tone from the extrapolated background, float32 (h, w) >= 0.
 
-    Of grey, only to the side, darker or brighter, on which the box holds the stronger departures.
+    For gray images, only the polarity (darker or brighter) with the stronger deviations inside the box is used.
     """
     smooth = cv2.GaussianBlur(tone, (0, 0), 0.8, borderType=cv2.BORDER_REPLICATE)
     rows, columns = np.flatnonzero(usable.any(axis=1)), np.flatnonzero(usable.any(axis=0))
@@ -110,7 +111,7 @@ def _standing_out(tone: np.ndarray, ground: np.ndarray, usable: np.ndarray) -> n
     share = _spread(weight, spread)
     known = smooth * (weight if tone.ndim == 2 else weight[:, :, None])
     expected = _spread(known, spread) / np.maximum(share, 1e-6).reshape(*share.shape, *[1] * (tone.ndim - 2))
-    # Too far inside a large box to foretell anything: the middle of all surroundings.
+    # Too far inside a large box for extrapolation: use the median of the surroundings.
     expected[share < 1e-4] = np.median(smooth[ground], axis=0)
     away = smooth - expected
     if tone.ndim == 3:
@@ -120,7 +121,7 @@ def _standing_out(tone: np.ndarray, ground: np.ndarray, usable: np.ndarray) -> n
 
 
 def _spread(values: np.ndarray, sigma: float) -> np.ndarray:
-    """A wide blur, on a picture reduced so far that the blur is not wide any more."""
+    """Blur with a large sigma, computed at reduced resolution."""
     height, width = values.shape[:2]
     step = max(1.0, sigma / 12)
     size = max(1, round(width / step)), max(1, round(height / step))
@@ -130,7 +131,7 @@ def _spread(values: np.ndarray, sigma: float) -> np.ndarray:
 
 
 def _cut(colours: np.ndarray, label: np.ndarray, models: Models, iterations: int, mode: int) -> None:
-    # OpenCV's clustering begins at random; the same box is to give the same outline.
+    # OpenCV's clustering is random; fix the seed so that the same box gives the same outline.
     cv2.setRNGSeed(1)
     cv2.grabCut(colours, label, None, models[0], models[1], iterations, mode)
 
@@ -144,7 +145,10 @@ def _refined(
     coarse: np.ndarray,
     step: int,
 ) -> np.ndarray:
-    """bool (window.height, window.width): the reduced cut, with a seam of its outline cut again by the same models."""
+    """Refine the reduced segmentation along its outline with the same models.
+
+    Return bool (window.height, window.width).
+    """
     full = cv2.resize(coarse.astype(np.uint8), None, fx=step, fy=step, interpolation=cv2.INTER_NEAREST)
     full = np.ascontiguousarray(full[: window.height, : window.width])
     around = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * step + 1, 2 * step + 1))
@@ -168,7 +172,7 @@ def _refined(
 
 
 def _within(box: Rect, window: Rect, step: int) -> np.ndarray:
-    """bool, the reduced window's shape: what lies in the box, but for a rim if the box leaves no surroundings."""
+    """Return the reduced mask of the box; without surroundings, a border inside the box is excluded."""
     inside = np.zeros((window.height, window.width), bool)
     inside[box.slices] = True
     if inside.all():

@@ -1,4 +1,4 @@
-"""Two clicks on a thin line, a crack or a scratch: the way along it between them, and its pixels at measured width."""
+"""Crack tracer: path between two clicks along a crack or scratch, with its measured width."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from workbench.core.selection.tones import Levels, levels_of, lightness
 
 Polarity = Literal["dark", "bright", "auto"]
 
-SNAP = 3  # pixels: a click is taken to the clearest ridge this near
+SNAP = 3  # pixels: a click snaps to the strongest ridge within this distance
 
 
 @dataclass(frozen=True, eq=False)
 class Crack:
-    """A traced line. `line` float (n, 2), picture points; `width` float (n,), pixels; `selection`, what it covers."""
+    """Traced line. `line` float (n, 2), image points; `width` float (n,), pixels; `selection`: covered pixels."""
 
     line: np.ndarray
     width: np.ndarray
@@ -33,10 +33,10 @@ NO_CRACK = Crack(np.zeros((0, 2)), np.zeros(0), EMPTY, True)
 
 
 class CrackTracer:
-    """Follows a thin line from a first click to wherever the hand is, then measures it.
+    """Tracer of a thin line from a first click to the cursor, including its width.
 
-    `picture` (H, W) or (H, W, 3) RGB, uint8, uint16 or float32. `widest`: the widest line expected, in pixels;
-    lines up to twice as wide are still measured. Work is bound to a window around the clicks (see `Guide`).
+    `picture` (H, W) or (H, W, 3) RGB, uint8, uint16 or float32. `widest`: expected maximum line width in pixels; lines
+    up to twice as wide are still measured. Computation is limited to a window around the clicks (see `Guide`).
     """
 
     def __init__(
@@ -52,13 +52,13 @@ class CrackTracer:
         self._levels = levels or levels_of(picture)
         self._polarity: Polarity = polarity
         self._start = start
-        self._guides: dict[tuple[bool, int], Guide] = {}  # by whether the line is dark, and how far reduced
+        self._guides: dict[tuple[bool, int], Guide] = {}  # key: dark line, reduction
         self._kept: dict[int, tuple[Rect, tuple[np.ndarray, np.ndarray]]] = {}
 
     def way(self, end: Point, *, exact: bool = True) -> tuple[np.ndarray, bool] | None:
-        """The pixels int (n, 2) from the first click to `end`, and whether the line is dark.
+        """Return the pixels int (n, 2) from the first click to `end` and whether the line is dark.
 
-        None outside the picture or too far (see `Guide.to`). With `exact` False quick on any distance: for a preview.
+        None outside the image or if too far (see `Guide.to`). `exact` False is fast at any distance, for a preview.
         """
         shape = self._picture.shape
         if pixel_at(self._start, shape) is None or pixel_at(end, shape) is None:
@@ -70,9 +70,9 @@ class CrackTracer:
         return None if way is None else (way, dark)
 
     def trace(self, end: Point) -> Crack:
-        """The line between the first click and `end` with its width; an empty one where `way` finds none.
+        """Return the line between the first click and `end` with its width, empty if `way` returns None.
 
-        The selection of that is `cut` if both are in the picture, only too far from each other.
+        The selection of the empty result has `cut` if both points are in the image but too far apart.
         """
         found = self.way(end)
         if found is None:
@@ -83,7 +83,7 @@ class CrackTracer:
         return self.measured(way, dark=dark)
 
     def measured(self, way: np.ndarray, *, dark: bool) -> Crack:
-        """The width along a way, int (n, 2) pixels, and what it covers. In parts, so that windows stay small."""
+        """Measure the width along a path, int (n, 2) pixels, in sections to keep windows small."""
         plain = smoothed(way)
         line, width = plain.copy(), np.ones(len(plain))
         shape = self._picture.shape
@@ -99,9 +99,9 @@ class CrackTracer:
         return Crack(line, width, covered(line, width, way, shape), dark)
 
     def _is_dark(self, end: Point) -> bool | None:
-        """Whether the dark or the bright way to `end` is the clearer one; None if there is none.
+        """Return True if the dark path to `end` is clearer than the bright one; None if there is no path.
 
-        Where a crack ends it hardly shows, so the clicks alone decide badly. Half the resolution is enough for this.
+        The end of a crack has low contrast, so the clicks alone are unreliable. Half the resolution is sufficient.
         """
         if self._polarity != "auto":
             return self._polarity == "dark"
@@ -126,7 +126,7 @@ class CrackTracer:
         return self._guides[dark, least_step]
 
     def _ridges(self, rect: Rect, step: int = 1) -> tuple[np.ndarray, np.ndarray]:
-        """The dark and the bright ridges of a window; of each step, those of the largest window so far are kept."""
+        """Return the dark and bright ridges of a window. The largest window of each step is cached."""
         kept, found = self._kept.get(step, (NOTHING, None))
         if kept == rect and found is not None:
             return found
@@ -137,7 +137,7 @@ class CrackTracer:
         return found
 
     def _snapped(self, point: Point, dark: bool) -> Point:
-        """The clearest ridge pixel near a click; the click itself where there is none."""
+        """Return the strongest ridge pixel near a click, or the click itself if there is none."""
         near = around([point], SNAP, self._picture.shape)
         rect = padded(near, 3 * SNAP + int(self._widest), self._picture.shape)
         ridge = self._ridges(rect)[0 if dark else 1]
@@ -161,5 +161,5 @@ def trace_crack(
     widest: float = 9.0,
     levels: Levels | None = None,
 ) -> Crack:
-    """The thin line between two clicks: see `CrackTracer`."""
+    """Trace the thin line between two clicks, see `CrackTracer`."""
     return CrackTracer(picture, start, polarity=polarity, widest=widest, levels=levels).trace(end)

@@ -1,4 +1,4 @@
-"""How wide a thin line is along its centre line, measured across it, and the pixels that it covers."""
+"""Width of a thin line, measured on profiles across its center line, and the pixels covered by it."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import numpy as np
 from workbench.core.selection.selection import Selection, around
 from workbench.inference.cv import cv2
 
-STEP = 0.5  # pixels between the samples of a profile across the line
-ALONG = 9  # neighbouring profiles that are averaged: a line changes slowly, its grain does not
+STEP = 0.5  # pixels between samples of a profile
+ALONG = 9  # neighboring profiles to average: the line changes slowly, the grain does not
 
 
 def smoothed(way: np.ndarray, sigma: float = 2.0) -> np.ndarray:
-    """float (n, 2): the points of an 8-connected way (pixels) as a smooth line, in picture coordinates; ends stay."""
+    """Smooth an 8-connected path (pixels) into image coordinates, float (n, 2). The end points are kept."""
     points = way.astype(np.float64) + 0.5
     if len(points) < 3:
         return points
     reach = min(int(3 * sigma), len(points) - 1)
-    # Mirrored through its ends, a line keeps them and its direction there.
+    # Point reflection at the ends keeps the end points and directions.
     before, after = 2 * points[0] - points[reach:0:-1], 2 * points[-1] - points[-2 : -2 - reach : -1]
     extended = np.concatenate([before, points, after])
     weights = np.exp(-0.5 * (np.arange(-reach, reach + 1) / sigma) ** 2)
@@ -26,7 +26,7 @@ def smoothed(way: np.ndarray, sigma: float = 2.0) -> np.ndarray:
 
 
 def normals(line: np.ndarray) -> np.ndarray:
-    """float (n, 2): unit vectors across a line of points (n, 2)."""
+    """Return the unit normals of a line of points (n, 2), float (n, 2)."""
     if len(line) < 2:
         return np.tile([[0.0, 1.0]], (len(line), 1))
     along = np.gradient(line, axis=0)
@@ -36,10 +36,10 @@ def normals(line: np.ndarray) -> np.ndarray:
 
 
 def measure(light: np.ndarray, line: np.ndarray, *, widest: float, dark: bool) -> tuple[np.ndarray, np.ndarray]:
-    """The centre line (n, 2) moved to the middle of the profile, and the full width (n,) at half of its depth.
+    """Return the center line (n, 2), moved to the middle of the profile, and the full width at half depth (n,).
 
-    `light` float32 (h, w); `line` (n, 2) in its coordinates. The foot of a profile is the line through its two
-    outer parts, so that an uneven ground does not tilt it. Where a profile shows nothing, its neighbours speak for it.
+    `light` float32 (h, w); `line` (n, 2) in its coordinates. The baseline of a profile is a straight line through its
+    two outer parts, which compensates an uneven background. Profiles without a clear line get the median width.
     """
     half = max(3.0, 1.25 * widest)
     offsets = np.arange(-round(half / STEP), round(half / STEP) + 1) * STEP
@@ -70,9 +70,9 @@ def measure(light: np.ndarray, line: np.ndarray, *, widest: float, dark: bool) -
 
 
 def covered(line: np.ndarray, width: np.ndarray, way: np.ndarray, shape: tuple[int, ...]) -> Selection:
-    """The pixels within half the `width` (n,) of the nearest point of `line` (n, 2), and those of its `way`.
+    """Return the pixels within half the `width` (n,) of the nearest point of `line` (n, 2), and those of `way`.
 
-    All in the coordinates of a picture of `shape`; `way` int (n, 2) has the pixel of each point.
+    All in the coordinates of an image of `shape`; `way` int (n, 2) has the pixel of each point.
     """
     rect = around([tuple(p) for p in way.astype(float)], int(np.ceil(width.max() / 2)) + 3, shape)
     off = np.ones((rect.height, rect.width), np.uint8)
@@ -90,7 +90,7 @@ def covered(line: np.ndarray, width: np.ndarray, way: np.ndarray, shape: tuple[i
 
 
 def _sampled(light: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Bilinear values of `light` at (x, y), in blocks, as OpenCV maps at most 32767 rows."""
+    """Sample `light` bilinearly at (x, y), in blocks, since OpenCV's remap is limited to 32767 rows."""
     blocks = range(0, len(x), 16384)
     parts = [
         cv2.remap(
@@ -106,7 +106,7 @@ def _sampled(light: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _half_depth(depth: np.ndarray, peak: np.ndarray, top: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where each profile falls to half of its `top` on both sides of its `peak`, in samples, between them."""
+    """Return the fractional samples at which each profile falls to half of `top` on both sides of `peak`."""
     count, samples = depth.shape
     below = depth < (top / 2)[:, None]
     at, rows = np.arange(samples), np.arange(count)

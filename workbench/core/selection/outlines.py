@@ -1,4 +1,4 @@
-"""Shapes that a hand drags out, as the pixels that they hold."""
+"""Shapes drawn by dragging, as selections."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from workbench.core.selection.selection import EMPTY, Selection
 
 
 def ellipse(box: Rect, shape: tuple[int, ...]) -> Selection:
-    """The pixels of a picture of `shape` (H, W, ...) whose centre lies in the ellipse that `box` holds.
+    """Return the pixels of an image of `shape` (H, W, ...) whose center is in the ellipse inscribed in `box`.
 
-    Boxes of one or two pixels across are taken whole: an ellipse in them has no room for anything else.
+    Boxes of one or two pixels width or height are selected entirely.
     """
     rect = box.clipped(shape[1], shape[0])
     if rect.empty:
@@ -19,7 +19,7 @@ def ellipse(box: Rect, shape: tuple[int, ...]) -> Selection:
     if min(box.width, box.height) <= 2:
         return Selection(rect, np.ones((rect.height, rect.width), bool))
     a, b = box.width / 2, box.height / 2
-    # By spans of rows: no more than the answer itself is as large as the box.
+    # Computed as row spans, so that only the result needs memory of the size of the box.
     up = (np.arange(rect.y, rect.y + rect.height) + 0.5 - (box.y + b)) / b
     half = a * np.sqrt(np.maximum(1 - up * up, 0))
     across = np.abs(np.arange(rect.x, rect.x + rect.width) + 0.5 - (box.x + a))

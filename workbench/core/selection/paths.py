@@ -1,4 +1,4 @@
-"""The cheapest way over a picture between two points: Dijkstra's algorithm in OpenCV, on costs of ours, in windows."""
+"""Cheapest paths between two image points: Dijkstra's algorithm of OpenCV with own costs, in windows."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from workbench.core.drawing import Rect
 from workbench.core.selection.selection import Point, around, pixel_at
 from workbench.inference.cv import cv2
 
-# The cost of every pixel of a window, float32, all finite and >= 0. With step > 1 of a picture reduced that much.
+# Costs of the pixels of a window, float32, finite and >= 0. For step > 1, of an image reduced by that factor.
 Costs = Callable[[Rect, int], np.ndarray]
 
-REACH = 192  # pixels around the start that are searched before the hand has gone further
-ROOM = 24  # pixels around the hand: with less a new window is searched
-FINE = 1 << 20  # a window of this many pixels is searched as it is; a larger one is searched reduced
-LIMIT = 16 << 20  # the largest window that is searched at all
-LEG = 256  # pixels between the points of a reduced find that are then joined at full resolution
+REACH = 192  # pixels around the start in the first search window
+ROOM = 24  # pixels of margin around the cursor; below this a new window is searched
+FINE = 1 << 20  # pixels of the largest window searched at full resolution
+LIMIT = 16 << 20  # pixels of the largest window
+LEG = 256  # pixels between points of a reduced path that are connected at full resolution
 LEG_MARGIN = 24
 
-# The engine never enters the outermost pixels of its grid.
+# OpenCV's search does not enter the outermost pixels of its grid.
 _EDGE = 1
 
 
 class CheapestPaths:
-    """All cheapest 8-connected ways over a grid from one start (column, row).
+    """Cheapest 8-connected paths over a grid from one start (column, row).
 
-    A step costs what the pixel entered costs, times the step's length. `cost` is float32 (h, w), finite, >= 0.
-    The engine is that of OpenCV's intelligent scissors (>= 4.5.1), given the cost in place of the magnitude of the
-    gradient, and no weight on anything else: its own features lose weak edges, its search is fast and exact.
+    A step costs the value of the entered pixel times the step length. `cost` is float32 (h, w), finite, >= 0. The
+    search is that of OpenCV's intelligent scissors (>= 4.5.1), with the cost in place of the gradient magnitude and all
+    other weights zero: its own features lose weak edges, while its search is fast and exact.
     """
 
     def __init__(self, cost: np.ndarray, start: tuple[int, int]) -> None:
         height, width = cost.shape[0] + 2 * _EDGE, cost.shape[1] + 2 * _EDGE
         top = max(float(cost.max(initial=0)), 1e-6)
-        # A cost of nothing at all would let ways wander; the frame is dearer than any way around inside.
+        # Zero costs would permit arbitrary detours. The frame is costlier than any path around inside.
         grid = np.full((height, width), top * 8, np.float32)
         grid[_EDGE:-_EDGE, _EDGE:-_EDGE] = np.maximum(cost, top * 1e-5)
         self._engine = cv2.segmentation.IntelligentScissorsMB()
@@ -45,29 +45,29 @@ class CheapestPaths:
         self._engine.buildMap((start[0] + _EDGE, start[1] + _EDGE))
 
     def to(self, end: tuple[int, int]) -> np.ndarray:
-        """int (n, 2): the pixels (column, row) from the start to `end`, both included."""
+        """Return the pixels (column, row) from the start to `end` inclusive, int (n, 2)."""
         return np.asarray(self._engine.getContour((end[0] + _EDGE, end[1] + _EDGE))).reshape(-1, 2) - _EDGE
 
 
 class Guide:
-    """Cheapest ways from one point of a picture to wherever the hand is, searched in a window that grows with it.
+    """Cheapest paths from one image point to the cursor, searched in a window that grows as needed.
 
-    `to` answers at once while the hand stays in the window. `shape` is the picture's (H, W, ...); `least_step` asks for
-    a picture reduced that much in any case.
+    `to` is immediate while the cursor is in the window. `shape` is that of the image (H, W, ...); `least_step` is the
+    minimum reduction factor.
     """
 
     def __init__(self, costs: Costs, start: Point, shape: tuple[int, ...], *, least_step: int = 1) -> None:
         self._costs, self._shape, self._start, self._least_step = costs, shape, start, least_step
         self._at = pixel_at(start, shape)
-        self.rect = Rect(0, 0, 0, 0)  # what is searched now,
-        self.step = 1  # and how much it is reduced
+        self.rect = Rect(0, 0, 0, 0)  # searched window
+        self.step = 1  # its reduction factor
         self._paths: CheapestPaths | None = None
 
     def to(self, end: Point, *, exact: bool = True) -> np.ndarray | None:
-        """int (n, 2): pixels (column, row) from the start to `end`; None if either is outside the picture or too far.
+        """Return the pixels (column, row) from the start to `end`, int (n, 2); None outside the image or if too far.
 
-        The way lies within the window: up to a third of the distance around both points. Beyond 1 Mpx that is searched
-        in a reduced picture, and then, if `exact`, along the find at full resolution.
+        The path stays in the window: up to a third of the distance around both points. Above 1 Mpx the window is
+        searched at reduced resolution and then, if `exact`, along the result at full resolution.
         """
         there = pixel_at(end, self._shape)
         if self._at is None or there is None:
@@ -78,11 +78,11 @@ class Guide:
         return self._joined(way) if exact and self.step > 1 else way
 
     def _ready(self, end: Point) -> bool:
-        """See that the window holds the way to `end`; False if it would be too large."""
+        """Search a window that contains the path to `end`. Return False if it would be too large."""
         both = [self._start, end]
         away = max(abs(end[0] - self._start[0]), abs(end[1] - self._start[1]))
         if self._paths is not None:
-            # A window already searched serves while there is still some room around the hand.
+            # Reuse the searched window while it has some margin around the cursor.
             need = around(both, ROOM, self._shape)
             if need.united(self.rect) == self.rect:
                 return True
@@ -104,7 +104,7 @@ class Guide:
         self.rect, self.step = rect, step
 
     def _reached(self, pixel: tuple[int, int]) -> np.ndarray:
-        """The way in pixels of the picture; at a reduced step from cell centre to cell centre."""
+        """Return the path in image pixels; at reduced resolution, between cell centers."""
         rect, step = self.rect, self.step
         way = self._paths.to(((pixel[0] - rect.x) // step, (pixel[1] - rect.y) // step))
         if step == 1:
@@ -114,7 +114,7 @@ class Guide:
         return np.concatenate([[self._at], way[1:-1], [pixel]])
 
     def _joined(self, coarse: np.ndarray) -> np.ndarray:
-        """The full-resolution way along a reduced one, leg by leg."""
+        """Return the full-resolution path along a reduced one, computed in sections."""
         every = max(1, LEG // self.step)
         stops = [tuple(map(int, p)) for p in coarse[:-1:every]] + [tuple(map(int, coarse[-1]))]
         parts, here = [], stops[0]
@@ -133,7 +133,7 @@ class Guide:
 
 
 def _cheapest_near(cost: np.ndarray, pixel: tuple[int, int], reach: int) -> tuple[int, int]:
-    """Where the cost is least, up to `reach` from `pixel` (column, row)."""
+    """Return the pixel of least cost up to `reach` from `pixel` (column, row)."""
     x, y = max(0, pixel[0] - reach), max(0, pixel[1] - reach)
     part = cost[y : pixel[1] + reach + 1, x : pixel[0] + reach + 1]
     row, column = np.unravel_index(int(part.argmin()), part.shape)

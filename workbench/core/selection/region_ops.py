@@ -1,4 +1,4 @@
-"""What can be done to a selected region: fill its holes, grow, shrink, smooth it; find one; encircle one."""
+"""Operations on selected regions: fill holes, grow, shrink, smooth, find, encircle."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from workbench.core.polygons import polygon_inside, polygon_rect
 from workbench.core.selection.selection import EMPTY, Point, Selection, padded, pixel_at
 from workbench.inference.cv import cv2
 
-# A region is searched in a window of this many pixels at most.
+# Pixels of the largest window in which a region is searched.
 LIMIT = 64 << 20
 
-Member = Callable[[Rect], np.ndarray]  # bool (h, w): which pixels of a rectangle may belong
+Member = Callable[[Rect], np.ndarray]  # bool (h, w): pixels of a rectangle that may belong to the region
 
 
 def fill_holes(selection: Selection, *, largest: int | None = None) -> Selection:
-    """With every hole filled: background that no 4-connected way leads out of. `largest`: holes of more pixels stay."""
+    """Fill every hole, that is, background without a 4-connected path outside. Holes above `largest` pixels stay."""
     if selection.empty:
         return selection
     outside = cv2.copyMakeBorder((~selection.inside).astype(np.uint8), 1, 1, 1, 1, cv2.BORDER_CONSTANT, value=1)
@@ -32,7 +32,7 @@ def fill_holes(selection: Selection, *, largest: int | None = None) -> Selection
 
 
 def grow(selection: Selection, pixels: float, shape: tuple[int, ...]) -> Selection:
-    """All pixels of a picture of `shape` (H, W, ...) no further than `pixels` from one of the selection."""
+    """Return all pixels of an image of `shape` (H, W, ...) within distance `pixels` of the selection."""
     if selection.empty or pixels <= 0:
         return selection
     rect = padded(selection.rect, int(np.ceil(pixels)), shape)
@@ -41,7 +41,7 @@ def grow(selection: Selection, pixels: float, shape: tuple[int, ...]) -> Selecti
 
 
 def shrink(selection: Selection, pixels: float, shape: tuple[int, ...]) -> Selection:
-    """The pixels further than `pixels` from all that is not selected. Beyond the picture's border nothing eats."""
+    """Return the pixels further than `pixels` from all unselected ones. The image border does not erode the region."""
     if selection.empty or pixels <= 0:
         return selection
     rect = padded(selection.rect, 1, shape)
@@ -52,9 +52,9 @@ def shrink(selection: Selection, pixels: float, shape: tuple[int, ...]) -> Selec
 
 
 def smooth(selection: Selection, pixels: float, shape: tuple[int, ...]) -> Selection:
-    """With its outline smoothed: a pixel goes with the greater part of what is around it, out to about `pixels`.
+    """Smooth the outline: each pixel takes the majority of its neighborhood of radius about `pixels`.
 
-    Parts much thinner than that go; the picture's border is continued outwards.
+    Much thinner parts disappear; the image border is extrapolated.
     """
     if selection.empty or pixels <= 0:
         return selection
@@ -66,9 +66,9 @@ def smooth(selection: Selection, pixels: float, shape: tuple[int, ...]) -> Selec
 
 
 def region_at(mask: np.ndarray, point: Point, *, connectivity: int = 8, limit: int = LIMIT) -> Selection:
-    """The connected region of the class id under `point`, in a mask uint8 (H, W); empty outside of it.
+    """Return the connected region of the class id under `point` in a mask, uint8 (H, W); empty outside the mask.
 
-    Looked for in a window that grows with the region up to `limit` pixels; `cut` tells that it goes on beyond.
+    The search window grows with the region up to `limit` pixels; `cut` is set if the region exceeds it.
     """
     pixel = pixel_at(point, mask.shape)
     if pixel is None:
@@ -80,9 +80,9 @@ def region_at(mask: np.ndarray, point: Point, *, connectivity: int = 8, limit: i
 def connected(
     member: Member, pixel: tuple[int, int], shape: tuple[int, ...], *, connectivity: int, limit: int, start: int = 128
 ) -> Selection:
-    """The connected pixels around `pixel` (column, row) for which `member(rect)`, bool (h, w), holds.
+    """Return the pixels connected to `pixel` (column, row) for which `member(rect)`, bool (h, w), holds.
 
-    The window begins `start` pixels around and grows on the sides where the region touches it, up to `limit` pixels.
+    The window extends `start` pixels at first and grows on the sides that the region touches, up to `limit` pixels.
     """
     rect = padded(Rect(pixel[0], pixel[1], 1, 1), start, shape)
     while True:
@@ -99,9 +99,9 @@ def connected(
 
 
 def encircle(points: list[Point], shape: tuple[int, ...], *, radius: float = 0.0) -> Selection:
-    """Everything that a stroke encloses once its end is joined to its start, and the stroke of `radius` itself.
+    """Return the area enclosed by a closed stroke, including the stroke of `radius`.
 
-    Where the stroke crosses itself all loops are in: what the even-odd rule leaves out inside them is filled.
+    If the stroke crosses itself, all loops are included: areas excluded by the even-odd rule are filled.
     """
     height, width = shape[:2]
     rect = polygon_rect(points, (height, width))
@@ -119,7 +119,7 @@ def encircle(points: list[Point], shape: tuple[int, ...], *, radius: float = 0.0
 
 
 def _distance(inside: np.ndarray) -> np.ndarray:
-    """float32: from each True to the nearest False, exactly, between pixel centres."""
+    """Return the exact distance from each True pixel to the nearest False one, between centers, float32."""
     return cv2.distanceTransform(inside.astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
 
 
@@ -134,7 +134,7 @@ def _flood(member: np.ndarray, seed: tuple[int, int], connectivity: int) -> Sele
 
 
 def _wider(rect: Rect, inside: Rect, shape: tuple[int, ...]) -> Rect:
-    """`rect`, half as large again on each side that `inside` touches and the picture goes on beyond."""
+    """Return `rect` enlarged by half on each side that `inside` touches, up to the image border."""
     across, down = rect.width // 2 + 1, rect.height // 2 + 1
     left = across if inside.x == rect.x else 0
     top = down if inside.y == rect.y else 0

@@ -1,4 +1,4 @@
-"""How much each pixel looks like a part of a thin dark or bright line: the multi-scale ridge measure of a crack."""
+"""Multi-scale ridge measure for thin dark or bright lines such as cracks."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from workbench.inference.cv import cv2
 
 _SECOND = np.array([[1, -2, 1]], np.float32)
 _MIXED = np.array([[0.25, 0, -0.25], [0, 0, 0], [-0.25, 0, 0.25]], np.float32)
-# What a line pays for also bending along its length, as a blob does.
+# Weight of the curvature along the line, which is high for blobs.
 _BLOB = 0.25
 
 
 def scales_for(widest: float) -> list[float]:
-    """The Gaussian sigmas that answer to lines up to `widest` pixels wide: from 1, each about 1.5 times the last."""
+    """Return the Gaussian sigmas for lines up to `widest` pixels wide: from 1, each about 1.5 times the last."""
     last = max(1.0, widest / 3)
     count = max(1, round(np.log(last) / np.log(1.5))) + 1 if last > 1.1 else 1
     return [float(s) for s in np.geomspace(1.0, last, count)]
 
 
 def ridges(light: np.ndarray, *, widest: float = 9.0) -> tuple[np.ndarray, np.ndarray]:
-    """float32 (h, w) twice, >= 0: how much of a dark and of a bright line passes through each pixel of `light`.
+    """Return the strengths of dark and of bright lines at each pixel of `light`, each float32 (h, w) >= 0.
 
-    The larger eigenvalue of the Hessian at the scale that answers most, scaled by sigma squared (Lindeberg 1998,
-    Sato et al. 1998), less a part of the other, so that edges and spots count less than lines.
+    The larger eigenvalue of the Hessian at the scale of maximum response, scaled by sigma squared (Lindeberg 1998, Sato
+    et al. 1998), minus a part of the other one, so that edges and spots count less than lines.
     """
     dark = bright = None
     for sigma in scales_for(widest):
@@ -42,7 +42,7 @@ def ridges(light: np.ndarray, *, widest: float = 9.0) -> tuple[np.ndarray, np.nd
 
 
 def cost_of(ridge: np.ndarray) -> np.ndarray:
-    """float32 (h, w) in (0, 1]: what a path pays to enter a pixel: 1 off every line, far less on a clear one."""
+    """Return the cost of entering a pixel, float32 (h, w) in (0, 1]: 1 without a line, much less on a clear one."""
     scale = float(np.quantile(ridge[:: max(1, ridge.shape[0] // 256), :: max(1, ridge.shape[1] // 256)], 0.95))
     if scale <= 1e-6:
         return np.ones_like(ridge)

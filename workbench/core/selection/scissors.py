@@ -1,7 +1,7 @@
-"""Intelligent scissors: an outline that snaps to edges between the points that a hand sets.
+"""Intelligent scissors: an outline that follows edges between the points set by the user.
 
-The live wire of Mortensen and Barrett (1995) on one feature, the gradient of the lightly smoothed picture: measured on
-noisy edges, that follows them where their three features, as OpenCV has them, lose weak ones.
+Live wire of Mortensen and Barrett (1995) with one feature, the gradient of the slightly smoothed image. In measurements
+on noisy edges, this follows weak edges that the original three features, as implemented in OpenCV, lose.
 """
 
 from __future__ import annotations
@@ -16,36 +16,36 @@ from workbench.core.selection.selection import EMPTY, Point, Selection, pixel_at
 from workbench.core.selection.tones import Levels, levels_of, reduced
 from workbench.inference.cv import cv2
 
-SIGMA = 1.5  # pixels: how far noise is averaged before the gradient
-FLOOR = np.float32(0.002)  # the least cost of a pixel: a long way around on a clear edge is no cheaper than a short one
-BORDER = np.float32(0.05)  # the cost along the picture's border: a defect that it cuts off ends there
+SIGMA = 1.5  # pixels: smoothing before the gradient
+FLOOR = np.float32(0.002)  # least cost of a pixel: long detours on a clear edge cost more than a short path
+BORDER = np.float32(0.05)  # cost along the image border, where a cut-off defect ends
 
 
 class Scissors:
-    """An outline under way. `anchor` sets points; `wire` is the way from the last one to the hand.
+    """Outline being drawn. `anchor` sets points; `wire` is the path from the last one to the cursor.
 
-    `picture` (H, W) or (H, W, 3) RGB, uint8, uint16 or float32. Points and results are picture coordinates. Where no
-    way can be searched (outside the picture, or further than `paths.LIMIT` allows) the wire is straight.
+    `picture` (H, W) or (H, W, 3) RGB, uint8, uint16 or float32. Points and results are image coordinates. If no path
+    can be searched (outside the image, or further than `paths.LIMIT` permits), the wire is straight.
     """
 
     def __init__(self, picture: np.ndarray, *, levels: Levels | None = None) -> None:
         self._picture = picture
         self._levels = levels or levels_of(picture)
         self.anchors: list[Point] = []
-        self._legs: list[list[Point]] = []  # the way to each anchor from the one before
+        self._legs: list[list[Point]] = []  # path to each anchor from the previous one
         self._guide: Guide | None = None
 
     @property
     def path(self) -> list[Point]:
-        """The outline through all anchors so far."""
+        """Return the outline through all anchors so far."""
         return [point for leg in self._legs for point in leg]
 
     def wire(self, point: Point) -> list[Point]:
-        """From the last anchor to `point`, both included; quick, to be drawn while the hand moves."""
+        """Return the path from the last anchor to `point` inclusive; fast enough to follow the cursor."""
         return self._way(point, exact=False) if self.anchors else [point]
 
     def anchor(self, point: Point) -> list[Point]:
-        """Set a point; returns the way to it from the one before."""
+        """Add an anchor and return the path to it from the previous one."""
         if not np.isfinite(point).all():
             return []
         leg = self._way(point, exact=True) if self.anchors else [point]
@@ -55,14 +55,14 @@ class Scissors:
         return leg
 
     def back(self) -> None:
-        """Take back the last anchor."""
+        """Remove the last anchor."""
         if self.anchors:
             self.anchors.pop()
             self._legs.pop()
             self._guide = None
 
     def closed(self) -> Selection:
-        """What the outline encloses once a wire leads from the last anchor back to the first."""
+        """Return the area enclosed by the outline after connecting the last anchor to the first."""
         if not self.anchors:
             return EMPTY
         back = self._way(self.anchors[0], exact=True) if len(self.anchors) > 1 else []
@@ -95,7 +95,7 @@ class Scissors:
 
 
 def close(path: list[Point], shape: tuple[int, ...]) -> Selection:
-    """The pixels of a picture of `shape` (H, W, ...) inside a closed outline, by the even-odd rule."""
+    """Return the pixels of an image of `shape` (H, W, ...) inside a closed outline, by the even-odd rule."""
     rect = polygon_rect(path, (shape[0], shape[1]))
     if rect.empty:
         return EMPTY
@@ -103,9 +103,9 @@ def close(path: list[Point], shape: tuple[int, ...]) -> Selection:
 
 
 def _gradient(tone: np.ndarray) -> np.ndarray:
-    """float32 (h, w): how fast the tone changes; of colour, over all of L*a*b*."""
+    """Return the gradient magnitude of the tone, float32 (h, w); for color, over L*a*b*."""
     smooth = cv2.GaussianBlur(tone, (0, 0), SIGMA, borderType=cv2.BORDER_REPLICATE)
-    # Of single rows and columns there is no gradient across, and OpenCV's own border would mirror one in.
+    # Single rows and columns have no gradient across, but OpenCV's default border would mirror one in.
     x = cv2.Sobel(smooth, cv2.CV_32F, 1, 0, borderType=cv2.BORDER_REPLICATE)
     y = cv2.Sobel(smooth, cv2.CV_32F, 0, 1, borderType=cv2.BORDER_REPLICATE)
     square = x * x + y * y

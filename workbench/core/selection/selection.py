@@ -1,4 +1,4 @@
-"""What a tool has selected: a rectangle of the picture and the pixels in it; and windows around where a hand works."""
+"""Selection: a rectangle of the image and the selected pixels in it. Also windows around points."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """Pixels of a picture: `inside`, bool (rect.height, rect.width). `cut`: the region goes on beyond the window."""
+    """Selected pixels: `inside`, bool (rect.height, rect.width). `cut`: the region extends beyond the window."""
 
     rect: Rect
     inside: np.ndarray
@@ -28,7 +28,7 @@ class Selection:
         return self.rect.x, self.rect.y
 
     def trimmed(self) -> Selection:
-        """The same pixels in the smallest rectangle; the empty selection if there are none."""
+        """Return the selection in its smallest rectangle, or the empty selection."""
         rows, columns = np.flatnonzero(self.inside.any(axis=1)), np.flatnonzero(self.inside.any(axis=0))
         if not rows.size:
             return Selection(NOTHING, np.zeros((0, 0), bool), self.cut)
@@ -37,7 +37,7 @@ class Selection:
         return Selection(rect, np.ascontiguousarray(self.inside[top:bottom, left:right]), self.cut)
 
     def within(self, rect: Rect) -> np.ndarray:
-        """bool (rect.height, rect.width): the selected pixels of another rectangle of the picture."""
+        """Return the selected pixels of another rectangle of the image, bool (rect.height, rect.width)."""
         out = np.zeros((rect.height, rect.width), bool)
         x, y = max(rect.x, self.rect.x), max(rect.y, self.rect.y)
         right = min(rect.x + rect.width, self.rect.x + self.rect.width)
@@ -53,7 +53,7 @@ EMPTY = Selection(NOTHING, np.zeros((0, 0), bool))
 
 
 def pixel_at(point: Point, shape: tuple[int, ...]) -> tuple[int, int] | None:
-    """The (column, row) under a point of a picture of `shape` (H, W, ...); None outside of it."""
+    """Return the (column, row) at a point of an image of `shape` (H, W, ...); None outside the image."""
     if not (np.isfinite(point[0]) and np.isfinite(point[1])):
         return None
     x, y = int(np.floor(point[0])), int(np.floor(point[1]))
@@ -61,13 +61,13 @@ def pixel_at(point: Point, shape: tuple[int, ...]) -> tuple[int, int] | None:
 
 
 def around(points: list[Point], margin: int, shape: tuple[int, ...]) -> Rect:
-    """The rectangle of a picture of `shape` (H, W, ...) that holds the points' pixels and `margin` more all around."""
+    """Return the rectangle of an image of `shape` (H, W, ...) with the points' pixels and `margin` pixels around."""
     x, y = (int(np.floor(min(p[axis] for p in points))) - margin for axis in (0, 1))
     right, bottom = (int(np.floor(max(p[axis] for p in points))) + margin + 1 for axis in (0, 1))
     return Rect(x, y, right - x, bottom - y).clipped(shape[1], shape[0])
 
 
 def padded(rect: Rect, margin: int, shape: tuple[int, ...]) -> Rect:
-    """`rect` with `margin` pixels more on every side, inside a picture of `shape` (H, W, ...)."""
+    """Return `rect` enlarged by `margin` pixels on every side, clipped to an image of `shape` (H, W, ...)."""
     wide = Rect(rect.x - margin, rect.y - margin, rect.width + 2 * margin, rect.height + 2 * margin)
     return wide.clipped(shape[1], shape[0])

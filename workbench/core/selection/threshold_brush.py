@@ -1,4 +1,4 @@
-"""A brush that takes only the pixels whose tone is near the one first touched: paints through a threshold."""
+"""Threshold brush: paints only pixels with a tone near that of the first one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.core.selection.tones import Levels, difference, levels_of, tone_a
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """The tones that a stroke takes: within `tolerance` of `tone`, a lightness () or L*a*b* (3,)."""
+    """Tone range of a stroke: within `tolerance` of `tone`, a lightness () or L*a*b* (3,)."""
 
     tone: np.ndarray
     tolerance: float
@@ -22,7 +22,7 @@ class Band:
 
     @property
     def values(self) -> tuple[float, float] | None:
-        """The least and the greatest grey value that is taken; None for colour, which has no order."""
+        """Least and greatest gray value of the range; None for color, which has no order."""
         if np.ndim(self.tone):
             return None
         tone = float(self.tone)
@@ -31,9 +31,9 @@ class Band:
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """What lies under a brush: `counts` int (n,) between `edges` float (n + 1,), of which `low`..`high` is taken.
+    """Histogram under a brush: `counts` int (n,), `edges` float (n + 1,); `low`..`high` is selected.
 
-    Of grey values in the picture's own units, or, for colour, of distances from the touched one in L*a*b*.
+    Values are gray values in the image's own units or, for color, distances from the first tone in L*a*b*.
     """
 
     counts: np.ndarray
@@ -46,10 +46,10 @@ class Histogram:
 def touch(
     picture: np.ndarray, point: Point, tolerance: float | None = None, *, levels: Levels | None = None
 ) -> Band | None:
-    """The band of a stroke that begins at `point`: around the mean tone of the 3 x 3 pixels there.
+    """Return the tone range of a stroke that begins at `point`: around the mean tone of the 3 x 3 pixels there.
 
-    Without a `tolerance` the one that parts what was touched from its surroundings (`bands.suggest_tolerance`).
-    `picture` as for `wand.magic_wand`. None outside the picture, and where nothing is finite.
+    If `tolerance` is None, it is that of `bands.suggest_tolerance`. `picture` as for `wand.magic_wand`. Returns None
+    outside the image and where no pixel is finite.
     """
     pixel = pixel_at(point, picture.shape)
     levels = levels or levels_of(picture)
@@ -62,7 +62,7 @@ def touch(
 
 
 def take(picture: np.ndarray, start: Point, end: Point, radius: float, band: Band) -> Selection:
-    """The pixels that a round brush covers between two points (as `drawing.draw_segment`) and that are in the band."""
+    """Return the pixels of `band` that a round brush covers between two points (as `drawing.draw_segment`)."""
     rect, covered = footprint(start, end, radius, picture.shape)
     if rect.empty:
         return EMPTY
@@ -71,7 +71,7 @@ def take(picture: np.ndarray, start: Point, end: Point, radius: float, band: Ban
 
 
 def histogram(picture: np.ndarray, start: Point, end: Point, radius: float, band: Band, *, bins: int = 64) -> Histogram:
-    """Which tones lie under the brush; what is not finite is not counted."""
+    """Return the histogram of the tones under the brush, ignoring non-finite pixels."""
     rect, covered = footprint(start, end, radius, picture.shape)
     colour = np.ndim(band.tone) > 0
     tone = tones(picture, rect, band.levels)
@@ -90,7 +90,7 @@ def histogram(picture: np.ndarray, start: Point, end: Point, radius: float, band
 
 
 def footprint(start: Point, end: Point, radius: float, shape: tuple[int, ...]) -> tuple[Rect, np.ndarray]:
-    """The rectangle that a brush touches between two points, and which of its pixels it covers, bool (h, w)."""
+    """Return the rectangle that a brush touches between two points and the pixels it covers, bool (h, w)."""
     rect = segment_rect(start, end, radius, (shape[0], shape[1]))
     covered = np.zeros((max(0, rect.height), max(0, rect.width)), np.uint8)
     if not rect.empty:

@@ -1,6 +1,6 @@
-"""Pixels as a person compares them: grey on the 0..100 scale of lightness, colour in CIE L*a*b*.
+"""Perceptual pixel values: gray on the 0..100 scale of lightness, color in CIE L*a*b*.
 
-Pictures of any depth come to the same scale by their levels, so a tolerance means the same on all of them.
+Levels map images of any depth to the same scale, so a tolerance has the same meaning for all.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ import numpy as np
 from workbench.core.drawing import Rect
 from workbench.inference.cv import cv2
 
-SAMPLES = 128  # along each side, to find the levels of a deep picture
-_BAND = 1 << 20  # pixels read at once where only a reduced picture is wanted
+SAMPLES = 128  # samples per side for the levels of a deep image
+_BAND = 1 << 20  # pixels read per band for a reduced image
 
 
 @dataclass(frozen=True)
 class Levels:
-    """The pixel values that count as black and as white."""
+    """Pixel values of black and white."""
 
     low: float
     high: float
 
     def to_tone(self, value: float) -> float:
-        """A grey value on the scale of lightness, 0..100; values beyond the levels go on beyond the scale."""
+        """Convert a gray value to the scale of lightness, 0..100; not clipped."""
         return (value - self.low) * 100 / (self.high - self.low)
 
     def to_value(self, tone: float) -> float:
@@ -32,9 +32,9 @@ class Levels:
 
 
 def levels_of(picture: np.ndarray) -> Levels:
-    """0..255 for 8 bit. Deeper pictures rarely use their whole range: theirs is what an even sample of them shows.
+    """Return 0..255 for 8 bit, otherwise the range of an even sample, as deep images rarely use their full range.
 
-    `picture` (H, W) or (H, W, 3), any numeric dtype. Reads at most 128 x 128 pixels, whatever the size.
+    `picture` (H, W) or (H, W, 3), any numeric dtype. Reads at most 128 x 128 pixels.
     """
     if picture.dtype == np.uint8:
         return Levels(0.0, 255.0)
@@ -43,7 +43,7 @@ def levels_of(picture: np.ndarray) -> Levels:
     sample = sample[np.isfinite(sample)]
     if not sample.size:
         return Levels(0.0, 1.0)
-    # A hot pixel must not set the scale; a little room on both sides for what the sample missed.
+    # Percentiles ignore hot pixels; the margin covers values that the sample missed.
     low, high = np.percentile(sample, (0.2, 99.8))
     room = 0.05 * (high - low)
     least = 1.0 if picture.dtype.kind in "ui" else max(abs(low), abs(high)) * 1e-6
@@ -53,7 +53,10 @@ def levels_of(picture: np.ndarray) -> Levels:
 
 
 def tones(picture: np.ndarray, rect: Rect, levels: Levels) -> np.ndarray:
-    """In `rect`: float32 (h, w) lightness of a grey picture, (h, w, 3) L*a*b* of an RGB one; NaN where not finite."""
+    """Return the tones in `rect`, NaN where not finite.
+
+    float32, (h, w) lightness for a gray image, (h, w, 3) L*a*b* for an RGB image.
+    """
     pixels = picture[rect.slices].astype(np.float32)
     span = np.float32(levels.high - levels.low)
     pixels -= np.float32(levels.low)
@@ -73,7 +76,7 @@ def tones(picture: np.ndarray, rect: Rect, levels: Levels) -> np.ndarray:
 
 
 def reduced(picture: np.ndarray, rect: Rect, levels: Levels, step: int) -> np.ndarray:
-    """`tones` of `rect`, the mean of each `step` x `step` pixels; read in bands, as few large windows fit in full."""
+    """Return the mean `tones` of `step` x `step` pixels in `rect`. Read in bands to limit memory."""
     if step <= 1 or rect.empty:
         return tones(picture, rect, levels)
     rows = max(1, _BAND // (rect.width * step)) * step
@@ -88,7 +91,7 @@ def reduced(picture: np.ndarray, rect: Rect, levels: Levels, step: int) -> np.nd
 
 
 def lightness(picture: np.ndarray, rect: Rect, levels: Levels, step: int = 1) -> np.ndarray:
-    """float32: the grey value or L* in `rect`, `reduced`; what is not finite has the middle value of the rest."""
+    """Return gray value or L* in `rect`, reduced, float32. Non-finite pixels get the median of the others."""
     tone = reduced(picture, rect, levels, step)
     tone = np.ascontiguousarray(tone[:, :, 0]) if tone.ndim == 3 else tone
     broken = ~np.isfinite(tone)
@@ -98,7 +101,7 @@ def lightness(picture: np.ndarray, rect: Rect, levels: Levels, step: int = 1) ->
 
 
 def difference(tone: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """float32 (h, w): how far each tone is from `reference` (a scalar, or L*a*b*); infinite where not finite."""
+    """Return the distance of each tone from `reference` (scalar or L*a*b*), float32 (h, w); inf where not finite."""
     if tone.ndim == 2:
         away = np.abs(tone - np.float32(reference))
     else:
@@ -107,7 +110,7 @@ def difference(tone: np.ndarray, reference: np.ndarray) -> np.ndarray:
 
 
 def tone_at(picture: np.ndarray, pixel: tuple[int, int], levels: Levels, *, reach: int = 0) -> np.ndarray | None:
-    """The mean tone, () or (3,), of the pixels up to `reach` from `pixel` (column, row); None if none is finite."""
+    """Return the mean tone, () or (3,), up to `reach` from `pixel` (column, row); None if no pixel is finite."""
     x, y = pixel
     rect = Rect(x - reach, y - reach, 2 * reach + 1, 2 * reach + 1).clipped(picture.shape[1], picture.shape[0])
     tone = tones(picture, rect, levels).reshape(rect.width * rect.height, -1)

@@ -1,4 +1,4 @@
-"""The magic wand: the connected area around a click whose tone is near that of the click."""
+"""Magic wand: the connected area around a click with a similar tone."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from workbench.core.selection.region_ops import connected, fill_holes, smooth
 from workbench.core.selection.selection import EMPTY, Point, Selection, pixel_at
 from workbench.core.selection.tones import Levels, difference, levels_of, tone_at, tones
 
-LIVE = 1 << 19  # pixels: while the tolerance is dragged, no more than about this window is looked at
-WHOLE = 20 << 20  # the largest window of a finished selection
-_BAND = 1 << 20  # pixels compared at once
+LIVE = 1 << 19  # pixels of the window while the tolerance is dragged
+WHOLE = 20 << 20  # pixels of the largest window of a finished selection
+_BAND = 1 << 20  # pixels compared per band
 
 
 def magic_wand(
@@ -28,13 +28,13 @@ def magic_wand(
     levels: Levels | None = None,
     limit: int = WHOLE,
 ) -> Selection:
-    """The region connected to the pixel under `point` through pixels within `tolerance` of the tone there.
+    """Return the region connected to the pixel at `point` through pixels within `tolerance` of its tone.
 
-    `picture` (H, W) or (H, W, 3) RGB, uint8, uint16 or float32. The tone is the mean of the 3 x 3 pixels there;
-    `tolerance` is in units of lightness (the whole range is 100): for grey the difference, for colour the distance in
-    L*a*b* (CIE 1976). `smoothing`: pixels, see `region_ops.smooth`; the part under the click stays. `fill`: without
-    holes. The window grows with the region up to `limit` pixels (LIVE while dragging); a region that goes on beyond is
-    `cut`. Pixels that are not finite never belong; empty on one.
+    `picture` (H, W) or (H, W, 3) RGB, uint8, uint16 or float32. The tone is the mean of 3 x 3 pixels; `tolerance` is in
+    units of lightness (full range 100): the difference for gray, the distance in L*a*b* (CIE 1976) for color.
+    `smoothing`: pixels, see `region_ops.smooth`; the part at the click is kept. `fill`: fill holes. The window grows
+    with the region up to `limit` pixels (LIVE while dragging); a region that exceeds it has `cut`. Non-finite pixels
+    never belong; a click on one returns an empty selection.
     """
     pixel = pixel_at(point, picture.shape)
     levels = levels or levels_of(picture)
@@ -54,7 +54,7 @@ def magic_wand(
 
 
 def _smoothed(found: Selection, pixel: tuple[int, int], pixels: float, shape: tuple[int, ...]) -> Selection:
-    """The smooth part of the selection under `pixel`; the selection itself where that is thinner than the smoothing."""
+    """Return the smoothed part at `pixel`, or the selection itself if it is thinner there than the smoothing."""
     soft = smooth(found, pixels, shape)
     if not soft.within(Rect(pixel[0], pixel[1], 1, 1)).any():
         return found
@@ -63,7 +63,7 @@ def _smoothed(found: Selection, pixel: tuple[int, int], pixels: float, shape: tu
 
 
 def _banded(rect: Rect, member: Callable[[Rect], np.ndarray]) -> np.ndarray:
-    """`member` of a large rectangle in bands of rows, as comparing colours needs far more memory than its answer."""
+    """Evaluate `member` on a large rectangle in row bands, to limit the memory for color comparison."""
     rows = max(1, _BAND // max(1, rect.width))
     out = np.empty((rect.height, rect.width), bool)
     for top in range(0, rect.height, rows):
