@@ -14,7 +14,7 @@ from .header import PNG_SIGNATURE, claimed_size, jpeg_marker, kind_of, tiff_dire
 # In entropy-coded JPEG data FF is followed by 00 (a stuffed byte) or D0..D7 (restart); FF FF is fill.
 _JPEG_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]", re.DOTALL)
 _PNG_END = b"IEND\xaeB`\x82"
-_BLOCK = 1 << 16  # bytes
+_BLOCK = 1 << 16  # size of a block in bytes
 
 _PHOTOMETRIC, _ORIENTATION, _PLANAR, _EXTRA_SAMPLES = 262, 274, 284, 338
 _WANTED = (_PHOTOMETRIC, _ORIENTATION, _PLANAR, _EXTRA_SAMPLES)
@@ -68,11 +68,10 @@ def describe(view: Any) -> Container:
 
 
 def inspect(data: np.ndarray) -> tuple[Container, np.ndarray]:
-    """What the header says, and the bytes to decode. data: uint8 (n,).
+    """Return the properties in the header, and the bytes to decode. data: uint8 (n,).
 
-    A TIFF comes back as a copy with three tags neutralised (orientation, white-is-zero, alpha to multiply
-    with), because OpenCV heeds them for some depths and layouts and not for others; the caller applies them
-    instead.
+    If needed, a TIFF is returned as a copy with three tags neutralized (orientation, white-is-zero, premultiplied
+    alpha), because OpenCV applies them only for some depths and layouts; the caller applies them instead.
     """
     view = memoryview(data)
     found = describe(view)

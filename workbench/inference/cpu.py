@@ -19,8 +19,8 @@ _CGROUP = Path("/sys/fs/cgroup")
 def cores() -> int:
     """Return the number of cores that this process may use, at least 1.
 
-    A job system or a container may grant fewer cores than the machine has; more threads than that would only slow each
-    other down.
+    A job system or a container may grant fewer cores than the machine has; further worker threads would only wait for
+    one another.
     """
     if hasattr(os, "sched_getaffinity"):
         granted = len(os.sched_getaffinity(0))

@@ -56,7 +56,7 @@ def overlay(picture: np.ndarray, mask: np.ndarray, settings: ModelSettings, opac
 def overlay_bands(
     picture: np.ndarray, mask: np.ndarray, settings: ModelSettings, opacity: float = 0.45, *, rows: int
 ) -> Iterator[np.ndarray]:
-    """Yield the overlay in bands of `rows` rows, top to bottom, so that a very large overlay is never in memory as a whole."""
+    """Yield the overlay in bands of `rows` rows, top to bottom, to avoid holding a very large overlay in memory."""
     shown = _stretch(picture)
     for top in range(0, len(mask), rows):
         end = min(top + rows, len(mask))

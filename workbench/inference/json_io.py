@@ -67,7 +67,7 @@ def open_regular(path: Path | str) -> BinaryIO:
 
 
 def read_lines(path: Path | str, *, limit: int = LINE_LIMIT) -> Iterator[tuple[int, bytes]]:
-    """Yield (offset, line) of a regular file, newlines included; lines longer than `limit` are skipped. Raises OSError."""
+    """Yield (offset, line) of a regular file, newlines included, without lines longer than `limit`. Raises OSError."""
     with open_regular(path) as file:
         end = 0
         while line := file.readline(limit):

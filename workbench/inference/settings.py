@@ -24,7 +24,7 @@ UNSURE = "unsure"  # verdict if the greatest probability is below `ModelSettings
 MIRRORED: dict[str, tuple[int, ...]] = {"left_right": (3,), "upside_down": (2,), "both": (2, 3)}
 
 _SEQUENCES = ("classes", "verdicts", "mean", "std", "thresholds", "min_area", "mirrored", "order")
-_ADDED = ("mirrored", "order", "engines", "unsure")  # omitted if empty, as in files from before these settings
+_ADDED = ("mirrored", "order", "engines", "unsure")  # omitted if empty, as in files older than these settings
 _FLOATS = (
     *("full_scale", "low", "high", "mean", "std", "scale"),
     *("thresholds", "um_per_pixel", "temperature", "unsure"),
@@ -53,7 +53,7 @@ class ModelSettings:
     channels: number of input channels, 1 (grayscale) or 3 (RGB).
     full_scale: largest value of the type of the training images (255, 65535, or 1 for float). Images of another type
         are converted to that scale first, so that 8-bit and 16-bit versions of an image give the same result.
-    low, high: values on that scale that map to 0 and 1; values beyond are kept down to -0.5 and up to 1.5.
+    low, high: values on that scale that map to 0 and 1; the result is clipped to -0.5..1.5.
     mean, std: per channel; subtracted and divided by afterwards.
     scale: factor by which the image is resized before the network; 1 keeps its pixels.
     tile, overlap: side of a tile and overlap of neighboring tiles, in network pixels.
@@ -101,7 +101,8 @@ class ModelSettings:
     format: int = FORMAT
 
     def __post_init__(self) -> None:
-        # Equal settings must give equal bytes and hashes, so lists become tuples and integers become floats.
+        # Equal settings must give equal bytes and hashes, so lists become tuples, and numbers in float fields become
+        # floats.
         for name in _SEQUENCES:
             value = getattr(self, name)
             if isinstance(value, list):

@@ -17,7 +17,7 @@ import numpy as np
 from .cv import cv2
 from .opening import require_regular
 
-_CACHE = 256 << 20  # bytes of decoded segments
+_CACHE = 256 << 20  # cache size in bytes of decoded segments
 _OVERVIEW = 6000  # maximum of the overview's longer side, in pixels
 _GLANCED = 120  # segments decoded for the first, coarse overview
 _LARGEST_SEGMENT = 64 << 20  # bytes; larger segments make region-wise reading pointless
@@ -158,7 +158,7 @@ class TiffPicture:
         return found[(..., *rest)] if rest else found
 
     def at_hand(self, top: int, left: int, bottom: int, right: int) -> bool:
-        """Return True if all segments of this box are cached, so that reading it takes no time."""
+        """Return True if all segments of this box are cached, so that reading the box requires no decoding."""
         with self._lock:
             return all(index in self._kept for index in self._touched(top, left, bottom, right))
 

@@ -14,7 +14,7 @@ import numpy as np
 from .cv import cv2
 
 _BAND_ROWS = 64
-RAMP = 32  # width of the blending ramp between neighboring tiles, in pixels
+RAMP = 32  # maximum width of the blending ramp between neighboring tiles, in pixels
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ def watch(
             if folder.is_done(source.path):
                 del coming[at]
                 on_picture(str(source.path), result, why)
-            else:  # it may be incomplete
+            else:  # the file may be incomplete
                 known.next_try = now + min(5.0, max(settle, (now - known.since) / 2))
         # Listing a hundred thousand files takes a while: most of the time is left to other processes.
         stop.wait(max(interval, 3 * (time.monotonic() - began)) if not coming else interval)
