@@ -1,4 +1,5 @@
-"""The one road from a picture to a result: normalise, tiles, network, stitch, threshold, regions.
+"""Prediction, from image to result: normalization, tiling, network, blending, thresholds, regions.
 
-Needs NumPy, OpenCV and one engine. It imports nothing of the workbench: every export carries a copy of it.
+Requires NumPy, OpenCV and one engine. Imports nothing from the rest of the workbench, because every export contains a
+copy of this package.
 """

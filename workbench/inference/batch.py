@@ -1,4 +1,7 @@
-"""Many pictures, one folder of results: masks, overlays, regions.csv or verdicts.csv, results.json, results.jsonl."""
+"""Prediction of many images into one results folder.
+
+Writes masks, overlays, regions.csv or verdicts.csv, results.json and results.jsonl.
+"""
 
 from __future__ import annotations
 
@@ -29,23 +32,29 @@ _REGION_COLUMNS = (
     *("picture", "class_id", "class", "x", "y", "width", "height"),
     *("area", "area_um2", "width_um", "height_um", "centroid_x", "centroid_y", "score", "peak"),
 )
-_WHOLE = 32_000_000  # pixels of the largest overlay that is drawn in one piece
-_BAND = 4_000_000  # pixels of a piece of a larger one
+_WHOLE = 32_000_000  # pixels; larger overlays are drawn in bands
+_BAND = 4_000_000  # pixels per band
 
 
 class ResultsFolder:
-    """A folder into which the results of one model are written, picture after picture, by one program at a time.
+    """Results folder of one model, used by one program at a time.
 
-    What is done is kept in its ledger at once. The tables are made from the ledger on `close`; with `live` the lines of
-    a picture are also appended to them as soon as it is done.
+    Each finished image is recorded in the ledger immediately; `close` writes the tables from it. With `live`, the rows
+    of an image are also appended to the tables as soon as it is finished.
     """
 
     def __init__(
         self, out: Path, predictor: Predictor, *, fingerprint: str = "", resume: bool = False, overlays: bool = True,
         live: bool = False, skipped: Iterable[Skipped] = (),
     ) -> None:  # fmt: skip
-        """fingerprint: of the model (ledger.model_fingerprint). resume: keep what an earlier run has done here; else
-        it is forgotten. skipped: what was passed over before. Raises LedgerError, OSError.
+        """Open the folder.
+
+        fingerprint: of the model, from `ledger.model_fingerprint`.
+        resume: keep the results of an earlier run; otherwise its ledger is cleared.
+        overlays: write overlays of segmentations.
+        skipped: files and names that were skipped before, for the report.
+
+        Raises LedgerError, OSError.
         """
         self.out = out
         self.predictor = predictor
@@ -82,11 +91,11 @@ class ResultsFolder:
 
     @property
     def ignored(self) -> int:
-        """Damaged lines of the ledger that were not taken over; their pictures are predicted again."""
+        """Number of damaged ledger lines that were ignored; their images are predicted again."""
         return self._ledger.ignored
 
     def close(self) -> None:
-        """Write the tables, and results.json."""
+        """Write the tables and results.json, and release the ledger."""
         try:
             self._write_tables()
             self._write_json()
@@ -94,12 +103,12 @@ class ResultsFolder:
             self._ledger.close()
 
     def is_done(self, path: Path | str, *, again: bool = False) -> bool:
-        """Whether this picture, as it is now, has its results here. again: one that was skipped has not."""
+        """Return True if the current version of an image has been processed. again: skipped images do not count."""
         done = self._ledger.done.get(os.path.abspath(path))
         if done is None or (again and not done.name):
             return False
         if done.name and self.predictor.settings.task == "segmentation" and not self._mask(done.name).is_file():
-            return False  # somebody has removed it
+            return False  # the mask was deleted
         try:
             return done.state == file_state(path)
         except OSError:
@@ -112,10 +121,13 @@ class ResultsFolder:
         self, source: Source, *, wish: str | None = None, on_tile: Callable[[int, int], None] | None = None,
         cancelled: Callable[[], bool] | None = None, give_up: bool = True,
     ) -> tuple[Result | None, str]:  # fmt: skip
-        """Predict a picture and write what was found; returns the result, or None and why it was skipped.
+        """Predict an image and write its results. Return (result, ""), or (None, reason) if it was skipped.
 
-        wish: for the name of its results. give_up: skip a picture that cannot be read; otherwise it counts as not
-        begun. Raises Cancelled, and OSError where a result cannot be written.
+        wish: preferred name of the results.
+        on_tile: called as on_tile(done, total) after every tile.
+        give_up: record an unreadable image as skipped; otherwise it counts as not started.
+
+        Raises Cancelled, and OSError if a result cannot be written.
         """
         state = (0, 0)
         try:
@@ -149,19 +161,21 @@ class ResultsFolder:
         return None, why
 
     def overlay_of(self, path: Path | str) -> Path | None:
-        """The overlay of a picture, where there is one."""
+        """Return the path of an image's overlay, or None if there is none."""
         done = self._ledger.done.get(os.path.abspath(path))
         overlay = self.out / "overlays" / f"{done.name}.png" if done and done.name else None
         return overlay if overlay is not None and overlay.is_file() else None
 
     def counts(self) -> tuple[int, int]:
-        """Pictures that have their results, and those that were skipped."""
+        """Return the number of images with results and the number of skipped ones."""
         done = sum(bool(each.name) for each in self._ledger.done.values())
         return done, len(self._ledger.done) - done + len(self._passed)
 
     def report(self) -> dict[str, Any]:
-        """{"model", "run", "engine", "pictures": [{"path", "mask", "overlay", "regions", "verdict", "probabilities",
-        "milliseconds"}], "skipped": [{"path", "why"}]}; masks and overlays are paths as `out` is.
+        """Return the content of results.json, with paths of masks and overlays prefixed by `out`.
+
+        {"model", "run", "engine", "pictures": [{"path", "mask", "overlay", "regions", "verdict", "probabilities",
+        "milliseconds"}], "skipped": [{"path", "why"}]}
         """
         done, skipped = [], list(self._passed)
         for entry in self._ledger.entries():
@@ -186,14 +200,14 @@ class ResultsFolder:
         return files
 
     def _inside(self, relative: str) -> Path:
-        """Return the path of a result. Raises OSError where a link in it leads out of the folder of results."""
+        """Return the path of a result. Raises OSError if a link in it leads out of the results folder."""
         path = self.out / relative
         if not path.parent.resolve().is_relative_to(self.out.resolve()):
             raise PermissionError(errno.EACCES, "a link leads out of the folder of results", str(path.parent))
         return path
 
     def _is_result(self, found: dict[str, Any]) -> bool:
-        """Return whether a line of the ledger holds all that a result of this model has, with the right types."""
+        """Return True if a ledger line holds a complete result of this model, with the right types."""
         settings = self.predictor.settings
         files = {name: found.get(name) for name in ("mask", "overlay")}
         times = type(found.get("milliseconds")) in (int, float)
@@ -236,7 +250,7 @@ class ResultsFolder:
     def _write_tables(self) -> None:
         verdicts = ("picture", "verdict", *self.predictor.settings.verdicts)
         with replacing(self._table) as file:
-            # The byte order mark makes spreadsheet programs take it for UTF-8.
+            # The byte order mark makes spreadsheet programs detect UTF-8.
             segmentation = self.predictor.settings.task == "segmentation"
             file.write("\ufeff".encode() + _csv([_REGION_COLUMNS if segmentation else verdicts]))
             for entry in self._ledger.entries():
@@ -248,7 +262,7 @@ class ResultsFolder:
             file.write(_csv(self._rows(entry)))
 
     def _write_json(self) -> None:
-        """The same as `report`, paths relative to the folder; written piece by piece, as it may be long."""
+        """Write results.json: the content of `report` with relative paths, entry by entry, because it may be long."""
         with replacing(self.out / "results.json") as file:
             head = json.dumps({"format": 1, **self.head}, indent=1, ensure_ascii=False)
             file.write(_utf8(head.rstrip("}\n") + ',\n "pictures": ['))
@@ -268,12 +282,15 @@ def predict_all(
     stop: Callable[[], bool] = lambda: False,
     cancelled: Callable[[], bool] | None = None,
 ) -> bool:
-    """Predict every picture that has no results in the folder yet; whether all of them were come to.
+    """Predict every image that has no results in the folder yet. Return False if stopped or canceled.
 
-    on_picture(number, total, path, result, why) is called after each; result is None where the picture was
-    skipped, and why says why. stop: asked before each picture; cancelled: also before each call of the network.
-    A picture that cannot be read, or that the network fails on, is skipped; those that an earlier run skipped
-    are tried again. Raises OSError where a result cannot be written.
+    on_picture: called as on_picture(number, total, path, result, why) after each image; result is None if it was
+        skipped, and why gives the reason.
+    stop: polled before each image.
+    cancelled: polled also before each call of the network.
+
+    Images that cannot be read, or on which the network fails, are skipped; images skipped by an earlier run are tried
+    again. Raises OSError if a result cannot be written.
     """
     for number, (source, name) in enumerate(zip(sources, output_names(sources)), start=1):
         if folder.is_done(source.path, again=True):
@@ -296,11 +313,11 @@ def _region_cells(region: dict[str, Any]) -> list[Any]:
 
 
 _TEXTS, _NUMBERS = ("class_name",), ("class_id", "x", "y", "width", "height", "area", "score", "peak")
-_SIZES = ("area_um2", "width_um", "height_um")  # None where the scale is not known
+_SIZES = ("area_um2", "width_um", "height_um")  # None if the image scale is unknown
 
 
 def _is_region(found: Any) -> bool:
-    """Return whether this is a region of a result as JSON, with all values of the right types."""
+    """Return True if `found` is a region in JSON form, with all values of the right types."""
     if not isinstance(found, dict):
         return False
     centroid = found.get("centroid")

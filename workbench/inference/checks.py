@@ -1,7 +1,7 @@
-"""Whether the files of an export are still the ones that were written: checks.json, file name to SHA-256.
+"""Integrity check of an export: checks.json, which maps file names to SHA-256.
 
-SHA256SUMS says the same of every file, in the form that `sha256sum -c` reads: for people, for other programs, and for
-predict.py, which checks the code against it before importing it.
+SHA256SUMS lists every file in the format of `sha256sum -c`, for users and other programs, and for predict.py, which
+verifies the code before importing it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ GOLDEN_FOLDER = "golden"
 
 
 def write_checks(folder: Path | str) -> None:
-    """Write checks.json and SHA256SUMS for an export that is complete otherwise. Raises OSError, SettingsError.
+    """Write checks.json and SHA256SUMS for an otherwise complete export. Raises OSError, SettingsError.
 
-    Held are the settings, the networks and the golden pictures: all that decides a result and is not code.
-    What the code does with them is what the golden pictures check. SHA256SUMS holds every file.
+    checks.json covers everything except code that determines a result: settings, networks and golden images. The code's
+    behavior is checked by the golden images. SHA256SUMS covers every file.
     """
     folder = Path(folder)
     hashes = {path.relative_to(folder).as_posix(): _sha256(path) for path in _held(folder)}
@@ -35,7 +35,7 @@ def write_checks(folder: Path | str) -> None:
 
 
 def verify_checks(folder: Path | str) -> list[str]:
-    """What is missing or changed, a sentence each; empty if all is as it was written."""
+    """Return what is missing or changed, one sentence each; empty if the export is intact."""
     folder = Path(folder)
     try:
         hashes = read_json(folder / CHECKS_FILE)
@@ -68,7 +68,7 @@ def _can_be_name(name: str) -> bool:
 
 
 def network_files(settings: ModelSettings) -> list[str]:
-    """Every file that a model's networks consist of, relative to its folder: Paddle keeps the weights apart."""
+    """Return the files of a model's networks, relative to its folder, including Paddle's separate weight files."""
     names = []
     for name in dict.fromkeys(settings.files.values()):
         names.append(name)

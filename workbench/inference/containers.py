@@ -1,4 +1,4 @@
-"""What must be known of a picture file before it is decoded: how it is turned, and whether it is whole."""
+"""Properties of image files needed before decoding: orientation, completeness and layout."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .header import PNG_SIGNATURE, claimed_size, jpeg_marker, kind_of, tiff_dire
 # In entropy-coded JPEG data FF is followed by 00 (a stuffed byte) or D0..D7 (restart); FF FF is fill.
 _JPEG_MARKER = re.compile(rb"\xff[^\x00\xd0-\xd7\xff]", re.DOTALL)
 _PNG_END = b"IEND\xaeB`\x82"
-_BLOCK = 1 << 16  # bytes
+_BLOCK = 1 << 16  # size of a block in bytes
 
 _PHOTOMETRIC, _ORIENTATION, _PLANAR, _EXTRA_SAMPLES = 262, 274, 284, 338
 _WANTED = (_PHOTOMETRIC, _ORIENTATION, _PLANAR, _EXTRA_SAMPLES)
@@ -23,12 +23,16 @@ _SHORT = 3
 
 @dataclass(frozen=True)
 class Container:
-    """What a file says of itself.
+    """Properties given in a file's header.
 
-    kind: as `header.kind_of`. orientation: EXIF 1..8. cut: what is missing, or "".
-    grey_alpha: grey with alpha, which OpenCV decodes as colour. inverted: a TIFF in which 0 is white.
-    planes_apart: a TIFF that stores one channel after the other.
-    width, height: as stored, 0 where the header is damaged. channels, depth (bytes), values: as `header.Claim`.
+    kind: as returned by `header.kind_of`.
+    orientation: EXIF 1..8.
+    cut: description of missing data, or "".
+    grey_alpha: grayscale with alpha, which OpenCV decodes as color.
+    inverted: TIFF in which 0 is white.
+    planes_apart: TIFF that stores the channels separately.
+    width, height: as stored, 0 if the header is damaged.
+    channels, depth, values: as in `header.Claim`; depth in bytes.
     """
 
     kind: str = ""
@@ -50,7 +54,7 @@ class Container:
 
 
 def describe(view: Any) -> Container:
-    """Return what a header says. view: a memoryview, or an `opening.FileView` of a file that is not read whole."""
+    """Return the properties of an image file. view: memoryview, or an `opening.FileView` of a file not read whole."""
     kind = kind_of(view)
     try:
         found = _READERS[kind](view) if kind in _READERS else Container(kind)
@@ -64,11 +68,10 @@ def describe(view: Any) -> Container:
 
 
 def inspect(data: np.ndarray) -> tuple[Container, np.ndarray]:
-    """What the header says, and the bytes to decode. data: uint8 (n,).
+    """Return the properties in the header, and the bytes to decode. data: uint8 (n,).
 
-    A TIFF comes back as a copy with three tags neutralised (orientation, white-is-zero, alpha to multiply
-    with), because OpenCV heeds them for some depths and layouts and not for others; the caller applies them
-    instead.
+    If needed, a TIFF is returned as a copy with three tags neutralized (orientation, white-is-zero, premultiplied
+    alpha), because OpenCV applies them only for some depths and layouts; the caller applies them instead.
     """
     view = memoryview(data)
     found = describe(view)
@@ -98,7 +101,7 @@ def _jpeg(view: Any) -> Container:
         if marker == 0xE1 and bytes(view[position + 2 : position + 8]) == b"Exif\0\0":
             orientation = _exif_orientation(bytes(view[position + 8 : position + length]))
         position += length
-        if marker == 0xDA:  # start of scan: entropy-coded data follows, up to the next marker
+        if marker == 0xDA:  # start of scan: entropy-coded data up to the next marker
             if ends:
                 break
             position = _behind_scan(view, position)
@@ -106,7 +109,7 @@ def _jpeg(view: Any) -> Container:
 
 
 def lengthen_scans(data: np.ndarray, extra: np.ndarray) -> np.ndarray:
-    """Return a JPEG with `extra` bytes (no 255 among them) behind the data of each scan."""
+    """Return a JPEG with the bytes `extra` (without the value 255) inserted after the data of each scan."""
     view, parts, position, done = memoryview(data), [], 2, 0
     while True:
         marker, position = jpeg_marker(view, position)
@@ -126,7 +129,7 @@ def _behind_scan(view: Any, position: int) -> int:
         found = _JPEG_MARKER.search(bytes(view[position : position + _BLOCK]))
         if found is not None:
             return position + found.start()
-        position += _BLOCK - 1  # a marker may lie across two blocks
+        position += _BLOCK - 1  # a marker may span two blocks
     return len(view)
 
 
@@ -140,14 +143,14 @@ def _png(view: Any) -> Container:
             orientation = _exif_orientation(bytes(view[position + 8 : position + 8 + length]))
         if kind == b"IDAT":
             tail = bytes(view[max(position, len(view) - _BLOCK) :])
-            if tail.endswith(_PNG_END) and b"eXIf" not in tail:  # most files: no need to go over all of their pieces
+            if tail.endswith(_PNG_END) and b"eXIf" not in tail:  # most files: the remaining chunks need not be parsed
                 ends = True
                 break
         if kind == b"IEND":
             ends = True
             break
         position += 12 + length
-    grey_alpha = len(view) > 25 and view[25] == 4  # colour type in IHDR
+    grey_alpha = len(view) > 25 and view[25] == 4  # color type in IHDR
     return Container("png", orientation, "" if ends else "the end of the PNG data is missing", grey_alpha)
 
 
@@ -174,7 +177,7 @@ def _tiff(view: Any) -> Container:
 
 
 def _neutral(data: np.ndarray) -> np.ndarray:
-    """The bytes of a TIFF without the tags that the caller applies itself."""
+    """Return the bytes of a TIFF without the tags that the caller applies itself."""
     copy: np.ndarray | None = None
     order, tags = _first_directory(memoryview(data))
     for tag, (values, position) in tags.items():
@@ -192,7 +195,7 @@ def _neutral(data: np.ndarray) -> np.ndarray:
 
 
 def _exif_orientation(exif: bytes) -> int:
-    if exif[:6] == b"Exif\0\0":  # some writers of PNG and WebP repeat the marker of JPEG
+    if exif[:6] == b"Exif\0\0":  # some PNG and WebP writers include the JPEG marker
         exif = exif[6:]
     if exif[:4] not in (b"II*\0", b"MM\0*"):
         return 1
@@ -201,7 +204,7 @@ def _exif_orientation(exif: bytes) -> int:
 
 
 def _first_directory(view: Any) -> tuple[str, dict[int, tuple[tuple[int, ...], int]]]:
-    """Byte order ("<" or ">") and, for the tags that matter here, their short values and where those lie."""
+    """Return byte order ("<" or ">") and, for each tag of `_WANTED`, its 16-bit values and their position."""
     found: dict[int, tuple[tuple[int, ...], int]] = {}
     order = "<"
     try:
@@ -209,7 +212,7 @@ def _first_directory(view: Any) -> tuple[str, dict[int, tuple[tuple[int, ...], i
             if tag in _WANTED and kind == _SHORT and count * 2 <= room:
                 found[tag] = unpack(f"{order}{count}H", view, at), at
     except (struct.error, OverflowError):
-        pass  # the decoder says what is wrong with such a file
+        pass  # the decoder reports the fault of such a file
     return order, found
 
 
@@ -217,8 +220,8 @@ _READERS = {"bmp": _bmp, "jpeg": _jpeg, "png": _png, "tiff": _tiff, "webp": _web
 
 
 def turn(picture: np.ndarray, orientation: int) -> np.ndarray:
-    """The picture as it is meant to be seen, for an EXIF orientation 1..8. picture: (H,W) or (H,W,C)."""
-    if orientation >= 5:  # 5..8 are 1..4 of the picture with rows and columns exchanged
+    """Return an image (H,W) or (H,W,C) with EXIF orientation 1..8 applied."""
+    if orientation >= 5:  # 5..8 are 1..4 with rows and columns exchanged
         picture = picture.swapaxes(0, 1)
     if orientation in (2, 3, 6, 7):
         picture = picture[:, ::-1]

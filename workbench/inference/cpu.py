@@ -1,4 +1,4 @@
-"""What the processor asks of the environment before a library for matrix arithmetic is loaded, and its cores."""
+"""CPU detection: number of usable cores, instruction sets, and environment variables for math libraries."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from pathlib import Path
 # Arguments of IsProcessorFeaturePresent on Windows, from winnt.h.
 _WINDOWS_FEATURES = {"avx2": 40, "avx512f": 41}
 
-# Where Linux says how much of the processor a container may use: its second version, and its first.
+# Files with the CPU quota of a container on Linux, in versions 2 and 1 of control groups.
 _QUOTAS = (("cpu.max",), ("cpu/cpu.cfs_quota_us", "cpu/cpu.cfs_period_us"))
 _CGROUP = Path("/sys/fs/cgroup")
 
 
 def cores() -> int:
-    """Cores that this process may use, at least 1: a job system or a container may grant fewer than there are.
+    """Return the number of cores that this process may use, at least 1.
 
-    More workers than that would only wait for one another.
+    A job system or a container may grant fewer cores than the machine has; further worker threads would only wait for
+    one another.
     """
     if hasattr(os, "sched_getaffinity"):
         granted = len(os.sched_getaffinity(0))
@@ -29,7 +30,7 @@ def cores() -> int:
 
 
 def _quota(root: Path) -> int | None:
-    """Cores' worth of time that a container gets, rounded up; None where it is not limited or cannot be told."""
+    """Return a container's CPU quota in cores, rounded up; None if unlimited or unknown."""
     for names in _QUOTAS:
         try:
             words = " ".join((root / name).read_text("ascii") for name in names).split()
@@ -41,19 +42,19 @@ def _quota(root: Path) -> int | None:
 
 
 def cpu_environment() -> dict[str, str]:
-    """Environment variables to set before Paddle is imported; empty on Intel and on unknown processors.
+    """Return environment variables to set before importing Paddle; empty on Intel and unknown CPUs.
 
-    Intel's MKL, which Paddle carries, takes its slowest road on AMD processors unless it is told which road
-    to take: MKL_DEBUG_CPU_TYPE 7 for AVX-512, 5 for AVX2.
+    MKL, which Paddle includes, uses its slowest code path on AMD CPUs unless MKL_DEBUG_CPU_TYPE selects another: 7 for
+    AVX-512, 5 for AVX2.
     """
     vendor, flags = _processor()
     return _environment_for(vendor, flags)
 
 
 def processor_flags() -> frozenset[str]:
-    """Names of what the processor can do, as Linux writes them ("avx2", "avx512_bf16"); empty where it cannot be told.
+    """Return the CPU's feature flags in Linux notation ("avx2", "avx512_bf16"); empty if unknown.
 
-    Windows tells of a few only.
+    On Windows only a few features can be detected.
     """
     return _processor()[1]
 
@@ -88,13 +89,13 @@ def _parse_cpuinfo(text: str) -> tuple[str, frozenset[str]]:
         elif key.strip() == "flags":
             flags = frozenset(value.split())
         elif not line.strip() and vendor:
-            break  # the first processor speaks for all
+            break  # all processors are assumed equal to the first
     return vendor, flags
 
 
 def _windows_processor() -> tuple[str, frozenset[str]]:
     import ctypes
 
-    vendor = platform.processor().rpartition(",")[2].strip()  # of "AMD64 Family 25 Model 33, AuthenticAMD"
+    vendor = platform.processor().rpartition(",")[2].strip()  # from "AMD64 Family 25 Model 33, AuthenticAMD"
     present = ctypes.windll.kernel32.IsProcessorFeaturePresent  # type: ignore[attr-defined]
     return vendor, frozenset(name for name, number in _WINDOWS_FEATURES.items() if present(number))

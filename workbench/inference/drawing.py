@@ -1,4 +1,4 @@
-"""A picture as a person sees it, with what was found drawn over it."""
+"""Images prepared for display, and overlays of masks."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import numpy as np
 
 from .settings import ModelSettings
 
-_SAMPLE = 1 << 20  # values that are enough to know the range of a picture
+_SAMPLE = 1 << 20  # number of values sampled to determine an image's range
 
 
 def to_display(picture: np.ndarray) -> np.ndarray:
-    """The picture as uint8, same shape.
+    """Return the image as uint8, same shape.
 
-    Eight bits stay as they are; sixteen bits and float are stretched between their 0.5 and 99.5 percentiles,
-    because a camera seldom fills its type.
+    8-bit images are unchanged; 16-bit and float images are stretched between their 0.5 and 99.5 percentiles, because a
+    camera seldom uses the full range of its type.
     """
     return picture if picture.dtype == np.uint8 else _stretch(picture)(picture)
 
 
 def _stretch(picture: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """What makes uint8 of parts of a picture, all in the same way."""
+    """Return a function that converts parts of an image to uint8, all with the same range."""
     if picture.dtype == np.uint8:
         return lambda part: part
     step = max(1, int(np.sqrt(picture.size / _SAMPLE)))
@@ -44,7 +44,7 @@ def _stretch(picture: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def overlay(picture: np.ndarray, mask: np.ndarray, settings: ModelSettings, opacity: float = 0.45) -> np.ndarray:
-    """The picture with each class tinted in its colour and outlined, one pixel wide, inside its regions.
+    """Return the image with each class tinted in its color and outlined, one pixel wide, inside its regions.
 
     picture: (H,W) or (H,W,3). mask: uint8 (H,W) class ids. opacity: of the tint, 0..1.
 
@@ -56,11 +56,11 @@ def overlay(picture: np.ndarray, mask: np.ndarray, settings: ModelSettings, opac
 def overlay_bands(
     picture: np.ndarray, mask: np.ndarray, settings: ModelSettings, opacity: float = 0.45, *, rows: int
 ) -> Iterator[np.ndarray]:
-    """The same in bands of so many rows, top to bottom: of a very large picture it is not in memory as a whole."""
+    """Yield the overlay in bands of `rows` rows, top to bottom, to avoid holding a very large overlay in memory."""
     shown = _stretch(picture)
     for top in range(0, len(mask), rows):
         end = min(top + rows, len(mask))
-        above = min(top, 1)  # rows around the band tell where a region ends
+        above = min(top, 1)  # one more row on each side, to find region borders
         rim = _rim(mask[top - above : end + 1])[above : above + end - top]
         yield _tinted(shown(picture[top:end]), mask[top:end], rim, settings, opacity)
 
@@ -79,7 +79,7 @@ def _tinted(
 
 
 def _rim(mask: np.ndarray) -> np.ndarray:
-    """Pixels with another value on at least one of four sides; the border of the picture is no such side."""
+    """Return pixels that differ from at least one of their four neighbors; the image border does not count."""
     rim = np.zeros(mask.shape, bool)
     differs = mask[1:] != mask[:-1]
     rim[1:] |= differs

@@ -1,4 +1,4 @@
-"""This package as part of an export: its sources, predict.py and requirements.txt."""
+"""Copy of this package for an export: its sources, predict.py and requirements.txt."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from .writing import write_atomic
 _HERE = Path(__file__).resolve().parent
 _NAME = "inference"
 
-# It checks the code before importing it. It is short and uses the standard library alone, since nothing checks it but
-# itself.
+# Source of predict.py. It verifies the code before importing it, so it is short and uses only the standard library.
 _PREDICT = '''"""Run this model: python predict.py PICTURES... --out results (or: from predict import Predictor)."""
 
 import sys
@@ -85,7 +84,7 @@ if __name__ == "__main__":
     sys.exit(main())
 '''
 
-_PORTABLE = "onnx"  # small, quick everywhere, and what the window predicts with
+_PORTABLE = "onnx"  # small, fast on all platforms, and used by the application
 _NEEDED = ("numpy>=2", "opencv-python-headless>=4.10")
 _ALSO = """\
 # TIFF kinds that OpenCV cannot decode:
@@ -94,11 +93,12 @@ _ALSO = """\
 
 
 def embed(folder: Path | str, engines: Sequence[str] = ("onnx",)) -> None:
-    """Write what an export runs with into `folder`: inference/, predict.py, requirements.txt.
+    """Write the code of an export into `folder`: inference/, predict.py, requirements.txt.
 
-    engines: of the export, the quickest first. requirements.txt is for the one that runs everywhere; each of the others
-    that needs something else gets a requirements-NAME.txt.
-    Raises OSError, also where the sources are not at hand because the program was packed without them.
+    engines: engines of the export, fastest first. requirements.txt is for the engine that runs everywhere; others with
+        different requirements get a requirements-NAME.txt.
+
+    Raises OSError, also if the sources are missing because the application was packaged without them.
     """
     folder = Path(folder)
     sources = sorted(_HERE.rglob("*.py"))
@@ -112,9 +112,9 @@ def embed(folder: Path | str, engines: Sequence[str] = ("onnx",)) -> None:
 
 
 def requirement_files(engines: Sequence[str]) -> dict[str, str]:
-    """Engine to the list of its packages, that of requirements.txt first; engines that it serves too are left out.
+    """Return engine name to requirements file, requirements.txt first; engines covered by another's file are omitted.
 
-    engines: of an export, the quickest first.
+    engines: engines of an export, fastest first.
     """
     if not engines:
         return {}
@@ -127,12 +127,12 @@ def requirement_files(engines: Sequence[str]) -> dict[str, str]:
 
 
 def _file_for(name: str, files: Mapping[str, str]) -> str:
-    """The list that serves an engine, which may be another's; "" if there is none."""
+    """Return the requirements file that covers an engine, possibly another engine's; "" if there is none."""
     return next((file for other, file in files.items() if set(KINDS[name].needs) <= set(KINDS[other].needs)), "")
 
 
 def _requirements(name: str, engines: Sequence[str]) -> str:
-    """NumPy, OpenCV and one engine, and where the lists for the other engines are."""
+    """Return the text of an engine's requirements file, with references to those of the other engines."""
     files = requirement_files(engines)
     lines = "\n".join([*_NEEDED, *KINDS[name].needs])
     others = [file for other, file in files.items() if other != name]

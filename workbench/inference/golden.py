@@ -1,9 +1,9 @@
-"""Golden pictures: what a model gave for them when it was exported, and whether it still gives the same.
+"""Golden images: comparison of a model's results with those recorded at export.
 
-A mask must be the same to the byte as far as arithmetic with whole numbers goes: thresholds, least areas,
-regions. The network's probabilities are floating-point sums, whose order differs between processors and
-engines; there a score may round to the neighbouring one of 256 levels at few pixels. An engine that computes with
-fewer bits has expected results of its own, and more room: a hair before a number is rounded is a level after it.
+Integer arithmetic (thresholds, minimum areas, regions) must reproduce a mask byte for byte. The network's probabilities
+are floating-point sums whose order differs between CPUs and engines, so at few pixels a score may round to the
+neighboring one of 256 levels. Engines with reduced precision have expected results of their own and wider tolerances,
+because tiny differences before a rounding become whole levels.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from .writing import write_atomic
 
 _FORMAT = 1
 _PROBABILITY_TOLERANCE = 1e-4
-_FEW_PIXELS = 0.01  # share of the scores that may lie one level beside; rounding alone moves far fewer
-_REDUCED_PROBABILITY = 0.02  # the same for engines with fewer bits
-_REDUCED_LEVELS = 8  # of 255, by which scores may lie beside without being counted
-_REDUCED_MEAN = 0.25  # levels, of all scores: another network would move most of them a little
+_FEW_PIXELS = 0.01  # share of scores that may differ by one level; rounding affects far fewer
+_REDUCED_PROBABILITY = 0.02  # for engines with reduced precision
+_REDUCED_LEVELS = 8  # of 255; smaller differences of scores are not counted
+_REDUCED_MEAN = 0.25  # levels, mean over all scores; detects another network, which changes most scores slightly
 
 
 def write_golden(
     folder: Path | str, predictor: Predictor, pictures: Sequence[tuple[str, Path | str]], *, apart: str = ""
 ) -> None:
-    """Keep pictures, byte for byte, and what `predictor` gives for them in the sub-folder golden.
+    """Store images, byte for byte, and their results from `predictor` in the sub-folder golden.
 
-    pictures: the name to speak of, and the file. apart: the name of an engine whose results are kept in a folder of
-    their own, beside those of the others. Raises ReadError, EngineError, OSError.
+    pictures: (display name, file). apart: engine whose results are stored in a folder of their own. Raises ReadError,
+        EngineError, OSError.
     """
     shown = Path(folder) / GOLDEN_FOLDER
     golden = shown / apart
@@ -57,7 +57,7 @@ def write_golden(
         if result.mask is not None and result.class_scores is not None:
             entry.update(mask=f"{number}.mask.png", scores=f"{number}.scores.png")
             write_png(golden / entry["mask"], result.mask)
-            # The planes of the classes one below the other, since a PNG holds no stack.
+            # The class planes are stacked vertically, since a PNG cannot hold a 3-D array.
             write_png(golden / entry["scores"], result.class_scores.reshape(-1, picture.shape[1]))
         entry["expected"] = f"{number}.json"
         expected = {key: value for key, value in result.to_json().items() if key != "milliseconds"}
@@ -68,9 +68,9 @@ def write_golden(
 
 
 def self_test(folder: Path | str, predictor: Predictor, quick: bool = False) -> list[str]:
-    """How the model's results differ from the expected ones, a sentence each; empty if they do not.
+    """Return the differences from the expected results, one sentence each; empty if there are none.
 
-    quick: only the smallest of the golden pictures.
+    quick: test only the smallest golden image.
     """
     shown = Path(folder) / GOLDEN_FOLDER
     own = shown / _engine_name(predictor)
@@ -154,7 +154,7 @@ def _mask_differences(
         problems.append(f"the mask differs at {wrong} pixels.")
     regions = [region.to_json() for region in find_regions(decided, scores, settings)]
     known = [
-        {name: value for name, value in region.items() if name in entry}  # an older export tells less of each
+        {name: value for name, value in region.items() if name in entry}  # older exports store fewer values per region
         for region, entry in zip(regions, expected["regions"])
     ]
     if len(regions) != len(expected["regions"]) or known != expected["regions"]:

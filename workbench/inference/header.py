@@ -1,7 +1,7 @@
-"""The size of an image according to its header, without decoding anything.
+"""Image size according to the file header, without decoding.
 
-Only kinds whose header is understood here are decoded at all. Where a header can be read in two ways, the larger size
-counts. A view is a memoryview, bytes or an `opening.FileView`.
+Only formats parsed here are decoded at all. If a header is ambiguous, the larger size counts. A view is a memoryview,
+bytes or an `opening.FileView`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,19 @@ JP2_SIGNATURE = b"\0\0\0\x0cjP  \r\n\x87\n"
 CODESTREAM = b"\xff\x4f\xff\x51"
 TIFF_STARTS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 
-# Boxes, chunks and markers come in dozens; a file with more of them is made to keep a reader busy.
+# Files have dozens of boxes, chunks or markers; many more indicate an attempt to keep the parser busy.
 _MOST_PARTS = 4096
 _MOST_TAGS = 65535
 
 
 @dataclass(frozen=True)
 class Claim:
-    """Size in pixels. channels: values of a pixel. depth: bytes of a value. padded: pixels decoded, with tile edges."""
+    """Size in pixels according to a header.
+
+    channels: values per pixel.
+    depth: bytes per value.
+    padded: number of decoded pixels, including tile padding.
+    """
 
     width: int
     height: int
@@ -38,17 +43,17 @@ class Claim:
 
     @property
     def values(self) -> int:
-        """Values to be decoded for the whole image."""
+        """Number of values to decode for the whole image."""
         return max(self.pixels, self.padded) * self.channels
 
     @property
     def memory(self) -> int:
-        """Bytes of the decoded image."""
+        """Size of the decoded image in bytes."""
         return self.values * self.depth
 
 
 def unpack(form: str, view: Any, at: int) -> tuple:
-    """`struct.unpack_from` for any view. Raises struct.error beyond its end."""
+    """Apply `struct.unpack_from` to any view. Raises struct.error beyond its end."""
     return struct.unpack(form, bytes(view[at : at + struct.calcsize(form)]))
 
 
@@ -71,12 +76,12 @@ def kind_of(view: Any) -> str:
 
 
 def claimed_size(view: Any) -> Claim | None:
-    """Return the size in an image's header; None where the kind is unknown or the header is damaged."""
+    """Return the size in an image's header; None if the format is unknown or the header is damaged."""
     try:
         read = _READERS.get(kind_of(view))
         return None if read is None else read(view)
     except (struct.error, IndexError, OverflowError):
-        return None  # cut off in the middle of the header, or an offset outside of the file
+        return None  # truncated header, or an offset outside the file
 
 
 _PNG_CHANNELS = {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}
@@ -90,7 +95,7 @@ def _png(view: Any) -> Claim | None:
 
 
 def find_byte(view: Any, byte: bytes, position: int) -> int:
-    """Return the place of a byte in a view from `position` on, -1 if it is not there."""
+    """Return the position of a byte in a view, searching from `position`; -1 if not found."""
     while position < len(view):
         found = bytes(view[position : position + 4096]).find(byte)
         if found >= 0:
@@ -100,9 +105,9 @@ def find_byte(view: Any, byte: bytes, position: int) -> int:
 
 
 def jpeg_marker(view: Any, position: int) -> tuple[int, int]:
-    """Return the next marker of a JPEG from `position` on, and the place behind it; (0, end) if there is none.
+    """Return the next JPEG marker from `position` on and the position after it; (0, end) if there is none.
 
-    As decoders do, bytes before the marker, stuffed bytes and any number of fill bytes are skipped.
+    As in decoders, bytes before the marker, stuffed bytes and fill bytes are skipped.
     """
     while True:
         position = find_byte(view, b"\xff", position)
@@ -135,7 +140,7 @@ def jpeg_segments(view: Any) -> Iterator[tuple[int, int, int]]:
 def _jpeg(view: Any) -> Claim | None:
     found: list[Claim] = []
     for marker, start, _ in jpeg_segments(view):
-        if marker == 0xDA:  # the first scan: a frame after it is an error to every decoder
+        if marker == 0xDA:  # the first scan; a frame after it is an error in every decoder
             return _largest(found)
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
             bits, height, width, channels = unpack(">BHHB", view, start)
@@ -189,7 +194,7 @@ _TYPES = {1: "B", 3: "H", 4: "I", 16: "Q"}
 
 
 def tiff_directory(view: Any) -> Iterator[tuple[str, int, int, int, int, int]]:
-    """Yield byte order, tag, type, count, place and room of the value of each entry of the first directory.
+    """Yield the entries of the first directory: byte order, tag, type, count, position and size of the value field.
 
     Raises struct.error.
     """
@@ -224,7 +229,7 @@ def _tiff(view: Any) -> Claim | None:
     if not {_WIDTH, _LENGTH} <= seen:
         return None
     width, height = values[_WIDTH], values[_LENGTH]
-    tile = values[_TILE_WIDTH] * values[_TILE_LENGTH]  # one tile is decoded into a place of its own
+    tile = values[_TILE_WIDTH] * values[_TILE_LENGTH]  # a tile is decoded into its own buffer
     channels = values[_SAMPLES] * max(values[_DEPTH], values[_TILE_DEPTH])
     return Claim(width, height, channels, max(1, -(-bits // 8)), max(tile, width * height))
 
@@ -246,7 +251,7 @@ def _jpeg_2000(view: Any) -> Claim | None:
 
 
 def _boxes(view: Any, position: int, end: int) -> Iterator[tuple[bytes, int, int]]:
-    """Kind, start and end of the content of each box."""
+    """Yield kind, content start and content end of each box."""
     for _ in range(_MOST_PARTS):
         if position + 8 > end:
             return
@@ -265,7 +270,7 @@ def _codestream(view: Any, at: int) -> Claim | None:
         return None
     width, height, left, top = unpack(">IIII", view, at + 8)
     channels = unpack(">H", view, at + 40)[0]
-    return Claim(max(0, width - left), max(0, height - top), channels, 4)  # decoders keep four bytes of each value
+    return Claim(max(0, width - left), max(0, height - top), channels, 4)  # decoders use four bytes per value
 
 
 _NUMBER = re.compile(rb"(?:\s|#[^\n\r]*[\n\r])*(\d{1,12})(?!\d)")

@@ -1,4 +1,4 @@
-"""Where a network looked before it gave a verdict: what each place of the picture adds to it."""
+"""Heat maps of a classification: contribution of each image location to a verdict."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from .cv import cv2
 from .normalise import normalise, resize_for_network
 from .settings import ModelSettings
 
-_FINE = 8  # places along a side that are worth having; where the network has fewer cells, it looks more often
-_MOST = 2  # places to a cell
-_LONGEST = 32_000  # pixels; longer ones OpenCV does not resize to
+_FINE = 8  # desired resolution per side; coarser networks are evaluated at several shifts
+_MOST = 2  # maximum number of shifts per cell and side
+_LONGEST = 32_000  # pixels; limit of cv2.resize
 
 
 def look(picture: np.ndarray, settings: ModelSettings, engine: Any, verdict: int) -> np.ndarray | None:
-    """uint8 (H,W), 255 where most speaks for a verdict (its number) against the others; None if `engine` cannot tell.
+    """Return uint8 (H,W), 255 where the evidence for verdict number `verdict` is greatest, or None if not supported.
 
-    Class activation maps (Zhou et al. 2016), less the mean of all verdicts, because only differences of logits count.
-    `engine.maps` gives them: float32 (N,V,h,w), whose cell (i,j) looks around the pixel (i H/h, j W/w), as convolutions
-    with a stride do.
+    Class activation maps (Zhou et al. 2016) minus the mean over all verdicts, because only differences of logits
+    matter. `engine.maps` returns float32 (N,V,h,w); cell (i,j) is centered at pixel (i H/h, j W/w), as in strided
+    convolutions.
     """
     maps = getattr(engine, "maps", None)
     if maps is None or max(picture.shape[:2]) > _LONGEST:
@@ -32,18 +32,19 @@ def look(picture: np.ndarray, settings: ModelSettings, engine: Any, verdict: int
     fine = _from_the_middle(maps, ready, found.shape[2:])
     told = np.maximum(fine[verdict] - fine.mean(axis=0), 0)
     height, width = picture.shape[:2]
-    # Smoothly to a size at which bytes are fine enough, then in bytes: the picture may be very large.
+    # Resize in float up to 512 pixels, where 8 bits are precise enough, then in uint8, because the image may be very
+    # large.
     told = cv2.resize(told.astype(np.float32), (min(width, 512), min(height, 512)), interpolation=cv2.INTER_LINEAR)
     told *= 255 / max(float(told.max()), 1e-12)
     return cv2.resize(np.rint(told).astype(np.uint8), (width, height), interpolation=cv2.INTER_LINEAR)
 
 
 def _from_the_middle(maps: Any, ready: np.ndarray, cells: tuple[int, int]) -> np.ndarray:
-    """float32 (V, rows, columns) of a normalised picture, float32 (C,h,w): each place seen by a cell well inside.
+    """Return float32 (V, rows, columns) for a normalized image, float32 (C,h,w), using only inner cells of the maps.
 
-    The last layer has few cells, and those at the border look half into the padding. So the picture, mirrored beyond
-    its borders, is shown moved by parts of a cell, and the answers of the inner cells are put beside one another
-    (shift and stitch, as in Sermanet et al. 2014).
+    The last layer has few cells, and the receptive field of border cells is half padding. The image, mirrored beyond
+    its borders, is therefore evaluated at shifts of fractions of a cell, and the inner cells of the outputs are
+    interleaved (shift and stitch, as in Sermanet et al. 2014).
     """
     rows, columns = (_Side(count, length) for count, length in zip(cells, ready.shape[1:]))
     wide = np.pad(ready, ((0, 0), (rows.reach,) * 2, (columns.reach,) * 2), mode="symmetric")
@@ -60,18 +61,18 @@ def _from_the_middle(maps: Any, ready: np.ndarray, cells: tuple[int, int]) -> np
 
 
 class _Side:
-    """How to move a picture along one side. places: how many there are in the end. reach: of the padding."""
+    """Shifts of the image along one side. places: resolution of the result. reach: width of the padding."""
 
     def __init__(self, cells: int, length: int) -> None:
         self._cells, self.length = cells, length
         self._each = int(np.clip(-(-_FINE // cells), 1, _MOST))
-        self._edge = max(1, cells // 4) if cells > 2 else 0  # cells left out at either border
+        self._edge = max(1, cells // 4) if cells > 2 else 0  # cells discarded at each border
         self._inner = max(1, cells - 2 * self._edge + (self._edge > 0))
         self.places = cells * self._each
         self.reach = length
 
     def looks(self) -> list[tuple[int, slice, slice]]:
-        """Where the padded picture is cut, which cells of the answer count, and which places those are."""
+        """Return per shift: crop start in the padded image, inner cells of the output, their places in the result."""
         found = []
         step = self.length / self._cells
         for first in range(0, self._cells, self._inner):

@@ -1,4 +1,4 @@
-"""JSON files that may be damaged or hostile: bounded, regular files only, and one exception for every fault.
+"""JSON files that may be damaged or malicious: size limits, regular files only, one exception for all faults.
 
 `core.json_files` builds on this module; the copy in an export uses it alone.
 """
@@ -13,23 +13,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-LIMIT = 256 << 20  # bytes of a file
-LINE_LIMIT = 16 << 20  # bytes of a line
-DEPTH = 100  # levels of lists and objects within one another
-_LARGEST = 1 << 63  # whole numbers lie within 64 bits
-# Escapes that become NUL or half of a surrogate pair: neither can be a file name or be written as UTF-8.
+LIMIT = 256 << 20  # maximum file size in bytes
+LINE_LIMIT = 16 << 20  # maximum line length in bytes
+DEPTH = 100  # maximum nesting depth of lists and objects
+_LARGEST = 1 << 63  # integers must fit into 64 bits
+# Escapes of NUL and of surrogates, which are invalid in file names or in UTF-8.
 _SUSPECT = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 _NUL, _NOT_TEXT = re.compile("\0"), re.compile("[\0\ud800-\udfff]")
 
 
 class JsonError(ValueError):
-    """JSON that cannot be used. The text is a part of a sentence: "it is not valid JSON (...)"."""
+    """Unusable JSON. The text is a part of a sentence: "it is not valid JSON (...)"."""
 
 
 def read_json(path: Path | str, *, limit: int = LIMIT, surrogates: bool = False) -> Any:
-    """Return the content of a JSON file. Raises FileNotFoundError, and JsonError for everything else.
+    """Return the content of a JSON file. Raises FileNotFoundError, and JsonError for all other problems.
 
-    limit: the largest file in bytes. surrogates: see `parse_json`.
+    limit: maximum file size in bytes. surrogates: see `parse_json`.
     """
     return parse_json(read_file(path, limit=limit), surrogates=surrogates)
 
@@ -48,14 +48,14 @@ def read_file(path: Path | str, *, limit: int = LIMIT) -> bytes:
     except ValueError as error:
         if isinstance(error, JsonError):
             raise
-        raise JsonError(f"it cannot be opened ({error})") from error  # a path that holds NUL
+        raise JsonError(f"it cannot be opened ({error})") from error  # a path containing NUL
     if len(data) > limit:
         raise JsonError(f"it is larger than {limit >> 20} MB")
     return data
 
 
 def open_regular(path: Path | str) -> BinaryIO:
-    """Open a file for reading. Raises OSError, also for a pipe or a device, from which a read might never return."""
+    """Open a file for reading. Raises OSError, also for pipes and devices, on which reading could block forever."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -67,7 +67,7 @@ def open_regular(path: Path | str) -> BinaryIO:
 
 
 def read_lines(path: Path | str, *, limit: int = LINE_LIMIT) -> Iterator[tuple[int, bytes]]:
-    """Yield (offset, line) of a regular file, the newline included; longer lines are left out. Raises OSError."""
+    """Yield (offset, line) of a regular file, newlines included, without lines longer than `limit`. Raises OSError."""
     with open_regular(path) as file:
         end = 0
         while line := file.readline(limit):
@@ -82,9 +82,10 @@ def read_lines(path: Path | str, *, limit: int = LINE_LIMIT) -> Iterator[tuple[i
 def parse_json(data: bytes | str, *, finite: bool = False, surrogates: bool = False) -> Any:
     """Return the value of a JSON text, with or without a byte order mark. Raises JsonError.
 
-    Refused are invalid UTF-8, nesting deeper than `DEPTH`, whole numbers beyond 64 bits and NUL in a text.
-    finite: also NaN and infinities, which Python writes though they are not JSON. surrogates: allow halves of
-    surrogate pairs, by which names of files are kept that are not valid UTF-8.
+    Invalid UTF-8, nesting deeper than `DEPTH`, integers beyond 64 bits and NUL in strings are rejected.
+
+    finite: also reject NaN and infinities, which Python writes although they are not JSON.
+    surrogates: allow unpaired surrogates, which represent file names that are not valid UTF-8.
     """
     try:
         text = data if isinstance(data, str) else data.decode("utf-8-sig")
@@ -104,7 +105,7 @@ def parse_json(data: bytes | str, *, finite: bool = False, surrogates: bool = Fa
 
 
 def _check(value: Any, texts: bool, surrogates: bool) -> None:
-    """Check depth, and where `texts` is set every text. Raises JsonError."""
+    """Check the nesting depth and, if `texts` is set, every string. Raises JsonError."""
     level, unusable = [value], _NUL if surrogates else _NOT_TEXT
     for _ in range(DEPTH + 1):
         deeper: list[Any] = []
@@ -132,7 +133,7 @@ def _whole(text: str) -> int:
 
 def _finite(text: str) -> float:
     number = float(text)
-    if number - number:  # NaN for an infinity
+    if number - number:  # NaN if infinite
         raise JsonError(f"it is not valid JSON (the number {text[:20]} is too large)")
     return number
 

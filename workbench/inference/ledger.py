@@ -1,7 +1,7 @@
-"""What has been done in a folder of results: a file with a line a picture, from which the tables are made.
+"""Ledger of a results folder: one line per image, from which the tables are written.
 
-A line is appended when all files of its picture are written, so that whatever happens a picture is either done or not
-begun: a run that was killed goes on where it stopped.
+A line is appended after all files of its image are written, so that an image is either done or not started, and an
+interrupted run can be continued.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ _FORMAT = 1
 
 
 class LedgerError(Exception):
-    """Why nothing can be added to a folder of results, as a sentence."""
+    """Results folder that cannot be extended; the text is the reason, as a sentence."""
 
 
 @dataclass(frozen=True)
 class Done:
-    """state: of the file when it was looked at. name: of its results, "" where it was skipped."""
+    """Processed image. state: `file_state` at prediction. name: of its results, "" if it was skipped."""
 
     state: tuple[int, int]
     name: str
 
 
 def file_state(path: Path | str) -> tuple[int, int]:
-    """Size and time of a file; another state is another picture. Raises OSError."""
+    """Return size and modification time of a file; a different state counts as a different image. Raises OSError."""
     found = os.stat(path)
     return found.st_size, found.st_mtime_ns
 
 
 def model_fingerprint(folder: Path | str) -> str:
-    """SHA-256 of everything that decides what the model in `folder` gives. Raises SettingsError, OSError."""
+    """Return the SHA-256 of everything that determines the model's results. Raises SettingsError, OSError."""
     folder = Path(folder)
     digest = hashlib.sha256((folder / MODEL_FILE).read_bytes())
     for name in network_files(load_settings(folder / MODEL_FILE)):
@@ -54,17 +54,21 @@ def model_fingerprint(folder: Path | str) -> str:
 
 
 class Ledger:
-    """The ledger of one folder; one program at a time. done: absolute path of a picture to what is known of it.
+    """Ledger of one folder, locked for one program at a time.
 
-    ignored: complete lines of a resumed ledger that are damaged; their pictures count as not begun.
+    done: absolute path of an image to its record.
+    ignored: number of complete but damaged lines in a resumed ledger; their images count as not started.
     """
 
     def __init__(
         self, folder: Path, head: dict[str, Any], *, resume: bool,
         is_result: Callable[[dict[str, Any]], bool] = lambda found: True,
     ) -> None:  # fmt: skip
-        """head: facts about the model; "model" and "fingerprint" must agree with those of a ledger that is resumed.
-        is_result: whether a line of a picture that was not skipped holds a result of this model.
+        """Open and lock the ledger.
+
+        head: facts about the model; "model" and "fingerprint" must match those of a resumed ledger.
+        resume: keep the existing entries.
+        is_result: validates the content of a line about an image that was not skipped.
 
         Raises LedgerError, OSError.
         """
@@ -93,12 +97,12 @@ class Ledger:
         self._file.close()
 
     def add(self, at: str, state: tuple[int, int], name: str, entry: dict[str, Any]) -> None:
-        """A picture is done, or skipped. at: its absolute path. It is on the disk when this returns."""
+        """Append a processed or skipped image and sync to disk. at: absolute path of the image."""
         self._append({**entry, "at": at, "file": list(state), "name": name})
         self.done[at] = Done(state, name)
 
     def entries(self) -> Iterator[dict[str, Any]]:
-        """What was added, in this order; of a picture that was added again only the last."""
+        """Yield the entries in order of addition; only the last one of an image added repeatedly."""
         last = {found["at"]: start for start, found in self._lines() if "at" in found}
         for start, found in self._lines():
             if last.get(found.get("at")) == start:
@@ -108,7 +112,7 @@ class Ledger:
         end = os.fstat(self._file.fileno()).st_size
         for start, line in read_lines(self.path):
             if not line.endswith(b"\n"):
-                end = start  # a line that was cut off is a picture that is not done
+                end = start  # an incomplete line means that the image is not done
             elif start and self._parse(line) is None:
                 self.ignored += 1
         for start, found in self._lines():
@@ -139,18 +143,18 @@ class Ledger:
             os.fsync(self._file.fileno())
         except BaseException:
             with contextlib.suppress(OSError):
-                self._file.truncate(start)  # a full disk must not leave half a line in the middle
+                self._file.truncate(start)  # a full disk must not leave an incomplete line in the middle
             raise
 
     def _lines(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield where each line starts and its content; lines that are torn or damaged are passed over."""
+        """Yield (offset, content) of each line; incomplete and damaged lines are skipped."""
         for start, line in read_lines(self.path):
             found = self._parse(line) if start else _object(line)
             if found is not None:
                 yield start, found
 
     def _parse(self, line: bytes) -> dict[str, Any] | None:
-        """Return the content of a line about a picture, None if it is damaged."""
+        """Return the content of a line about an image, None if it is damaged."""
         found = _object(line)
         if found is None or not isinstance(found.get("at"), str) or not isinstance(found.get("path"), str):
             return None
@@ -170,9 +174,9 @@ def ignored_lines(count: int) -> str:
 
 
 def is_result_name(name: str) -> bool:
-    """Return whether `name` can be that of a result: a relative path with "/" that stays in its folder.
+    """Return True if `name` is valid for a result: a relative path with "/" that stays in its folder.
 
-    Backslashes and drive letters are refused on all systems, since a folder of results may be moved to another one.
+    Backslashes and drive letters are refused on all systems, since a results folder may be moved to another one.
     """
     parts = PurePosixPath(name).parts
     plain = "/".join(parts) == name and not name.startswith("/") and not set(name) & set("\\\0")
@@ -195,11 +199,11 @@ def _object(line: bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-_FAR = 1 << 40  # a byte that no ledger reaches: locks of Windows keep others from reading what they cover
+_FAR = 1 << 40  # beyond any ledger's end: Windows locks prevent reading of the locked bytes
 
 
 def _lock(descriptor: int) -> bool:
-    """Hold the file until it is closed, or the process ends in whatever way; False if another holds it."""
+    """Lock the file until it is closed or the process ends. Return False if another process holds the lock."""
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -213,6 +217,6 @@ def _lock(descriptor: int) -> bool:
     except OSError as error:
         import errno
 
-        # A file system that knows no locks (some network drives) must not forbid the work.
+        # File systems without locks (some network drives) are accepted.
         return error.errno not in (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
     return True

@@ -1,7 +1,7 @@
-"""Limits on the size of an image, checked against its header before anything is decoded.
+"""Limits on image size, checked against the header before decoding.
 
-A file of a few kilobytes can unpack to gigabytes. Two environment variables change the limits:
-WORKBENCH_MAX_MEGAPIXELS (pixels of an image) and WORKBENCH_MAX_DECODED_MB (memory of an image decoded as a whole).
+A file of a few kilobytes can expand to gigabytes. Two environment variables set the limits: WORKBENCH_MAX_MEGAPIXELS
+(pixels of an image) and WORKBENCH_MAX_DECODED_MB (memory of an image decoded as a whole).
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ def limit(name: str) -> float:
 
 
 def decoded_bytes() -> int:
-    """Return the limit on the memory of an image that is decoded as a whole."""
+    """Return the memory limit in bytes for an image decoded as a whole."""
     return int(min(limit(DECODED) * (1 << 20), 1 << 62))
 
 
 def refusal(width: int, height: int, values: int = 0, size: int = 1) -> str:
     """Return the reason why an image is too large, a part of a sentence; "" if it is not.
 
-    values: to be decoded at once, of `size` bytes each; 0 where the image is not decoded as a whole.
+    values: number of values decoded at once, of `size` bytes each; 0 if the image is not decoded as a whole.
     """
     most = limit(MEGAPIXELS)
     if width * height > most * 1e6:

@@ -1,6 +1,6 @@
-"""How long a model takes on this machine: one engine, whole road from picture to result, one JSON object.
+"""Measure the prediction time of one engine on this machine and print it as one JSON object.
 
-A process of its own for each engine, so that what one has loaded or kept warm says nothing of another.
+Each engine is measured in a separate process, so that loaded libraries and warm caches do not affect another engine.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from .settings import MODEL_FILE, ModelSettings, SettingsError, load_settings
 from .tuning import Tuning
 
 MOST_CALLS = 40
-_WORTH = 0.93  # of the time: what is not quicker by this is noise
-# Tried one after another, each on top of what has won so far.
+_WORTH = 0.93  # relative time; smaller gains count as noise
+# Tried in order, each in addition to the changes accepted so far.
 _CHANGES: dict[str, list[dict[str, Any]]] = {
     "onnx": [{"spin": False}, {"threads": 1}, {"optimise": "extended"}, {"arena": False}],
     "int8": [{"spin": False}, {"threads": 1}, {"arena": False}],
@@ -37,7 +37,7 @@ _CHANGES: dict[str, list[dict[str, Any]]] = {
 
 
 class _Timed:
-    """An engine that adds up its time."""
+    """Engine wrapper that accumulates the time of its calls."""
 
     def __init__(self, engine: Any) -> None:
         self._engine, self.seconds = engine, 0.0
@@ -50,9 +50,9 @@ class _Timed:
 
 
 def main(argv: Sequence[str], folder: Path | str) -> int:
-    """Measure the model in `folder`. Returns the exit status: 0, or 1 with {"error": a sentence}."""
+    """Measure the model in `folder`. Return the exit status: 0, or 1 after printing {"error": a sentence}."""
     options = _parse(argv)
-    keep_freed_memory()  # as predict.py does
+    keep_freed_memory()  # as in predict.py
     try:
         found = measure(Path(folder), options.engine, options.picture, options.sizes, options.seconds)
     except (SettingsError, EngineError, ReadError, MemoryError) as error:
@@ -65,12 +65,16 @@ def main(argv: Sequence[str], folder: Path | str) -> int:
 def measure(
     folder: Path, engine: str, picture: Path, sizes: Sequence[tuple[int, int]], seconds: float
 ) -> dict[str, Any]:
-    """What an engine takes for pictures of some sizes, (height, width), the first being the usual one.
+    """Return the times of an engine for images of several sizes.
 
-    picture: repeated or cut to each size. tried: the first is the library as it is by itself.
+    picture: image that is repeated or cropped to each size.
+    sizes: (height, width); the first is the usual one.
+    seconds: time budget.
+
     Returns {"engine", "device", "load_ms", "memory_mb", "tuning", "tried": [{"tuning", "p50_ms"}], "rows": [{"height",
-    "width", "threads", "p50_ms", "p95_ms", "network_ms", "calls"} or, with what took too long, {..., "why"}]}.
-    memory_mb: the most that the process has held after the usual size; None where the system does not tell.
+    "width", "threads", "p50_ms", "p95_ms", "network_ms", "calls"}]}. The first entry of tried is the library's default.
+    A size that would take too long has "why" instead of times. memory_mb: peak memory of the process after the usual
+    size; None if unavailable.
     """
     settings = load_settings(folder / MODEL_FILE)
     pixels = read_picture(picture)
@@ -92,13 +96,13 @@ def measure(
 
 
 def fit(picture: np.ndarray, height: int, width: int) -> np.ndarray:
-    """The picture repeated or cut to a size; its grain and its defects stay of their size."""
+    """Return the image repeated or cropped to a size, so that texture and defects keep their size."""
     times = (-(-height // picture.shape[0]), -(-width // picture.shape[1]), 1)[: picture.ndim]
     return np.ascontiguousarray(np.tile(picture, times)[:height, :width])
 
 
 def time_calls(predict: Any, seconds: float) -> list[float]:
-    """Seconds of each call after one to warm up: as many as fit, at least two, at most MOST_CALLS."""
+    """Return the seconds of each call after one warm-up call: as many as fit, at least 2, at most MOST_CALLS."""
     until = time.perf_counter() + seconds
     predict()
     taken: list[float] = []
@@ -110,13 +114,13 @@ def time_calls(predict: Any, seconds: float) -> list[float]:
 
 
 def time_engine(settings: ModelSettings, engine: Any, picture: np.ndarray, seconds: float) -> dict[str, Any]:
-    """{"p50_ms", "p95_ms", "network_ms", "calls"} of the whole road from a picture to its result.
+    """Return {"p50_ms", "p95_ms", "network_ms", "calls"} of complete predictions of an image.
 
-    network_ms: what the engine takes of it, the median too.
+    network_ms: median time spent in the engine.
     """
     timed = _Timed(engine)
     predictor = Predictor(settings, timed)
-    within: list[float] = []  # the engine's seconds of each call, the one to warm up first
+    within: list[float] = []  # engine time of each call in seconds, including the warm-up call
 
     def predict() -> None:
         before = timed.seconds
@@ -171,9 +175,9 @@ def _tuned(settings: ModelSettings, engine: str, tuning: Tuning) -> ModelSetting
 
 
 def _memory() -> float | None:
-    """Megabytes of 2**20 bytes."""
+    """Return the peak memory of the process in megabytes of 2**20 bytes, or None if unavailable."""
     try:
-        # Not getrusage, which on Linux tells of the parent too, where that was greater.
+        # Not getrusage, which on Linux reports the parent's value if that was greater.
         lines = Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()
         return round(next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024, 1)
     except (OSError, StopIteration, ValueError, IndexError):

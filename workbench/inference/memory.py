@@ -1,4 +1,4 @@
-"""Memory for one picture after another."""
+"""Tuning of the C library's memory allocation for processing many images."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of mallopt, from glibc's malloc.h
 
 
 def keep_freed_memory() -> None:
-    """Let this process keep what it has freed, up to 64 MiB, for the next picture.
+    """Keep up to 64 MiB of freed memory in this process for the next image.
 
-    glibc gives it back to the system at once, and fetching it again page by page takes a quarter of the time that is
-    spent outside of the network. For programs of our own only: it holds for all that a process does. Nothing happens
-    where the C library is another one.
+    By default glibc returns it to the system at once, and obtaining it again page by page takes a quarter of the time
+    spent outside the network. The setting affects the whole process, so only programs of this project may call it. Does
+    nothing with other C libraries.
     """
     if not sys.platform.startswith("linux"):
         return
@@ -21,12 +21,12 @@ def keep_freed_memory() -> None:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):
         return
-    mallopt(_MMAP_THRESHOLD, 32 << 20)  # the most that glibc accepts
+    mallopt(_MMAP_THRESHOLD, 32 << 20)  # maximum accepted by glibc
     mallopt(_TRIM_THRESHOLD, 64 << 20)
 
 
 def give_back_memory() -> None:
-    """Return freed memory to the system after a large picture. Does nothing where the C library is another one."""
+    """Return freed memory to the system after a large image. Does nothing with other C libraries."""
     if not sys.platform.startswith("linux"):
         return
     try:

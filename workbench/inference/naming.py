@@ -1,4 +1,4 @@
-"""Which pictures a person means by the names given, and under which names their results are written."""
+"""Selection of input images from file names, folders and patterns, and names of their results."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from .reading import PICTURE_SUFFIXES
 
 @dataclass(frozen=True)
 class Source:
-    """A picture to look at. path: the file. root: the folder that was named, or the file's own. relative: the
-    file below root.
-    """
+    """Input image. path: the file. root: folder given by the user, or the file's own. relative: path below root."""
 
     path: Path
     root: Path
@@ -27,7 +25,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A picture, or a name given, that came to nothing, and why."""
+    """Skipped image or argument, and the reason."""
 
     path: str
     why: str
@@ -36,10 +34,11 @@ class Skipped:
 def collect_pictures(
     names: Sequence[str | Path], *, leave_out: Path | None = None
 ) -> tuple[list[Source], list[Skipped]]:
-    """The picture files behind names of files, folders (with all below them) and patterns such as lot*/*.png.
+    """Return the image files given by file names, folders (recursive) and patterns such as lot*/*.png.
 
-    A file that is named is taken whatever its ending. Hidden files, and everything in the folder `leave_out`
-    (the results of an earlier run), are passed over. Each file comes once, in the order of the names.
+    Files given by name are accepted with any suffix. Hidden files and everything in the folder `leave_out` (results of
+    an earlier run) are skipped. Each file occurs once, in the order of the names. Also returns the names that matched
+    nothing.
     """
     sources: dict[str, Source] = {}
     skipped = []
@@ -63,7 +62,7 @@ def _behind(name: str, leave_out: Path | None) -> Iterator[Source]:
     if path.is_dir():
         for found in _pictures_below(path, leave_out):
             yield Source(found, path, found.relative_to(path))
-    elif path.exists():  # first: the name of a file may hold brackets, which are a pattern too
+    elif path.exists():  # before patterns, because file names may contain brackets
         yield Source(path, path.parent, PurePath(path.name))
     elif glob.has_magic(name):
         root = _before_pattern(path)
@@ -100,11 +99,10 @@ def _is_below(path: Path, folder: Path | None) -> bool:
 
 
 def output_names(sources: Sequence[Source]) -> list[str]:
-    """A name for the results of each picture, with "/" between folders and without an ending.
+    """Return a result name for each image, with "/" between folders and without suffix.
 
-    As short as it can be while no two pictures share it, on file systems that ignore case too: the place
-    below its root, then with its ending, then below the root's name, then numbered. None leads out of the
-    folder of results.
+    Names are as short as uniqueness permits, also on case-insensitive file systems: the path below the root; then with
+    suffix; then with the root's name; then numbered. No name leads out of the results folder.
     """
     levels = [0] * len(sources)
     while True:
@@ -127,7 +125,7 @@ def output_names(sources: Sequence[Source]) -> list[str]:
 
 
 class Names:
-    """Names that are given away; `give` finds another for a picture that comes later."""
+    """Registry of result names in use; `give` returns a free one for a new image."""
 
     def __init__(self) -> None:
         self._files: set[str] = set()
@@ -138,15 +136,15 @@ class Names:
         self._folders |= _folders([name])
 
     def fits(self, name: str) -> bool:
-        """Whether it can be a file: nobody has it, and no folder stands in its way, nor it in a folder's."""
+        """Return True if the name is free and conflicts with no existing folder or file."""
         key = _key(name)
         in_the_way = any(f.endswith(".png") and f[:-4] in self._files for f in _folders([name]))
         return key not in self._files and f"{key}.png" not in self._folders and not in_the_way
 
     def give(self, source: Source, wish: str | None = None) -> str:
-        """A name that fits, and is kept: `wish`, or as short as `output_names` would make it."""
+        """Reserve and return a free name: `wish`, or the shortest as in `output_names`."""
         wishes = [*([] if wish is None else [wish]), *(_name(source, level) for level in range(_LONGEST + 1))]
-        flat = wishes[-1].replace("/", "~")  # where a file has the name of its folder
+        flat = wishes[-1].replace("/", "~")  # if a file has the name of its folder
         numbered = (f"{base}~{number}" for number in itertools.count(2) for base in (wishes[-1], flat))
         name = next(name for name in itertools.chain(wishes, numbered) if self.fits(name))
         self.keep(name)
@@ -162,13 +160,13 @@ def _name(source: Source, level: int) -> str:
         parts[-1] = PurePath(parts[-1]).stem
     if level == _LONGEST:
         parts.insert(0, Path(os.path.abspath(source.root)).name or "root")
-    # On other systems a backslash and a drive letter have a meaning in paths.
+    # Backslashes and drive letters have a meaning in paths of other systems.
     name = "/".join(parts).replace("\\", "_")
     return f"{name[0]}_{name[2:]}" if name[1:2] == ":" else name
 
 
 def _clashes(names: Sequence[str]) -> list[bool]:
-    """Which names are shared, or would have to be a file and a folder at once."""
+    """Return for each name whether it is shared, or would be both a file and a folder."""
     count = Counter(map(_key, names))
     folders = _folders(names)
     return [count[_key(name)] > 1 or _key(f"{name}.png") in folders for name in names]

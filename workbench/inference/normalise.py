@@ -1,4 +1,4 @@
-"""From the grey values of a picture to the numbers that the network was trained on."""
+"""Conversion of image values to the network's input."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .settings import ModelSettings
 # Luma of ITU-R BT.601, the weights that OpenCV and most cameras use.
 _LUMA = np.array([[0.299, 0.587, 0.114]], np.float32)
 
-# How far beyond 0..1 a value may lie: brighter lamps than in training must not become unbounded numbers.
+# Range beyond 0..1 that is kept: brighter lighting than in training must not give unbounded values.
 _LEAST, _MOST = -0.5, 1.5
 
 
 def resize_for_network(picture: np.ndarray, settings: ModelSettings) -> np.ndarray:
-    """The picture in the size in which the network looks at it, in its own type.
+    """Return the image in the size of the network's input, with unchanged dtype.
 
     Segmentation: resized by settings.scale. Classification: a square of settings.input_size.
     """
@@ -30,16 +30,16 @@ def resize_for_network(picture: np.ndarray, settings: ModelSettings) -> np.ndarr
         return picture
     shrinks = target[0] * target[1] < height * width
     interpolation = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
-    # A very large TIFF that is read by region has to be whole for this.
+    # A TIFF that is read by region is loaded as a whole here.
     return cv2.resize(np.asarray(picture), target[::-1], interpolation=interpolation)
 
 
 def normalise(picture: np.ndarray, settings: ModelSettings) -> np.ndarray:
-    """Network input of a picture or of a part of one.
+    """Return the network's input for an image or a part of it, float32 (C,H,W), C-contiguous.
 
-    picture: (H,W) or (H,W,3) RGB, uint8, uint16 or float32 (full scale 1). Returns float32 (C,H,W),
-    C-contiguous. Grey is repeated for a network of three channels, colour becomes luma for one of one. NaN
-    counts as `low`.
+    picture: (H,W) or (H,W,3) RGB, uint8, uint16 or float32 (full scale 1). Grayscale is repeated for networks with
+        three channels, color is converted to luma for one channel. NaN counts as `low`. Raises ValueError for other
+        arrays.
     """
     if picture.ndim not in (2, 3) or picture.ndim == 3 and picture.shape[2] != 3:
         raise ValueError(f"a picture is (H,W) or (H,W,3), not {picture.shape}")
@@ -49,7 +49,7 @@ def normalise(picture: np.ndarray, settings: ModelSettings) -> np.ndarray:
 
 
 def _looked_up(picture: np.ndarray, settings: ModelSettings) -> np.ndarray:
-    """The same to the last bit, of pictures with 256 values: computed once for each value and not for each pixel."""
+    """Normalize 8-bit images by a table of 256 values; bit-identical to `_computed`."""
     tables = _computed(np.arange(256, dtype=np.uint8)[None], settings)
     result = np.empty((settings.channels, *picture.shape[:2]), np.float32)
     for channel, table in enumerate(tables):
@@ -60,7 +60,7 @@ def _looked_up(picture: np.ndarray, settings: ModelSettings) -> np.ndarray:
 def _computed(picture: np.ndarray, settings: ModelSettings) -> np.ndarray:
     values = _on_scale(picture, settings)
     if settings.channels == 1 and values.ndim == 3:
-        # In float, and not in the picture's integers, so that depths agree.
+        # In float, not in the image's integer type, so that bit depths agree.
         values = cv2.transform(values, _LUMA)
     values = values - np.float32(settings.low)
     values *= np.float32(1.0 / (settings.high - settings.low))
@@ -84,7 +84,7 @@ def _on_scale(picture: np.ndarray, settings: ModelSettings) -> np.ndarray:
 
 @lru_cache(maxsize=8)
 def _table(dtype: str, full_scale: float) -> np.ndarray:
-    # In double precision, so that a value of 8 bits and the same in 16 agree to the last bit.
+    # In double precision, so that equal values in 8 and 16 bits agree to the last bit.
     most = np.iinfo(dtype).max
     table = (np.arange(most + 1, dtype=np.float64) / most * full_scale).astype(np.float32)
     table.setflags(write=False)

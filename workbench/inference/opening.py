@@ -1,4 +1,4 @@
-"""Opening files that may be anything: only regular files are opened, and headers are read without the rest."""
+"""Opening of untrusted files: only regular files are opened, and headers are read without the rest of the file."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from typing import BinaryIO
 
 import numpy as np
 
-_BLOCK = 1 << 16  # bytes read at once by a FileView
+_BLOCK = 1 << 16  # bytes per read of a FileView
 
 
 class NotRegular(OSError):
-    """A pipe, a device, a socket or a folder where a file is expected; opening it could block or never end."""
+    """Pipe, device, socket or folder in place of a file; opening it could block forever."""
 
     def __init__(self, path: Path | str) -> None:
         super().__init__(errno.EINVAL, "it is not a regular file", str(path))
 
 
 def require_regular(path: Path | str) -> None:
-    """Raise NotRegular unless `path` is a regular file or a link to one; OSError if it cannot be looked up."""
+    """Raise NotRegular unless `path` is a regular file or a link to one; OSError if it cannot be accessed."""
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise NotRegular(path)
 
 
 def open_regular(path: Path | str) -> BinaryIO:
-    """Open a regular file for reading, links followed. Raises OSError, of it NotRegular; never blocks."""
+    """Open a regular file for reading, following links, without blocking. Raises OSError, including NotRegular."""
     require_regular(path)
-    # The file may have been replaced since: without O_NONBLOCK, opening a pipe waits for a writer.
+    # The file may have been replaced meanwhile: without O_NONBLOCK, opening a pipe blocks until a writer connects.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
     descriptor = os.open(path, flags)
     try:
@@ -57,7 +57,7 @@ def load_regular(path: Path | str, limit: int | None = None) -> np.ndarray:
 
 
 class FileView:
-    """Bytes of an open file by index and slice, as of a memoryview; only the blocks asked for are read."""
+    """Read-only view of an open file with index and slice access like memoryview; only requested blocks are read."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

@@ -1,4 +1,4 @@
-"""The connected pieces of a mask, found band by band: memory is bounded by a band, whatever the picture's size."""
+"""Connected components of a mask, computed in bands so that memory is bounded for any image size."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ import numpy as np
 
 from .cv import cv2
 
-BAND_PIXELS = 4_000_000  # labels take four bytes a pixel
+BAND_PIXELS = 4_000_000  # labels take four bytes per pixel
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """Arrays with one entry a piece (8 neighbours), in pixels: left, top, right, bottom of the box, the last two being
-    the first column and row beyond it; area; x, y: the centre; score, peak: mean and greatest of the scores, 0..255.
+    """Measurements of connected components (8 neighbors): arrays with one entry per component, in pixels.
+
+    left, top, right, bottom: bounding box; right and bottom are exclusive.
+    area: number of pixels.
+    x, y: centroid.
+    score, peak: mean and maximum of the scores, 0..255.
     """
 
     left: np.ndarray
@@ -31,8 +35,10 @@ class Pieces:
 
 @dataclass(frozen=True)
 class _Band:
-    """labels: uint16 or int32, 0 or the number of a part; parts are numbered from `first` in the whole mask. stats and
-    centres: OpenCV's, those of what is no part first.
+    """Components of one band. A part is a component within the band.
+
+    labels: uint16 or int32, 0 or the number of a part; numbers in the whole mask begin after `first`.
+    stats, centres: as returned by OpenCV, background first.
     """
 
     top: int
@@ -43,12 +49,12 @@ class _Band:
     first: int = 0
 
     def view(self, plane: np.ndarray) -> np.ndarray:
-        """The same box of another plane of the whole picture."""
+        """Return this band's box of another plane of the whole image."""
         height, width = self.labels.shape
         return plane[self.top : self.top + height, self.left : self.left + width]
 
     def without(self, parts: np.ndarray) -> _Band:
-        """parts: bool, of all numbers, which of them go."""
+        """Return the band without the parts set in `parts`, bool, one entry per label number including 0."""
         left = ~parts
         numbers = np.where(left, np.cumsum(left) - 1, 0).astype(self.labels.dtype)
         labels = np.take(numbers, self.labels)
@@ -56,11 +62,14 @@ class _Band:
 
 
 def measure(mask: np.ndarray, class_id: int, scores: np.ndarray, least: int = 0) -> Pieces:
-    """The pieces of one class. mask, scores: uint8 (H,W). least: those with fewer pixels are set to 0 in `mask`."""
+    """Measure the components of one class.
+
+    mask, scores: uint8 (H,W). least: minimum area in pixels; smaller components are set to 0 in `mask`.
+    """
     table, owner, count = _labelled(mask, class_id, lambda band: _measured(band, scores), least)
 
     def gathered(how: np.ufunc, column: int, start: float) -> np.ndarray:
-        if count == len(table):  # each part is a piece
+        if count == len(table):  # each part is a component
             return table[kept, column]
         found = np.full(count, start)
         how.at(found, owner, table[:, column])
@@ -78,20 +87,24 @@ def measure(mask: np.ndarray, class_id: int, scores: np.ndarray, least: int = 0)
 
 
 def drop_small(mask: np.ndarray, class_id: int, least: int) -> None:
-    """Set to 0, in place, the pieces of one class that have fewer pixels."""
+    """Set components of one class with fewer than `least` pixels to 0, in place."""
     _labelled(mask, class_id, _areas, least)
 
 
 def _labelled(
     mask: np.ndarray, class_id: int, tell: Callable[[_Band], np.ndarray], least: int
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """What `tell` says of the parts in every band, a row each with the area in column 4; the piece that each part
-    belongs to, and how many pieces there are. Pieces of fewer than `least` pixels leave the mask, most of them at once
-    and untold: a network that has learned for seconds marks millions of specks on a very large picture.
+    """Label the components of one class band by band and join the parts across bands.
+
+    tell: returns the measurements of a band, one row per part, with the area in column 4.
+
+    Returns the measurements of all parts, the component index of each part, and the number of components. Components
+    with fewer than `least` pixels are cleared in the mask, most of them before measuring: a network after seconds of
+    training marks millions of tiny regions on a very large image.
     """
     told: list[np.ndarray] = []
     seams = _Seams(mask.shape[1])
-    doubtful: list[tuple[np.ndarray, ...]] = []  # pixels of small parts at a seam: the number of the part, row, column
+    doubtful: list[tuple[np.ndarray, ...]] = []  # pixels of small parts at a band border: part number, row, column
     first = 0
     for band in _bands(mask, class_id):
         band = replace(band, first=first)
@@ -113,8 +126,10 @@ def _labelled(
 
 
 def _sifted(mask: np.ndarray, band: _Band, small: np.ndarray) -> tuple[_Band, tuple[np.ndarray, ...]]:
-    """The band without its small parts, which leave the mask, but for those that may go on in the next band; and the
-    pixels of these. small: bool, of all numbers.
+    """Remove the small parts of a band that cannot continue in a neighboring band, also from the mask.
+
+    small: bool, one entry per label number including 0. Returns the band, and part number, row and column of the pixels
+        of the small parts kept at the band borders.
     """
     tops = band.stats[:, cv2.CC_STAT_TOP] + band.top
     rows = _rows(mask)
@@ -132,12 +147,12 @@ def _sifted(mask: np.ndarray, band: _Band, small: np.ndarray) -> tuple[_Band, tu
 
 
 def _rows(mask: np.ndarray) -> int:
-    """Of a band."""
+    """Return the number of rows per band."""
     return max(1, BAND_PIXELS // max(1, mask.shape[1]))
 
 
 def _bands(mask: np.ndarray, class_id: int) -> Iterator[_Band]:
-    """The bands that hold some of the class, of each the box around it."""
+    """Yield the bands that contain the class, each reduced to the bounding box of the class."""
     rows = _rows(mask)
     for top in range(0, mask.shape[0], rows):
         of_class = mask[top : top + rows] == class_id
@@ -146,7 +161,8 @@ def _bands(mask: np.ndarray, class_id: int) -> Iterator[_Band]:
             continue
         columns = np.flatnonzero(of_class.any(axis=0))
         box = of_class[filled[0] : filled[-1] + 1, columns[0] : columns[-1] + 1]
-        # Half the bytes take half the time, where so many numbers are enough: no two parts touch, even at a corner.
+        # 16-bit labels halve the time where they suffice: no two parts touch, even diagonally, which bounds their
+        # number.
         most = -(-box.shape[0] // 2) * -(-box.shape[1] // 2)
         _, labels, stats, centres = cv2.connectedComponentsWithStats(
             np.ascontiguousarray(box).view(np.uint8), connectivity=8, ltype=cv2.CV_16U if most < 1 << 16 else cv2.CV_32S
@@ -155,31 +171,31 @@ def _bands(mask: np.ndarray, class_id: int) -> Iterator[_Band]:
 
 
 class _Seams:
-    """Which parts touch across the border between two bands, and so are one piece."""
+    """Adjacency of parts across band borders, used to join them into components."""
 
     def __init__(self, width: int) -> None:
         self._width = width
-        self._row, self._labels = -2, np.zeros(0, np.int64)  # the last row that was labelled
+        self._row, self._labels = -2, np.zeros(0, np.int64)  # last labeled row
         self._pairs: set[tuple[int, int]] = set()
 
     def add(self, band: _Band) -> None:
         if band.top == self._row + 1:
             above, below = np.pad(self._labels, 1), self._spread(band, 0)
-            for shift in range(3):  # the neighbour to the upper left, above, to the upper right
+            for shift in range(3):  # upper left, upper and upper right neighbor
                 other = above[shift : shift + self._width]
                 both = (other > 0) & (below > 0)
                 self._pairs.update(zip(other[both].tolist(), below[both].tolist()))
         self._row, self._labels = band.top + len(band.labels) - 1, self._spread(band, -1)
 
     def _spread(self, band: _Band, row: int) -> np.ndarray:
-        """One row of labels over the whole width, 1 and more in the whole mask."""
+        """Return one row of labels over the full width, numbered in the whole mask from 1."""
         labels = band.labels[row].astype(np.int64)
         spread = np.zeros(self._width, np.int64)
         spread[band.left : band.left + len(labels)] = np.where(labels > 0, labels + band.first, 0)
         return spread
 
     def pieces(self, parts: int) -> tuple[np.ndarray, int]:
-        """The piece that each part belongs to, and how many pieces there are."""
+        """Return the component index of each part, and the number of components."""
         parent = list(range(parts))
 
         def root(part: int) -> int:
@@ -196,21 +212,21 @@ class _Seams:
 
 
 def _areas(band: _Band) -> np.ndarray:
-    """float64 (parts, 5), the area last; int64 would do, but sums of the other table are of this type too."""
+    """Return float64 (parts, 5) with the area in the last column; float64 to match the table of `_measured`."""
     return band.stats[1:].astype(np.float64)
 
 
 def _measured(band: _Band, scores: np.ndarray) -> np.ndarray:
-    """float64 (parts, 9): left, top, right, bottom, area, sums of x, y and score, peak."""
+    """Return float64 (parts, 9): left, top, right, bottom, area, sums of x, y and score, peak."""
     inside = band.labels > 0
-    label = band.labels[inside].astype(np.intp)  # the type that `at` is quick with
+    label = band.labels[inside].astype(np.intp)  # the fastest index type for `ufunc.at`
     score = band.view(scores)[inside]
     stats, count = band.stats[1:].astype(np.float64), len(band.stats)
     peaks = np.zeros(count, np.uint8)
     np.maximum.at(peaks, label, score)
     left, top = stats[:, cv2.CC_STAT_LEFT] + band.left, stats[:, cv2.CC_STAT_TOP] + band.top
     area = stats[:, cv2.CC_STAT_AREA]
-    # The centres times the areas are whole numbers again, so that sums over bands lose nothing.
+    # Centroid times area is an integer, so rounding makes sums over bands exact.
     sums = np.rint(band.centres[1:] * area[:, None])
     return np.column_stack([
         left, top, left + stats[:, cv2.CC_STAT_WIDTH], top + stats[:, cv2.CC_STAT_HEIGHT], area,

@@ -1,4 +1,4 @@
-"""A quiet end of a command-line program whose output nobody reads any more, as in `predict.py ... | head`."""
+"""Clean exit of a command-line program whose output pipe was closed, as in `predict.py ... | head`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 
 def end_quietly(work: Callable[[], int]) -> int:
-    """Return the exit status of `work`, or 1 if stdout or stderr is a pipe that was closed at its other end.
+    """Return the exit status of `work`, or 1 if stdout or stderr is a pipe closed by its reader.
 
-    Neither a traceback nor the interpreter's own complaint at its end is written then.
+    In that case neither a traceback nor the interpreter's message at exit is written.
     """
     status = 1
     try:
@@ -23,7 +23,7 @@ def end_quietly(work: Callable[[], int]) -> int:
 
 
 def _flushed(stream: object) -> bool:
-    """Write what is left in the buffer of `stream`; where that fails, let it go nowhere."""
+    """Flush `stream`. If that fails, redirect it to the null device and return False."""
     try:
         if stream is not None:
             stream.flush()  # type: ignore[attr-defined]
@@ -35,6 +35,6 @@ def _flushed(stream: object) -> bool:
             os.dup2(nowhere, stream.fileno())  # type: ignore[attr-defined]
             os.close(nowhere)
         except (OSError, ValueError):
-            pass  # no file at all
+            pass  # not a file
         return False
     return True

@@ -1,4 +1,4 @@
-"""A PNG of any size written band by band, so that it is never in memory as a whole."""
+"""PNG writer for images of any size, given as bands, without holding the whole image in memory."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ import numpy as np
 
 from .writing import replacing
 
-_LEVEL = 2  # of zlib: a photo gets hardly smaller at more, and much slower
-_UP = 2  # each row less the one above: the filter that whole arrays are quick at
+_LEVEL = 2  # zlib level; higher levels are much slower and save little on photos
+_UP = 2  # difference to the row above, the fastest filter to compute with NumPy
 
 
 def stream_png(path: Path | str, width: int, height: int, bands: Iterable[np.ndarray]) -> None:
-    """Write RGB losslessly and atomically. bands: uint8 (h, width, 3), top to bottom, `height` rows in all.
+    """Write an RGB image losslessly and atomically.
 
-    Raises OSError, and ValueError for other bands; then there is no file.
+    bands: uint8 (h, width, 3), top to bottom, `height` rows in total.
+
+    Raises OSError, and ValueError for other bands; no file is written then.
     """
     with replacing(path) as file:
         file.write(b"\x89PNG\r\n\x1a\n")

@@ -1,4 +1,4 @@
-"""From a picture to its result: what validation, the overlay, the command line and every export call."""
+"""Prediction of one image, used by validation, the overlay, the command line and every export."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ from .regions import Region, drop_small_in_place, surest_regions
 from .settings import MIRRORED, MODEL_FILE, UNSURE, ModelSettings, load_settings
 from .tiles import Grid, cut, plan_grid, resize_bands, stitch
 
-_MOST_PENDING = 256 << 20  # bytes of answers that wait for the tiles below them
+_MOST_PENDING = 256 << 20  # bytes of network output held until the tiles below are computed
 
 
 class Engine(Protocol):
-    """A network: float32 (N,C,h,w) to probabilities.
+    """Callable network: float32 (N,C,h,w) to float32 probabilities.
 
-    Segmentation: float32 (N,K,h,w), channel 0 being the background. Classification: float32 (N,V).
+    Segmentation: (N,K,h,w), channel 0 is the background. Classification: (N,V).
     """
 
     def __call__(self, batch: np.ndarray, /) -> np.ndarray: ...
 
 
 class Cancelled(Exception):
-    """The caller's `cancelled` said so."""
+    """Prediction stopped because the caller's `cancelled` returned true."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """What was found in a picture.
+    """Prediction for one image.
 
-    Segmentation: mask, uint8 (H,W) class ids, 0 background, and scores, uint8 (H,W), 255 times the greatest
-    probability of a class, both in the size of the picture; class_scores, uint8 (n_classes,H,W), where asked
-    for.
+    Segmentation: mask, uint8 (H,W) class ids with 0 for background; scores, uint8 (H,W), 255 times the greatest class
+    probability; both in image size. class_scores, uint8 (n_classes,H,W), if requested.
 
-    Classification: verdict and probabilities by name; regions is empty. The verdict is "unsure" where the likeliest
-    one is less probable than the settings ask for. heat, uint8 (H,W), where asked for and where the network can tell:
-    what in the picture spoke for the likeliest verdict, 255 being what spoke most. left_out: regions beyond those that
-    were asked for.
+    Classification: verdict, and probabilities by name; regions is empty. The verdict is "unsure" if the greatest
+    probability is below `settings.unsure`. heat, uint8 (H,W), if requested and supported by the network: contribution
+    of each pixel to the most probable verdict, 255 for the largest.
+
+    left_out: number of regions omitted because of `most_regions`.
     """
 
     mask: np.ndarray | None
@@ -61,11 +61,11 @@ class Result:
 
     @property
     def likeliest(self) -> str | None:
-        """The most probable verdict, also where that is not probable enough to be given."""
+        """Most probable verdict, even if its probability is below the threshold for giving a verdict."""
         return max(self.probabilities, key=self.probabilities.__getitem__) if self.probabilities else None
 
     def to_json(self) -> dict[str, Any]:
-        """Everything except the arrays."""
+        """Return all fields except the arrays."""
         return {
             "regions": [region.to_json() for region in self.regions],
             "verdict": self.verdict,
@@ -75,12 +75,13 @@ class Result:
 
 
 def apply_thresholds(class_scores: np.ndarray, settings: ModelSettings) -> tuple[np.ndarray, np.ndarray]:
-    """Mask and scores from the scores of the classes, to the byte what `Predictor.predict` gives.
+    """Return mask and scores computed from class scores, byte-identical to `Predictor.predict`.
 
-    class_scores: uint8 (n_classes,H,W), 255 times the probability. A pixel goes to the class of the highest
-    score among those that reach their threshold (of equals, the first), or to the background; then regions
-    below the least area of their class are dropped. Returns uint8 (H,W) class ids and uint8 (H,W), the
-    highest score of any class.
+    class_scores: uint8 (n_classes,H,W), 255 times the probability.
+
+    Each pixel gets the class with the highest score among those that reach their threshold (the first of equals), or
+    the background. Regions below the minimum area of their class are then removed. Returns uint8 (H,W) class ids and
+    uint8 (H,W), the highest score of any class.
     """
     mask, scores = _decide(class_scores, settings)
     drop_small_in_place(mask, _least(settings))
@@ -88,12 +89,12 @@ def apply_thresholds(class_scores: np.ndarray, settings: ModelSettings) -> tuple
 
 
 def _decide(class_scores: np.ndarray, settings: ModelSettings) -> tuple[np.ndarray, np.ndarray]:
-    # Scores are whole numbers: at least 255 t means at least the next whole number. The hair mends products
-    # such as 255 * 0.2, which may come out just above 51.
+    # Scores are integers, so the threshold 255 t is rounded up. The small offset corrects products such as 255 * 0.2,
+    # which may come out just above 51.
     levels = [max(1, math.ceil(255 * threshold - 1e-9)) for threshold in settings.thresholds]
     ids = [entry.id for entry in settings.classes]
     scores = class_scores.max(axis=0)
-    best = np.zeros_like(scores)  # of the classes whose threshold is reached
+    best = np.zeros_like(scores)  # highest score among the classes that reach their threshold
     mask = np.zeros_like(scores)
     for level, class_id, plane in zip(levels, ids, class_scores):
         reached = cv2.threshold(plane, level - 1, 0, cv2.THRESH_TOZERO)[1]
@@ -107,10 +108,12 @@ def _least(settings: ModelSettings) -> dict[int, int]:
 
 
 class Predictor:
-    """A model ready to look at pictures. It keeps no state between calls, so that threads may share it; an engine
-    whose library does not allow calls at the same time makes them wait for each other.
+    """Model ready for prediction.
 
-    settings: how to prepare pictures and read answers. engine: the network.
+    Stateless between calls, so threads may share one instance. Engines whose library does not allow concurrent calls
+    serialize them.
+
+    settings: preprocessing and interpretation of the output. engine: the network.
     """
 
     def __init__(self, settings: ModelSettings, engine: Engine) -> None:
@@ -119,8 +122,10 @@ class Predictor:
 
     @classmethod
     def open(cls, folder: Path | str, engine: str = "auto", threads: int | None = None) -> Predictor:
-        """The model in a folder with model.json. engine: "auto" or a key of its files. threads: None for its
-        own choice, 0 for all. Raises SettingsError, EngineError.
+        """Load the model in a folder with model.json.
+
+        engine: "auto" or a key of `settings.files`. threads: None for the model's setting, 0 for all. Raises
+            SettingsError, EngineError.
         """
         folder = Path(folder)
         settings = load_settings(folder / MODEL_FILE)
@@ -136,11 +141,14 @@ class Predictor:
         keep_heat: bool = False,
         most_regions: int | None = None,
     ) -> Result:
-        """The result of a picture, (H,W) or (H,W,3) RGB, uint8, uint16 or float32.
+        """Return the result for an image (H,W) or (H,W,3) RGB, uint8, uint16 or float32.
 
-        progress(done, total) is called after every tile, cancelled() before every call of the network. With
-        keep_probabilities the result carries class_scores, so that other thresholds can be tried without the
-        network. With keep_heat a verdict's result carries heat, see `heat`. most_regions: of more, the most certain.
+        progress: called as progress(done, total) after every tile.
+        cancelled: called before every network call.
+        keep_probabilities: include class_scores, so that other thresholds can be applied without running the network.
+        keep_heat: include heat for a classification, see the module `heat`.
+        most_regions: maximum number of regions; the most certain ones are kept.
+
         Raises Cancelled, EngineError.
         """
         started = time.perf_counter()
@@ -159,7 +167,7 @@ class Predictor:
         scores = np.empty((height, width), np.uint8)
         kept = np.empty((len(self.settings.classes), height, width), np.uint8) if keep_probabilities else None
         for y, band in self._bands(picture, progress, cancelled, background=False):
-            # One pass: multiply, round to the nearest (of two to the even one), to bytes.
+            # One pass: multiply, round half to even, convert to bytes.
             quantised = cv2.convertScaleAbs(band.reshape(-1, width), alpha=255).reshape(band.shape)
             rows = slice(y, y + band.shape[1])
             mask[rows], scores[rows] = _decide(quantised, self.settings)
@@ -169,9 +177,9 @@ class Predictor:
         return Result(mask, scores, regions, None, None, _since(started), kept, left_out=left_out)
 
     def probabilities(self, picture: np.ndarray) -> np.ndarray:
-        """Segmentation: float32 (K,H,W), size of the picture, background first. Classification: float32 (V,).
+        """Return float32 (K,H,W) in image size, background first, or float32 (V,) for a classification.
 
-        Holds all of it in memory at once: for measuring, not for pictures of hundreds of megapixels.
+        The whole array is held in memory: meant for computing metrics, not for images of hundreds of megapixels.
         """
         _need_picture(picture)
         if self.settings.task == "classification":
@@ -193,9 +201,9 @@ class Predictor:
         *,
         background: bool = True,
     ) -> Iterator[tuple[int, np.ndarray]]:
-        """Probabilities as bands of whole rows, in the size of the picture, all within 0..1.
+        """Yield (first row, probabilities 0..1 in image size) for bands of whole rows.
 
-        background: its probability comes first; else there are the classes' only.
+        background: include the background as the first channel; otherwise only the classes.
         """
         settings = self.settings
         seen = resize_for_network(picture, settings)
@@ -209,7 +217,7 @@ class Predictor:
             yield y, np.clip(band, 0, 1)
 
     def _rows_at_once(self, height: int, width: int) -> int | None:
-        """The height of a tile where rows of square ones would take too much memory until they are blended."""
+        """Return a reduced tile height if rows of square tiles would need too much memory for blending, else None."""
         settings = self.settings
         if max(height, width) <= settings.tile:
             return None
@@ -235,7 +243,7 @@ class Predictor:
                 yield answer
 
     def _look(self, batch: np.ndarray, expected: tuple[int, ...], cancelled: Callable[[], bool] | None) -> np.ndarray:
-        """The network's answer, or the mean of those for the batch as it is and mirrored."""
+        """Return the network's output, averaged over the original and the configured mirrored versions of the batch."""
         total: np.ndarray | None = None
         for axes in [(), *(MIRRORED[name] for name in self.settings.mirrored)]:
             if cancelled and cancelled():
@@ -243,7 +251,7 @@ class Predictor:
             answer = self._ask(np.ascontiguousarray(np.flip(batch, axes)), expected)
             if len(expected) == 4:
                 answer = np.flip(answer, axes)
-            # Never into the first answer: it may be the engine's own memory.
+            # Not in place: the first output may be memory owned by the engine.
             total = answer if total is None else total + answer
         assert total is not None
         if self.settings.mirrored:
@@ -255,7 +263,7 @@ class Predictor:
             answers = np.asarray(self.engine(batch))
         except (MemoryError, EngineError):
             raise
-        except Exception as error:  # every library has exceptions of its own
+        except Exception as error:  # each library raises its own exception types
             lines = str(error).strip().splitlines() or [type(error).__name__]
             raise EngineError(f"The network failed: {lines[0]}") from error
         if answers.shape != expected:

@@ -1,6 +1,6 @@
-"""From a picture file to an array, the same for the viewer, the trainer and every export.
+"""Image files decoded into arrays, identically for the viewer, training and every export.
 
-Orientation is applied once, and here: what OpenCV does about it differs by format, depth and version.
+Orientation is applied here only, because OpenCV's handling of it differs by format, depth and version.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ PICTURE_SUFFIXES = frozenset(
 
 _FLAGS = cv2.IMREAD_ANYCOLOR | cv2.IMREAD_ANYDEPTH | cv2.IMREAD_IGNORE_ORIENTATION
 
-_LONGEST_PNG = 1_000_000  # pixels of a side: libpng's own limit
-_BESIDE = 64 << 20  # bytes that a file may hold beside an image of the largest size
+_LONGEST_PNG = 1_000_000  # pixels per side; limit of libpng
+_BESIDE = 64 << 20  # bytes of a file allowed beyond those of the largest decoded image
 
 
 class ReadError(Exception):
-    """A picture that cannot be read. path: the file or name as given. why: the reason, a part of a sentence."""
+    """Image that cannot be read. path: file or name as given. why: reason, a part of a sentence."""
 
     def __init__(self, path: Path | str, why: str) -> None:
         super().__init__(path, why)
@@ -45,23 +45,23 @@ class ReadError(Exception):
 
 
 class _TooLarge(ReadError):
-    """A page of a TIFF that is larger than the limits allow."""
+    """TIFF page that exceeds the limits."""
 
 
 def read_picture(path: Path | str) -> np.ndarray:
-    """Decode a picture file of any name.
+    """Read an image file, detecting the format from its content.
 
-    Returns (H,W) grey or (H,W,3) RGB, C-contiguous, uint8, uint16 or float32, values as stored (twelve bits
-    kept in sixteen stay as they are). EXIF orientation is applied, alpha is dropped, of several pages the
-    first is taken. Raises ReadError.
+    Returns (H,W) grayscale or (H,W,3) RGB, C-contiguous, uint8, uint16 or float32, with values as stored (12-bit values
+    in 16 bits are not rescaled). EXIF orientation is applied, alpha is dropped, and the first of several pages is
+    returned. Raises ReadError.
     """
     return _decode(_load(path), path)
 
 
 def read_header(path: Path | str) -> Container:
-    """Return what an image file's header says, its size among it, without decoding anything.
+    """Return the properties given in an image file's header, including its size, without decoding.
 
-    Raises ReadError, also where the file is incomplete or the image larger than the limits allow.
+    Raises ReadError, also if the file is incomplete or the image exceeds the limits.
     """
     try:
         with open_regular(path) as file:
@@ -79,7 +79,7 @@ def read_header(path: Path | str) -> Container:
 
 
 def _load(path: Path | str) -> np.ndarray:
-    """The bytes of a file. Raises ReadError."""
+    """Return the bytes of a file. Raises ReadError."""
     try:
         return load_regular(path, limits.decoded_bytes() + _BESIDE)
     except MemoryError:
@@ -98,7 +98,7 @@ def _cannot_open(path: Path | str, error: Exception) -> ReadError:
 def _demand(container: Container, name: Path | str, *, whole: bool = True) -> None:
     """Raise ReadError unless the header is that of an image within the limits. whole: decoded at once."""
     if container.cut and container.kind in ("jpeg", "png"):
-        # Some builds of OpenCV fill the missing part of a JPEG with grey and say nothing.
+        # Some builds of OpenCV silently fill the missing part of a JPEG with gray.
         raise ReadError(name, f"the file is incomplete: {container.cut}")
     if not container.kind:
         raise ReadError(name, "this is not a picture file that can be read")
@@ -117,7 +117,7 @@ def _demand(container: Container, name: Path | str, *, whole: bool = True) -> No
 
 
 def read_page(path: Path | str, number: int) -> np.ndarray:
-    """Another page of a TIFF than the first, which is 0: as `read_picture`. Raises ReadError."""
+    """Return page `number` of a TIFF (0 is the first), in the form of `read_picture`. Raises ReadError."""
     data = _load(path)
     try:
         if describe(memoryview(data)).kind != "tiff":
@@ -139,9 +139,9 @@ def read_page(path: Path | str, number: int) -> np.ndarray:
 
 
 def read_reduced(path: Path | str, *, grey: bool) -> np.ndarray | None:
-    """A JPEG file at an eighth of its size, to be seen while the whole is decoded; None if that cannot be done.
+    """Return a JPEG at an eighth of its size, as a preview; None if that is not possible.
 
-    grey: whether the file holds grey values. EXIF orientation is applied.
+    grey: the file holds grayscale values. EXIF orientation is applied.
     """
     try:
         data = _load(path)
@@ -159,12 +159,12 @@ def read_reduced(path: Path | str, *, grey: bool) -> np.ndarray | None:
 
 
 def decode_picture(data: Any, name: str = "") -> np.ndarray:
-    """The same as `read_picture`, from a bytes-like object. name: what a ReadError calls it."""
+    """Decode a bytes-like object in the form of `read_picture`. name: used in a ReadError."""
     return _decode(np.frombuffer(data, np.uint8), name)
 
 
 def write_png(path: Path | str, picture: np.ndarray) -> None:
-    """Write (H,W) grey or (H,W,3) RGB, uint8 or uint16, losslessly and atomically.
+    """Write (H,W) grayscale or (H,W,3) RGB, uint8 or uint16, losslessly and atomically.
 
     Raises OSError, and ValueError for other arrays.
     """
@@ -172,7 +172,7 @@ def write_png(path: Path | str, picture: np.ndarray) -> None:
 
 
 def encode_png(picture: np.ndarray) -> memoryview:
-    """The bytes of a PNG file of (H,W) grey or (H,W,3) RGB, uint8 or uint16."""
+    """Return (H,W) grayscale or (H,W,3) RGB, uint8 or uint16, encoded as PNG. Raises ValueError for other arrays."""
     if picture.dtype not in (np.uint8, np.uint16) or picture.size == 0:
         raise ValueError(f"a PNG cannot hold {picture.dtype} values of shape {picture.shape}")
     if picture.ndim == 3 and picture.shape[2] == 3:
@@ -193,7 +193,7 @@ def _decode(data: np.ndarray, name: Path | str) -> np.ndarray:
         _demand(container, name)
         picture = _decode_with_opencv(bytes_to_decode)
         if container.planes_apart and picture is not None and picture.dtype != np.uint8:
-            picture = None  # OpenCV mixes up such values, except those of eight bits
+            picture = None  # OpenCV decodes separate planes incorrectly, except for 8 bits
         if picture is None and container.kind == "tiff":
             picture = _decode_with_tifffile(bytes_to_decode, name)
     except MemoryError:
@@ -217,12 +217,12 @@ def _decode(data: np.ndarray, name: Path | str) -> np.ndarray:
 
 
 def _falls_short(data: np.ndarray, picture: np.ndarray) -> bool:
-    """Whether a JPEG holds data for a part of its image only, of which libjpeg fills the rest with medium grey.
+    """Return True if JPEG data end before the last row; libjpeg fills the rest with medium gray.
 
-    Bytes are added behind the data of each scan: a decoder that has everything passes over them, one that still
-    waits for data decodes them.
+    Random bytes are inserted after the data of each scan. A decoder with complete data ignores them; otherwise they
+    change the image.
     """
-    # The last block of 8 x 8, less its first row and column, which colour of the block before can reach.
+    # The last 8 x 8 block without its first row and column, which the color of the previous block may affect.
     rows, columns = (max(1, (size - 1) % 8) for size in picture.shape[:2])
     if not (picture[-rows:, -columns:] == 128).all():
         return False
@@ -246,7 +246,7 @@ def _decode_with_opencv(data: np.ndarray) -> np.ndarray | None:
 
 
 def _decode_with_tifffile(data: np.ndarray, name: Path | str, number: int = 0) -> np.ndarray:
-    """A page of a TIFF that OpenCV cannot decode, such as half floats and uncompressed tiles."""
+    """Decode a TIFF page that OpenCV does not support, such as half floats and uncompressed tiles."""
     try:
         import tifffile
     except ImportError:
@@ -265,7 +265,7 @@ def _decode_with_tifffile(data: np.ndarray, name: Path | str, number: int = 0) -
             planes_first = picture.ndim == 3 and page.planarconfig == tifffile.PLANARCONFIG.SEPARATE
     except (MemoryError, _TooLarge):
         raise
-    except Exception as error:  # a damaged file can make the decoder fail in any way
+    except Exception as error:  # damaged files can cause any exception in the decoder
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise ReadError(name, f"the TIFF data are damaged or of an unknown variant ({reason})") from None
     if planes_first:
@@ -276,7 +276,7 @@ def _decode_with_tifffile(data: np.ndarray, name: Path | str, number: int = 0) -
 
 
 def _plain(picture: np.ndarray, name: Path | str) -> np.ndarray:
-    """Grey or RGB in one of the three types that everything behind this line knows."""
+    """Convert an array to grayscale or RGB in uint8, uint16 or float32."""
     if picture.ndim == 3:
         channels = picture.shape[2]
         if channels > 4:

@@ -1,4 +1,4 @@
-"""One defect after another: the connected pieces of a mask, measured."""
+"""Regions of a mask: connected components with measurements."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from .settings import ModelSettings
 _NONE: Mapping[int, int] = {}
 
 
-@dataclass(frozen=True, slots=True)  # there may be tens of thousands
+@dataclass(frozen=True, slots=True)  # there may be tens of thousands of instances
 class Region:
-    """A connected piece of a mask (8 neighbours), in pixels of the picture.
+    """Connected component of a mask (8 neighbors), in image pixels.
 
-    x, y, width, height: the box around it. area: its pixels. centroid: (x, y), the centre of pixel (0, 0)
-    being (0.0, 0.0). score, peak: mean and greatest probability over its pixels, 0..1. width_um, height_um,
-    area_um2: in micrometres and square micrometres, where the scale is known.
+    x, y, width, height: bounding box.
+    area: number of pixels.
+    centroid: (x, y); the center of pixel (0, 0) is (0.0, 0.0).
+    score, peak: mean and maximum probability over the region, 0..1.
+    width_um, height_um, area_um2: in micrometers and square micrometers; None if the scale is unknown.
     """
 
     class_id: int
@@ -42,11 +44,13 @@ class Region:
 
 
 def find_regions(mask: np.ndarray, scores: np.ndarray, settings: ModelSettings) -> list[Region]:
-    """The regions of every class, the largest first (then by top, left, class).
+    """Return the regions of all classes, sorted by descending area, then top, left, class.
 
-    mask: uint8 (H,W) class ids; other ids than those of the settings are passed over. scores: uint8 (H,W),
-    255 times the probability. Numbers are rounded (centroid 3, scores 4, micrometres 3 digits), so
-    that they are equal wherever they are equal in print.
+    mask: uint8 (H,W) class ids; ids not in the settings are ignored.
+    scores: uint8 (H,W), 255 times the probability.
+
+    Values are rounded (centroid to 3, scores to 4, micrometers to 3 decimals), so that regions with equal printed
+    values compare equal.
     """
     return surest_regions(mask, scores, settings, None)[0]
 
@@ -54,10 +58,13 @@ def find_regions(mask: np.ndarray, scores: np.ndarray, settings: ModelSettings) 
 def surest_regions(
     mask: np.ndarray, scores: np.ndarray, settings: ModelSettings, most: int | None, *, least: Mapping[int, int] = _NONE
 ) -> tuple[list[Region], int]:
-    """The same of at most so many regions, the most certain ones (then the largest), and how many were left out.
+    """Return the `most` regions with the highest scores (ties: the largest), and the number of regions omitted.
 
-    A network that has learned for seconds marks tens of thousands of specks, and each region takes memory. least: class
-    id to pixels; smaller regions are set to 0 in `mask` itself first, as by `drop_small_in_place`.
+    least: class id to minimum area in pixels; smaller regions are first set to 0 in `mask`, as by
+        `drop_small_in_place`.
+
+    The limit exists because a network after seconds of training marks tens of thousands of tiny regions, and each takes
+    memory. Order and rounding are those of `find_regions`.
     """
     um = settings.um_per_pixel
     measured = [pieces.measure(mask, entry.id, scores, least.get(entry.id, 0)) for entry in settings.classes]
@@ -97,9 +104,9 @@ def surest_regions(
 
 
 def drop_small(mask: np.ndarray, min_area_by_class: Mapping[int, int]) -> np.ndarray:
-    """The mask without the regions that have fewer pixels than their class asks for: they become 0.
+    """Return a copy of the mask with regions below the minimum area of their class set to 0.
 
-    mask: uint8 (H,W), left as it is. min_area_by_class: class id to pixels of the mask.
+    mask: uint8 (H,W). min_area_by_class: class id to pixels.
     """
     kept = mask.copy()
     drop_small_in_place(kept, min_area_by_class)
@@ -107,7 +114,7 @@ def drop_small(mask: np.ndarray, min_area_by_class: Mapping[int, int]) -> np.nda
 
 
 def drop_small_in_place(mask: np.ndarray, min_area_by_class: Mapping[int, int]) -> None:
-    """The same without a copy: of a large picture that is hundreds of megabytes."""
+    """Set regions below the minimum area of their class to 0 in `mask` itself, which saves a copy of a large mask."""
     for class_id, least in min_area_by_class.items():
         if least > 1:
             pieces.drop_small(mask, class_id, least)

@@ -1,4 +1,4 @@
-"""The command line of an export: predict.py PICTURES... and its self-test."""
+"""Command line of an export: predict.py PICTURES..., including its self-test."""
 
 from __future__ import annotations
 
@@ -26,21 +26,20 @@ from .watching import watch
 
 
 class _Parser(argparse.ArgumentParser):
-    """The arguments may be names of files, so an error message is made safe for the terminal."""
+    """Argument parser whose error messages are escaped for the terminal, because arguments may be file names."""
 
     def error(self, message: str) -> NoReturn:
         super().error(terminal_text(message))
 
 
 class _Refused(Exception):
-    """Why the run does not take place or was given up, as a sentence."""
+    """Run that does not start or was stopped; the text is the reason, as a sentence."""
 
 
 def main(argv: Sequence[str], folder: Path | str) -> int:
-    """Run the export in `folder`. Returns the exit status: 0 done, 1 a problem, told in one sentence on
-    stderr.
+    """Run the export in `folder`. Return the exit status: 0, or 1 after a problem, reported in one sentence on stderr.
 
-    Wrong use ends the process with status 2, by argparse.
+    Invalid arguments end the process with status 2, by argparse.
     """
     return end_quietly(lambda: _main(argv, folder))
 
@@ -67,8 +66,8 @@ def _main(argv: Sequence[str], folder: Path | str) -> int:
 def _run(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     report: dict[str, Any] = {}
     if not options.skip_self_test:
-        # Before the network is loaded: a damaged file is better named than described by what a library says
-        # of it.
+        # Checked before loading the network, because the name of a damaged file is clearer than a library's error
+        # message.
         _refuse_if(verify_checks(folder))
     predictor = Predictor.open(folder, engine=options.engine, threads=options.threads)
     if not options.skip_self_test:
@@ -183,7 +182,7 @@ _COLUMNS = 72
 
 
 class _Progress:
-    """On a terminal a bar with the time that is left; in a log one line a picture."""
+    """Progress display: a bar with the remaining time on a terminal, one line per image otherwise."""
 
     _WIDTH = 24
 
@@ -202,10 +201,10 @@ class _Progress:
         if not self._live:
             _note(told)
             return
-        self._first = self._first or number  # earlier ones were done by an earlier run
+        self._first = self._first or number  # earlier images were done in a previous run
         self._number, self._total = number, total
         if result is None:
-            sys.stderr.write("\r")  # over the bar
+            sys.stderr.write("\r")  # overwrite the bar
             _note(told.ljust(_COLUMNS))
         self._draw(0.0)
         if number == total:
@@ -257,7 +256,7 @@ def _out(sentence: str) -> None:
 
 def _write(stream: Any, sentence: str) -> None:
     sentence = terminal_text(sentence)
-    # A console may know fewer characters than a file name has.
+    # The console's encoding may lack characters of a file name.
     encoding = getattr(stream, "encoding", None) or "utf-8"
     stream.write(sentence.encode(encoding, "backslashreplace").decode(encoding) + "\n")
     stream.flush()

@@ -1,4 +1,4 @@
-"""How a model looks at a picture and what it calls what it sees: the content of model.json, checked."""
+"""Settings of a model: the content of model.json, with validation."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .writing import write_atomic
 
 FORMAT = 1
 MODEL_FILE = "model.json"
-UNSURE = "unsure"  # what a classification says where its best guess is not probable enough
+UNSURE = "unsure"  # verdict if the greatest probability is below `ModelSettings.unsure`
 
-# Each a way in which a network looks at a picture too, by the axes of (N,C,H,W) that are turned round.
+# Mirrored evaluations (test-time augmentation): the axes of (N,C,H,W) that are flipped.
 MIRRORED: dict[str, tuple[int, ...]] = {"left_right": (3,), "upside_down": (2,), "both": (2, 3)}
 
 _SEQUENCES = ("classes", "verdicts", "mean", "std", "thresholds", "min_area", "mirrored", "order")
-_ADDED = ("mirrored", "order", "engines", "unsure")  # left out where empty, as before there were such settings
+_ADDED = ("mirrored", "order", "engines", "unsure")  # omitted if empty, as in files older than these settings
 _FLOATS = (
     *("full_scale", "low", "high", "mean", "std", "scale"),
     *("thresholds", "um_per_pixel", "temperature", "unsure"),
@@ -32,12 +32,12 @@ _FLOATS = (
 
 
 class SettingsError(Exception):
-    """Settings that cannot be used; the text is a sentence."""
+    """Invalid settings; the text is a sentence."""
 
 
 @dataclass(frozen=True)
 class ClassSettings:
-    """A kind of defect. id: 1..253, its value in a mask. color: "#rrggbb"."""
+    """Defect class. id: 1..253, the value in a mask. color: "#rrggbb"."""
 
     id: int
     name: str
@@ -46,30 +46,29 @@ class ClassSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSettings:
-    """Everything between a picture and its result except the weights.
+    """Complete description of the prediction except the weights, validated on construction (SettingsError).
 
-    Checked when made: raises SettingsError.
-
-    classes: foreground only, in the order of the network's channels 1, 2, ...; channel 0 is background.
-    verdicts: the names that a classification chooses from, in the order of the network's outputs.
-    channels: 1 (grey) or 3 (RGB), what the network is fed.
-    full_scale: the largest value of the type of the pictures trained on (255, 65535, or 1 for float).
-        Pictures of another type are brought to that scale first, so that the same picture in 8 and in 16 bits
-        gives the same result.
-    low, high: the grey values, on that scale, that become 0 and 1; beyond them values go on to -0.5 and 1.5.
-    mean, std: per channel, taken off and divided by after that.
-    scale: the picture is resized by this before the network; 1 keeps its pixels.
-    tile, overlap: side of a tile and what neighbours share, in network pixels.
-    multiple: the network's input sides are multiples of this.
-    mirrored: keys of MIRRORED; the network looks at each tile, or at the picture, in these ways too, and its answer is
-        the mean of all.
-    thresholds, min_area: per class; the least probability, and the least region in pixels of the picture.
-    input_size: side of the square that a picture is resized to for a verdict.
-    temperature: divides the logarithms of a verdict's probabilities.
-    unsure: a verdict less probable than this is not given, a person must look; 0: every verdict is given.
-    batch: tiles in one call of the network. threads: 0 for all.
-    files: engine name to a file beside model.json. order: engines, the one to try first first.
-    engines: how each runs best, as measured when the model was exported.
+    classes: foreground classes in the order of the network's channels 1, 2, ...; channel 0 is background.
+    verdicts: names of the classification's verdicts, in the order of the network's outputs.
+    channels: number of input channels, 1 (grayscale) or 3 (RGB).
+    full_scale: largest value of the type of the training images (255, 65535, or 1 for float). Images of another type
+        are converted to that scale first, so that 8-bit and 16-bit versions of an image give the same result.
+    low, high: values on that scale that map to 0 and 1; the result is clipped to -0.5..1.5.
+    mean, std: per channel; subtracted and divided by afterwards.
+    scale: factor by which the image is resized before the network; 1 keeps its pixels.
+    tile, overlap: side of a tile and overlap of neighboring tiles, in network pixels.
+    multiple: the sides of the network's input are multiples of this.
+    mirrored: keys of `MIRRORED`; the output is the mean over the original and these mirrored versions of the input.
+    thresholds, min_area: per class; minimum probability, and minimum region area in image pixels.
+    um_per_pixel: image scale in micrometers per pixel; None if unknown.
+    input_size: side of the square to which an image is resized for classification.
+    temperature: divisor of the log probabilities of the verdicts.
+    unsure: minimum probability of a verdict; below it the result is "unsure". 0: every verdict is given.
+    batch: tiles per call of the network.
+    threads: number of CPU threads, 0 for all.
+    files: engine name to a file beside model.json.
+    order: engines in the order in which to try them.
+    engines: fastest settings of each engine, measured when the model was exported.
     """
 
     task: Literal["segmentation", "classification"]
@@ -102,7 +101,8 @@ class ModelSettings:
     format: int = FORMAT
 
     def __post_init__(self) -> None:
-        # Equal settings must give equal bytes and hashes, so 1 and 1.0, lists and tuples become one.
+        # Equal settings must give equal bytes and hashes, so lists become tuples, and numbers in float fields become
+        # floats.
         for name in _SEQUENCES:
             value = getattr(self, name)
             if isinstance(value, list):
@@ -122,7 +122,7 @@ class ModelSettings:
 
 
 def load_settings(path: Path | str) -> ModelSettings:
-    """Read model.json. Raises SettingsError with a sentence that names the file and what is wrong with it."""
+    """Read model.json. Raises SettingsError with a sentence that names the file and the problem."""
     try:
         found = read_json(path)
     except FileNotFoundError:
@@ -150,12 +150,12 @@ def settings_text(settings: ModelSettings) -> str:
 
 
 def settings_hash(settings: ModelSettings) -> str:
-    """SHA-256 of the settings, in hexadecimal: two models that share it treat pictures alike, weights apart."""
+    """Return the SHA-256 of the settings in hexadecimal; models with equal hashes differ at most in their weights."""
     return hashlib.sha256(settings_text(settings).encode()).hexdigest()
 
 
 def settings_from_json(found: Any) -> ModelSettings:
-    """Settings from decoded JSON. Raises SettingsError."""
+    """Return settings from decoded JSON. Raises SettingsError."""
     if not isinstance(found, dict):
         raise SettingsError("it holds no settings of a model.")
     number = found.get("format")

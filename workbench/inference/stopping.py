@@ -1,4 +1,4 @@
-"""Ctrl-C that ends gently: the first one after the picture in work, the second one in the middle of it."""
+"""Graceful stop on Ctrl-C: the first one stops after the current image, the second one during it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class Stop:
-    """asked: finish what is in work, then end. at_once: do not finish it."""
+    """Stop request. asked: stop after the current image. at_once: stop during it."""
 
     def __init__(self) -> None:
         self._wishes = 0
@@ -28,14 +28,15 @@ class Stop:
         self._heard.set()
 
     def wait(self, seconds: float) -> None:
-        """Sleep, but not beyond a wish to stop."""
+        """Sleep for `seconds`, or until a stop is requested."""
         self._heard.wait(seconds)
 
 
 @contextmanager
 def interrupts(on_first: Callable[[], None]) -> Iterator[Stop]:
-    """While it lasts SIGINT and SIGTERM are wishes to stop. on_first: called at the first one, to say so; a third
-    one ends the program as it always does.
+    """Turn SIGINT and SIGTERM into stop requests within the context.
+
+    on_first: called at the first signal, to inform the user. A third signal has its default effect.
     """
     stop = Stop()
     before: dict[int, Any] = {}

@@ -1,31 +1,31 @@
-"""Text from files and people, made safe for the place where it is shown: a terminal or a spreadsheet."""
+"""Escaping of untrusted text for terminals and spreadsheets."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-# Control characters (C0, DEL, C1), line and paragraph separators, and the characters that reverse the order of
-# what follows: a file name that contains them could clear the screen, forge a line or hide its ending.
+# Control characters (C0, DEL, C1), line and paragraph separators, and bidirectional controls: in a file name they could
+# clear the screen, forge a line or hide the suffix.
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _UNSAFE_IN_BLOCK = re.compile(_UNSAFE.pattern.replace("\x00-\x1f", "\x00-\x08\x0b-\x1f"))
 
-# Spreadsheet programs take a cell that begins with one of these for a formula; some also take the full-width forms.
+# Spreadsheet programs treat cells beginning with one of these as formulas; some also accept the full-width forms.
 _FORMULA = re.compile("[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 
 
 def terminal_text(text: str, *, block: bool = False) -> str:
-    r"""Return `text` with every control character written as an escape such as ``\x1b``.
+    r"""Return `text` with control characters replaced by escapes such as ``\x1b``.
 
-    block: keep line ends and tabs, for a text of several lines.
+    block: keep line ends and tabs, for multi-line text.
     """
     return (_UNSAFE_IN_BLOCK if block else _UNSAFE).sub(_escape, text)
 
 
 def csv_cell(value: Any) -> Any:
-    """Return a value for a CSV cell; a text that a spreadsheet would run as a formula gets a leading apostrophe.
+    """Return a value for a CSV cell; text that a spreadsheet would run as a formula gets a leading apostrophe.
 
-    A text that is a number stays as it is.
+    Text that is a number is unchanged.
     """
     if isinstance(value, str) and _FORMULA.match(value) and not _is_number(value):
         return f"'{value}"

@@ -1,7 +1,7 @@
-"""A very large TIFF read a region at a time: only the tiles or strips that are asked for are decoded.
+"""Region-wise access to very large TIFF files: only the requested tiles or strips are decoded.
 
-It stands in for an array where a viewer or a network needs one: `shape`, `dtype`, and slices. What must be whole, such
-as training, goes by `reading.read_picture`.
+`TiffPicture` offers `shape`, `dtype` and slicing like an array, for the viewer and for prediction. Code that needs the
+whole image, such as training, uses `reading.read_picture`.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ import numpy as np
 from .cv import cv2
 from .opening import require_regular
 
-_CACHE = 256 << 20  # bytes of decoded segments
-_OVERVIEW = 6000  # pixels of the overview's longer side, at most
-_GLANCED = 120  # segments that are decoded for the first overview
-_LARGEST_SEGMENT = 64 << 20  # bytes: a strip that is the whole picture gains nothing
-_ORIENTATION = 274  # the tag
+_CACHE = 256 << 20  # cache size in bytes of decoded segments
+_OVERVIEW = 6000  # maximum of the overview's longer side, in pixels
+_GLANCED = 120  # segments decoded for the first, coarse overview
+_LARGEST_SEGMENT = 64 << 20  # bytes; larger segments make region-wise reading pointless
+_ORIENTATION = 274  # tag number
 _GREY, _RGB = 1, 2  # photometric: black is zero, and RGB
 
 
 class NotByRegion(Exception):
-    """This file has to be read whole; the text says why."""
+    """File that cannot be read by region and must be read whole; the text gives the reason."""
 
 
 def tiff_size(path: Path | str, number: int = 0, *, upright: bool = True) -> tuple[int, int] | None:
-    """(width, height) of a TIFF's page, as it is shown or as stored, from its header; None if that cannot be told."""
+    """Return (width, height) of a page from its header, upright or as stored; None if it cannot be determined."""
     try:
         import tifffile
 
@@ -46,7 +46,7 @@ def tiff_size(path: Path | str, number: int = 0, *, upright: bool = True) -> tup
 
 
 def tiff_pages(path: Path | str) -> int:
-    """How many pages a TIFF has; 1 if that cannot be told."""
+    """Return the number of pages of a TIFF; 1 if it cannot be determined."""
     try:
         import tifffile
 
@@ -58,10 +58,11 @@ def tiff_pages(path: Path | str) -> int:
 
 
 class TiffPicture:
-    """One page of a TIFF: (H, W) grey or (H, W, 3) RGB, uint8, uint16 or float32. Threads may share it.
+    """One page of a TIFF: (H,W) grayscale or (H,W,3) RGB, uint8, uint16 or float32. Thread-safe.
 
-    overview: the picture reduced by `overview_step` (a power of two), rough until `refine` has gone over it.
-    Raises NotByRegion where the file is of a kind that cannot be read so, OSError where it cannot be read.
+    overview: image reduced by `overview_step` (a power of two); coarse until `refine` has run.
+
+    Raises NotByRegion if the file's kind does not permit reading by region, OSError if it cannot be read.
     """
 
     def __init__(self, path: Path | str, page: int = 0) -> None:
@@ -72,8 +73,8 @@ class TiffPicture:
         self._lock = threading.Lock()
         self._kept: OrderedDict[int, np.ndarray] = OrderedDict()
         self._kept_bytes = 0
-        self.damaged: set[int] = set()  # segments that cannot be decoded: they are shown blank
-        self.decoded = 0  # segments decoded so far, for tests of what a look costs
+        self.damaged: set[int] = set()  # segments that cannot be decoded and are shown blank
+        self.decoded = 0  # number of segments decoded so far, used by tests
         try:
             require_regular(path)
             self._file = tifffile.TiffFile(path)
@@ -114,7 +115,7 @@ class TiffPicture:
             raise NotByRegion("segments are missing")
         if self._height * self._width * samples * kind.itemsize > _LARGEST_SEGMENT:
             raise NotByRegion("its segments are too large")
-        self._segment(0)  # says at once whether its compression can be decoded
+        self._segment(0)  # fails now if the compression cannot be decoded
 
     def close(self) -> None:
         self._file.close()
@@ -126,7 +127,7 @@ class TiffPicture:
 
     @property
     def nbytes(self) -> int:
-        """Of the whole picture, decoded."""
+        """Size of the whole decoded image in bytes."""
         return int(np.prod(self.shape)) * self.dtype.itemsize
 
     @property
@@ -138,7 +139,10 @@ class TiffPicture:
         return whole if dtype is None else whole.astype(dtype)
 
     def __getitem__(self, key: Any) -> np.ndarray:
-        """Rows and columns by numbers or slices with positive steps; steps as coarse as the overview come from it."""
+        """Return rows and columns selected by index or slice; steps must be positive.
+
+        If both steps are at least `overview_step`, the values come from the overview.
+        """
         rows, columns, *rest = key if isinstance(key, tuple) else (key, slice(None))
         spans = [_span(part, size) for part, size in zip((rows, columns), self.shape, strict=False)]
         (top, bottom, down), (left, right, across) = spans
@@ -154,18 +158,18 @@ class TiffPicture:
         return found[(..., *rest)] if rest else found
 
     def at_hand(self, top: int, left: int, bottom: int, right: int) -> bool:
-        """Whether these rows and columns are decoded already, so that to look at them takes no time."""
+        """Return True if all segments of this box are cached, so that reading the box requires no decoding."""
         with self._lock:
             return all(index in self._kept for index in self._touched(top, left, bottom, right))
 
     def peek(self, row: int, column: int) -> Any:
-        """A pixel, or what the overview has in its place where the pixel is not decoded yet."""
+        """Return a pixel, or the value of the overview at its position if its segment is not cached."""
         if self.at_hand(row, column, row + 1, column + 1):
             return self[row, column]
         return self.overview[row // self.overview_step, column // self.overview_step]
 
     def _touched(self, top: int, left: int, bottom: int, right: int) -> Iterator[int]:
-        """The segments of a box, which may reach beyond the picture."""
+        """Yield the indices of the segments of a box, which may extend beyond the image."""
         for row in range(max(0, top) // self._height, -(-min(bottom, self.shape[0]) // self._height)):
             for column in range(max(0, left) // self._width, -(-min(right, self.shape[1]) // self._width)):
                 yield row * self._across + column
@@ -187,7 +191,7 @@ class TiffPicture:
             if found is not None:
                 self._kept.move_to_end(index)
                 return found
-            # Sparse files leave out what is empty.
+            # Sparse files omit empty segments.
             offset, count = self._page.dataoffsets[index], self._page.databytecounts[index]
             data = b""
             if count:
@@ -226,7 +230,7 @@ class TiffPicture:
     # --- overview --------------------------------------------------------------------------------
 
     def _glance(self) -> np.ndarray:
-        """Reduced from a few of its segments; what lies between repeats the nearest of them."""
+        """Return an overview made from a few segments; gaps are filled with the nearest of them."""
         step = self.overview_step
         size = tuple(-(-value // step) for value in self.shape[:2])
         overview = np.zeros((*size, *self.shape[2:]), self.dtype)
@@ -244,9 +248,9 @@ class TiffPicture:
         return overview
 
     def refine(self, stopped: Callable[[], bool] = lambda: False) -> bool:
-        """Make the overview exact, decoding everything once and keeping none of it; False if it was stopped."""
+        """Compute the exact overview, decoding each segment without caching it. Return False if stopped."""
         step = self.overview_step
-        # Bands of whole segments and whole steps, so that no cell needs two of them.
+        # Bands consist of whole segments and whole steps, so that each overview pixel lies in one band.
         rows = -(-max(step, self._height) // step) * step
         columns = self.shape[1] if self._across == 1 else -(-max(4096, self._width) // self._width) * self._width
         columns = -(-columns // step) * step
@@ -267,7 +271,7 @@ class TiffPicture:
 
 
 class Halved:
-    """A region-wise picture at half its size, made as it is looked at."""
+    """Region-wise image at half its size, computed on access."""
 
     def __init__(self, picture: TiffPicture) -> None:
         self._picture = picture
@@ -286,7 +290,7 @@ class Halved:
 
 
 def _span(part: Any, size: int) -> tuple[int, int, int]:
-    """First, end and step of what a key of one axis means."""
+    """Return start, stop and step of an index or slice along one axis."""
     if isinstance(part, slice):
         first, end, step = part.indices(size)
         if step < 1:

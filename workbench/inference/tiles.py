@@ -1,7 +1,7 @@
-"""A picture cut into equal tiles, and the network's answers blended together again.
+"""Division of an image into equal tiles, and blending of the network's outputs.
 
-Memory is bounded by picture width times what the rows of tiles do not share: finished rows leave as bands while
-later tiles are computed.
+Memory is bounded by the image width times the rows not shared by consecutive tile rows: finished rows are yielded as
+bands while later tiles are computed.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ import numpy as np
 from .cv import cv2
 
 _BAND_ROWS = 64
-RAMP = 32  # pixels in which neighbours pass over to one another
+RAMP = 32  # maximum width of the blending ramp between neighboring tiles, in pixels
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Where the tiles lie.
+    """Positions of the tiles, in pixels.
 
-    height, width: of the picture. tile_height, tile_width: of every tile. rows, columns: where each row of
-    tiles begins, and each column of tiles. overlap: what neighbours share at least, those above one another and those
-    side by side. All in pixels.
+    height, width: size of the image.
+    tile_height, tile_width: size of every tile.
+    rows, columns: first row of each tile row and first column of each tile column.
+    overlap: minimum overlap of vertical and of horizontal neighbors.
     """
 
     height: int
@@ -42,14 +43,15 @@ class Grid:
 
 
 def plan_grid(height: int, width: int, *, tile: int, overlap: int, multiple: int, high: int | None = None) -> Grid:
-    """Equal tiles that cover a picture; the last of a row or column is shifted inwards. high: where they are lower
-    than `tile`; those above one another then share no more than a quarter of that.
+    """Return a grid of equal tiles covering an image; the last tile of a row or column is shifted inwards.
 
-    All begin at multiples of `multiple`, the last one so that it ends at the first multiple beyond the picture: a
-    network that halves its picture again and again sees every pixel at the same place of its grid as it would in the
-    whole picture, and so gives it the same. Neighbours share `overlap` rounded up to that, where a tile has room.
-    Along a side shorter than `tile` there is one tile, as long as the next multiple of `multiple`. All in
-    pixels; tile must be a multiple of `multiple`, and overlap less than tile.
+    high: tile height if less than `tile`; the vertical overlap is then at most a quarter of it.
+
+    All sizes are in pixels; tile must be a multiple of `multiple`, overlap less than tile. All tiles begin at multiples
+    of `multiple`, and the last ends at the first multiple beyond the image. A network that repeatedly halves its input
+    thus has every pixel at the same place of its grid as in the whole image, and gives the same output. The overlap is
+    rounded up to a multiple of `multiple` if the tile is large enough. Along a side shorter than `tile` there is one
+    tile, as long as the next multiple of `multiple`.
     """
     rounded = -(-overlap // multiple) * multiple
     overlap = rounded if rounded < tile else overlap
@@ -67,23 +69,24 @@ def _along(length: int, tile: int, overlap: int, multiple: int) -> tuple[int, tu
 
 
 def cut(picture: np.ndarray, grid: Grid, y: int, x: int) -> np.ndarray:
-    """One tile of a picture (H,W) or (H,W,C); beyond the lower and right border the picture is mirrored."""
+    """Return one tile of an image (H,W) or (H,W,C), mirrored beyond the lower and right border."""
     part = picture[y : y + grid.tile_height, x : x + grid.tile_width]
     below, beside = grid.tile_height - part.shape[0], grid.tile_width - part.shape[1]
     for axis, missing in ((0, below), (1, beside)):
         if missing:
             widths = [(0, missing if index == axis else 0) for index in range(part.ndim)]
-            # Mirroring without repeating the border pixel reaches only as far as the picture is long.
+            # Reflection without repeating the border pixel requires padding shorter than the image.
             part = np.pad(part, widths, "reflect" if missing < part.shape[axis] else "symmetric")
     return part
 
 
 def blend_window(length: int, overlap: int, *, first: bool = False, last: bool = False) -> np.ndarray:
-    """Weight of each pixel along one side of a tile: 1 inside, a raised-cosine ramp in the overlap, 0 beyond it.
+    """Return float64 (length,), the weight of each pixel along one side of a tile.
 
-    Returns float64 (length,). At a tile's rim the network has not seen the surroundings, so it does not count there:
-    only in the 32 pixels in the middle of the overlap both neighbours are heard. first, last: the tile lies at the
-    beginning or the end of the picture, where there is no neighbour.
+    The weight is 1 inside, a raised-cosine ramp in the overlap, 0 beyond. Pixels at the rim of a tile lack context, so
+    only the 32 pixels in the middle of the overlap combine both neighbors.
+
+    first, last: the tile lies at the beginning or end of the image, without a neighbor there.
     """
     window = np.ones(length)
     shared = min(overlap, length // 2)
@@ -102,7 +105,7 @@ def blend_window(length: int, overlap: int, *, first: bool = False, last: bool =
 
 @dataclass(frozen=True)
 class _Share:
-    """What of a tile counts along one side: its pixels from `first`, in pixels of the picture, by these weights."""
+    """Blending weights of a tile along one side, for the pixels from `first` on, in image coordinates."""
 
     first: int
     weights: np.ndarray
@@ -113,7 +116,7 @@ class _Share:
 
 
 def _shares(starts: tuple[int, ...], tile: int, overlap: int, length: int) -> list[_Share]:
-    """Per tile along one side, each pixel's share of the blend. The shares of a pixel sum to 1."""
+    """Return the normalized blending weights of each tile along one side; the weights of a pixel sum to 1."""
     windows = [blend_window(tile, overlap, first=start == 0, last=start == starts[-1]) for start in starts]
     total = np.zeros(max(length, starts[-1] + tile))
     for start, window in zip(starts, windows):
@@ -128,18 +131,20 @@ def _shares(starts: tuple[int, ...], tile: int, overlap: int, length: int) -> li
 
 
 def stitch(grid: Grid, answers: Iterable[np.ndarray]) -> Iterator[tuple[int, np.ndarray]]:
-    """Blend the answers of all tiles into bands of whole picture rows, top to bottom.
+    """Blend the outputs of all tiles into bands of whole image rows, top to bottom.
 
-    answers: float32 (K, tile_height, tile_width) each, in the grid's order. Yields (first row, float32 (K,
-    rows, width)), to be read only; the bands follow on one another and cover the picture exactly.
+    answers: float32 (K, tile_height, tile_width) each, in grid order.
+
+    Yields (first row, float32 (K, rows, width)), to be treated as read-only; the bands are contiguous and cover the
+    image exactly.
     """
-    if len(grid) == 1:  # nothing to blend; adding up costs as much as a small network
+    if len(grid) == 1:  # nothing to blend; the summation costs as much as a small network
         yield 0, next(iter(answers))[:, : grid.height, : grid.width]
         return
     down = _shares(grid.rows, grid.tile_height, grid.overlap[0], grid.height)
     across = _shares(grid.columns, grid.tile_width, grid.overlap[1], grid.width)
     answers = iter(answers)
-    pending: np.ndarray | None = None  # of the picture's rows from the first one on that is not finished
+    pending: np.ndarray | None = None  # image rows from the first unfinished one on
     for row, (y, high) in enumerate(zip(grid.rows, down)):
         for x, wide in zip(grid.columns, across):
             answer = next(answers)
@@ -151,7 +156,7 @@ def stitch(grid: Grid, answers: Iterable[np.ndarray]) -> Iterator[tuple[int, np.
         following = down[row + 1].first if row + 1 < len(down) else grid.height
         finished = following - high.first
         assert pending is not None
-        # In thin bands: who takes them works on a copy, and of a wide picture with many classes that is much.
+        # Thin bands, because callers copy them, which is large for a wide image with many classes.
         for top in range(0, finished, _BAND_ROWS):
             yield high.first + top, pending[:, top : min(top + _BAND_ROWS, finished)].copy()
         kept = high.end - following
@@ -162,15 +167,15 @@ def stitch(grid: Grid, answers: Iterable[np.ndarray]) -> Iterator[tuple[int, np.
 def resize_bands(
     bands: Iterable[tuple[int, np.ndarray]], source: tuple[int, int], target: tuple[int, int]
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """Resize a picture that comes as bands, linearly, to a picture that leaves as bands.
+    """Resize an image given as bands linearly, yielding bands of the result.
 
-    source, target: (height, width) of the whole. The result is what resizing the whole at once would give.
+    source, target: (height, width) of the whole image. The result equals that of resizing the whole image at once.
     """
     if source == target:
         yield from bands
         return
     height, width = target
-    # Pixel centres are mapped onto pixel centres, as OpenCV does.
+    # Pixel centers are mapped to pixel centers, as in OpenCV.
     at = np.clip((np.arange(height) + 0.5) * source[0] / height - 0.5, 0, source[0] - 1)
     upper = np.floor(at).astype(np.int64)
     lower = np.minimum(upper + 1, source[0] - 1)
@@ -180,7 +185,7 @@ def resize_bands(
     for y, band in bands:
         wide = np.stack([_resize_rows(plane, width) for plane in band])
         held = wide if held is None else np.concatenate([held, wide], axis=1)
-        ready = int(np.searchsorted(lower, y + band.shape[1]))  # rows whose lower neighbour has come
+        ready = int(np.searchsorted(lower, y + band.shape[1]))  # rows whose lower neighbor is available
         if ready > done:
             above = held[:, upper[done:ready] - held_from]
             below = held[:, lower[done:ready] - held_from]

@@ -1,4 +1,4 @@
-"""How an engine runs a network: what makes it faster or smaller on a machine and changes no result."""
+"""Performance settings of an engine that do not change results."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class Tuning:
-    """threads: 0 for all, so that what was best on one machine is not wrong on another with more cores.
+    """Speed and memory settings of an engine; settings that an engine does not support are ignored.
 
-    optimise: "all", or "extended", which leaves ONNX Runtime's layout of the data alone. arena: keep memory for the
-    next picture. spin: idle threads wait awake, which is quick on an idle machine and slow on a busy one.
-    An engine passes over what it does not know.
+    threads: 0 for all, so that the best value of one machine also suits another with more cores.
+    optimise: "all", or "extended", which disables ONNX Runtime's data layout optimizations.
+    arena: keep memory for the next image.
+    spin: idle threads spin, which is fast on an idle machine and slow on a busy one.
     """
 
     threads: int = 0
@@ -31,7 +32,7 @@ class Tuning:
 
     @classmethod
     def from_json(cls, found: Any) -> Tuning:
-        """Raises ValueError with what is wrong, as a part of a sentence."""
+        """Return settings from decoded JSON. Raises ValueError with the problem, as a part of a sentence."""
         if not isinstance(found, dict):
             raise ValueError(f"it must hold names and values, not {found!r}")
         unknown = sorted(set(found) - {entry.name for entry in fields(cls)})

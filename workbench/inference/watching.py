@@ -1,6 +1,6 @@
-"""Pictures that a line drops into a folder, looked at as they come: each once, and only when it is completely written.
+"""Watch mode: prediction of images as they appear in a folder, each once and only when completely written.
 
-The folder is listed again and again, which works on network drives too, where no system tells of new files.
+The folder is polled, which also works on network drives without change notifications.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from .naming import Source, collect_pictures
 from .predictor import Cancelled, Result
 from .stopping import Stop
 
-INTERVAL = 0.5  # seconds between two looks at the folder, at least
-SETTLE = 1.0  # a file that has not changed for so long may be complete
-PATIENCE = 30.0  # a file that has not changed for so long and cannot be read is not being written, but broken
+INTERVAL = 0.5  # minimum polling interval in seconds
+SETTLE = 1.0  # seconds without change after which a file may be complete
+PATIENCE = 30.0  # seconds without change after which an unreadable file counts as damaged
 
 
 @dataclass
 class _Coming:
-    """A file that is not there completely yet. since: when its state was first seen. next_try: when to decode it."""
+    """File that may be incomplete. since: when its state was first observed. next_try: when to decode it next."""
 
     state: tuple[int, int]
     since: float
@@ -41,10 +41,12 @@ def watch(
     settle: float = SETTLE,
     patience: float = PATIENCE,
 ) -> None:
-    """Predict what lies in folders or matches patterns, and what comes there later, until it is told to stop.
+    """Predict the images in folders or matching patterns, present and future ones, until stopped.
 
-    on_picture(path, result, why) is called after each; result is None where it was skipped. What has its results
-    already is passed over, unless the file was written anew. Raises OSError where a result cannot be written.
+    on_picture: called as on_picture(path, result, why) after each image; result is None if it was skipped.
+    interval, settle, patience: in seconds, see the constants.
+
+    Images with results are skipped unless the file was rewritten. Raises OSError if a result cannot be written.
     """
     coming: dict[str, _Coming] = {}
     while not stop.asked():
@@ -62,14 +64,14 @@ def watch(
             if folder.is_done(source.path):
                 del coming[at]
                 on_picture(str(source.path), result, why)
-            else:  # it may be incomplete
+            else:  # the file may be incomplete
                 known.next_try = now + min(5.0, max(settle, (now - known.since) / 2))
-        # A folder of a hundred thousand files takes a while to list: most of the time is left to others.
+        # Listing a hundred thousand files takes a while: most of the time is left to other processes.
         stop.wait(max(interval, 3 * (time.monotonic() - began)) if not coming else interval)
 
 
 def _due(folder: ResultsFolder, names: Sequence[str | Path], coming: dict[str, _Coming], settle: float) -> list[Source]:
-    """What may be complete now, in the order in which it was written. `coming` is brought up to date."""
+    """Return files that may be complete, in order of modification time. Updates `coming`."""
     sources, _ = collect_pictures(names, leave_out=folder.out)
     there: set[str] = set()
     due: list[tuple[int, str, Source]] = []
@@ -80,7 +82,7 @@ def _due(folder: ResultsFolder, names: Sequence[str | Path], coming: dict[str, _
         try:
             state = file_state(source.path)
         except OSError:
-            continue  # gone again: a name that the writer used for a moment
+            continue  # deleted again: a temporary name of the writer
         there.add(at)
         now = time.monotonic()
         known = coming.get(at)

@@ -1,4 +1,4 @@
-"""Files that are either the old one or the whole new one, never a part."""
+"""Atomic file writing: a file is either the old one or the complete new one."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 _TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp")
-_under_way: set[str] = set()  # names of the temporary files that this process is writing now
+_under_way: set[str] = set()  # temporary files that this process is writing
 
-# Seconds. On Windows a file that somebody reads at this moment cannot be replaced, and readers are done soon.
+# Seconds. On Windows a file cannot be replaced while it is open for reading; readers finish soon.
 _PAUSES = (0.01, 0.05, 0.2, 0.5) if sys.platform == "win32" else ()
 _ROOTS: set[Path] = set()
 
@@ -32,7 +32,7 @@ def keep_root(root: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder with its parents, but no root given to `keep_root` and nothing above one. Raises OSError."""
+    """Create a folder and its parents, except roots registered by `keep_root` and their parents. Raises OSError."""
     below: list[Path] = []
     for path in (folder, *folder.parents):
         if path in _ROOTS:
@@ -45,9 +45,10 @@ def make_folder(folder: Path) -> None:
 
 
 def sweep(folder: Path, *, below: bool = False, stopped: Callable[[], bool] = lambda: False) -> None:
-    """Remove what writes that were cut off have left in a folder, where that can be done; below: also below it.
+    """Remove temporary files of interrupted writes from a folder, as far as possible.
 
-    No other process may be writing there; what this process is writing stays.
+    below: include subfolders. stopped: polled after each folder. No other process may be writing there; files that this
+        process is writing are kept.
     """
     for path, _, names in os.walk(folder):
         for name in names:
@@ -70,13 +71,13 @@ def _put(temporary: Path, path: Path) -> None:
 
 @contextlib.contextmanager
 def replacing(path: Path | str) -> Iterator[BinaryIO]:
-    """A file to write into, which takes the place of `path` when the block ends well and is gone when it does not.
+    """Yield a file that replaces `path` if the block succeeds and is deleted if it fails.
 
     Creates the folder. Raises OSError.
     """
     path = Path(path)
     make_folder(path.parent)
-    # A short random name: the picture's own name may already be as long as the file system allows.
+    # A short random name, because the target's name may already have the maximum length.
     temporary = path.parent / f".{secrets.token_hex(8)}.tmp"
     _under_way.add(temporary.name)
     try:

@@ -1,4 +1,4 @@
-"""The libraries that can run a network. Each is imported when first used, and none is needed to import this."""
+"""Inference engines. Each library is imported at first use; importing this package requires none of them."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from ..settings import ModelSettings  # noqa: TID252  the package is copied unde
 from ..tuning import Tuning  # noqa: TID252
 from .kinds import KINDS, obstacle, pip
 
-Engine = Callable[[np.ndarray], np.ndarray]  # may be called from several threads at once
+Engine = Callable[[np.ndarray], np.ndarray]  # may be called from several threads concurrently
 NAMES = tuple(KINDS)
 
 
 class EngineError(Exception):
-    """A network that cannot be loaded or run; the text is a sentence."""
+    """Network that cannot be loaded or run; the text is a sentence."""
 
 
 def available() -> list[str]:
-    """Names of the engines whose library is installed here, the preferred first. Imports none of them."""
+    """Return the names of engines whose library is installed, in order of preference, without importing any."""
     return [name for name, kind in KINDS.items() if find_spec(kind.module) is not None]
 
 
 def load_engine(name: str, folder: Path | str, settings: ModelSettings, threads: int | None = None) -> Engine:
-    """The network of a model, run by one engine. threads: 0 for all, None for what the settings say.
+    """Load a model's network with the named engine.
 
-    Raises EngineError with a sentence.
+    threads: 0 for all, None for the value in the settings. Raises EngineError with a sentence.
     """
     if name not in KINDS:
         raise EngineError(f"There is no engine {name!r}; there are {', '.join(KINDS)}.")
@@ -47,7 +47,7 @@ def load_engine(name: str, folder: Path | str, settings: ModelSettings, threads:
         tuning = replace(tuning, threads=threads)
     try:
         return _make(name, path, settings, tuning)
-    except Exception as error:  # the libraries raise whatever they like for a damaged file
+    except Exception as error:  # the libraries raise various exceptions for a damaged file
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise EngineError(f"The network {path} cannot be loaded by {KINDS[name].module}: {lines[0]}") from error
 
@@ -75,9 +75,9 @@ def _make(name: str, path: Path, settings: ModelSettings, tuning: Tuning) -> Eng
 
 
 def choose_engine(name: str, folder: Path | str, settings: ModelSettings, threads: int | None = None) -> Engine:
-    """The named engine, or for "auto" the first that the model has a network for and that loads here.
+    """Load the named engine, or for "auto" the first one that the model supports and that loads on this machine.
 
-    First: in the order that was measured when the model was exported, else in that of `KINDS`.
+    The order is the one measured when the model was exported, then that of `KINDS`. Raises EngineError.
     """
     if name != "auto":
         return load_engine(name, folder, settings, threads)

@@ -1,4 +1,4 @@
-"""Which engines there are, what each needs, and why one cannot be used here."""
+"""Table of the engines: their requirements, and reasons why an engine is unavailable."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from ..cpu import processor_flags  # noqa: TID252  the package is copied under a
 
 @dataclass(frozen=True)
 class Kind:
-    """module: what is imported. needs: what a person installs. file: the network in an export. made_with: further
-    modules that make it, which running it does not take.
+    """Properties of an engine.
 
-    reduced: "" for networks that compute with 32 bits and must give what the trained one gives; else the kind of
-    number, and the network is close to it, not equal.
+    module: imported module.
+    needs: packages to install.
+    file: network file in an export.
+    reduced: number format of engines with reduced precision, whose results are only close to those of the trained
+        network; "" for 32-bit engines, whose results must match.
+    made_with: further modules required to create the file but not to run it.
     """
 
     module: str
@@ -28,7 +31,7 @@ class Kind:
 _ONNXRUNTIME = "onnxruntime>=1.18,!=1.24.0"
 _PADDLE = "paddlepaddle>=3.3,<3.4"
 
-# In the order in which they are tried where nothing was measured; those with fewer bits come last.
+# Order in which engines are tried if nothing was measured; reduced precision comes last.
 KINDS: dict[str, Kind] = {
     "onnx": Kind("onnxruntime", (_ONNXRUNTIME,), "network.onnx"),
     "openvino": Kind("openvino", ("openvino>=2024.6",), "network.onnx"),
@@ -42,12 +45,12 @@ KINDS: dict[str, Kind] = {
 
 
 def pip(name: str) -> str:
-    """The command that installs what an engine needs."""
+    """Return the command that installs an engine's packages."""
     return "pip install " + " ".join(f'"{need}"' for need in KINDS[name].needs)
 
 
 def obstacle(name: str) -> str:
-    """Why an engine cannot be used here, as a sentence; empty if it can. Imports ONNX Runtime at most."""
+    """Return the reason why an engine is unavailable, as a sentence; "" if available. Imports ONNX Runtime at most."""
     kind = KINDS[name]
     if find_spec(kind.module) is None:
         return f"The engine {name!r} needs {kind.module}, which is not installed: {pip(name)}"
@@ -56,7 +59,7 @@ def obstacle(name: str) -> str:
 
 
 def cannot_make(name: str) -> str:
-    """Why an export cannot hold a format when it is made here, as a sentence; empty if it can."""
+    """Return the reason why the file of an engine cannot be created on this machine, as a sentence; "" if it can."""
     missing = [module for module in KINDS[name].made_with if find_spec(module) is None]
     if missing:
         return f"Making {name} needs {' and '.join(missing)}: pip install {' '.join(missing)}"

@@ -1,4 +1,4 @@
-"""A network in ONNX, run by ONNX Runtime on the processor or, where its CUDA build is installed, on the card."""
+"""ONNX network run by ONNX Runtime on the CPU, or on the GPU if its CUDA build is installed."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ..tuning import Tuning  # noqa: TID252  the package is copied under another
 
 
 class OnnxEngine:
-    """A callable float32 batch in, float32 batch out. device: "cpu" or "cuda"."""
+    """Callable: float32 batch to float32 batch. device: "cpu" or "cuda"."""
 
     def __init__(self, path: Path, tuning: Tuning, *, name: str = "onnx") -> None:
         self.name = name
         providers: list[str | tuple[str, dict[str, str]]] = ["CPUExecutionProvider"]
         if "CUDAExecutionProvider" in onnxruntime.get_available_providers():
-            # TF32 keeps ten bits of a number: fast, and no longer what was seen on screen. Searching the
-            # fastest convolution for every new picture size costs more than it wins.
+            # TF32 has a 10-bit mantissa: fast, but its results differ from those shown in the application. Searching
+            # the fastest convolution for every new image size costs more than it saves.
             choices = {"use_tf32": "0", "cudnn_conv_algo_search": "HEURISTIC"}
             providers.insert(0, ("CUDAExecutionProvider", choices))
-        # From bytes, because a path may hold characters that the library cannot open on Windows.
+        # Loaded from bytes, because the library cannot open all paths on Windows.
         self._session = onnxruntime.InferenceSession(path.read_bytes(), session_options(tuning), providers=providers)
         self._input = self._session.get_inputs()[0].name
         self._output, *others = [output.name for output in self._session.get_outputs()]
@@ -32,12 +32,12 @@ class OnnxEngine:
         return self._session.run([self._output], {self._input: batch})[0]
 
     def maps(self, batch: np.ndarray) -> np.ndarray | None:
-        """float32 (N,V,h,w): what each place adds to each verdict; None where the network does not tell."""
+        """Return float32 (N,V,h,w), each location's contribution to each verdict; None without such an output."""
         return None if self._maps is None else self._session.run([self._maps], {self._input: batch})[0]
 
 
 def session_options(tuning: Tuning) -> onnxruntime.SessionOptions:
-    """ONNX Runtime's settings, quiet and without a word to anybody."""
+    """Return ONNX Runtime session options, with logging reduced to errors and telemetry disabled."""
     onnxruntime.set_default_logger_severity(3)  # errors only
     onnxruntime.disable_telemetry_events()
     options = onnxruntime.SessionOptions()

@@ -1,4 +1,4 @@
-"""A network as Paddle saves it (a .json or .pdmodel program beside its .pdiparams), run by Paddle Inference."""
+"""Paddle network (.json or .pdmodel program with .pdiparams weights), run by Paddle Inference."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _ENVIRONMENT = {**cpu_environment(), "GLOG_minloglevel": "2"}
 
 
 class PaddleEngine:
-    """A callable float32 batch in, float32 batch out. name: "paddle", "legacy", or "bf16", which rounds to 16 bits.
+    """Callable: float32 batch to float32 batch.
 
-    device: "cpu" or "cuda".
+    name: "paddle", "legacy", or "bf16", which computes in 16 bits. device: "cpu" or "cuda".
     """
 
     def __init__(self, path: Path, tuning: Tuning, *, name: str = "paddle") -> None:
@@ -36,11 +36,11 @@ class PaddleEngine:
             self.device = "cuda"
         else:
             config.enable_mkldnn()
-            config.set_mkldnn_cache_capacity(16)  # one entry per input size: pictures may have any size
+            config.set_mkldnn_cache_capacity(16)  # one entry per input size, because image sizes vary
             if name == "bf16":
                 config.enable_mkldnn_bfloat16()
             config.set_cpu_math_library_num_threads(tuning.threads or cores())
-        # enable_memory_optim is left out: Paddle 3.3 refuses it for programs of this kind.
+        # enable_memory_optim is not used: Paddle 3.3 rejects it for programs of this kind.
         self._predictor = inference.create_predictor(config)
         self._input = self._predictor.get_input_handle(self._predictor.get_input_names()[0])
         self._output = self._predictor.get_output_handle(self._predictor.get_output_names()[0])
@@ -56,7 +56,7 @@ class PaddleEngine:
 
 def _import_paddle_inference() -> ModuleType:
     for name, value in _ENVIRONMENT.items():
-        os.environ.setdefault(name, value)  # read by Paddle and MKL when they are loaded
+        os.environ.setdefault(name, value)  # read by Paddle and MKL at loading
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="No ccache found")
         from paddle import inference

@@ -1,4 +1,4 @@
-"""A network for Paddle Lite (.nb), made by its converter for the processors of small devices."""
+"""Paddle Lite network (.nb), created by its converter for embedded CPUs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..tuning import Tuning  # noqa: TID252
 
 
 class LiteEngine:
-    """A callable float32 batch in, float32 batch out."""
+    """Callable: float32 batch to float32 batch."""
 
     name = "lite"
     device = "cpu"

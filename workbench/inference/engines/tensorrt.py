@@ -1,4 +1,4 @@
-"""A network in ONNX, compiled by TensorRT for the NVIDIA card of this machine, through ONNX Runtime."""
+"""ONNX network compiled by TensorRT for this machine's NVIDIA GPU, through ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..tuning import Tuning  # noqa: TID252
 
 
 class TensorrtEngine:
-    """A callable float32 batch in, float32 batch out. device: "cuda". Loading compiles, which takes minutes."""
+    """Callable: float32 batch to float32 batch. Loading compiles the network, which takes minutes."""
 
     name = "tensorrt"
     device = "cuda"
 
     def __init__(self, path: Path, settings: ModelSettings) -> None:
-        # TF32 keeps ten bits of a number, and TensorRT uses it unless the driver's library is told not to.
+        # TF32 has a 10-bit mantissa, and TensorRT uses it unless this variable forbids it.
         os.environ.setdefault("NVIDIA_TF32_OVERRIDE", "0")
         import onnxruntime
 
@@ -29,14 +29,14 @@ class TensorrtEngine:
             path.read_bytes(), session_options(Tuning()), providers=[*providers, "CPUExecutionProvider"]
         )
         if "TensorrtExecutionProvider" not in self._session.get_providers():
-            # ONNX Runtime goes on without what it cannot load; then this would be another engine under this name.
+            # ONNX Runtime silently omits providers that it cannot load; another engine would then run under this name.
             raise RuntimeError("TensorRT's libraries could not be loaded")
         self._input = self._session.get_inputs()[0].name
         self._output = self._session.get_outputs()[0].name
 
     @staticmethod
     def _choices(settings: ModelSettings) -> dict[str, str]:
-        """Compiled once for every shape that occurs, and not anew for each."""
+        """Return provider options with a range of shapes, so that the network is compiled once for all of them."""
         if settings.task == "classification":
             least = most = settings.input_size
         else:
