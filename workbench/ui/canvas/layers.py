@@ -143,8 +143,7 @@ class PictureLayer:
 def as_image(shown: np.ndarray, display: Display) -> QImage:
     """Convert uint8 (H, W) or (H, W, 3) to an image; gray values take the colors of the display's palette.
 
-    The screen's format is used: Qt copies it row by row, but passes other formats to threads and blocks until they
-    finish.
+    The screen's format is used: Qt copies it row by row, but converts other formats in threads and blocks meanwhile.
     """
     height, width = shown.shape[:2]
     if shown.ndim == 3:

@@ -16,7 +16,7 @@ class Opened(View):
         super().__init__(parent)
         self._session = session
         self.page_fits = True
-        self._covers = None, None, None  # labels, predictions and difference that do not fit the shown page
+        self._covers = None, None, None  # labels, predictions and difference, stored while they do not fit the page
 
     def follow(self) -> None:
         """Connect to the session and show the open content."""

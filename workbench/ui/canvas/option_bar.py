@@ -144,7 +144,7 @@ class OptionBar(QWidget):
     def _set_value(self, name: str, auto: str, value: float) -> None:
         options = self._canvas.options
         if auto:
-            options.switch(auto, False)  # a value set by the user turns the automatic off
+            options.switch(auto, False)  # a manual value turns automatic mode off
         options.set(name, round(value, 1))
 
     def _set_explicit(self, on: bool) -> None:

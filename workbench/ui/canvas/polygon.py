@@ -123,7 +123,7 @@ class Polygon(Tool):
         return nearest if nearest is not None and away[nearest] <= SNAP else None
 
     def _side(self, point: Point) -> int | None:
-        """Return the first corner of the side within reach of a point, except the closing side, which is not drawn yet."""
+        """Return the first corner of the side within reach of a point. The closing side, not drawn yet, is excluded."""
         here = self.desk.to_widget(point)
         corners = [self.desk.to_widget(p) for p in self.points]
         for i, (a, b) in enumerate(zip(corners, corners[1:])):

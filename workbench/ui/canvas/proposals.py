@@ -76,7 +76,7 @@ class ProposalHand(QObject):
 
     @property
     def in_sight(self) -> bool:
-        """True unless overlays are hidden or another page covers the image."""
+        """True if the layer is shown, overlays are not hidden, and no preview or other page covers the image."""
         return self.layer.visible and not self._canvas.overlays_hidden and not self._canvas.previewing
 
     @property

@@ -185,7 +185,7 @@ class RegionTool(Tool):
         self._set(None if kept.empty else Region(kept, id))
 
     def mask_changed(self) -> None:
-        """Drop the chosen region if it no longer exists, for example after an undo."""
+        """Drop the chosen region after a change made elsewhere, such as an undo: it may no longer exist."""
         if not self._changing and self.region is not None:
             self._held, self._by = None, (0, 0)
             self._set(None)

@@ -139,9 +139,7 @@ class Surface(QWidget):
             self._repaint(self._logical(rect))
 
     def _repaint(self, area: QRect) -> None:
-        """Schedule a repaint, merged with the pending one if that costs little: clipping to many rectangles is slow in
-        Qt.
-        """
+        """Schedule a repaint; merge it with the pending one if cheap, since clipping to many rectangles is slow in Qt."""
         if self._waiting.contains(area):
             return
         around = self._waiting.united(area)

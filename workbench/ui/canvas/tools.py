@@ -110,7 +110,6 @@ class Chooser(Tool, ABC):
         """Return a function, run in a thread, that computes the selection at a point."""
 
     def hover(self, point: Point | None) -> None:
-        # A preview is expensive; inside the shown selection it would not change.
         if point is None or not self.desk.holds(point):
             self.desk.work.look_away()
             self.show(None)

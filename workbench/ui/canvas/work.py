@@ -14,9 +14,7 @@ Then = Callable[[Any], None]
 
 
 class Work(QObject):
-    """Job queue of the tools. `do` delivers every result, `glance` only the last. Results arrive later, in the GUI
-    thread.
-    """
+    """Job queue of the tools: `do` delivers every result, `glance` only the last, later and in the GUI thread."""
 
     changed = Signal(bool)  # True when jobs start, False when all are done
     troubled = Signal(object)  # Exception

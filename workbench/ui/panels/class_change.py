@@ -94,9 +94,7 @@ class ClassChange(QDialog):
 
 
 class ClassWorkCard(QFrame):
-    """Card with progress and Cancel while masks are rewritten; Finish and Take back after an interruption; then Take
-    back.
-    """
+    """Card with progress and Cancel while masks are rewritten; finish or undo if interrupted; undo afterwards."""
 
     def __init__(self, work: ClassWork) -> None:
         super().__init__(objectName="card")

@@ -15,12 +15,10 @@ GPU_ROLES = ("curve_2", "curve_4", "curve_1", "curve_3")  # of the first GPU, th
 
 @dataclass(frozen=True)
 class PlotRow:
-    """Plot description. id: also stored in the choice. values: names in a Track; of `per_card` ones each GPU has its
-    own.
+    """Plot description. id: key of the stored choice. values: names in a Track; with `per_card` one set per GPU.
 
-    told: value shown in the legend. low, high: fixed ends of the axis. log: logarithmic axis. compared: drawn for
-    several
-    runs. shown: initially visible. digits: after the decimal point, for large numbers.
+    told: value shown in the legend. low, high: fixed ends of the axis. log: logarithmic axis. factor: display factor of
+    the values. compared: drawn for several runs. shown: initially visible.
     """
 
     id: str
@@ -90,7 +88,7 @@ def shown_value(row: PlotRow, track: Track, time: float) -> str:
 
 
 def number(value: float, digits: int | None = None) -> str:
-    """Format with a number of decimal places; None: three significant digits."""
+    """Format with `digits` decimal places; None: about three significant digits."""
     size = abs(value)
     if digits is not None:
         return words.number(value, digits)

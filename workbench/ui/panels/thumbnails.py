@@ -1,6 +1,4 @@
-"""Thumbnails of images and masks, computed in a thread for visible rows, newest request first; some hundreds are
-cached.
-"""
+"""Cache of image and mask thumbnails, computed in a thread for visible rows, newest request first."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ WISHES = 120  # older requests belong to rows scrolled out of view
 
 
 class Thumbnails(QObject):
-    """Thumbnail cache. `get` returns the cached image at once; `arrived` is emitted when more are ready."""
+    """Cache of some hundred thumbnails. `get` returns at once; `arrived` is emitted when more are ready."""
 
     arrived = Signal(str)
 
@@ -48,7 +46,7 @@ class Thumbnails(QObject):
         self._label_wishes.clear()
 
     def labels(self, row: Row) -> QImage | None:
-        """Return the painted classes of an image, ids as 8-bit color indices; the old ones while new ones are in work."""
+        """Return the painted classes of an image, ids as 8-bit color indices; outdated ones until the new are computed."""
         if not row.counts:
             return None
         counts, image = self._labels.get(row.key, (None, None))
