@@ -44,7 +44,7 @@ class Surface(QWidget):
         """Draw the overlays of tools above everything, in logical pixels."""
 
     def busy_overlay(self) -> bool:
-        """True while an overlay is drawn that must not be scrolled with the image."""
+        """Return True while an overlay is drawn that must not be scrolled with the image."""
         return False
 
     @property
@@ -139,7 +139,7 @@ class Surface(QWidget):
             self._repaint(self._logical(rect))
 
     def _repaint(self, area: QRect) -> None:
-        """Schedule a repaint; merge it with the pending one if cheap, since clipping to many rectangles is slow in Qt."""
+        """Schedule a repaint; merge it with the pending one if cheap: clipping to many rectangles is slow in Qt."""
         if self._waiting.contains(area):
             return
         around = self._waiting.united(area)

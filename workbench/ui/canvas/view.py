@@ -240,7 +240,7 @@ class View(Surface):
             return []
         found: list[QImage | None] = [self.picture.image(view, part, self.display)]
         if self.picture.wanted and self._reading is None:
-            QTimer.singleShot(0, self, self._read)  # after all parts of this frame have added their wishes
+            QTimer.singleShot(0, self, self._read)  # after all parts of this frame have filled `wanted`
         if not self.overlays_hidden:
             if self.heat is not None and self.heat_style.visible:
                 found.append(self.heat.image(view, part, self.heat_style.opacity))

@@ -106,7 +106,7 @@ class Legend(QWidget):
 
     @property
     def shown(self) -> list[str]:
-        """Return the enabled plots that have data."""
+        """Enabled plots that have data."""
         return [
             id for id, item in self._items.items()
             if item.checkState(0) == Qt.CheckState.Checked and not item.isDisabled()

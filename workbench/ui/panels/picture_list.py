@@ -109,7 +109,7 @@ class PictureList(QAbstractTableModel):
 
     @property
     def keys(self) -> list[str]:
-        """Return the listed keys in order."""
+        """Listed keys in order."""
         return [self.table.keys[place] for place in self.order.tolist()]
 
     def key_at(self, line: int) -> str:
@@ -195,5 +195,5 @@ class PictureList(QAbstractTableModel):
 
     @property
     def narrowed(self) -> bool:
-        """Return True if changed rows can change the list."""
+        """True if changed rows can change the list."""
         return bool(self.text) or self.wanted != "all" or self.sort_by != "name"

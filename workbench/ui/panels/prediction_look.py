@@ -113,7 +113,7 @@ class PredictionLook(QWidget):
 
     @property
     def _number(self) -> int | None:
-        """Return the class of the moved threshold; None: all classes."""
+        """Class of the moved threshold; None: all classes."""
         return self.of_class.currentData()
 
     def _follow(self) -> None:

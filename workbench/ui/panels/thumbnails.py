@@ -46,7 +46,7 @@ class Thumbnails(QObject):
         self._label_wishes.clear()
 
     def labels(self, row: Row) -> QImage | None:
-        """Return the painted classes of an image, ids as 8-bit color indices; outdated ones until the new are computed."""
+        """Return the painted classes of an image, ids as 8-bit color indices; outdated ones until updated."""
         if not row.counts:
             return None
         counts, image = self._labels.get(row.key, (None, None))

@@ -144,7 +144,7 @@ class TrainControls(QWidget):
         self.device.setCurrentIndex(max(0, self.device.findData(device)))
 
     def show_state(self, state: str, possible: bool, *, paused: bool = False, can_pause: bool = False) -> None:
-        """`state`: idle | preparing | running | stopping. `possible`: whether the button may be pressed."""
+        """Update the controls. `state`: idle | preparing | running | stopping. `possible`: the button is enabled."""
         self._running, self._paused = state != "idle", paused
         self.pause.setVisible(state in ("running", "stopping"))
         self.pause.setEnabled(can_pause)

@@ -153,7 +153,7 @@ class TrainingPanel(QWidget):
         return self._training.busy or (self._session.writable and bool(self._session.keys))
 
     def can_pause(self) -> bool:
-        """True before the last step is done; the short work after it cannot be paused."""
+        """Return True before the last step is done; the short work after it cannot be paused."""
         training = self._training
         return training.running and not training.stopping and (training.progress < 1 or training.paused)
 
