@@ -1,1 +1,1 @@
-"""The picture with its label: sampled view, layers and tools."""
+"""Image canvas with its label: sampled view, layers and tools."""

@@ -1,4 +1,4 @@
-"""Round brushes of true size: of the current class, the eraser, "don't care", and painted background."""
+"""Round brushes measured in image pixels: current class, eraser, "don't care" and explicit background."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from workbench.core.selection import Point, encircle
 from workbench.ui.canvas.desk import DONT_CARE_COLOR, ERASING, Desk
 from workbench.ui.canvas.tools import Tool, Touch, bounds, outline, ring
 
-CLOSE = 14.0  # logical pixels from its start within which a stroke is closed
-QUICK = 4 << 20  # pixels: what a stroke encircles is filled at once; beyond, in a thread
+CLOSE = 14.0  # closing distance: a stroke that ends this close to its start is closed, logical pixels
+QUICK = 4 << 20  # pixels: a larger encircled area is filled in a thread
 
 
 class Brush(Tool):
-    """Paints the current class. A stroke that comes back to its start fills what it encircles, if that is wished."""
+    """Brush of the current class. A stroke that returns to its start fills the enclosed area if "encircle" is on."""
 
     name = "brush"
     cursor = Qt.CursorShape.BlankCursor
@@ -26,7 +26,7 @@ class Brush(Tool):
         super().__init__(desk)
         self._points: list[Point] = []
         self._id = BACKGROUND
-        self._length = 0.0  # of the stroke, logical pixels
+        self._length = 0.0  # length of the stroke, logical pixels
         self._ring: Point | None = None
 
     @property
@@ -49,7 +49,7 @@ class Brush(Tool):
         return self.desk.diameter / 2
 
     def pressed(self, touch: Touch) -> float:
-        """The radius under a pen that is pressed more or less: the ring shows the most."""
+        """Return the brush radius under the present pen pressure. The ring shows the full radius."""
         return max(self.radius * touch.pressure, 0.5)
 
     def press(self, touch: Touch) -> None:
@@ -96,7 +96,7 @@ class Brush(Tool):
 
     @property
     def _closing(self) -> bool:
-        """Whether the stroke would be closed if it ended here."""
+        """True if the stroke would be closed if it ended here."""
         if not self.desk.options.on("encircle") or len(self._points) < 3:
             return False
         reach = max(CLOSE, self.desk.to_length(self.radius))
@@ -126,7 +126,7 @@ class Brush(Tool):
 
 
 class Eraser(Brush):
-    """Back to where nothing is painted."""
+    """Brush that resets pixels to the unpainted state."""
 
     name = "eraser"
     needs_class = False
@@ -141,7 +141,7 @@ class Eraser(Brush):
 
 
 class DontCareBrush(Brush):
-    """Where nobody can tell: left out of learning and of all scores."""
+    """Brush for pixels of unknown class, which are left out of training and of all metrics."""
 
     name = "dont_care"
     needs_class = False
@@ -155,7 +155,7 @@ class DontCareBrush(Brush):
 
 
 class BackgroundBrush(Brush):
-    """Good surface, said outright: counts where only what is painted is learned from."""
+    """Brush for explicit background, which counts when only painted pixels are trained on."""
 
     name = "background"
     options = ("explicit", "size", "encircle", "pressure")

@@ -1,4 +1,4 @@
-"""The open picture with hands: pointer and keys become gestures of the current tool."""
+"""Interactive canvas: pointer and key events become gestures of the current tool."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _WITH = Qt.KeyboardModifier
 
 
 class Canvas(Opened):
-    """The open picture under the current tool."""
+    """View of the open image that passes events to the current tool."""
 
     tool_changed = Signal(str)
-    brush_changed = Signal(int)  # diameter in picture pixels
+    brush_changed = Signal(int)  # diameter in image pixels
     hovered = Signal(object)  # (column, row) or None
-    refused = Signal(str)  # why nothing was painted: "no mask", "read-only", "no class", "too large", "locked", …
-    told = Signal(str, float)  # what a tool has measured
+    refused = Signal(str)  # reason nothing was painted: "no mask", "read-only", "no class", "too large", "locked", …
+    told = Signal(str, float)  # name and value of a tool's measurement
     region_chosen = Signal(object)  # Region or None
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
@@ -55,8 +55,8 @@ class Canvas(Opened):
         self._tool: Tool = self._tools["brush"]
         self._space = False
         self._grips = Grips(self)
-        self._pen = 1.0  # how hard a pen is pressed, 0..1; 1 for a mouse
-        self._rubber = False  # the pen is turned around
+        self._pen = 1.0  # pen pressure, 0..1; 1 for a mouse
+        self._rubber = False  # the eraser end of the pen is used
         self._painting = False
         self.shape_end = ShapeEnd()
         session.settling.connect(self.work.finish)
@@ -84,7 +84,7 @@ class Canvas(Opened):
         self.tool_changed.emit(name)
 
     def set_diameter(self, diameter: int) -> None:
-        """The brush's size in picture pixels."""
+        """Set the brush diameter in image pixels."""
         self._hover(None)
         self.diameter = diameter
         self._hover(self.pointer)
@@ -102,7 +102,7 @@ class Canvas(Opened):
         if 0 <= x < mask.shape[1] and 0 <= y < mask.shape[0] and BACKGROUND < mask[y, x] <= MAX_CLASS_ID:
             self._session.classes.choose(int(mask[y, x]))
 
-    # --- facts of the session --------------------------------------------------------------------
+    # --- session events --------------------------------------------------------------------------
 
     def drop_work(self) -> None:
         self._tool.cancel()
@@ -114,7 +114,7 @@ class Canvas(Opened):
         self._hover(None)
 
     def came(self) -> None:
-        if self.pointer is not None:  # it may rest where something will be proposed
+        if self.pointer is not None:  # the pointer may rest on a suggestion
             self.proposals.hover(self.picture_point(self.pointer))
 
     # --- pointer ---------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ class Canvas(Opened):
         return "no class" if self._session.class_id == BACKGROUND and not erase and self._tool.needs_class else ""
 
     def _ask(self, event) -> None:
-        """What can be done to what is under the pointer; with any tool that holds nothing just now."""
+        """Open the context menu of the suggestion or region under the pointer, unless a tool is in use."""
         self._hover(event.position())
         if self.proposals.current is not None and not self._tool.busy and not self._refusal(True):
             ProposalMenu(self.proposals, self._desk, self).popup(event.globalPosition().toPoint())
@@ -176,7 +176,7 @@ class Canvas(Opened):
             ask(region, self._desk, self, event, lambda: self._tool is region or region.cancel())
 
     def _free(self) -> None:
-        """The pointer is nobody's again."""
+        """Release the pointer."""
         self.button, self._painting = _BUTTON.NoButton, False
         self._grips.let_go()
 
@@ -211,7 +211,7 @@ class Canvas(Opened):
         event.accept()
 
     def tabletEvent(self, event) -> None:
-        """What a pen does arrives as a mouse's doing as well; here it says how hard it is pressed."""
+        """Store pressure and end of the pen. Pen movements also arrive as mouse events."""
         self._rubber = event.pointerType() == QPointingDevice.PointerType.Eraser
         lifted = event.type() == QEvent.Type.TabletRelease
         self._pen = 1.0 if lifted or not self.options.on("pressure") else event.pressure()
@@ -220,7 +220,7 @@ class Canvas(Opened):
 
     def enterEvent(self, event) -> None:
         self.pointer = event.position()
-        # Keys that are held, such as Space, should work where the pointer is; but nobody's typing is interrupted.
+        # Held keys such as Space should work under the pointer, but typing in a text field keeps the focus.
         if not isinstance(self.window().focusWidget(), TEXTS):
             self.setFocus(Qt.FocusReason.OtherFocusReason)
 
@@ -257,8 +257,8 @@ class Canvas(Opened):
     def event(self, event) -> bool:
         if event.type() == QEvent.Type.ShortcutOverride:
             plain = not event.modifiers() & (_WITH.ControlModifier | _WITH.AltModifier)
-            # In the middle of a drag no shortcut may change the picture under the hand.
-            # A person who has drawn a shape presses Return to close it, also where the release did that already.
+            # During a drag no shortcut may change the image. Return closes a drawn shape; it is also accepted if the
+            # release has closed the shape already.
             cutting = self._tool.closes and self.work.busy
             ends = event.key() in ENDING and (cutting or self.shape_end.recent)
             if self._painting or ends or (plain and self._tool.wants(event.key())):
@@ -302,12 +302,12 @@ class Canvas(Opened):
             super().keyReleaseEvent(event)
 
     def _show_hold(self) -> None:
-        """Space went down or up, or is held by now."""
+        """Update pointer and cursor when Space is pressed, released or held long enough."""
         self._hover(self.pointer)
         self._choose_cursor()
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        # Tab hides the overlays here; F6 and Shift+Tab lead on.
+        # Tab hides the overlays here; F6 and Shift+Tab move the focus.
         return False if forward else super().focusNextPrevChild(forward)
 
     def focusOutEvent(self, event) -> None:

@@ -1,4 +1,4 @@
-"""The crack tracer: two clicks on a thin line, and what lies between is painted at the width that it has."""
+"""Crack tracer: two clicks on a thin line paint the line between them at its measured width."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from workbench.core.selection import Crack, CrackTracer, Point
 from workbench.ui.canvas.desk import ERASING, Desk
 from workbench.ui.canvas.tools import ENDING, Tool, Touch, bounds, outline, ring
 
-REACH = 3.0  # pixels that a click is taken to the line from: the ring shows it
+REACH = 3.0  # pixels: search radius for the line around a click, shown by the ring
 
 
 class CrackLine(Tool):
-    """Each click paints the way from the one before and goes on from there; Enter, Esc or a double click ends."""
+    """Tool whose clicks each paint the path from the previous click. Enter, Esc or a double click ends the line."""
 
     name = "crack"
     closes = True
@@ -27,7 +27,7 @@ class CrackLine(Tool):
         self._start: Point | None = None
         self._pointer: Point | None = None
         self._way: list[Point] = []
-        self._tracing: list[list[Point]] = []  # shown until they are painted
+        self._tracing: list[list[Point]] = []  # paths shown until they are painted
         self._id = 0
 
     @property

@@ -1,4 +1,4 @@
-"""What the tools see of the session and of the view, and how their selections become steps that can be undone."""
+"""Interface between the tools, the session and the view; turns selections into undoable steps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DONT_CARE_COLOR = QColor("#c8c8c8")
 
 
 class Deciding(Protocol):
-    """What a tool does with proposals."""
+    """Suggestion interface of the canvas used by tools."""
 
     current: Proposal | None
     accepted: SignalInstance
@@ -35,7 +35,7 @@ class Deciding(Protocol):
 
 
 class Desktop(Protocol):
-    """The part of the canvas that is needed here."""
+    """Part of the canvas used by the desk."""
 
     diameter: int
     view: Viewport
@@ -52,7 +52,7 @@ class Desktop(Protocol):
 
 
 class Desk:
-    """One for all tools of a canvas."""
+    """Access to session and view, shared by all tools of a canvas."""
 
     def __init__(self, canvas: Desktop, session: Session, work: Work, options: ToolOptions) -> None:
         self._canvas, self._session, self._editor = canvas, session, session.editor
@@ -65,7 +65,7 @@ class Desk:
         self._later: list[Callable[[], None]] = []
         self._levels: tuple[np.ndarray, Levels] | None = None
 
-    # --- what there is ---------------------------------------------------------------------------
+    # --- state -----------------------------------------------------------------------------------
 
     @property
     def picture(self) -> np.ndarray | None:
@@ -77,7 +77,7 @@ class Desk:
 
     @property
     def levels(self) -> Levels:
-        """Black and white of what is seen, found once."""
+        """Black and white level of the shown image; cached."""
         picture = self.picture
         assert picture is not None
         if self._levels is None or self._levels[0] is not picture:
@@ -85,13 +85,13 @@ class Desk:
         return self._levels[1]
 
     def forget(self) -> None:
-        """Another picture lies here."""
+        """Drop cached state when another image is shown."""
         self._levels = None
         self._later.clear()
         self._stroke = False
 
     def holds(self, point: Point) -> bool:
-        """Whether a point lies in the open picture."""
+        """Return True if a point lies in the open image."""
         picture = self._session.picture
         return picture is not None and 0 <= point[0] < picture.shape[1] and 0 <= point[1] < picture.shape[0]
 
@@ -120,7 +120,7 @@ class Desk:
 
     @property
     def classes(self) -> list[tuple[int, str, str]]:
-        """(id, name, key) of the classes that can be painted."""
+        """(id, name, key) of the paintable classes."""
         project = self._session.project
         return [(info.id, info.name, info.key or "") for info in project.classes] if project else []
 
@@ -139,7 +139,7 @@ class Desk:
         project = self._session.project
         return project.file.um_per_pixel if project else None
 
-    # --- orders ----------------------------------------------------------------------------------
+    # --- painting --------------------------------------------------------------------------------
 
     def begin(self, what: str) -> None:
         self._stroke = True
@@ -154,11 +154,11 @@ class Desk:
         self._ended()
 
     def paint(self, selection: Selection, id: int) -> None:
-        """Lay a selection down, within a step or as one of its own."""
+        """Paint a selection, within the present step or as a step of its own."""
         self._editor.paint_region(selection.inside, selection.corner, id)
 
     def lay(self, selection: Selection, id: int, what: str) -> None:
-        """A finished selection becomes one step; while a stroke is drawn it waits for the end of that."""
+        """Paint a finished selection as one step, after the end of a stroke in progress."""
 
         def order() -> None:
             self._editor.begin(what)
@@ -168,7 +168,7 @@ class Desk:
         self._soon(order)
 
     def replace(self, old: Selection, new: Selection, id: int, what: str) -> None:
-        """`new` as `id` in place of `old`, one step."""
+        """Replace `old` by `new` with class `id` in one step."""
 
         def order() -> None:
             self._editor.begin(what)
@@ -189,7 +189,7 @@ class Desk:
         for order in orders:
             order()
 
-    # --- looks -----------------------------------------------------------------------------------
+    # --- geometry --------------------------------------------------------------------------------
 
     @property
     def view(self) -> Viewport:
@@ -205,11 +205,11 @@ class Desk:
         return QPointF(x / ratio, y / ratio)
 
     def to_length(self, length: float) -> float:
-        """Logical pixels of a length in picture pixels."""
+        """Convert a length from image pixels to logical pixels."""
         return length * self.view.scale / self.ratio
 
     def apart(self, a: Point, b: Point) -> float:
-        """The distance of two points, logical pixels."""
+        """Return the distance of two points in logical pixels."""
         return self.to_length(float(np.hypot(a[0] - b[0], a[1] - b[1])))
 
     def redraw(self, area: QRectF) -> None:
@@ -220,5 +220,5 @@ class Desk:
 
     @property
     def corner(self) -> QPointF:
-        """The lower left corner of the screen area, logical pixels: for what is not drawn at the pointer."""
+        """Lower left corner of the screen area in logical pixels, for drawings that do not follow the pointer."""
         return QPointF(0, self.view.height / self.ratio)

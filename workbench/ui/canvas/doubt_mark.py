@@ -1,4 +1,4 @@
-"""A dashed frame around the place of the label that is in doubt."""
+"""Dashed frame around a region of the label that is in doubt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DARK, _LIGHT = QColor(20, 22, 25, 210), QColor("#ffd24d")
 
 
 class DoubtMark(QObject):
-    """Drawn over everything; the pointer goes through it."""
+    """Frame drawn above everything; transparent to pointer events."""
 
     def __init__(self, view: Host) -> None:
         super().__init__(view)
@@ -21,7 +21,7 @@ class DoubtMark(QObject):
         self._rect: Rect | None = None
 
     def show(self, rect: Rect | None) -> None:
-        """Frame these pixels of the picture, or none."""
+        """Frame a rectangle of image pixels; None hides the frame."""
         before, self._rect = self.area, rect
         for area in (before, self.area):
             if area is not None:

@@ -1,4 +1,4 @@
-"""Smart edge: an outline that snaps to the edges of the picture between clicks (intelligent scissors)."""
+"""Smart edge: an outline that snaps to image edges between clicks (intelligent scissors)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from workbench.core.selection import EMPTY, Point, Scissors, Selection
 from workbench.ui.canvas.desk import ERASING, Desk
 from workbench.ui.canvas.tools import ENDING, Tool, Touch, bounds, outline
 
-SNAP = 9.0  # logical pixels around the first point where a click closes
+SNAP = 9.0  # logical pixels around the first point in which a click closes the outline
 
 
 class SmartEdge(Tool):
-    """Clicks set points, Backspace takes the last one back; Enter, a double click or the first point closes.
+    """Tool whose clicks set points. Backspace removes the last point; Enter, a double click or the first point closes.
 
-    All ways are searched in one thread, in their order; here is only what has arrived of them.
+    All paths are searched in one thread, in order. The tool holds the paths found so far.
     """
 
     name = "smart_edge"
@@ -104,7 +104,7 @@ class SmartEdge(Tool):
         self.desk.work.do(scissors.back, less)
 
     def close(self) -> None:
-        """Paint what is enclosed once the outline leads back to its start."""
+        """Paint the enclosed area once the outline has reached its start."""
         scissors, count, id = self._scissors, len(self._anchors), self._id
         self.cancel()
         if scissors is not None and count > 1:

@@ -10,12 +10,12 @@ from workbench.core.selection import EMPTY, Point, Selection, fill_holes, region
 from workbench.ui.canvas.desk import ERASING
 from workbench.ui.canvas.tools import Chooser, Touch
 
-SEEN = 4 << 20  # pixels: a larger region is found in full only by the click
-AT_ONCE = 1 << 18  # pixels: so small a region is filled within the click, not after it
+SEEN = 4 << 20  # pixels: a larger region is searched completely only on the click
+AT_ONCE = 1 << 18  # pixels: a region up to this size is filled synchronously
 
 
 class Fill(Chooser):
-    """Gives the connected area of one id under the pointer to the current class."""
+    """Tool that gives the connected area of one id under the pointer to the current class."""
 
     name = "fill"
 
@@ -42,7 +42,7 @@ class Fill(Chooser):
 
 
 class Holes(Chooser):
-    """Closes the holes of the region under the pointer; with Ctrl takes the region away with all that is in it."""
+    """Tool that fills the holes of the region under the pointer; Ctrl removes the region including its holes."""
 
     name = "holes"
     needs_class = False

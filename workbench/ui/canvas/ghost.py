@@ -1,4 +1,4 @@
-"""Pixels that are not painted yet, drawn over the picture: tinted, with an outline that is seen on any ground."""
+"""Preview of unpainted pixels over the image: tinted, with an outline visible on any background."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from workbench.core.selection import Selection
 from workbench.inference.cv import cv2
 from workbench.ui.canvas.viewport import Viewport
 
-_MARGIN = 3  # device pixels that the outline may reach beyond
+_MARGIN = 3  # device pixels: largest overhang of the outline
 
 
 class Screen(Protocol):
-    """Where a ghost is drawn."""
+    """Surface on which a ghost is drawn."""
 
     @property
     def view(self) -> Viewport: ...
@@ -26,7 +26,7 @@ class Screen(Protocol):
 
 
 class Ghost:
-    """A selection in a colour."""
+    """Tinted selection with an outline."""
 
     def __init__(self, selection: Selection, color: QColor) -> None:
         self.selection = selection
@@ -36,7 +36,7 @@ class Ghost:
         self._drawn: tuple[Viewport, Rect, np.ndarray] | None = None
 
     def area(self, screen: Screen) -> QRectF:
-        """The logical pixels that it covers."""
+        """Return the covered rectangle in logical pixels."""
         rect = self._device(screen.view)
         ratio = screen.ratio
         return QRectF(rect.x / ratio, rect.y / ratio, rect.width / ratio, rect.height / ratio)
@@ -57,19 +57,19 @@ class Ghost:
         return view.screen_rect(self.selection.rect, margin=_MARGIN)
 
     def _pixels(self, view: Viewport, rect: Rect) -> np.ndarray:
-        """uint32 (rect.height, rect.width), premultiplied ARGB."""
+        """Return the pixels, uint32 (rect.height, rect.width), premultiplied ARGB."""
         shape = shape_of(self.selection, view, rect).astype(np.uint8)
         if not shape.size:
             return np.zeros(shape.shape, np.uint32)
         cross = cv2.getStructuringElement(cv2.MORPH_RECT, (3, 3))
         wide = cv2.dilate(shape, cross, borderType=cv2.BORDER_CONSTANT, borderValue=0)
         narrow = cv2.erode(shape, cross, borderType=cv2.BORDER_CONSTANT, borderValue=0)
-        # 0 outside, 1 inside, 2 the line just inside the outline, 3 the dark one around it.
+        # 0 outside, 1 inside, 2 the line just inside the outline, 3 the dark line around it.
         return self._inks[np.where(shape > 0, 2 - narrow, 3 * wide)]
 
 
 def shape_of(selection: Selection, view: Viewport, rect: Rect) -> np.ndarray:
-    """bool (rect.height, rect.width): which device pixels show a selected one. None that is selected is missed."""
+    """Return the device pixels that show selected pixels, bool (rect.height, rect.width). No selected pixel is lost."""
     here, inside = selection.rect, selection.inside
     centre = 0.5 if view.scale >= 1 else 0.0
     rows, columns = (
@@ -88,22 +88,22 @@ def shape_of(selection: Selection, view: Viewport, rect: Rect) -> np.ndarray:
     part = inside[y0 : int(bottom[-1]) if bottom.size else 0, x0 : int(right[-1]) if right.size else 0]
     if not part.size:
         return np.zeros((rect.height, rect.width), bool)
-    # Any pixel of a cell counts: rows first, as they are contiguous, then columns.
+    # Any selected pixel of a cell counts. Rows are reduced first because they are contiguous, then columns.
     some = _any(part, top - y0, bottom - y0)
     return _any(some.T, left - x0, right - x0).T
 
 
 def _after(edges: np.ndarray) -> np.ndarray:
-    """The end of each cell: at least one pixel long."""
+    """Return the end of each cell. Cells are at least one pixel long."""
     return np.maximum(edges[1:], edges[:-1] + 1)
 
 
 def _any(part: np.ndarray, first: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """bool (n, w): for each cell, whether any of its rows `first`..`after` is on."""
+    """Return for each cell if any of its rows `first`..`after` is set, bool (n, w)."""
     out = np.zeros((len(first), part.shape[1]), bool)
     real = np.flatnonzero(after > first)
     if real.size:
-        # reduceat runs from each start to the next one; cells are neighbours, so that is exactly the cell.
+        # reduceat reduces from each start to the next start; cells are adjacent, so this is exactly the cell.
         out[real] = np.logical_or.reduceat(np.ascontiguousarray(part), first[real], axis=0)
     return out
 

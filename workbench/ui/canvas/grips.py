@@ -1,4 +1,4 @@
-"""What moves the view and sizes the brush: drags with a button held, the wheel, two fingers on a touchpad."""
+"""Gestures that move the view or size the brush: drags, wheel and two-finger touchpad gestures."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from PySide6.QtGui import QNativeGestureEvent, QWheelEvent
 from workbench.ui.canvas.tools import MAX_DIAMETER
 from workbench.ui.canvas.viewport import Viewport
 
-STEP = 1.25  # a notch of the wheel
-_PER_STEP = 60  # logical pixels that two fingers go with Ctrl for what a notch does
+STEP = 1.25  # zoom factor of one wheel notch
+_PER_STEP = 60  # logical pixels of a two-finger scroll with Ctrl that equal one notch
 _BOTH = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 
 
 class Held(Protocol):
-    """The part of the canvas that is needed here."""
+    """Part of the canvas used by the gestures."""
 
     diameter: int
     view: Viewport
@@ -32,14 +32,14 @@ class Held(Protocol):
 
 
 class Grips:
-    """`held` is "pan" or "size" while a button is down for it, else empty."""
+    """View gestures. `held` is "pan" or "size" during such a drag, else empty."""
 
     def __init__(self, canvas: Held) -> None:
         self._canvas = canvas
         self.held = ""
         self._last = QPointF()
         self._diameter = 0
-        self._rest = QPointF()  # of a slow scroll: less than a pixel
+        self._rest = QPointF()  # fraction of a pixel left over from a slow scroll
 
     # --- drags -----------------------------------------------------------------------------------
 
@@ -59,7 +59,7 @@ class Grips:
         self.held = ""
 
     def _pan(self, by: QPointF) -> tuple[int, int]:
-        """Move the picture; whole device pixels of logical ones, as many as there are in it."""
+        """Pan by a logical distance, rounded to whole device pixels. Return the distance moved in device pixels."""
         ratio = self._canvas.devicePixelRatioF()
         dx, dy = round(by.x() * ratio), round(by.y() * ratio)
         self._canvas.set_view(self._canvas.view.moved(dx, dy))
@@ -68,7 +68,7 @@ class Grips:
     # --- wheel and fingers -----------------------------------------------------------------------
 
     def wheel(self, event: QWheelEvent) -> bool:
-        """Zoom at the pointer, or size the brush. Two fingers on a touchpad move the picture as the hand goes."""
+        """Zoom at the pointer or size the brush. A two-finger scroll pans the image."""
         keys, fingers = event.modifiers(), event.pixelDelta()
         if event.phase() != Qt.ScrollPhase.NoScrollPhase and not (fingers.isNull() and event.angleDelta().isNull()):
             by = QPointF(fingers) if not fingers.isNull() else QPointF(event.angleDelta()) / 2
@@ -80,7 +80,7 @@ class Grips:
                 dx, dy = self._pan(by)
                 self._rest = by - QPointF(dx / ratio, dy / ratio)
             return True
-        turns = event.angleDelta().y() / 120 or event.angleDelta().x() / 120  # Alt turns the wheel sideways
+        turns = event.angleDelta().y() / 120 or event.angleDelta().x() / 120  # Alt swaps the axes of the wheel
         if not turns:
             return False
         if keys & _BOTH == _BOTH:
@@ -90,7 +90,7 @@ class Grips:
         return True
 
     def gesture(self, event: QNativeGestureEvent) -> bool:
-        """Pinching zooms; a double tap of two fingers goes to the whole picture, or from there to 100 %."""
+        """Handle pinch (zoom) and two-finger double tap (fit the image, or 100 % if it is fitted)."""
         kind, at = event.gestureType(), event.position()
         if kind == Qt.NativeGestureType.ZoomNativeGesture:
             self._zoom(min(max(1 + event.value(), 0.2), 5.0), at)

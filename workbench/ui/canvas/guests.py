@@ -1,4 +1,4 @@
-"""What else answers the pointer on the canvas, before the tools do: each guest has a place of its own or a modifier."""
+"""Items that handle pointer events on the canvas before the tools, each by its own area or modifier."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ MOVE, RELEASE = QEvent.Type.MouseMove, QEvent.Type.MouseButtonRelease
 
 
 class Host(Protocol):
-    """What a guest sees of the canvas."""
+    """Part of the canvas used by guests."""
 
     view: Viewport
     display: Display
-    picture: Any  # None while nothing is shown
+    picture: Any  # None while no image is shown
     previewing: bool
     backdrop: QColor
     frame: QColor
@@ -41,19 +41,19 @@ class Host(Protocol):
 
 
 class Guest(Protocol):
-    """`area` is where it draws, logical pixels, or None."""
+    """Item over the canvas. `area` is the drawn rectangle in logical pixels, or None."""
 
     @property
     def area(self) -> QRect | None: ...
     def take(self, kind: QEvent.Type, event: QMouseEvent) -> bool:
-        """True if the event of the pointer is this guest's; nobody else then sees it."""
+        """Return True if this guest handles the pointer event; no other receiver gets the event then."""
         ...
 
     def draw(self, painter: QPainter) -> None: ...
 
 
 class WindowDrag(QObject):
-    """Shift + right drag, as in viewers of medical pictures: contrast across, brightness up and down."""
+    """Shift + right drag as in medical image viewers: contrast horizontally, brightness vertically."""
 
     def __init__(self, view: Host) -> None:
         super().__init__(view)
@@ -84,7 +84,7 @@ class WindowDrag(QObject):
     def _drag(self, across: float, down: float) -> None:
         display = self._view.display
         span = display.high - display.low
-        middle = (display.low + display.high) / 2 + down / 400 * span  # a wider window moves in larger steps
+        middle = (display.low + display.high) / 2 + down / 400 * span  # steps are proportional to the window width
         span = max(span * 1.006**-across, self._view.span / 2000)
         self._view.set_display(display.windowed(middle - span / 2, middle + span / 2))
 
@@ -93,7 +93,7 @@ class WindowDrag(QObject):
 
 
 class Curtain(QObject):
-    """Keeps hands off a picture that is only a preview: its labels are not here yet."""
+    """Guest that blocks tools while a preview is shown, because the labels are not loaded yet."""
 
     area = None
 

@@ -1,4 +1,4 @@
-"""All tools of the canvas, in the order of their strip."""
+"""All tools of the canvas in the order of the tool strip."""
 
 from __future__ import annotations
 

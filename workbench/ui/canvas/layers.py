@@ -1,7 +1,7 @@
-"""What lies on the canvas: the picture, windowed for the eye, and masks in the colours of their classes.
+"""Layers of the canvas: the windowed image, and masks in the colors of their classes.
 
-Each layer draws a device rectangle of the screen by looking up, for every device pixel, its source pixel; the results
-go to the screen one to one.
+Each layer draws a device rectangle of the screen by a lookup of the source pixel of every device pixel. The results
+are copied to the screen one to one.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from workbench.inference.cv import cv2
 from workbench.ui.canvas.pyramid import IDS, MaskPyramid, peaks
 from workbench.ui.canvas.viewport import Viewport
 
-Wish = tuple[int, Rect]  # number of a level, and the part of it that has to be read
+Wish = tuple[int, Rect]  # level number, and the part of the level to be read
 
 
 @dataclass(frozen=True)
 class _Shown:
-    """A device rectangle of the picture as it was drawn."""
+    """Cached device rectangle of the drawn image."""
 
     view: Viewport
     display: Display
@@ -45,35 +45,35 @@ class _Shown:
 
 
 class PictureLayer:
-    """The picture: nearest above 100 %, below it linear between the cells of an averaged level."""
+    """Image layer: nearest neighbor above 100 %, linear between the cells of an averaged level below."""
 
     def __init__(self, levels: list[np.ndarray | None], shape: tuple[int, ...] | None = None) -> None:
-        """levels: the picture and its halvings; None for one that is not there. shape: of the first, if it is not."""
+        """levels: the image and its halvings, None for a missing one. shape: shape of level 0 if level 0 is missing."""
         self.levels = levels
         self.shape = shape or self.picture.shape
-        self.wanted: set[Wish] = set()  # what is shown coarsely until somebody has read it
+        self.wanted: set[Wish] = set()  # parts shown coarsely until they are read
         self._read: set[Wish] = set()
         self._developer: Developer | None = None
         self._last: _Shown | None = None
 
     @property
     def picture(self) -> np.ndarray:
-        """The finest level that there is."""
+        """Finest available level."""
         return next(level for level in self.levels if level is not None)
 
     def nearest_level(self, number: int) -> int:
-        """The finest level that is there from `number` on, or else the coarsest."""
+        """Return the finest available level from `number` on, or else the coarsest."""
         number = min(max(0, number), len(self.levels) - 1)
         return next(i for i in range(number, len(self.levels)) if self.levels[i] is not None)
 
     def developer(self, display: Display) -> Developer:
-        """What shows values under `display`; kept until another display comes."""
+        """Return the converter of values to screen values under `display`; cached until the display changes."""
         if self._developer is None or self._developer.display != display:
             self._developer = Developer(self.picture, display, self.shape)
         return self._developer
 
     def image(self, view: Viewport, rect: Rect, display: Display) -> QImage:
-        """`rect` lies inside `view.shown`. What was shown last is not looked up again: strokes change masks only."""
+        """Draw `rect`, which lies inside `view.shown`. The last result is cached, since strokes change masks only."""
         last = self._last
         if last is None or not last.holds(view, display, self.levels, rect):
             number = self.nearest_level(view.level - 1)
@@ -83,17 +83,17 @@ class PictureLayer:
         return as_image(last.part(rect), display)
 
     def read(self, wish: Wish) -> None:
-        """Decode what was wanted; in a thread."""
+        """Decode a wanted part; called in a thread."""
         number, box = wish
         self.levels[number][box.slices]
 
     def has_read(self, wishes: Iterable[Wish]) -> None:
-        """Here again: these need not be waited for any more, even if memory did not suffice to keep them."""
+        """Remove parts from `wanted` after reading, even if the cache was too small to keep them."""
         self._read = set(wishes)
         self.wanted -= self._read
 
     def _level_at_hand(self, number: int, view: Viewport, rect: Rect) -> int:
-        """`number`, or a coarser level where that one would first have to be decoded at `rect`: it is then wanted."""
+        """Return `number`, or a coarser level if `rect` is not decoded there; that part is then added to `wanted`."""
         at_hand = getattr(self.levels[number], "at_hand", None)
         if at_hand is None:
             return number
@@ -111,8 +111,8 @@ class PictureLayer:
         return next((n for n in coarse if isinstance(self.levels[n], np.ndarray)), number)
 
     def _shown(self, view: Viewport, rect: Rect, display: Display, number: int) -> np.ndarray:
-        """uint8 (h, w) or (h, w, 3)."""
-        # The halvings of a large picture may still be under way.
+        """Return the screen values, uint8 (h, w) or (h, w, 3)."""
+        # The halvings of a large image may not be computed yet.
         waiting = number < view.level - 1 and self.levels[number].size > 1 << 20
         exact = number == 0 and (view.scale >= 1 or waiting)
         values = self._nearest(view, rect) if exact else self._linear(view, rect, number)
@@ -129,7 +129,7 @@ class PictureLayer:
     def _linear(self, view: Viewport, rect: Rect, number: int) -> np.ndarray:
         level = self.levels[number]
         cell = view.scale * 2**number
-        # OpenCV weighs in steps of 1/32. Rounding to those first makes the result independent of the cut-out.
+        # OpenCV weights in steps of 1/32. Rounding to these first makes the result independent of the drawn part.
         rows = _positions(rect.y, rect.height, view.y, cell, level.shape[0])
         columns = _positions(rect.x, rect.width, view.x, cell, level.shape[1])
         top, left = int(rows[0]), int(columns[0])
@@ -141,9 +141,9 @@ class PictureLayer:
 
 
 def as_image(shown: np.ndarray, display: Display) -> QImage:
-    """uint8 (H, W) or (H, W, 3) as an image, grey values in the colours of the display's palette.
+    """Convert uint8 (H, W) or (H, W, 3) to an image; gray values take the colors of the display's palette.
 
-    In the format of the screen: Qt copies that row by row, and hands any other to threads that it then waits for.
+    The screen's format is used: Qt copies it row by row, but converts other formats in threads and blocks meanwhile.
     """
     height, width = shown.shape[:2]
     if shown.ndim == 3:
@@ -157,18 +157,18 @@ def as_image(shown: np.ndarray, display: Display) -> QImage:
 
 @lru_cache(8)
 def palette_colors(palette: Palette) -> np.ndarray:
-    """int32 (256,): 0xAARRGGBB of each grey value."""
+    """Return the color 0xAARRGGBB of each gray value, int32 (256,)."""
     kind = getattr(cv2, f"COLORMAP_{palette.upper()}")
     blue, green, red = cv2.applyColorMap(np.arange(256, dtype=np.uint8), kind).reshape(256, 3).astype(np.int32).T
     return red << 16 | green << 8 | blue
 
 
-_TILE = 128  # device pixels along the side of what is coloured together
+_TILE = 128  # device pixels: side of the tiles that are colored together
 
 
 @dataclass
 class MaskStyle:
-    """How a mask is shown. `thickness`: of the outline, device pixels."""
+    """Style of a mask. `thickness`: outline width in device pixels."""
 
     visible: bool = True
     opacity: float = 0.45
@@ -177,7 +177,7 @@ class MaskStyle:
 
 
 class MaskLayer:
-    """A mask in the colours of its classes: tinted, outlined, or both."""
+    """Mask in the colors of its classes: tinted, outlined, or both."""
 
     def __init__(self, pyramid: MaskPyramid) -> None:
         self.pyramid = pyramid
@@ -185,7 +185,7 @@ class MaskLayer:
         self._fill = self._line = np.zeros(256, np.int32)
 
     def color(self, colors: dict[int, str], hidden: frozenset[int] = frozenset()) -> None:
-        """Prepare the colours, "#rrggbb" by class id; hidden classes are not drawn."""
+        """Set the colors, "#rrggbb" by class id; hidden classes are not drawn."""
         fill, line = np.zeros(256, np.int32), np.zeros(256, np.int32)
         opacity = self.style.opacity
         for id, color in colors.items():
@@ -200,7 +200,7 @@ class MaskLayer:
         self._fill, self._line = fill, line
 
     def image(self, view: Viewport, rect: Rect) -> QImage | None:
-        """`rect` in colours with transparency; None where there is nothing."""
+        """Draw `rect` in colors with transparency. Return None if it is empty."""
         reach = self.style.thickness
         number = min(view.level, self.pyramid.depth) if self.pyramid.ready else 0
         values = _margined(self.pyramid.level(number), view, rect, view.scale * 2**number, reach)
@@ -209,7 +209,7 @@ class MaskLayer:
         if number > 0:
             values = cv2.LUT(values, IDS)
         pixels = np.empty((rect.height, rect.width), np.int32)
-        # Most tiles are of one id, which needs no look at each pixel.
+        # Most tiles hold one id only and need no lookup per pixel.
         for top in range(0, rect.height, _TILE):
             for left in range(0, rect.width, _TILE):
                 tile = values[top : top + _TILE + 2 * reach, left : left + _TILE + 2 * reach]
@@ -220,7 +220,7 @@ class MaskLayer:
         return QImage(pixels.data, rect.width, rect.height, pixels.strides[0], kind)
 
     def _colored(self, values: np.ndarray, reach: int) -> np.ndarray:
-        """int32: the colours of ids uint8, without a margin of `reach` cells in which neighbours are looked for."""
+        """Return colors, int32, of ids, uint8. The margin of `reach` cells, used to find neighbors, is cut off."""
         core = np.ascontiguousarray(values[reach:-reach, reach:-reach])
         pixels = cv2.LUT(core, self._fill)
         edge = core ^ values[: -2 * reach, reach:-reach]
@@ -232,15 +232,15 @@ class MaskLayer:
 
 
 class HeatLayer:
-    """How far each pixel differs from the good sample: the further, the stronger the colour."""
+    """Difference of each pixel from the good sample: the larger, the more opaque the color."""
 
-    color = "#ff3dd8"  # no surface has it, and no class of the palette
+    color = "#ff3dd8"  # a color of no surface and no palette class
 
     def __init__(self, heat: np.ndarray) -> None:
         self.levels = peaks(heat)
 
     def image(self, view: Viewport, rect: Rect, opacity: float) -> QImage | None:
-        """`rect` in colours with transparency; None where nothing differs."""
+        """Draw `rect` in colors with transparency. Return None if nothing differs."""
         number = min(view.level, len(self.levels) - 1)
         rows, columns = _sources(view, rect, view.scale * 2**number, self.levels[number].shape)
         values = _take(self.levels[number], rows, columns)
@@ -251,19 +251,19 @@ class HeatLayer:
         return QImage(pixels.data, rect.width, rect.height, pixels.strides[0], kind)
 
     def table(self, opacity: float) -> np.ndarray:
-        """int32 (256,): the colour of each value."""
+        """Return the color of each value, int32 (256,)."""
         return np.array([premultiplied(self.color, opacity * i / 255) for i in range(256)], np.int32)
 
 
 def premultiplied(color: str, opacity: float) -> int:
-    """ "#rrggbb" as 0xAARRGGBB with the colours multiplied by the opacity, a signed number of 32 bits."""
+    """Convert "#rrggbb" to 0xAARRGGBB with premultiplied opacity, as a signed 32-bit number."""
     alpha = round(255 * min(max(opacity, 0.0), 1.0))
     red, green, blue = (int(color[i : i + 2], 16) * alpha // 255 for i in (1, 3, 5))
     return (alpha << 24 | red << 16 | green << 8 | blue) - (alpha >> 7 << 32)
 
 
 def _margined(level: np.ndarray, view: Viewport, rect: Rect, cell: float, margin: int) -> np.ndarray:
-    """The level's values at `rect` and `margin` device pixels around it; 0 outside the picture."""
+    """Return the level's values at `rect` plus `margin` device pixels on all sides; 0 outside the image."""
     wide = Rect(rect.x - margin, rect.y - margin, rect.width + 2 * margin, rect.height + 2 * margin)
     shown = view.shown
     inner = Rect(wide.x - shown.x, wide.y - shown.y, wide.width, wide.height).clipped(shown.width, shown.height)
@@ -277,7 +277,7 @@ def _margined(level: np.ndarray, view: Viewport, rect: Rect, cell: float, margin
 
 
 def _sources(view: Viewport, rect: Rect, cell: float, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Source row and column of each row and column of `rect`, where a source pixel is `cell` device pixels."""
+    """Return source rows and columns of the rows and columns of `rect`. cell: device pixels per source pixel."""
     rows = np.floor((np.arange(rect.y, rect.y + rect.height) + (0.5 - view.y)) / cell).astype(np.intp)
     columns = np.floor((np.arange(rect.x, rect.x + rect.width) + (0.5 - view.x)) / cell).astype(np.intp)
     return _limited(rows, shape[0] - 1), _limited(columns, shape[1] - 1)
@@ -288,7 +288,7 @@ def _limited(places: np.ndarray, last: int) -> np.ndarray:
 
 
 def _positions(start: int, count: int, origin: int, cell: float, size: int) -> np.ndarray:
-    """Where device pixels look between the cells' centres, in whole 32nds of a cell."""
+    """Return sampling positions of device pixels between cell centers, in whole 1/32 of a cell."""
     positions = (np.arange(start, start + count) + (0.5 - origin)) / cell - 0.5
     return np.clip(np.round(positions * 32) / 32, 0, size - 1)
 
@@ -296,6 +296,6 @@ def _positions(start: int, count: int, origin: int, cell: float, size: int) -> n
 def _take(level: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     part = level[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
     if part.shape[:2] == (len(rows), len(columns)):
-        return part  # one to one
-    # Not `take` for the rows: of an array that is a part of another one, it first copies the whole part.
+        return part  # scale one to one
+    # `take` is avoided for the rows: of a view into another array it first copies the whole view.
     return part[rows - rows[0]].take(columns - columns[0], axis=1)

@@ -1,4 +1,4 @@
-"""The whole picture in a corner of the canvas, with a frame around what is in sight; click or drag to go there."""
+"""Overview of the whole image in a corner of the canvas, framing the visible part. Click or drag to move there."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from workbench.core.drawing import Rect
 from workbench.ui.canvas.guests import PRESS, RELEASE, Host
 from workbench.ui.canvas.viewport import Viewport
 
-_LONGER, _SHORTER = 160, 24  # logical pixels of its sides
+_LONGER, _SHORTER = 160, 24  # largest longer and smallest shorter side, logical pixels
 _MARGIN = 12
-_SETTLED = 250  # ms after the last change of the labels
+_SETTLED = 250  # ms after the last change of the labels before a redraw
 
 
 class Minimap(QObject):
-    """Hidden while the whole picture is in sight, and on a canvas that is too small for it."""
+    """Minimap, hidden while the whole image is visible or if the canvas is too small."""
 
     def __init__(self, view: Host) -> None:
         super().__init__(view)
@@ -26,12 +26,12 @@ class Minimap(QObject):
         self._settle = QTimer(self, singleShot=True, interval=_SETTLED, timeout=self.refresh)
 
     def stale(self) -> None:
-        """The labels changed: soon it is drawn anew."""
+        """Schedule a redraw after a change of the labels."""
         if self._image is not None:
             self._settle.start()
 
     def refresh(self) -> None:
-        """Its content is another one."""
+        """Redraw the content."""
         self._image = None
         if self.area is not None:
             self._view.update(self.area)
@@ -67,7 +67,7 @@ class Minimap(QObject):
             taken, self._dragging = self._dragging, False
             return taken
         elif not self._dragging:
-            # A stroke that was begun outside goes on under the map.
+            # A stroke begun outside continues under the map.
             return inside and event.buttons() == Qt.MouseButton.NoButton
         if area is not None:
             self._go(area, at)
@@ -111,7 +111,7 @@ class Minimap(QObject):
         return QRectF(area.x() + left, area.y() + top, width, height)
 
     def _drawn(self, area: QRect) -> QImage:
-        """Picture and labels, small, by the layers that draw them large."""
+        """Render image and labels at reduced size with their own layers."""
         ratio = self._view.devicePixelRatioF()
         size = area.size() * ratio
         image = QImage(size, QImage.Format.Format_RGB32)

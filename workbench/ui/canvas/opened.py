@@ -1,4 +1,4 @@
-"""The view of what is open: the picture or another page of its file, its labels, the colours of the classes."""
+"""View of the open content: the image or another page of its file, its labels and the class colors."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from workbench.ui.canvas.view import View
 
 
 class Opened(View):
-    """Follows the session. `page_fits`: labels can lie on the page that is looked at."""
+    """View that follows the session. `page_fits`: the labels fit the shown page."""
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
         self.page_fits = True
-        self._covers = None, None, None  # labels, predictions, difference, while a page is looked at that they misfit
+        self._covers = None, None, None  # labels, predictions and difference, stored while they do not fit the page
 
     def follow(self) -> None:
-        """From now on; and show what is open already."""
+        """Connect to the session and show the open content."""
         session = self._session
         for signal in (session.picture_opened, session.picture_failed, session.project_closed):
             signal.connect(self._show)
@@ -30,7 +30,7 @@ class Opened(View):
         self._show()
 
     def drop_work(self) -> None:
-        """Another picture comes: nothing that was begun on this one goes on."""
+        """Cancel unfinished work before another image is shown."""
 
     def _show(self, *_: object) -> None:
         self.drop_work()
@@ -40,7 +40,7 @@ class Opened(View):
         self.came()
 
     def came(self) -> None:
-        """Another picture is shown now."""
+        """Called after another image is shown."""
 
     def _recolor(self) -> None:
         project = self._session.project
@@ -50,7 +50,7 @@ class Opened(View):
     # --- pages -----------------------------------------------------------------------------------
 
     def show_page(self, page: np.ndarray | None) -> None:
-        """Another page of the picture's file in its place, None: the picture again. The labels stay where they fit."""
+        """Show another page of the file; None returns to the image. Labels stay visible if they fit the page."""
         picture = self._session.picture
         if picture is None:
             return
@@ -64,11 +64,11 @@ class Opened(View):
             self.labels, self.predictions, self.heat = covers
             self.restyle()
         else:
-            self.previewing = True  # nothing can be painted on it
+            self.previewing = True  # no painting on this page
 
     @property
     def seen(self) -> np.ndarray | None:
-        """The pixels that lie on the canvas, of the page that is looked at; of the picture where they do not fit it."""
+        """Pixels shown on the canvas: of the current page if the labels fit it, else of the image."""
         layer, picture = self.picture, self._session.picture
         top = layer.levels[0] if layer is not None else None
         return top if top is not None and self.page_fits and not self.previewing else picture

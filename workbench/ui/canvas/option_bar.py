@@ -1,4 +1,4 @@
-"""The slim bar over the canvas: what the current tool can be set to, and in a few words how it is used."""
+"""Option bar above the canvas: options of the current tool and a short usage note."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from workbench.ui.canvas.options import LINES, RANGES
 from workbench.ui.canvas.region import Region, RegionTool
 from workbench.ui.canvas.tools import MAX_DIAMETER
 
-_TICKS = 200  # of a slider: the steps of a logarithmic scale
-_MEASURED = 4 << 20  # pixels: the middle line of a larger region is not worth the wait
+_TICKS = 200  # steps of a slider on a logarithmic scale
+_MEASURED = 4 << 20  # pixels: the center line of a larger region is not computed
 
 
 class OptionBar(QWidget):
-    """Follows the canvas; all of its fields are made once, and those of the current tool are shown."""
+    """Option bar of a canvas. All fields are created once; those of the current tool are shown."""
 
     def __init__(self, canvas: Canvas, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -95,7 +95,7 @@ class OptionBar(QWidget):
             self._fields.setdefault(field, []).append(widget)
 
     def _number(self, name: str, text: str, limits: tuple[float, float], suffix: str, change) -> None:
-        """A label, a logarithmic slider and a number."""
+        """Add a label, a logarithmic slider and a number field."""
         slider = QSlider(Qt.Orientation.Horizontal, maximum=_TICKS)
         slider.setFixedWidth(76)
         spin = QDoubleSpinBox(minimum=limits[0], maximum=limits[1], decimals=0 if name in ("size", "widest") else 1)
@@ -135,7 +135,7 @@ class OptionBar(QWidget):
         self.line.activated.connect(lambda _: self._canvas.options.set_line(self.line.currentData()))
         self._put(name, self.line)
 
-    # --- hands -----------------------------------------------------------------------------------
+    # --- user input ------------------------------------------------------------------------------
 
     def _resize(self, size: float) -> None:
         if round(size) != self._canvas.diameter:
@@ -144,7 +144,7 @@ class OptionBar(QWidget):
     def _set_value(self, name: str, auto: str, value: float) -> None:
         options = self._canvas.options
         if auto:
-            options.switch(auto, False)  # who sets it means it
+            options.switch(auto, False)  # a manual value turns automatic mode off
         options.set(name, round(value, 1))
 
     def _set_explicit(self, on: bool) -> None:
@@ -157,7 +157,7 @@ class OptionBar(QWidget):
             getattr(tool, what)()
         self._canvas.setFocus()
 
-    # --- facts -----------------------------------------------------------------------------------
+    # --- updates ---------------------------------------------------------------------------------
 
     def refresh(self, *_: object) -> None:
         options, tool = self._canvas.options, self._canvas.current
@@ -197,7 +197,7 @@ class OptionBar(QWidget):
             self._measure(region)
 
     def _measure(self, region: Region) -> None:
-        """Its size at once; its length and width, which take a while, in a thread."""
+        """Show the size of a region at once; compute its length and width in a thread."""
         area = self.tr("{n} px").format(n=words.number(np.count_nonzero(region.selection.inside)))
         self.note.say(area)
         if region.selection.inside.size <= _MEASURED:
@@ -238,7 +238,7 @@ class OptionBar(QWidget):
 
 
 class _Note(QLabel):
-    """A line at the right end that gives way to everything else."""
+    """Line at the right end that yields its space to all other fields."""
 
     def __init__(self) -> None:
         super().__init__(objectName="muted")

@@ -1,4 +1,4 @@
-"""How the tools are set: what the slim bar shows and changes."""
+"""Tool options shown and changed by the option bar."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, QSettings, Signal
 
 LINES = ("auto", "dark", "bright")
 
-# name: (value at first, least, most)
+# name: (initial value, minimum, maximum)
 RANGES: dict[str, tuple[float, float, float]] = {
     "tolerance": (8.0, 0.5, 100.0),
     "band": (8.0, 0.5, 100.0),
@@ -18,7 +18,7 @@ SWITCHES = {"tolerance_auto": True, "band_auto": True, "fill_inside": True, "enc
 
 
 class ToolOptions(QObject):
-    """Values by name. `tolerance`, `band`: units of lightness; `smoothing`, `widest`, `step`: pixels."""
+    """Option values by name. `tolerance`, `band`: units of lightness; `smoothing`, `widest`, `step`: pixels."""
 
     changed = Signal(str)
 
@@ -26,8 +26,8 @@ class ToolOptions(QObject):
         super().__init__(parent)
         self._values: dict[str, float] = {name: first for name, (first, _, _) in RANGES.items()}
         self._switches: dict[str, bool] = dict(SWITCHES)
-        self.line = "auto"  # which lines the crack tracer follows: LINES
-        self.pen = False  # one was seen: before that nobody is asked about its pressure
+        self.line = "auto"  # polarity of the lines traced by the crack tracer: LINES
+        self.pen = False  # a pen was used; the pressure option is hidden before that
 
     def __getitem__(self, name: str) -> float:
         return self._values[name]
@@ -57,14 +57,14 @@ class ToolOptions(QObject):
             self.pen = True
             self.changed.emit("pressure")
 
-    # --- from one day to the next ----------------------------------------------------------------
+    # --- preferences -----------------------------------------------------------------------------
 
     def restore(self, memory: QSettings) -> None:
         for name in RANGES:
             try:
                 self.set(name, float(memory.value(f"tools/{name}", self[name])))
             except (TypeError, ValueError):
-                continue  # a damaged preference harms nothing
+                continue  # a damaged preference is ignored
         for name in SWITCHES:
             self.switch(name, str(memory.value(f"tools/{name}", self.on(name))).lower() in ("true", "1"))
         self.set_line(str(memory.value("tools/line", self.line)))

@@ -1,4 +1,4 @@
-"""Regions in device pixels under a dashed outline, many at once: a picture may have hundreds in sight."""
+"""Rasterization of regions with a dashed outline in device pixels; hundreds may be visible at once."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from workbench.inference.cv import cv2
 from workbench.ui.canvas.ghost import shape_of
 from workbench.ui.canvas.viewport import Viewport
 
-_DASH = 5  # logical pixels of a dash, and of the gap after it
-_SCATTERED = 8192  # pixels of a region: those of a larger one are not laid down one by one
-_WIDE = 2048  # columns of the sheet
+_DASH = 5  # logical pixels of a dash and of the following gap
+_SCATTERED = 8192  # pixels: only a smaller region is drawn pixel by pixel
+_WIDE = 2048  # columns of the shared sheet
 
 
 def codes_of(selections: Sequence[Selection], rects: Sequence[Rect], scale: float, ratio: float) -> list[np.ndarray]:
-    """0 nothing, 1 inside, 2 dash, 3 gap of each region, uint8, in its rectangle of device pixels from the picture's
-    corner. ratio: device pixels a logical one.
+    """Return codes of each region, uint8, in its rectangle of device pixels from the image corner: 0 nothing, 1 inside,
+    2 dash, 3 gap. ratio: device pixels per logical pixel.
 
-    All lie on one sheet, as far apart as an outline reaches: what each region costs by itself is little.
+    All regions are drawn on one shared sheet, separated by the reach of an outline, to keep the cost per region low.
     """
     if not rects:
         return []
@@ -36,8 +36,8 @@ def codes_of(selections: Sequence[Selection], rects: Sequence[Rect], scale: floa
     table = (np.arange(max(lengths) + 2 * dash) // dash & 1).astype(np.uint8)
     for selection, rect, place in zip(selections, wide, places, strict=True):
         lay.down(selection, rect, sheet[place.slices])
-        # Aslant, and not at 45 degrees: an outline along the stripes would not be dashed. Two on for a row and three
-        # for a column: a view of one line.
+        # Oblique stripes, not at 45 degrees: an outline parallel to the stripes would not be dashed. The phase advances
+        # by two per row and three per column; each row is a view of one line.
         first = (2 * rect.y + 3 * rect.x) % (2 * dash)
         stripes[place.slices] = np.ndarray((rect.height, rect.width), np.uint8, table, first, (2, 3))
     square = np.ones((2 * thickness + 1,) * 2, np.uint8)
@@ -48,21 +48,21 @@ def codes_of(selections: Sequence[Selection], rects: Sequence[Rect], scale: floa
 
 
 class _Laying:
-    """Which device pixels show which rows and columns, worked out once for all regions: as `shape_of` has it."""
+    """Mapping of device pixels to image rows and columns, computed once for all regions as in `shape_of`."""
 
     def __init__(self, selections: Sequence[Selection], wide: Sequence[Rect], scale: float) -> None:
         self._scale = scale
         self._x, self._y = min(rect.x for rect in wide), min(rect.y for rect in wide)
         right, bottom = max(rect.x + rect.width for rect in wide), max(rect.y + rect.height for rect in wide)
         centre = 0.5 if scale >= 1 else 0.0
-        # Of each device row and column, the first of the picture's that it shows.
+        # First image row and column shown by each device row and column.
         self._rows, self._columns = (
             np.floor((np.arange(start, end) + centre) / scale).astype(np.int64)
             for start, end in ((self._y, bottom), (self._x, right))
         )
 
     def down(self, selection: Selection, rect: Rect, out: np.ndarray) -> None:
-        """1 in `out`, zeros of the size of `rect`, where the region is."""
+        """Write 1 into `out`, zeros of the size of `rect`, where the region is."""
         here, inside = selection.rect, selection.inside
         rows = self._rows[rect.y - self._y : rect.y - self._y + rect.height] - here.y
         columns = self._columns[rect.x - self._x : rect.x - self._x + rect.width] - here.x
@@ -83,7 +83,7 @@ class _Laying:
 
 
 def _packed(rects: Sequence[Rect]) -> tuple[list[Rect], tuple[int, int]]:
-    """A place of its size for each on one sheet, in shelves, the highest first; and the sheet's rows and columns."""
+    """Pack the rectangles on one sheet in shelves, highest first. Return places and the sheet's (rows, columns)."""
     width = max(_WIDE, *(rect.width for rect in rects))
     places: dict[int, Rect] = {}
     x = y = high = reach = 0

@@ -1,4 +1,4 @@
-"""A small plate at the top of the canvas: which page of the file is looked at; a click on its ends turns it."""
+"""Page indicator at the top of the canvas; a click on its ends turns the page."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _DARK, _LIGHT = QColor(18, 20, 22, 215), QColor(231, 233, 235)
 
 
 class Paged(Host, Protocol):
-    """A canvas that shows a page in place of its picture."""
+    """Canvas that can show a page in place of its image."""
 
     page_fits: bool
 
 
 class PagePlate(QObject):
-    """Seen only where a file has several pages."""
+    """Page indicator, visible only if a file has several pages."""
 
     def __init__(self, view: Paged, pages: Pages) -> None:
         super().__init__(view)
@@ -56,7 +56,7 @@ class PagePlate(QObject):
             elif at.x() > area.right() - _END:
                 self._pages.go(1)
             return True
-        # A stroke that was begun outside goes on under the plate.
+        # A stroke begun outside continues under the indicator.
         return kind in PRESS or (kind != RELEASE and event.buttons() == Qt.MouseButton.NoButton)
 
     def draw(self, painter: QPainter) -> None:

@@ -1,6 +1,6 @@
-"""The scene of the canvas in device pixels: backdrop, the layers one pixel to one pixel, and a line around the picture.
+"""Scene of the canvas in device pixels: backdrop, unscaled layers and a frame around the image.
 
-Whatever rectangle is drawn, its pixels are those of a whole repaint.
+The pixels of a partial repaint equal those of a full repaint.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _JOINED = 16_000  # pixels that cost as much as one more rectangle
 
 
 class Scene(Protocol):
-    """What there is to draw."""
+    """Content to be drawn."""
 
     view: Viewport
     backdrop: QColor
@@ -28,26 +28,26 @@ class Scene(Protocol):
 
 
 class Backing:
-    """The scene as it was last drawn. A moving outline, which lies over it, needs nothing of it drawn anew."""
+    """Cache of the drawn scene. A moving outline above the scene requires no redraw of it."""
 
     def __init__(self) -> None:
         self._pixels = QPixmap()
         self._stale = QRegion()
-        self.repainted = 0  # pixels drawn since the start, for tests of what a move costs
+        self.repainted = 0  # pixels drawn so far, for tests of the cost of a move
 
     def spoil(self, rect: Rect | None) -> None:
-        """The scene is another one in `rect`, device pixels, or everywhere."""
+        """Mark `rect`, device pixels, as changed; None marks everything."""
         area = self._pixels.rect() if rect is None else QRect(rect.x, rect.y, rect.width, rect.height)
         self._stale = self._stale.united(area)
 
     def scroll(self, dx: int, dy: int) -> None:
-        """The scene has moved by whole device pixels."""
+        """Shift the cached scene by whole device pixels."""
         whole = self._pixels.rect()
         self._pixels.scroll(dx, dy, whole)
         self._stale = self._stale.translated(dx, dy).united(QRegion(whole) - QRegion(whole.translated(dx, dy)))
 
     def drawn(self, scene: Scene, ratio: float) -> QPixmap:
-        """The whole scene, one pixel a device pixel. ratio: device pixels a logical one."""
+        """Return the whole scene in device pixels. ratio: device pixels per logical pixel."""
         size = QSize(scene.view.width, scene.view.height)
         if self._pixels.size() != size:
             self._pixels = QPixmap(size)
@@ -65,7 +65,7 @@ class Backing:
 
 
 def joined(region: QRegion) -> list[QRect]:
-    """The rectangles of a region, or the one around them where that is hardly more to draw."""
+    """Return the rectangles of a region, or their bounding rectangle if that costs hardly more."""
     around = region.boundingRect()
     if region.rectCount() == 1:
         return [around]
@@ -74,13 +74,13 @@ def joined(region: QRegion) -> list[QRect]:
 
 
 def hardly_more(around: QRect, parts: Sequence[QRect]) -> bool:
-    """Whether drawing `around` costs little more than drawing the parts that it holds."""
+    """Return True if drawing `around` costs little more than drawing the parts in it."""
     least = sum(part.width() * part.height() for part in parts)
     return around.width() * around.height() <= least + _JOINED * len(parts)
 
 
 def draw_part(painter: QPainter, area: QRect, scene: Scene, line: int) -> None:
-    """Draw `area`, device pixels. line: how wide the line around the picture is."""
+    """Draw `area`, device pixels. line: width of the frame around the image."""
     shown = scene.view.shown
     x, y, width, height = area.x(), area.y(), area.width(), area.height()
     part = Rect(x - shown.x, y - shown.y, width, height).clipped(shown.width, shown.height)
@@ -97,7 +97,7 @@ def draw_part(painter: QPainter, area: QRect, scene: Scene, line: int) -> None:
 
 
 def _draw_frame(painter: QPainter, area: QRect, shown: Rect, line: int, color: QColor) -> None:
-    """In filled rectangles: drawn lines differ at corners with what is clipped."""
+    """Draw the frame as filled rectangles; clipped lines would differ at the corners."""
     left, top = shown.x - line, shown.y - line
     wide, high = shown.width + 2 * line, shown.height + 2 * line
     for side in (

@@ -1,4 +1,4 @@
-"""A polygon whose corners can be moved, added and taken away until it is painted."""
+"""Polygon with corners that can be moved, added and removed until it is painted."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from workbench.core.selection import Point
 from workbench.ui.canvas.desk import ERASING, Desk
 from workbench.ui.canvas.tools import DARK, ENDING, Tool, Touch, bounds, outline
 
-SNAP = 9.0  # logical pixels within which a corner is taken hold of
-NEAR = 5.0  # and a side, where a corner is added
+SNAP = 9.0  # logical pixels in which a corner is caught
+NEAR = 5.0  # logical pixels in which a side is caught, to add a corner
 
 
 class Polygon(Tool):
-    """Corners by clicks; Enter, a double click or a click on the first corner paints.
+    """Polygon tool: clicks set corners; Enter, a double click or a click on the first corner paints.
 
-    Drag a corner to move it, drag a side to add one there, Shift-click or Delete takes away the one under the pointer.
+    Drag a corner to move it, drag a side to add one, Shift-click or Delete to remove the one under the pointer.
     """
 
     name = "polygon"
@@ -30,7 +30,7 @@ class Polygon(Tool):
         self.points: list[Point] = []
         self._pointer: Point | None = None
         self._held: int | None = None
-        self._closes = False  # the first corner was pressed: closed if it is let go where it is
+        self._closes = False  # the first corner is pressed; its release without a move closes the polygon
         self._id = 0
 
     @property
@@ -98,7 +98,7 @@ class Polygon(Tool):
         return True
 
     def close(self) -> None:
-        """Paint what was drawn; fewer than three corners are dropped."""
+        """Paint the polygon; fewer than three corners are dropped."""
         points, id = self.points, self._id
         self.cancel()
         if len(points) > 2:
@@ -117,13 +117,13 @@ class Polygon(Tool):
         self._redraw()
 
     def _corner(self, point: Point) -> int | None:
-        """The corner within reach of a point, the nearest one."""
+        """Return the nearest corner within reach of a point."""
         away = [self.desk.apart(vertex, point) for vertex in self.points]
         nearest = min(range(len(away)), key=away.__getitem__, default=None)
         return nearest if nearest is not None and away[nearest] <= SNAP else None
 
     def _side(self, point: Point) -> int | None:
-        """The side, by its first corner, that passes within reach of a point; not the one that is not drawn yet."""
+        """Return the first corner of the side within reach of a point. The closing side, not drawn yet, is excluded."""
         here = self.desk.to_widget(point)
         corners = [self.desk.to_widget(p) for p in self.points]
         for i, (a, b) in enumerate(zip(corners, corners[1:])):
@@ -166,7 +166,7 @@ class Polygon(Tool):
 
 
 def _away(here: QPointF, a: QPointF, b: QPointF) -> float:
-    """The distance of a point from a side."""
+    """Return the distance of a point from a side."""
     along, out = b - a, here - a
     length = along.x() ** 2 + along.y() ** 2
     t = min(max((out.x() * along.x() + out.y() * along.y()) / length, 0.0), 1.0) if length else 0.0

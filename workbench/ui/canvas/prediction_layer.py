@@ -1,4 +1,4 @@
-"""What a model sees, on the canvas: its mask as outlines or filled areas, or how sure it is of every pixel."""
+"""Prediction layer: predicted mask as outlines or filled areas, or a map of the probability of every pixel."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ MODES: tuple[Mode, ...] = ("outline", "filled", "heat", "doubt")
 Maps = Callable[[str], "np.ndarray | None"]  # "heat" or "doubt" to uint8 (H, W)
 
 _DOUBT = "#38d6ff"
-_QUICK = 1 << 19  # pixels of a mask for which nobody waits: a run under way sends another one every few seconds
+_QUICK = 1 << 19  # pixels: a smaller mask is prepared synchronously; a run in progress sends one every few seconds
 
 
 class PredictionStyle:
-    """How predictions are shown; every mode has an opacity of its own. `thickness`: of outlines, device pixels."""
+    """Style of predictions; every mode has its own opacity. `thickness`: of outlines, device pixels."""
 
     def __init__(self) -> None:
         self.visible, self.thickness = True, 2
@@ -45,7 +45,7 @@ class PredictionStyle:
 
 
 class PredictionLayer(MaskLayer):
-    """A predicted mask. maps: asked for the scores or the doubts when they are to be seen, and only then."""
+    """Predicted mask. maps: called for probabilities or doubts only when they are to be shown."""
 
     def __init__(self, mask: np.ndarray, style: PredictionStyle, maps: Maps | None = None) -> None:
         super().__init__(MaskPyramid(mask, at_once=_QUICK))
@@ -55,12 +55,12 @@ class PredictionLayer(MaskLayer):
 
     @property
     def ready(self) -> bool:
-        """It can be drawn as its style asks, and nobody waits for it."""
+        """True if the layer can be drawn in its style without delay."""
         prepared = self.pyramid.ready and (not self._mapped or self.style.mode in self._heats)
         return prepared or self.pyramid.mask.size <= _QUICK
 
     def prepare(self) -> None:
-        """For a worker thread: do what is slow before it is drawn."""
+        """Do the slow preparation of drawing; called in a worker thread."""
         if not self.pyramid.ready:
             self.pyramid.build()
             self.pyramid.ready = True
@@ -85,7 +85,7 @@ class PredictionLayer(MaskLayer):
 
 
 class _Map(HeatLayer):
-    """Scores from dark red over orange to pale yellow; doubts in one bright colour that no score has."""
+    """Probabilities from dark red over orange to pale yellow; doubts in one bright color outside this ramp."""
 
     def __init__(self, values: np.ndarray, mode: str) -> None:
         super().__init__(values)
@@ -99,7 +99,7 @@ class _Map(HeatLayer):
 
 @lru_cache(1)
 def _ramp() -> list[str]:
-    """ "#rrggbb" of each score: the upper part of Inferno, whose dark end would look like shadow."""
+    """Return "#rrggbb" of each value: the upper part of Inferno, since its dark end resembles shadow."""
     steps = np.linspace(90, 250, 256).round().astype(np.uint8).reshape(1, -1)
     colors = cv2.applyColorMap(steps, cv2.COLORMAP_INFERNO).reshape(-1, 3)
     return [f"#{red:02x}{green:02x}{blue:02x}" for blue, green, red in colors.tolist()]

@@ -1,6 +1,6 @@
-"""Proposals in the colours of their classes: tinted, under a dashed outline that is seen on labels and predictions too.
+"""Suggestion layer: class colors, tinted, with a dashed outline visible on labels and predictions.
 
-As every layer it draws a device rectangle of the screen; whatever rectangle that is, its pixels are the same.
+Like every layer it draws a device rectangle; its pixels do not depend on the choice of that rectangle.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from workbench.ui.canvas.outlines import codes_of
 from workbench.ui.canvas.viewport import Viewport
 
 _FILL, _GAP = 0.20, 0.75  # opacities
-_WHOLE = 1 << 18  # device pixels: a larger one is drawn part by part, as it is needed
+_WHOLE = 1 << 18  # device pixels: a larger region is drawn in parts on demand
 _TOGETHER = 500  # regions on one sheet
 
 
 class ProposalLayer:
-    """Proposals in the colours of their classes, device pixel by device pixel."""
+    """Layer of suggestions in the colors of their classes."""
 
     def __init__(self) -> None:
         self.visible = True
         self._ratio = 1.0
         self._every: list[Proposal] = []
-        self._boxes = np.zeros((0, 4))  # left, top, right, bottom in picture pixels
+        self._boxes = np.zeros((0, 4))  # left, top, right, bottom in image pixels
         self._inks: dict[int, np.ndarray] = {}  # int32 (256,): nothing, inside, dash, gap
         self._scale = 0.0
-        self._drawn: dict[int, tuple[Rect, np.ndarray]] = {}  # by place in the list: codes at this scale
-        self._other: tuple[float, dict[int, tuple[Rect, np.ndarray]]] = 0.0, {}  # those at the scale before
+        self._drawn: dict[int, tuple[Rect, np.ndarray]] = {}  # codes at this scale by list index
+        self._other: tuple[float, dict[int, tuple[Rect, np.ndarray]]] = 0.0, {}  # codes at the previous scale
 
     @property
     def proposals(self) -> list[Proposal]:
@@ -43,7 +43,7 @@ class ProposalLayer:
 
     @property
     def rects(self) -> list[Rect]:
-        """Around each that is shown, picture pixels."""
+        """Bounding rectangles of the shown suggestions, image pixels."""
         return [one.selection.rect for one in self._every if self.visible and one.class_id in self._inks]
 
     def show(self, proposals: Sequence[Proposal]) -> None:
@@ -53,11 +53,11 @@ class ProposalLayer:
         self._forget()
 
     def color(self, colors: dict[int, str], hidden: frozenset[int]) -> None:
-        """Class colours, "#rrggbb" by id; proposals of other classes are not shown."""
+        """Set class colors, "#rrggbb" by id; suggestions of other classes are not shown."""
         self._inks = {id: _inks(color) for id, color in colors.items() if id not in hidden}
 
     def near(self, point: Point, reach: float) -> Proposal | None:
-        """What is shown at a point of the picture, or nearest to it within `reach` picture pixels."""
+        """Return the shown suggestion at a point of the image, or the nearest within `reach` image pixels."""
         if not self.visible or not self._every:
             return None
         x, y = point
@@ -73,13 +73,13 @@ class ProposalLayer:
         return best
 
     def took_size(self, ratio: float) -> None:
-        """How many device pixels a logical one has."""
+        """Set the number of device pixels per logical pixel."""
         self._ratio = ratio
         self._forget()
 
     def image(self, view: Viewport, part: Rect) -> QImage | None:
-        """`part` in colours with transparency; None where there is nothing."""
-        if view.scale != self._scale:  # a map of the whole and the view take turns
+        """Draw `part` in colors with transparency. Return None if it is empty."""
+        if view.scale != self._scale:  # the minimap and the view alternate
             (scale, drawn), self._other = self._other, (self._scale, self._drawn)
             self._scale, self._drawn = view.scale, drawn if scale == view.scale else {}
         if not self.visible or not self._every:
@@ -108,7 +108,7 @@ class ProposalLayer:
         self._drawn, self._other = {}, (0.0, {})
 
     def _draw(self, numbers: list[int]) -> None:
-        """Those that are small enough are drawn whole, all together, and kept."""
+        """Draw all small regions completely in one pass and cache them."""
         rects = {number: self._device(number) for number in numbers}
         small = [number for number, rect in rects.items() if rect.width * rect.height <= _WHOLE]
         for first in range(0, len(small), _TOGETHER):
@@ -118,19 +118,19 @@ class ProposalLayer:
             self._drawn.update(zip(some, zip(wanted, every, strict=True), strict=True))
 
     def _part(self, number: int, here: Rect) -> tuple[Rect, np.ndarray]:
-        """Of a large one what is at `here`."""
+        """Draw the part of a large region at `here`."""
         rect = self._device(number).common(here)
         return rect, codes_of([self._every[number].selection], [rect], self._scale, self._ratio)[0]
 
     def _device(self, number: int) -> Rect:
-        """Around one, in device pixels from the picture's corner."""
+        """Return the bounding rectangle in device pixels from the image corner."""
         box, scale = self._every[number].selection.rect, self._scale
         x, y = math.floor(box.x * scale), math.floor(box.y * scale)
         return Rect(x, y, math.ceil((box.x + box.width) * scale) - x, math.ceil((box.y + box.height) * scale) - y)
 
 
 def _inks(color: str) -> np.ndarray:
-    inks = np.zeros(256, np.int32)  # as many as a table of bytes has
+    inks = np.zeros(256, np.int32)  # length of a table of bytes
     inks[1:4] = premultiplied(color, _FILL), premultiplied(color, 1.0), premultiplied("#000000", _GAP)
     return inks
 
@@ -141,7 +141,7 @@ def _within(part: Rect, rect: Rect) -> tuple[slice, slice]:
 
 
 def _away(one: Proposal, point: Point, reach: float) -> float:
-    """How far a point is from the nearest pixel of a proposal, picture pixels; 0 on one; inf beyond `reach`."""
+    """Return the distance of a point from a suggestion in image pixels: 0 inside, inf beyond `reach`."""
     rect, inside = one.selection.rect, one.selection.inside
     x, y = math.floor(point[0]) - rect.x, math.floor(point[1]) - rect.y
     if 0 <= x < rect.width and 0 <= y < rect.height and inside[y, x]:

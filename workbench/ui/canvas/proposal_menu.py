@@ -1,4 +1,4 @@
-"""What can be done to the proposal under the pointer, as a menu there."""
+"""Context menu of the suggestion under the pointer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.ui.canvas.proposals import ProposalHand
 
 
 class ProposalMenu(QMenu):
-    """Accept, reject, or change before that."""
+    """Menu to accept, reject or change a suggestion."""
 
     def __init__(self, hand: ProposalHand, desk: Desk, parent: QWidget) -> None:
         super().__init__(parent)

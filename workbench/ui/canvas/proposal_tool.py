@@ -1,4 +1,4 @@
-"""The tool for proposals: a click accepts one, a box accepts all that lie in it; Ctrl rejects instead."""
+"""Suggestion tool: a click accepts one, a box accepts all inside; Ctrl rejects instead."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ACCEPTING = QColor("#6fd08c")
 
 
 class ProposalTool(Rectangle):
-    """Nothing is painted but what is accepted. Over a proposal 1 to 9 change its class."""
+    """Tool that paints accepted suggestions only. Keys 1 to 9 change the class of the suggestion under the pointer."""
 
     name = "proposals"
     cursor = Qt.CursorShape.ArrowCursor

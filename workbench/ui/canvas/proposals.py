@@ -1,4 +1,4 @@
-"""Proposals over the picture: tinted, with a dashed outline; the one under the pointer stands out and answers keys."""
+"""Suggestions over the image: tinted with a dashed outline; the one under the pointer is highlighted and takes keys."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from workbench.ui.canvas.ghost import Ghost
 from workbench.ui.canvas.proposal_layer import ProposalLayer
 from workbench.ui.canvas.viewport import Viewport
 
-TAP = 300  # ms: Space held for longer moves the picture and accepts nothing
-REACH = 5.0  # logical pixels around the pointer in which a proposal is looked for
-_SMALL = 1 << 20  # pixels of a box: a larger region is changed in a thread
-_FEW = 40  # changes that are drawn anew one by one
-_HINTED = 4  # decisions by keys until the tag needs not name the keys any more
+TAP = 300  # ms: Space held longer pans the image and accepts nothing
+REACH = 5.0  # logical pixels: search radius around the pointer
+_SMALL = 1 << 20  # pixels of a bounding box: a larger region is changed in a thread
+_FEW = 40  # changes up to this number are redrawn one by one
+_HINTED = 4  # decisions by key after which the tag omits the key hints
 
 _K = Qt.Key
 _DIGITS = range(_K.Key_1, _K.Key_9 + 1)
 
 
 class Host(Protocol):
-    """The part of the canvas that is needed here."""
+    """Part of the canvas used here."""
 
     view: Viewport
     overlays_hidden: bool
@@ -45,49 +45,49 @@ class Host(Protocol):
 
 
 class ProposalHand(QObject):
-    """What a person does to proposals on the canvas. Orders go out as signals."""
+    """User actions on suggestions of the canvas, emitted as signals."""
 
-    accepted = Signal(object)  # list[Proposal]: make labels of them
+    accepted = Signal(object)  # list[Proposal] to be turned into labels
     rejected = Signal(object)  # list[Proposal]
-    changed = Signal(object, object)  # a proposal, and what it is to be
+    changed = Signal(object, object)  # a suggestion and its replacement
     switched = Signal(bool)  # shown or hidden
     hovered = Signal(object)  # Proposal or None
-    held = Signal()  # Space is down for so long that it moves the picture
+    held = Signal()  # Space is held long enough to pan
 
     def __init__(self, canvas: Host, parent: QObject) -> None:
         super().__init__(parent)
         self.layer = canvas.proposed
         self.current: Proposal | None = None  # under the pointer
-        self.aimed: Proposal | None = None  # when Space went down
+        self.aimed: Proposal | None = None  # the suggestion under the pointer when Space was pressed
         self._canvas = canvas
         self._desk: Desk | None = None
         self._ghost: Ghost | None = None
         self._tag: Rect | None = None
         self._point: Point | None = None
-        self._chosen = False  # the current one was gone to, and the pointer has not moved since
+        self._chosen = False  # `current` was chosen by navigation and the pointer has not moved since
         self._by_keys = 0
         self._hold = QTimer(self, singleShot=True, interval=TAP, timeout=self.let_go)
 
     def sit_at(self, desk: Desk) -> None:
-        """What tells names and colours of classes."""
+        """Set the desk that supplies names and colors of classes."""
         self._desk = desk
 
-    # --- facts -----------------------------------------------------------------------------------
+    # --- state -----------------------------------------------------------------------------------
 
     @property
     def in_sight(self) -> bool:
-        """Neither are overlays hidden for a moment, nor does something else lie in the picture's place."""
+        """True if the layer is shown, overlays are not hidden, and no preview or other page covers the image."""
         return self.layer.visible and not self._canvas.overlays_hidden and not self._canvas.previewing
 
     @property
     def proposals(self) -> list[Proposal]:
-        """Those that can be seen now."""
+        """Visible suggestions."""
         if not self.layer.visible or self._desk is None:
             return []
         return [one for one in self.layer.proposals if not self._desk.hidden(one.class_id)]
 
     def show(self, proposals: Sequence[Proposal]) -> None:
-        """These are proposed from now on."""
+        """Replace the suggestions."""
         old, new = self.layer.proposals, list(proposals)
         gone, came = ({*map(id, a)} - {*map(id, b)} for a, b in ((old, new), (new, old)))
         self.layer.show(new)
@@ -112,7 +112,7 @@ class ProposalHand(QObject):
     # --- pointer ---------------------------------------------------------------------------------
 
     def at(self, point: Point) -> Proposal | None:
-        """What is proposed at a point of the picture, or nearest to it within a hair."""
+        """Return the suggestion at a point of the image, or the nearest within a small radius."""
         return self.layer.near(point, REACH * self._canvas.devicePixelRatioF() / self._canvas.view.scale)
 
     def hover(self, point: Point | None) -> None:
@@ -133,7 +133,7 @@ class ProposalHand(QObject):
         self.hovered.emit(found)
 
     def light_in(self, rect: Rect) -> None:
-        """Something was gone to: if it is proposed, keys are for it until the pointer moves."""
+        """Highlight the suggestion in `rect` after navigation; it takes keys until the pointer moves."""
         found = [(one, one.selection.rect.common(rect)) for one in self.proposals]
         one, common = max(found, key=lambda entry: entry[1].width * entry[1].height, default=(None, rect))
         if one is not None and not common.empty:
@@ -141,7 +141,7 @@ class ProposalHand(QObject):
             self._chosen = True
 
     def go_to(self, one: Proposal) -> None:
-        """Light one up as if the pointer were on it, moved into the middle where it is not in sight."""
+        """Highlight a suggestion as if it were under the pointer; center it if it is not visible."""
         canvas, rect = self._canvas, one.selection.rect
         shown = canvas.view.screen_rect(rect)
         if shown.clipped(canvas.view.width, canvas.view.height) != shown:
@@ -154,21 +154,21 @@ class ProposalHand(QObject):
     # --- keys ------------------------------------------------------------------------------------
 
     def aim(self) -> bool:
-        """Space went down: if it comes up again soon, with no drag between, the proposal under the pointer is taken."""
+        """Handle Space pressed: a release soon after, without a drag, accepts the suggestion under the pointer."""
         self.aimed = self.current if self.in_sight else None
         if self.aimed is not None:
             self._hold.start()
         return self.aimed is not None
 
     def let_go(self) -> None:
-        """Space is for moving the picture this time."""
+        """Use Space for panning; its release accepts nothing."""
         self._hold.stop()
         if self.aimed is not None:
             self.aimed = None
             self.held.emit()
 
     def fire(self) -> None:
-        """Space came up."""
+        """Handle Space released."""
         self._hold.stop()
         aimed, self.aimed = self.aimed, None
         if aimed is not None:
@@ -176,9 +176,9 @@ class ProposalHand(QObject):
             self.accepted.emit([aimed])
 
     def key(self, event: QKeyEvent, one: Proposal | None = None, *, plain_digits: bool = False) -> bool:
-        """Do what a key means for a proposal, None for that under the pointer; False if it means nothing.
+        """Handle a key for a suggestion, by default the one under the pointer. Return False if the key has no effect.
 
-        plain_digits: 1 to 9 change its class as Ctrl+1 to Ctrl+9 do.
+        plain_digits: 1 to 9 change the class as Ctrl+1 to Ctrl+9 do.
         """
         one, desk, key = one or self.current, self._desk, event.key()
         if one is None or desk is None or not self.in_sight:
@@ -199,7 +199,7 @@ class ProposalHand(QObject):
         what(one)
         return True
 
-    # --- orders ----------------------------------------------------------------------------------
+    # --- actions ---------------------------------------------------------------------------------
 
     def accept(self, one: Proposal) -> None:
         self.accepted.emit([one])
@@ -235,13 +235,13 @@ class ProposalHand(QObject):
     # --- drawing ---------------------------------------------------------------------------------
 
     def draw(self, painter: QPainter) -> None:
-        """The one under the pointer, and its tag."""
+        """Draw the highlighted suggestion and its tag."""
         if self.current is None or self._ghost is None or self._desk is None or not self.in_sight:
             return
         self._ghost.draw(painter, self._desk)
         texts, box = self._texts(), self._tag_box()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QColor(255, 255, 255, 46))  # or it would be lost on a dark backdrop
+        painter.setPen(QColor(255, 255, 255, 46))  # light line, visible on a dark background
         painter.setBrush(QColor(18, 19, 21, 228))
         painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), 5, 5)
         painter.setPen(Qt.PenStyle.NoPen)
@@ -262,7 +262,7 @@ class ProposalHand(QObject):
         return [says, self.tr("Space accepts, Del rejects")] if self._by_keys < _HINTED else [says]
 
     def _tag_box(self) -> QRectF:
-        """Above the region where there is room, else below or inside of it; logical pixels."""
+        """Return the box of the tag in logical pixels: above the region if there is room, else below or inside."""
         assert self.current is not None and self._desk is not None
         canvas = self._canvas
         ratio = canvas.devicePixelRatioF()
@@ -278,7 +278,7 @@ class ProposalHand(QObject):
         return QRectF(min(max(left, 5), max(5, wide - width - 5)), y, width, height)
 
     def _area(self) -> Rect | None:
-        """The device pixels that `draw` covers."""
+        """Device pixels covered by `draw`."""
         if self.current is None or self._ghost is None or self._desk is None:
             return None
         ratio = self._canvas.devicePixelRatioF()
@@ -288,5 +288,5 @@ class ProposalHand(QObject):
 
     @property
     def showing(self) -> bool:
-        """True while something is drawn that must not be scrolled along."""
+        """True while an overlay is drawn that must not be scrolled with the image."""
         return self.current is not None

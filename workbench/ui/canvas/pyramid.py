@@ -1,4 +1,4 @@
-"""Halved copies of a picture and of a mask, so that zooming out stays quick and hides nothing."""
+"""Pyramids of an image and of a mask: halved copies that keep zooming out fast without losing painted pixels."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from workbench.core.project import BACKGROUND, DONT_CARE, MAX_CLASS_ID, NOT_LABE
 from workbench.inference.cv import cv2
 from workbench.inference.tiff_regions import Halved, TiffPicture
 
-_SMALLEST = 128  # no level is halved below this many pixels on its longer side
-_TILE = 128  # cells along the side of what is looked at together when a mask changes
-_AT_ONCE = 4 << 20  # pixels of a label whose levels are made when it is first shown
-_ONE_LOOK = 4096  # cells that cost as much as one more look
-_WARM = 1 << 29  # pixels of a mask whose levels take their memory at once
-_BAND = 512  # rows that are looked at together when a mask is first halved
+_SMALLEST = 128  # no level is halved below this size of its longer side, pixels
+_TILE = 128  # cells: side of the tiles processed together when a mask changes
+_AT_ONCE = 4 << 20  # pixels: the levels of a mask up to this size are made when it is first shown
+_ONE_LOOK = 4096  # cells that cost as much as one more update
+_WARM = 1 << 29  # pixels: up to this mask size the levels allocate their memory pages at once
+_BAND = 512  # rows processed together when a mask is first halved
 
-# From an id to its rank: where several ids fall into one cell, a painted class wins over "don't care" and that over
-# "not labelled", so that a thin defect stays visible in any surroundings.
+# Rank of each id. If several ids fall into one cell, a painted class wins over "don't care" and that over "not
+# labeled", so that a thin defect stays visible in any surroundings.
 RANKS = np.arange(256, dtype=np.uint8)
 RANKS[1 : MAX_CLASS_ID + 1] += 2
 RANKS[[BACKGROUND, NOT_LABELLED, DONT_CARE]] = 0, 1, 2
-IDS = np.argsort(RANKS).astype(np.uint8)  # from a rank back to its id
+IDS = np.argsort(RANKS).astype(np.uint8)  # id of each rank
 
 
 def depth(width: int, height: int) -> int:
-    """How many halvings a picture gets."""
+    """Return the number of halvings of an image."""
     levels, longer = 0, max(width, height)
     while longer > _SMALLEST:
         longer, levels = (longer + 1) // 2, levels + 1
@@ -33,7 +33,7 @@ def depth(width: int, height: int) -> int:
 
 
 def halvings(picture: np.ndarray) -> list[np.ndarray]:
-    """`picture` (H, W) or (H, W, 3) and its area averages, each ceil(half) as large. Same dtype."""
+    """Return `picture`, (H, W) or (H, W, 3), and its area averages, each ceil(half) as large, of the same dtype."""
     levels = [picture]
     for _ in range(depth(picture.shape[1], picture.shape[0])):
         above = levels[-1]
@@ -46,9 +46,9 @@ def halvings(picture: np.ndarray) -> list[np.ndarray]:
 
 
 def levels_by_region(picture: TiffPicture) -> list[np.ndarray | Halved | TiffPicture | None]:
-    """The same of a picture that is read by region: itself and its half as they are looked at, then its overview's.
+    """Return the levels of an image that is read by region: the image, its half on demand, then those of its overview.
 
-    None stands for a level between them that nobody has made.
+    None stands for a level in between that does not exist.
     """
     number = picture.overview_step.bit_length() - 1
     fine = [picture, Halved(picture), *[None] * number][:number]
@@ -56,7 +56,7 @@ def levels_by_region(picture: TiffPicture) -> list[np.ndarray | Halved | TiffPic
 
 
 def peaks(values: np.ndarray) -> list[np.ndarray]:
-    """uint8 (H, W) and its halvings, in which every cell keeps its greatest value."""
+    """Return uint8 (H, W) and its halvings, in which every cell keeps its greatest value."""
     levels = [values]
     for _ in range(depth(values.shape[1], values.shape[0])):
         levels.append(_pooled(levels[-1]))
@@ -64,32 +64,32 @@ def peaks(values: np.ndarray) -> list[np.ndarray]:
 
 
 class MaskPyramid:
-    """A mask, uint8 (H, W), shared and never copied, with max-pooled levels above it that hold ranks.
+    """Mask, uint8 (H, W), shared and never copied, with max-pooled levels above it that hold ranks.
 
-    Each level is brought up to date when it is asked for: who paints at 100 % does not wait for any. The levels of a
-    large mask are first made by `build`, in a thread; until they are `ready` they are better not asked for.
+    Each level is updated on access, so painting at 100 % updates none. The levels of a large mask are first made by
+    `build` in a thread; they should not be accessed before they are `ready`.
     """
 
     def __init__(self, mask: np.ndarray, *, at_once: int = _AT_ONCE) -> None:
-        """at_once: pixels of a mask whose levels are made here and now."""
+        """at_once: largest mask, in pixels, whose levels are made in the constructor."""
         self._levels = [mask]
         height, width = mask.shape
         for _ in range(depth(width, height)):
             height, width = (height + 1) // 2, (width + 1) // 2
             self._levels.append(blank(height, width))
-        # What changed below each level and is not in it yet, in pixels of the level below.
+        # Changes below each level not yet applied to it, in pixels of the level below.
         self._pending: list[list[Rect]] = [[] for _ in self._levels]
-        self.touched = 0  # bytes written since the start, for tests of what a stroke costs
+        self.touched = 0  # bytes written so far, for tests of the cost of a stroke
         self.ready = False
         if mask.size <= at_once:
             self.build()
             self.ready = True
 
     def build(self) -> None:
-        """Make all levels. What changes meanwhile is seen to when they are ready."""
+        """Make all levels. Changes made meanwhile are applied when the levels are ready."""
         for level in self._levels[1:]:
             if self.mask.size <= _WARM:
-                level[:] = 0  # it gets its memory now: a stroke would wait for each page that it is the first on
+                level[:] = 0  # allocates the memory pages now; otherwise the first stroke on each page would be delayed
         for top in range(0, self.mask.shape[0], _BAND):
             band = self.mask[top : top + _BAND]
             rect = Rect(0, top, band.shape[1], band.shape[0])
@@ -102,7 +102,7 @@ class MaskPyramid:
 
     @property
     def depth(self) -> int:
-        """The number of the highest level; the mask itself is 0."""
+        """Number of the highest level; the mask itself is 0."""
         return len(self._levels) - 1
 
     @property
@@ -124,20 +124,20 @@ class MaskPyramid:
         return self._levels[number]
 
     def update(self, rect: Rect) -> None:
-        """The mask changed inside `rect`."""
+        """Record a change of the mask inside `rect`."""
         rect = rect.clipped(self.mask.shape[1], self.mask.shape[0])
         if not rect.empty and self.depth:
             _add(self._pending[1], rect)
 
     def _raise(self, number: int, rect: Rect) -> Rect:
-        """Bring one level up to date where the one below changed; where that is, in its own cells."""
+        """Update one level from a changed rectangle of the level below. Return the changed rectangle in own cells."""
         below, level = self._levels[number - 1], self._levels[number]
         x, y = rect.x // 2, rect.y // 2
         right, bottom = (rect.x + rect.width + 1) // 2, (rect.y + rect.height + 1) // 2
         if number == 1:
             self._rank(x, y, right, bottom)
         else:
-            # In bands that stay in the processor's cache.
+            # Bands fit into the CPU cache.
             for top in range(y, bottom, _TILE):
                 low = min(top + _TILE, bottom)
                 level[top:low, x:right] = _pooled(below[2 * top : 2 * low, 2 * x : 2 * right])
@@ -145,7 +145,7 @@ class MaskPyramid:
         return Rect(x, y, right - x, bottom - y)
 
     def _rank(self, x: int, y: int, right: int, bottom: int, tile: int = 8 * _TILE) -> None:
-        """Make cells of the first level, tile by tile: under a large brush most tiles are of one id."""
+        """Compute cells of the first level by tiles: under a large brush most tiles hold one id."""
         level = self._levels[1]
         for top in range(y, bottom, tile):
             for left in range(x, right, tile):
@@ -156,14 +156,14 @@ class MaskPyramid:
                     level[top:low, left:after] = RANKS[int(most)]
                 elif max(after - left, low - top) > 2 * _TILE:
                     self._rank(left, top, after, low, _TILE)
-                elif most <= MAX_CLASS_ID:  # ids and ranks have the same order, and of cells there are fewer
+                elif most <= MAX_CLASS_ID:  # ids and ranks have the same order; fewer cells to convert
                     level[top:low, left:after] = cv2.LUT(_pooled(part), RANKS)
                 else:
                     level[top:low, left:after] = _pooled(cv2.LUT(part, RANKS))
 
 
 def _add(pending: list[Rect], rect: Rect) -> None:
-    """Places of a stroke overlap, and on higher levels they are small: one look at both is then less than two."""
+    """Add a rectangle. Overlapping or nearby rectangles are merged if one update is cheaper than two."""
     if pending:
         last = pending[-1]
         both = last.united(rect)
@@ -174,11 +174,11 @@ def _add(pending: list[Rect], rect: Rect) -> None:
 
 
 def _pooled(part: np.ndarray) -> np.ndarray:
-    """The greatest value of each 2 x 2 block of uint8; a last odd row or column counts alone."""
+    """Return the greatest value of each 2 x 2 block of uint8; a last odd row or column counts alone."""
     height, width = part.shape
     if height % 2 or width % 2:
         part = cv2.copyMakeBorder(part, 0, height % 2, 0, width % 2, cv2.BORDER_REPLICATE)
     rows = np.maximum(part[::2], part[1::2])
-    # Neighbours as one number of 16 bits: four times as quick as every other column.
+    # Neighbors as one 16-bit number: four times as fast as taking every other column.
     pairs = rows.view(np.uint16)
     return np.maximum(pairs & 255, pairs >> 8).astype(np.uint8)

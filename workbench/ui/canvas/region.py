@@ -1,4 +1,4 @@
-"""One labelled region as a thing: chosen by a click, moved by a drag, grown, smoothed, given to a class or deleted."""
+"""Region tool: one labeled region is chosen by a click and moved, grown, smoothed, reassigned or deleted."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from workbench.ui.canvas.desk import ERASING, Desk
 from workbench.ui.canvas.ghost import Ghost
 from workbench.ui.canvas.tools import Tool, Touch
 
-SEEN = 4 << 20  # pixels: a larger region is looked for in a thread
-REACH = 5.0  # logical pixels around a click in which a region is looked for
-FARTHEST = 64  # picture pixels of that at most
-SLACK = 4.0  # logical pixels that a hand may tremble before a click is a drag
+SEEN = 4 << 20  # pixels: a larger region is searched in a thread
+REACH = 5.0  # logical pixels: search radius around a click
+FARTHEST = 64  # upper limit of that radius, image pixels
+SLACK = 4.0  # logical pixels of movement before a click becomes a drag
 
 _K = Qt.Key
 _ARROWS = {_K.Key_Left: (-1, 0), _K.Key_Right: (1, 0), _K.Key_Up: (0, -1), _K.Key_Down: (0, 1)}
@@ -30,14 +30,14 @@ _DIGITS = range(_K.Key_1, _K.Key_9 + 1)
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """A connected piece of the mask, and its class."""
+    """Connected region of the mask and its class."""
 
     selection: Selection
     id: int
 
 
 class RegionTool(Tool):
-    """A click chooses the region under the pointer; what is done to it is one step each."""
+    """Tool whose click chooses the region under the pointer. Each action on the region is one step."""
 
     name = "region"
     cursor = Qt.CursorShape.ArrowCursor
@@ -55,7 +55,7 @@ class RegionTool(Tool):
     def busy(self) -> bool:
         return self.region is not None
 
-    # --- choosing --------------------------------------------------------------------------------
+    # --- selection -------------------------------------------------------------------------------
 
     def press(self, touch: Touch) -> None:
         self._held, self._by = touch.point, (0, 0)
@@ -65,7 +65,7 @@ class RegionTool(Tool):
             self.delete()
 
     def choose(self, point: Point) -> bool:
-        """Choose the region at a point; False if there is none, or if it is still looked for."""
+        """Choose the region at a point. Return False if there is none or the search is not finished."""
         mask, pixel = self.desk.mask, self._near(point)
         if mask is None or pixel is None:
             self._set(None)
@@ -81,7 +81,7 @@ class RegionTool(Tool):
         return True
 
     def _near(self, point: Point) -> tuple[int, int] | None:
-        """The painted pixel (column, row) in sight that is nearest to a point, within REACH: cracks are thin."""
+        """Return the visible painted pixel (column, row) nearest to a point within REACH, since cracks are thin."""
         mask = self.desk.mask
         if mask is None or not self.desk.holds(point):
             return None
@@ -91,7 +91,7 @@ class RegionTool(Tool):
         hidden = [id for id, _, _ in self.desk.classes if self.desk.hidden(id)]
         rows, columns = np.nonzero((ids > BACKGROUND) & (ids <= MAX_CLASS_ID) & ~np.isin(ids, hidden))
         away = np.hypot(columns + rect.x + 0.5 - point[0], rows + rect.y + 0.5 - point[1])
-        # The pixel under the point itself comes before any other.
+        # The pixel under the point has priority.
         if not away.size or away.min() > max(0.75, reach):
             return None
         nearest = int(away.argmin())
@@ -136,7 +136,7 @@ class RegionTool(Tool):
         if self.region is not None:
             self._replace(_moved(self.region.selection, (dx, dy)), self.region.id, "move region")
 
-    # --- orders ----------------------------------------------------------------------------------
+    # --- actions ---------------------------------------------------------------------------------
 
     def grow(self) -> None:
         self._reshape(grow, "grow region")
@@ -185,7 +185,7 @@ class RegionTool(Tool):
         self._set(None if kept.empty else Region(kept, id))
 
     def mask_changed(self) -> None:
-        """Somebody else, an undo for one, has changed the mask: what was chosen may not be there any more."""
+        """Drop the chosen region after a change made elsewhere, such as an undo: it may no longer exist."""
         if not self._changing and self.region is not None:
             self._held, self._by = None, (0, 0)
             self._set(None)
@@ -238,6 +238,6 @@ def _moved(selection: Selection, by: tuple[int, int]) -> Selection:
 
 
 def _inside(selection: Selection, shape: tuple[int, ...]) -> Selection:
-    """What of a selection lies in the picture."""
+    """Return the part of a selection inside the image."""
     rect = selection.rect.clipped(shape[1], shape[0])
     return selection if rect == selection.rect else Selection(rect, selection.within(rect)).trimmed()

@@ -1,4 +1,4 @@
-"""What can be done to one region, as a menu at the pointer."""
+"""Context menu of a region."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.ui.canvas.view import View
 
 
 class RegionMenu(QMenu):
-    """Of the region that the tool has chosen."""
+    """Menu of the region chosen by the region tool."""
 
     def __init__(self, tool: RegionTool, desk: Desk, parent: QWidget) -> None:
         super().__init__(parent)
@@ -38,11 +38,11 @@ class RegionMenu(QMenu):
 
 
 def ask(tool: RegionTool, desk: Desk, canvas: View, event: QMouseEvent, closed: Callable[[], object]) -> None:
-    """Choose the region under the pointer and show its menu; `closed` is called once its entry has been carried out."""
+    """Choose the region under the pointer and open its menu. `closed` is called after the chosen action has run."""
     if not tool.choose(canvas.picture_point(event.position())):
         return
     menu = RegionMenu(tool, desk, canvas)
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    # It hides before its entry is carried out.
+    # The menu hides before its action runs.
     menu.aboutToHide.connect(lambda: QTimer.singleShot(0, closed))
     menu.popup(event.globalPosition().toPoint())

@@ -1,4 +1,4 @@
-"""From one labelled or predicted region to the next, always at the same scale."""
+"""Navigation from one labeled or predicted region to the next at a constant scale."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from workbench.ui.canvas.layers import MaskLayer
 from workbench.ui.canvas.pyramid import RANKS, MaskPyramid
 from workbench.ui.canvas.view import View
 
-_SEARCHED = 4_000_000  # cells in which regions are looked for
+_SEARCHED = 4_000_000  # cells: largest level in which regions are searched
 _FIRST_SCALE = 2.0
 
 
 class RegionWalk(QObject):
-    """`stepped` tells which region of how many is in sight now: 1 to count, or 0 of 0."""
+    """Region navigation. `stepped` carries the number of the visible region, from 1, and the count; or 0 of 0."""
 
     stepped = Signal(int, int)
-    arrived = Signal(object)  # Rect: around what was gone to
+    arrived = Signal(object)  # Rect: bounding rectangle of the region
 
     def __init__(self, view: View) -> None:
         super().__init__(view)
         self._view = view
-        self._at: tuple[int, int] | None = None  # row and column of the region that was gone to
+        self._at: tuple[int, int] | None = None  # row and column of the present region
         self._scale, self._made = _FIRST_SCALE, 0.0
         view.picture_changed.connect(self._forget)
 
@@ -33,7 +33,7 @@ class RegionWalk(QObject):
         return bool(self._view.labels is not None or self._view.predictions is not None or self._view.proposed.rects)
 
     def go(self, step: int) -> None:
-        """To the next (1) or the former (-1) region in reading order, around the end."""
+        """Go to the next (1) or previous (-1) region in reading order, wrapping around."""
         found = self.regions()
         if not found:
             self.stepped.emit(0, 0)
@@ -51,9 +51,9 @@ class RegionWalk(QObject):
         self.stepped.emit(number + 1, len(found))
 
     def regions(self) -> list[Rect]:
-        """Around each region in sight of labels and predictions; what lies closer than a cell counts as one.
+        """Return the bounding rectangles of visible labels and predictions; regions closer than a cell count as one.
 
-        Where no prediction is shown, proposals that wait for a person are gone to as well.
+        If no prediction is shown, open suggestions are included.
         """
         view = self._view
         layers = [layer for layer in (view.labels, view.predictions) if layer is not None and layer.style.visible]
@@ -74,7 +74,7 @@ class RegionWalk(QObject):
     def _show(self, rect: Rect) -> None:
         view = self._view.view
         if not self._view.fitted and view.scale != self._made:
-            self._scale = view.scale  # a person has zoomed: that is the scale from now on
+            self._scale = view.scale  # the user has zoomed; the new scale is kept
         fits = 0.8 * min(view.width / rect.width, view.height / rect.height)
         view = view.at_scale(min(self._scale, fits)).centred(rect.x + rect.width / 2, rect.y + rect.height / 2)
         self._made = view.scale

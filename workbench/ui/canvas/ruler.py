@@ -1,4 +1,4 @@
-"""A ruler over the picture: drag a line, read its length in pixels and micrometres."""
+"""Ruler over the image: drag a line to measure its length in pixels and micrometers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from workbench.core.selection import Point
 from workbench.ui import words
 from workbench.ui.canvas.guests import MOVE, PRESS, RELEASE, Host
 
-_TICK = 6.0  # logical pixels on either side of the line's ends
+_TICK = 6.0  # logical pixels on each side of the line's ends
 _DARK, _LIGHT = QColor(0, 0, 0, 190), QColor(255, 255, 255)
 
 
 class Ruler(QObject):
-    """While it is on, left drags measure; Shift keeps the line level, upright or diagonal."""
+    """Ruler. While it is on, left drags measure; Shift keeps the line horizontal, vertical or diagonal."""
 
     switched = Signal(bool)
 
@@ -25,7 +25,7 @@ class Ruler(QObject):
         self._view = view
         self.on = False
         self.um_per_pixel: float | None = None
-        self.line: tuple[Point, Point] | None = None  # picture coordinates
+        self.line: tuple[Point, Point] | None = None  # image coordinates
         self._dragging = False
 
     def switch(self, on: bool) -> None:
@@ -41,14 +41,14 @@ class Ruler(QObject):
         self._redraw(self.area)
 
     def forget(self) -> None:
-        """Another picture lies here."""
+        """Remove the line when another image is shown."""
         old = self.area
         self.line, self._dragging = None, False
         self._redraw(old)
 
     @property
     def length(self) -> float:
-        """Picture pixels; 0 without a line."""
+        """Length in image pixels; 0 without a line."""
         return math.dist(*self.line) if self.line else 0.0
 
     def text(self) -> str:
@@ -107,7 +107,7 @@ class Ruler(QObject):
         return QLineF(x0 / ratio, y0 / ratio, x1 / ratio, y1 / ratio)
 
     def _plate(self, line: QLineF) -> QRectF:
-        """Where the length is written: beside the far end, inside the canvas."""
+        """Return the box of the length text: beside the far end, inside the canvas."""
         size = self._view.fontMetrics().size(0, self.text())
         width, height = size.width() + 12, size.height() + 6
         x = line.x2() + 12 if line.dx() >= 0 else line.x2() - 12 - width

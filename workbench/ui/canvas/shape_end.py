@@ -1,4 +1,4 @@
-"""Time of the last closed shape: Return right after it is meant for the shape, not for “done and next”."""
+"""Time of the last closed shape: Return soon after closing belongs to the shape, not to "label next"."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ShapeEnd:
         self._closed_at = -math.inf
 
     def watched(self, tool: Tool, call: Callable[[], Any]) -> Any:
-        """Call a function and note the time if it closes the tool's shape."""
+        """Call a function and store the time if it closes the tool's shape."""
         begun = tool.busy
         result = call()
         if begun and tool.closes and not tool.busy:

@@ -1,4 +1,4 @@
-"""Tools that drag an outline: a rectangle of whole pixels, the ellipse in it, a lasso, and a box that is cut out."""
+"""Tools that drag an outline: rectangle of whole pixels, inscribed ellipse, lasso, and box cut."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.ui.canvas.tools import Tool, Touch, bounds, box_area, outline
 
 
 class Rectangle(Tool):
-    """A box of whole pixels, dragged from corner to corner; Shift makes it a square."""
+    """Box of whole pixels, dragged from corner to corner; Shift makes it a square."""
 
     name = "rectangle"
     closes = True
@@ -32,7 +32,7 @@ class Rectangle(Tool):
 
     @property
     def box(self) -> Rect:
-        """The pixels under the drag, those of both corners included."""
+        """Pixels under the drag, including both corners."""
         assert self._start is not None
         (ax, ay), (bx, by) = self._start, self._end
         x, y = math.floor(min(ax, bx)), math.floor(min(ay, by))
@@ -59,7 +59,7 @@ class Rectangle(Tool):
         self.finish(box)
 
     def finish(self, box: Rect) -> None:
-        # A view of one True: a box as large as the picture takes no room.
+        # A view of one True needs no memory, even for a box as large as the image.
         inside = np.broadcast_to(np.True_, (box.height, box.width))
         self.desk.lay(Selection(box, inside), self._id, "rectangle")
 
@@ -81,13 +81,13 @@ class Rectangle(Tool):
             outline(painter, self.shape(), self.color, fill=True, closed=True)
 
     def shape(self) -> QPolygonF:
-        """What is dragged, in the widget."""
+        """Dragged shape in widget coordinates."""
         area = box_area(self.desk, self.box)
         return QPolygonF([area.topLeft(), area.topRight(), area.bottomRight(), area.bottomLeft()])
 
 
 class Ellipse(Rectangle):
-    """The ellipse in a box of whole pixels; Shift makes it a circle."""
+    """Ellipse in a box of whole pixels; Shift makes it a circle."""
 
     name = "ellipse"
 
@@ -106,7 +106,7 @@ class Ellipse(Rectangle):
 
 
 class BoxCut(Rectangle):
-    """A box around a defect: what stands out in it is taken."""
+    """Box around a defect; the pixels that differ from their surroundings are selected."""
 
     name = "box_cut"
 
@@ -155,7 +155,7 @@ class BoxCut(Rectangle):
 
 
 class Lasso(Tool):
-    """Everything that a freehand line encloses."""
+    """Lasso: selects the area enclosed by a freehand line."""
 
     name = "lasso"
     closes = True
@@ -176,7 +176,7 @@ class Lasso(Tool):
     def move(self, touch: Touch) -> None:
         if self._points:
             self._points.append(touch.point)
-            # The tinted inside reaches from the hand back to the start.
+            # The tinted area reaches from the pointer back to the start.
             self.desk.redraw(self._area())
 
     def release(self, touch: Touch) -> None:

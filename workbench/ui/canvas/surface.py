@@ -1,4 +1,4 @@
-"""A widget that shows a scene at any place and scale: it pans, zooms, and draws only what has to be drawn anew."""
+"""Widget that shows a scene at any position and scale, pans and zooms, and redraws only changed parts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.ui.canvas.viewport import Viewport
 
 
 class Surface(QWidget):
-    """`view` says where the picture lies. Tools and guests are drawn over the scene, which is kept as it was drawn."""
+    """Scene widget. `view` is the position of the image. Tools and guests are drawn over the cached scene."""
 
     view_changed = Signal()
 
@@ -28,46 +28,46 @@ class Surface(QWidget):
         self.view = Viewport(1, 1)
         self._fitted = True
         self._backing = Backing()
-        self._waiting = QRect()  # will be painted next
+        self._waiting = QRect()  # area of the next paint event
         self._guests: tuple[Guest, ...] = ()
-        # One owner of the pointer from a press until its release: an item over the image, or a button's drag on it.
+        # Owner of the pointer from press to release: an item over the image, or a drag of one of its buttons.
         self._owner: Guest | None = None
         self.button = Qt.MouseButton.NoButton
 
-    # --- for those above -------------------------------------------------------------------------
+    # --- overridden by subclasses ----------------------------------------------------------------
 
     def images(self, view: Viewport, part: Rect) -> list[QImage]:
-        """What is to be drawn over one another at `part` of what `view` shows; one image pixel a device pixel."""
+        """Return the layers of `part` of `view`, bottom first; one image pixel per device pixel."""
         return []
 
     def draw_tools(self, painter: QPainter) -> None:
-        """What a tool shows above everything; logical pixels."""
+        """Draw the overlays of tools above everything, in logical pixels."""
 
     def busy_overlay(self) -> bool:
-        """True while something is drawn that must not be scrolled along."""
+        """Return True while an overlay is drawn that must not be scrolled with the image."""
         return False
 
     @property
     def panning(self) -> bool:
-        """True while a left drag moves the picture."""
+        """True while a left drag pans the image."""
         return False
 
     def took_size(self, ratio: float) -> None:
-        """The size, or how many device pixels a logical one has, is another."""
+        """Called after a change of the size or of the number of device pixels per logical pixel."""
 
     def add_guest(self, guest: Guest) -> None:
-        """Somebody of another room draws above the scene, and is asked last about the pointer."""
+        """Add a guest from another package; it is drawn above the scene and receives pointer events last."""
         self._guests = (*self._guests, guest)
 
-    # --- where it is shown -----------------------------------------------------------------------
+    # --- view ------------------------------------------------------------------------------------
 
     @property
     def fitted(self) -> bool:
-        """True while the whole picture is kept in sight."""
+        """True while the whole image is kept visible."""
         return self._fitted
 
     def set_view(self, view: Viewport) -> None:
-        """Show another part. A pan of whole logical pixels moves what is on the screen already."""
+        """Set the view. A pan by whole logical pixels scrolls the existing screen content."""
         before = [guest.area for guest in self._guests]
         old, self.view = self.view, view
         self._fitted = False
@@ -99,21 +99,21 @@ class Surface(QWidget):
         self.set_view(self.view.at_scale(1.0))
 
     def zoom(self, factor: float) -> None:
-        """Around the middle of the screen area."""
+        """Zoom around the center of the screen area."""
         self.set_view(self.view.zoomed(factor, self.view.width / 2, self.view.height / 2))
 
     def screen_point(self, position: QPointF) -> tuple[float, float]:
-        """Device pixels of a position in this widget."""
+        """Convert a position in this widget to device pixels."""
         ratio = self.devicePixelRatioF()
         return position.x() * ratio, position.y() * ratio
 
     def picture_point(self, position: QPointF) -> tuple[float, float]:
         return self.view.to_picture(*self.screen_point(position))
 
-    # --- what is to be drawn anew ----------------------------------------------------------------
+    # --- updates ---------------------------------------------------------------------------------
 
     def update(self, area: QRect | None = None) -> None:
-        """The scene is another one in `area`, logical pixels, or everywhere."""
+        """Redraw the scene in `area`, logical pixels; None redraws everything."""
         if area is None:
             self._backing.spoil(None)
             super().update()
@@ -126,20 +126,20 @@ class Surface(QWidget):
             self._repaint(area)
 
     def update_scene(self, rect: Rect) -> None:
-        """The scene is another one in some device pixels."""
+        """Redraw the scene in a rectangle of device pixels."""
         rect = rect.clipped(self.view.width, self.view.height)
         if not rect.empty:
             self._backing.spoil(rect)
             self._repaint(self._logical(rect))
 
     def update_over(self, rect: Rect) -> None:
-        """What is drawn over the scene is another in some device pixels."""
+        """Redraw the overlays in a rectangle of device pixels."""
         rect = rect.clipped(self.view.width, self.view.height)
         if not rect.empty:
             self._repaint(self._logical(rect))
 
     def _repaint(self, area: QRect) -> None:
-        """As one rectangle with what waits already, where that is hardly more: clipping to many takes Qt far longer."""
+        """Schedule a repaint; merge it with the pending one if cheap: clipping to many rectangles is slow in Qt."""
         if self._waiting.contains(area):
             return
         around = self._waiting.united(area)
@@ -188,7 +188,7 @@ class Surface(QWidget):
                 if area is not None and event.region().intersects(area.adjusted(-2, -2, 2, 2)):
                     guest.draw(painter)
         finally:
-            painter.end()  # a painter that outlives this call, in a traceback, ends the process
+            painter.end()  # a painter kept alive by a traceback would terminate the process
 
     def event(self, event: QEvent) -> bool:
         kind = event.type()

@@ -1,4 +1,4 @@
-"""The threshold brush: a stroke takes only pixels of about the tone first touched, and shows which."""
+"""Threshold brush: a stroke takes only pixels close to the tone first touched and previews them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from workbench.ui.canvas.brushes import Brush
 from workbench.ui.canvas.desk import Desk
 from workbench.ui.canvas.tools import Touch
 
-WIDEST = 600  # pixels: a wider brush would compare colours for longer than a hand waits
+WIDEST = 600  # pixels: color comparison under a wider brush would delay the stroke
 _PANEL = QRectF(12, -112, 196, 100)  # from the lower left corner of the canvas
 
 
 @dataclass(frozen=True)
 class Glance:
-    """What the brush would take where it hovers."""
+    """Pixels the brush would take at the hover position."""
 
     band: Band
     taken: Selection
@@ -27,7 +27,7 @@ class Glance:
 
 
 class ThresholdBrush(Brush):
-    """Of the size of the brush, up to WIDEST."""
+    """Threshold brush of the brush diameter, up to WIDEST."""
 
     name = "threshold"
     options = ("size", "band")
@@ -67,7 +67,7 @@ class ThresholdBrush(Brush):
             self._dab(touch_.point)
 
     def _dab(self, point: Point) -> None:
-        """The stroke goes on to `point`, in pieces: the window of a long slanting one would hold mostly nothing."""
+        """Continue the stroke to `point` in pieces: the bounding box of a long oblique segment is mostly empty."""
         picture, band = self.desk.picture, self._band
         if picture is None or band is None:
             return
@@ -91,7 +91,7 @@ class ThresholdBrush(Brush):
         self._band = None
         self._look_away()
 
-    # --- looks -----------------------------------------------------------------------------------
+    # --- preview ---------------------------------------------------------------------------------
 
     @property
     def _tolerance(self) -> float | None:
@@ -116,7 +116,7 @@ class ThresholdBrush(Brush):
 
     def _look(self, glance: Glance | None) -> None:
         self._tones = None if glance is None else glance.tones
-        # In the middle of a stroke the mask itself shows what is taken.
+        # During a stroke the mask itself shows the taken pixels.
         self.show(None if glance is None or self._points else glance.taken)
         self.desk.redraw(self._panel())
 
@@ -139,7 +139,7 @@ class ThresholdBrush(Brush):
 
 
 def draw_histogram(painter: QPainter, area: QRectF, tones: Histogram, color: QColor) -> None:
-    """Bars of the tones under the brush; what is taken stands out in the class's colour."""
+    """Draw the histogram of tones under the brush; taken tones have the color of the class."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(QPen(QColor(255, 255, 255, 40), 1))
     painter.setBrush(QColor(18, 20, 22, 215))
@@ -152,7 +152,7 @@ def draw_histogram(painter: QPainter, area: QRectF, tones: Histogram, color: QCo
     tint = QColor(color)
     tint.setAlpha(50)
     painter.fillRect(band, tint)
-    # Square roots: a small defect in a large brush is to be seen beside the ground.
+    # Square roots keep a small defect visible beside the background.
     heights = np.sqrt(tones.counts) / max(1.0, float(np.sqrt(tones.counts.max(initial=0))))
     middle = (tones.edges[:-1] + tones.edges[1:]) / 2
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)

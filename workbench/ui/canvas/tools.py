@@ -1,6 +1,6 @@
-"""What every tool of the canvas is: presses, moves and keys that become orders to the session.
+"""Base of the canvas tools: presses, moves and keys become edits in the session.
 
-Points are picture coordinates. An order with the desk's `ground` for its class erases.
+Points are image coordinates. An edit with the desk's `ground` as class erases.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from workbench.ui.canvas.desk import Desk
 from workbench.ui.canvas.ghost import Ghost
 
 MAX_DIAMETER = 4000
-_SMALL, _STEPS = 16, 4  # below this radius a circle is placed to a quarter of a device pixel, else to a whole one
-_SPRITE = 320  # device pixels: a circle of a greater radius is drawn, not kept
-DARK = QColor(0, 0, 0, 170)  # beside a light line: seen on any picture
+_SMALL, _STEPS = 16, 4  # radius in device pixels below which a circle is placed to a quarter of a pixel
+_SPRITE = 320  # device pixels: a circle of a greater radius is drawn without cache
+DARK = QColor(0, 0, 0, 170)  # beside a light line: visible on any image
 ENDING = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
 @dataclass(frozen=True)
 class Touch:
-    """One event of the pointer: where, and whether it takes away, ends a shape, or is held to it by Shift.
+    """Pointer event: position; whether it erases, ends a shape, or has Shift pressed.
 
-    pressure: of a pen, 0..1; 1 for a mouse, and where the brush is not to heed it.
+    pressure: pen pressure, 0..1; 1 for a mouse and if the brush ignores pressure.
     """
 
     point: Point
@@ -41,14 +41,14 @@ class Touch:
 
 
 class Tool:
-    """A tool that does nothing; the others override what they need."""
+    """Tool without effect; subclasses override what they need."""
 
     name = ""
     cursor = Qt.CursorShape.CrossCursor
-    options: tuple[str, ...] = ()  # what of the slim bar it needs
-    needs_class = True  # False: it can work where no class can be painted yet
-    uses_double = False  # a double click is more than two clicks
-    closes = False  # it draws a shape that Return, a click or the release of the button closes
+    options: tuple[str, ...] = ()  # names of its fields in the option bar
+    needs_class = True  # False: usable before a class can be painted
+    uses_double = False  # a double click differs from two clicks
+    closes = False  # draws a shape that Return, a click or the release of the button closes
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
@@ -56,12 +56,12 @@ class Tool:
 
     @property
     def busy(self) -> bool:
-        """True while something is begun that Esc would drop."""
+        """True while an unfinished action exists that Esc would cancel."""
         return False
 
     @property
     def showing(self) -> bool:
-        """True while something is drawn that must not be scrolled along."""
+        """True while an overlay is drawn that must not be scrolled with the image."""
         return self.busy or self._ghost is not None
 
     def press(self, touch: Touch) -> None: ...
@@ -72,11 +72,11 @@ class Tool:
     def mask_changed(self) -> None: ...
 
     def wants(self, key: int) -> bool:
-        """True if the key means something to this tool just now, whatever the window's shortcuts are."""
+        """Return True if the key has an effect in this tool now, overriding the window's shortcuts."""
         return key == Qt.Key.Key_Escape and self.busy
 
     def key(self, key: int) -> bool:
-        """Do what the key means; False if it means nothing here."""
+        """Handle the key. Return False if it has no effect."""
         if self.wants(key) and key == Qt.Key.Key_Escape:
             self.cancel()
             return True
@@ -86,13 +86,13 @@ class Tool:
         if self._ghost is not None:
             self._ghost.draw(painter, self.desk)
 
-    # --- for those below -------------------------------------------------------------------------
+    # --- used by subclasses ----------------------------------------------------------------------
 
     def id_for(self, touch: Touch) -> int:
         return self.desk.ground if touch.erase else self.desk.class_id
 
     def show(self, selection: Selection | None, color: QColor | None = None) -> None:
-        """Show what would be painted; None shows nothing."""
+        """Preview a selection; None hides the preview."""
         old = self._ghost
         self._ghost = None if selection is None or selection.empty else Ghost(selection, color or self.desk.color)
         for ghost in (old, self._ghost):
@@ -101,16 +101,15 @@ class Tool:
 
 
 class Chooser(Tool, ABC):
-    """A tool that acts on what is found under the pointer, and shows that before the click."""
+    """Tool that acts on the selection found under the pointer and previews it before the click."""
 
     cursor = Qt.CursorShape.PointingHandCursor
 
     @abstractmethod
     def find(self, point: Point) -> Callable[[], Selection]:
-        """The work, done in a thread, that finds what is at a point."""
+        """Return a function, run in a thread, that computes the selection at a point."""
 
     def hover(self, point: Point | None) -> None:
-        # A glance is dear; while the hand rests inside what is shown there is nothing new to see.
         if point is None or not self.desk.holds(point):
             self.desk.work.look_away()
             self.show(None)
@@ -123,12 +122,12 @@ class Chooser(Tool, ABC):
 
 
 def ring(painter: QPainter, center: QPointF, radius: float, color: QColor, *, mark: str = "") -> None:
-    """A circle of true size, with a "+" or "-" in its middle where there is room."""
+    """Draw a circle of the given radius, with "+" or "-" in its center if there is room."""
     ratio = painter.device().devicePixelRatioF()
     if radius * ratio > _SPRITE:
         _draw_great_ring(painter, center, radius, color, mark)
         return
-    # A smooth circle takes long to draw, and is the same at every place but for a fraction of a pixel.
+    # A smooth circle is slow to draw and differs between positions only by a fraction of a pixel, so it is cached.
     steps = _STEPS if radius * ratio < _SMALL else 1
     x, y = (math.floor(place * ratio * steps + 0.5) / steps for place in (center.x(), center.y()))
     phase = x % 1, y % 1
@@ -138,7 +137,7 @@ def ring(painter: QPainter, center: QPointF, radius: float, color: QColor, *, ma
 
 @lru_cache(64)
 def _ring_sprite(radius: float, color: str, mark: str, phase: tuple[float, float], ratio: float) -> tuple[QPixmap, int]:
-    """The ring, and how many device pixels its middle lies from the corner. radius: device pixels."""
+    """Return the ring and the offset of its center from the corner in device pixels. radius: device pixels."""
     reach = math.ceil(max(radius, 4 * ratio) + 3 * ratio) + 1
     sprite = QPixmap(2 * reach + 1, 2 * reach + 1)
     sprite.setDevicePixelRatio(ratio)
@@ -161,7 +160,7 @@ def _draw_ring(painter: QPainter, center: QPointF, radius: float, color: str, ma
 
 
 def _draw_great_ring(painter: QPainter, center: QPointF, radius: float, color: QColor, mark: str) -> None:
-    """Of lines as thin as can be: Qt draws those at once, and fills wider ones in threads that it waits for."""
+    """Draw the ring with the thinnest lines: Qt draws those directly but fills wider ones in threads and blocks."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setBrush(Qt.BrushStyle.NoBrush)
     step = 1 / painter.device().devicePixelRatioF()
@@ -181,12 +180,12 @@ def _draw_mark(painter: QPainter, center: QPointF, mark: str) -> None:
 
 
 def _inks(color: QColor) -> tuple[tuple[QColor, float], ...]:
-    """A light line in a dark one: colours and widths, the lower first."""
+    """Return colors and widths of a light line on a dark one, bottom first."""
     return (DARK, 3.0), (color, 1.4)
 
 
 def outline(painter: QPainter, shape: QPolygonF, color: QColor, *, fill: bool = False, closed: bool = False) -> None:
-    """A line that is seen on any picture, closed or open, its inside tinted or not."""
+    """Draw a line visible on any image, closed or open, with an optional tint inside."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     if fill:
         inside = QColor(color)
@@ -197,7 +196,7 @@ def outline(painter: QPainter, shape: QPolygonF, color: QColor, *, fill: bool = 
     painter.setBrush(Qt.BrushStyle.NoBrush)
     for ink, width in _inks(color):
         pen = QPen(ink, width)
-        pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)  # a mitre would reach far beyond what is drawn anew
+        pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)  # a miter join would reach far beyond the redrawn area
         painter.setPen(pen)
         (painter.drawPolygon if closed else painter.drawPolyline)(shape)
 
@@ -207,12 +206,12 @@ def bounds(points: Iterable[QPointF], margin: float) -> QRectF:
 
 
 def box_area(desk: Desk, box: Rect) -> QRectF:
-    """Where a box of pixels lies in the widget."""
+    """Return the rectangle of a box of pixels in widget coordinates."""
     return QRectF(desk.to_widget((box.x, box.y)), desk.to_widget((box.x + box.width, box.y + box.height)))
 
 
 def next_diameter(diameter: int, steps: int) -> int:
-    """Brush sizes grow by about a sixth a step, by one pixel at least."""
+    """Return the brush diameter after some steps of about one sixth, at least one pixel each."""
     for _ in range(abs(steps)):
         step = max(1, round(diameter / 6))
         diameter += step if steps > 0 else -step

@@ -1,4 +1,4 @@
-"""The scene of the canvas: a picture and its masks, one over the other, and what they look like."""
+"""Scene of the canvas: image, predictions and labels as layers, and their display settings."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from workbench.ui.canvas.ruler import Ruler
 from workbench.ui.canvas.surface import Surface
 from workbench.ui.canvas.viewport import Viewport
 
-_QUICK = 3_000_000  # pixels whose halvings are made at once rather than in a thread
-_ANEW = 16 << 20  # pixels of a label from which on its levels are made anew, in a thread, rather than mended here
+_QUICK = 3_000_000  # pixels: halvings of a smaller image are made synchronously, else in a thread
+_ANEW = 16 << 20  # pixels: levels of a larger label are rebuilt in a thread instead of updated here
 
 
 class View(Surface):
-    """Picture, predictions and labels, one over the other."""
+    """View of image, predictions and labels as layers."""
 
     display_changed = Signal()
     picture_changed = Signal()
@@ -42,26 +42,26 @@ class View(Surface):
         self.picture: PictureLayer | None = None
         self.labels: MaskLayer | None = None
         self.predictions: PredictionLayer | None = None
-        self._coming: PredictionLayer | None = None  # takes the place of `predictions` when it is ready
+        self._coming: PredictionLayer | None = None  # replaces `predictions` when it is ready
         self.heat: HeatLayer | None = None
         self.proposed = ProposalLayer()
-        self.overlays_hidden = False  # for as long as a key is held
+        self.overlays_hidden = False  # while a key is held
         self.label_style = MaskStyle()
         self.prediction_style = PredictionStyle()
         self.heat_style = MaskStyle(visible=False, opacity=0.8)
         self._colors: dict[int, str] = {}
         self._hidden: frozenset[int] = frozenset()
-        self.previewing = False  # what is shown is a reduced picture whose labels are still on their way
+        self.previewing = False  # a reduced image is shown; its labels are not loaded yet
         self._jobs = Lane(1, self)
-        self._reads = Lane(1, self)  # of what is in sight: it does not wait for an overview
+        self._reads = Lane(1, self)  # reads the visible parts, independent of the overview
         self._reading: tuple[PictureLayer, set[Wish]] | None = None
         self.minimap, self.ruler = Minimap(self), Ruler(self)
         self._guests = (WindowDrag(self), self.minimap, self.ruler, Curtain(self))
 
-    # --- what is shown ---------------------------------------------------------------------------
+    # --- content ---------------------------------------------------------------------------------
 
     def show_picture(self, picture: np.ndarray | None, *, keep_display: bool = False) -> None:
-        """Show another picture, (H, W) or (H, W, 3). A picture of the same size keeps zoom and place."""
+        """Show another image, (H, W) or (H, W, 3). An image of the same size keeps zoom and position."""
         self.labels = self.predictions = self._coming = self.heat = None
         self.previewing = False
         if picture is None:
@@ -85,7 +85,7 @@ class View(Surface):
         self._measure(width, height)
 
     def show_preview(self, small: np.ndarray, size: tuple[int, int]) -> None:
-        """Show a picture of `size` (width, height) reduced, until it comes as it is; nobody can paint on it."""
+        """Show a reduced image of `size` (width, height) until the full one is loaded; painting is blocked."""
         self.labels = self.predictions = self._coming = self.heat = None
         self.previewing = True
         step = round(math.log2(max(1.0, max(size) / max(small.shape[:2]))))
@@ -100,7 +100,7 @@ class View(Surface):
         self._announce()
 
     def _refined(self, picture: TiffPicture) -> list[np.ndarray | None] | None:
-        """In the thread: the overview made exact, unless another picture is shown meanwhile."""
+        """Compute the exact overview, in a thread, unless another image is shown meanwhile."""
         done = picture.refine(lambda: self.picture is None or self.picture.picture is not picture)
         return levels_by_region(picture) if done else None
 
@@ -112,7 +112,7 @@ class View(Surface):
 
     @property
     def damaged(self) -> int:
-        """How many parts of the picture's file cannot be read, as far as they were looked at; they are shown blank."""
+        """Number of unreadable parts of the image file found so far; they are shown blank."""
         return len(getattr(self.picture.picture, "damaged", ())) if self.picture is not None else 0
 
     @property
@@ -122,21 +122,21 @@ class View(Surface):
 
     @property
     def span(self) -> float:
-        """How far apart the darkest and the brightest value of the picture may lie."""
+        """Distance between the smallest and the greatest possible value of the image."""
         least, most = full_range(self.picture.picture) if self.picture is not None else (0.0, 255.0)
         return most - least
 
     def show_labels(self, mask: np.ndarray | None) -> None:
-        """Show a mask, uint8 (H, W), which is shared: tell `mask_changed` when its pixels change."""
+        """Show a mask, uint8 (H, W), which is shared: call `mask_changed` when its pixels change."""
         self.labels = None if mask is None else self._layer(mask, self.label_style)
         self._pool(self.labels)
         self.minimap.refresh()
         self.update()
 
     def show_predictions(self, mask: np.ndarray | None, maps: Maps | None = None) -> None:
-        """maps: gives the scores or the doubts, uint8 (H, W), when they are to be seen; asked in any thread.
+        """Show a predicted mask. maps: returns probabilities or doubts, uint8 (H, W), on demand, in any thread.
 
-        A large mask takes the place of the one before when it has been made ready in a thread.
+        A large mask replaces the previous one after a thread has prepared it.
         """
         self._coming = None if mask is None else PredictionLayer(mask, self.prediction_style, maps)
         if self._coming is None or self._coming.ready:
@@ -154,7 +154,7 @@ class View(Surface):
     def _prepare(self, layer: PredictionLayer) -> None:
         def then(_: object, error: Exception | None) -> None:
             if error is None and not layer.ready and layer in (self._coming, self.predictions):
-                self._prepare(layer)  # it is to be drawn in another way by now
+                self._prepare(layer)  # the style has changed meanwhile
             elif layer is self._coming:
                 self._come()
             elif layer is self.predictions:
@@ -164,7 +164,7 @@ class View(Surface):
         self._reads.submit(layer.prepare, then)
 
     def _pool(self, layer: MaskLayer | None) -> None:
-        """The levels of a large mask are made in a thread; for so long it is seen roughly."""
+        """Build the levels of a large mask in a thread; it is shown coarsely until then."""
         if layer is None or layer.pyramid.ready:
             return
 
@@ -177,13 +177,13 @@ class View(Surface):
         self._reads.submit(layer.pyramid.build, then)
 
     def show_difference(self, heat: np.ndarray | None) -> None:
-        """Show how far each pixel differs from the good sample, uint8 (H, W)."""
+        """Show the difference of each pixel from the good sample, uint8 (H, W)."""
         fits = heat is not None and self.picture is not None and heat.shape == self.picture.shape[:2]
         self.heat = HeatLayer(heat) if fits else None
         self.update()
 
     def mask_changed(self, rect: Rect) -> None:
-        """The labels changed inside `rect`, picture pixels: draw that part anew."""
+        """Redraw the labels inside `rect`, image pixels."""
         if self.labels is not None and rect.width * rect.height > _ANEW:
             self.show_labels(self.labels.pyramid.mask)
         elif self.labels is not None:
@@ -192,12 +192,12 @@ class View(Surface):
             self.minimap.stale()
 
     def set_colors(self, colors: dict[int, str], hidden: Iterable[int] = ()) -> None:
-        """Class colours, "#rrggbb" by id."""
+        """Set class colors, "#rrggbb" by id, and the hidden classes."""
         self._colors, self._hidden = dict(colors), frozenset(hidden)
         self.restyle()
 
     def restyle(self) -> None:
-        """Take over what changed in `label_style` and `prediction_style`."""
+        """Apply changes of `label_style` and `prediction_style`."""
         for layer in (self.labels, self.predictions):
             if layer is not None:
                 layer.color(self._colors, self._hidden)
@@ -235,12 +235,12 @@ class View(Surface):
     # --- drawing ---------------------------------------------------------------------------------
 
     def images(self, view: Viewport, part: Rect) -> list[QImage]:
-        """What is to be drawn over one another at `part` of what `view` shows; one image pixel a device pixel."""
+        """Return the layers of `part` of `view`, bottom first; one image pixel per device pixel."""
         if self.picture is None:
             return []
         found: list[QImage | None] = [self.picture.image(view, part, self.display)]
         if self.picture.wanted and self._reading is None:
-            QTimer.singleShot(0, self, self._read)  # when all parts of this frame have said what they want
+            QTimer.singleShot(0, self, self._read)  # after all parts of this frame have filled `wanted`
         if not self.overlays_hidden:
             if self.heat is not None and self.heat_style.visible:
                 found.append(self.heat.image(view, part, self.heat_style.opacity))
@@ -253,14 +253,14 @@ class View(Surface):
 
     @property
     def reading(self) -> bool:
-        """True while something in sight is shown roughly, because it is being read, or is still on its way."""
+        """True while a visible part is shown coarsely because it is still read or loaded."""
         rough = self.labels is not None and not self.labels.pyramid.ready
         if self._reading is not None or self._coming is not None or rough:
             return True
         return self.picture is not None and bool(self.picture.wanted)
 
     def _read(self) -> None:
-        """Parts of a very large picture are decoded in a thread; meanwhile its overview stands in for them."""
+        """Decode visible parts of a very large image in a thread; its overview is shown meanwhile."""
         layer = self.picture
         if self._reading is not None or layer is None or not layer.wanted:
             return

@@ -1,4 +1,4 @@
-"""Where the picture lies on the screen. Screen columns and rows are device pixels; the origin is a whole one.
+"""Position of the image on the screen. Columns and rows are device pixels; the origin is a whole pixel.
 
 With a whole origin every device pixel shows a fixed source pixel whatever part of the view is drawn, so a partial
 repaint equals a full one to the bit. Qt's own scaled drawing does not have this property.
@@ -17,7 +17,7 @@ MAX_SCALE = 64.0
 
 @dataclass(frozen=True)
 class Viewport:
-    """`scale` device pixels show one picture pixel; device pixel (x, y) is the outer corner of the picture."""
+    """Image position: `scale` device pixels per image pixel; device pixel (x, y) is the outer corner of the image."""
 
     width: int  # of the screen area, device pixels
     height: int
@@ -29,14 +29,14 @@ class Viewport:
 
     @cached_property
     def level(self) -> int:
-        """The level of a pyramid whose cells are at least one device pixel: none of them can be missed."""
+        """Pyramid level whose cells are at least one device pixel, so that none is skipped."""
         return max(0, math.ceil(-math.log2(self.scale) - 1e-9))
 
     @cached_property
     def shown(self) -> Rect:
-        """The device rectangle that the picture covers; it may lie outside the screen area.
+        """Device rectangle covered by the image; it may lie outside the screen area.
 
-        Below 100 % it is as long as needed for the last cell of a pyramid, which may be a sliver, to get its pixel.
+        Below 100 % it is long enough to show the last cell of a pyramid, which may be partial.
         """
         cell = self.scale * 2**self.level
         width, height = (
@@ -46,53 +46,53 @@ class Viewport:
         return Rect(self.x, self.y, width, height)
 
     def to_picture(self, x: float, y: float) -> tuple[float, float]:
-        """Picture coordinates of a point of the screen."""
+        """Convert a screen point to image coordinates."""
         return (x - self.x) / self.scale, (y - self.y) / self.scale
 
     def to_screen(self, x: float, y: float) -> tuple[float, float]:
         return x * self.scale + self.x, y * self.scale + self.y
 
     def screen_rect(self, rect: Rect, margin: int = 0) -> Rect:
-        """All device pixels that can change when the picture pixels of `rect` do."""
+        """Return all device pixels that can change when the image pixels of `rect` change."""
         cell = 1 << self.level
         left, top = rect.x // cell * cell, rect.y // cell * cell
         right, bottom = -(-(rect.x + rect.width) // cell) * cell, -(-(rect.y + rect.height) // cell) * cell
         x0, y0 = self.to_screen(left, top)
         x1, y1 = self.to_screen(right, bottom)
-        # Two more: the last cell of a level may reach past the picture's edge.
+        # Two more: the last cell of a level may extend past the image edge.
         x, y = math.floor(x0) - 1 - margin, math.floor(y0) - 1 - margin
         return Rect(x, y, math.ceil(x1) + 2 + margin - x, math.ceil(y1) + 2 + margin - y)
 
     # --- other viewports -------------------------------------------------------------------------
 
     def resized(self, width: int, height: int) -> Viewport:
-        """Another screen area; the picture point at its centre stays there."""
+        """Return the view for another screen area, with the same image point at its center."""
         dx, dy = (width - self.width) // 2, (height - self.height) // 2
         return replace(self, width=width, height=height, x=self.x + dx, y=self.y + dy)
 
     def moved(self, dx: int, dy: int) -> Viewport:
-        """Panned by whole device pixels; a part of the picture always stays in sight."""
+        """Return the view panned by whole device pixels; a part of the image always stays visible."""
         return replace(self, x=self.x + dx, y=self.y + dy)._in_sight()
 
     def centred(self, x: float, y: float) -> Viewport:
-        """With a picture point in the middle of the screen area."""
+        """Return the view with an image point at the center of the screen area."""
         x, y = self.width / 2 - x * self.scale, self.height / 2 - y * self.scale
         return replace(self, x=round(x), y=round(y))._in_sight()
 
     def zoomed(self, factor: float, x: float, y: float) -> Viewport:
-        """Scaled around a screen point, which keeps showing the same picture point."""
+        """Return the view scaled around a screen point, which keeps showing the same image point."""
         return self.at_scale(self.scale * factor, x, y)
 
     def at_scale(self, scale: float, x: float | None = None, y: float | None = None) -> Viewport:
         x, y = self.width / 2 if x is None else x, self.height / 2 if y is None else y
         scale = min(max(scale, self.least_scale), MAX_SCALE)
         if abs(scale - 1) < 0.02:
-            scale = 1.0  # exactly 100 % on the way past
+            scale = 1.0  # stops at exactly 100 % when passing it
         px, py = self.to_picture(x, y)
         return replace(self, scale=scale, x=round(x - px * scale), y=round(y - py * scale))._in_sight()
 
     def fitted(self) -> Viewport:
-        """The whole picture, centred; never larger than 16 times."""
+        """Return the view of the whole image, centered, magnified 16 times at most."""
         scale = min(self.fit_scale, 16.0)
         x = (self.width - self.picture_width * scale) / 2
         y = (self.height - self.picture_height * scale) / 2

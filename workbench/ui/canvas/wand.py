@@ -1,4 +1,4 @@
-"""The magic wand: a press takes the area of a tone, the drag that follows says how near that tone has to be."""
+"""Magic wand: a press selects the area of a tone; the following drag sets the tolerance."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DOUBLING = 90.0  # logical pixels of drag that double the tolerance
 
 
 class Wand(Tool):
-    """What is shown while the hand drags is searched near the pointer only; what is painted is the whole of it."""
+    """Magic wand tool. The preview of a drag is limited to a window at the pointer; painting uses the whole area."""
 
     name = "wand"
     options = ("tolerance", "smoothing", "fill_inside")
@@ -22,7 +22,7 @@ class Wand(Tool):
         self._seed: Point | None = None
         self._at: Point = (0, 0)
         self._id = 0
-        self._start = 0.0  # the tolerance before the drag; 0: being suggested
+        self._start = 0.0  # tolerance before the drag; 0: not suggested yet
         self.tolerance = 0.0
 
     @property
@@ -37,7 +37,7 @@ class Wand(Tool):
         self._id = self.id_for(touch)
         options = self.desk.options
         if options.on("tolerance_auto"):
-            # 32 floods of a small window: a few milliseconds, and the preview needs it at once.
+            # 32 floods of a small window: a few milliseconds, and the preview needs the result at once.
             self._start = suggest_tolerance(picture, touch.point, levels=self.desk.levels)
         else:
             self._start = options["tolerance"]
@@ -74,7 +74,7 @@ class Wand(Tool):
         if self._seed is None:
             return
         id, search = self._id, self._search()
-        # What is shown stays until the whole of it is painted.
+        # The preview stays until the whole area is painted.
         self._drop()
         self.desk.work.do(search, lambda found: self._found(found, id))
 

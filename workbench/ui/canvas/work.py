@@ -1,4 +1,4 @@
-"""The arithmetic of tools, off the GUI thread: orders one after the other, and glances of which the newest counts."""
+"""Computations of tools outside the GUI thread: an ordered queue of jobs, and previews of which the newest counts."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Then = Callable[[Any], None]
 
 
 class Work(QObject):
-    """`do` answers every order; `glance` only the last one. Answers come in the GUI thread, never within the call."""
+    """Job queue of the tools: `do` delivers every result, `glance` only the last, later and in the GUI thread."""
 
-    changed = Signal(bool)  # orders are under way, or none any more
+    changed = Signal(bool)  # True when jobs start, False when all are done
     troubled = Signal(object)  # Exception
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._lane = Lane(1, self)  # one thread: what one gesture orders is computed in its order
+        self._lane = Lane(1, self)  # one thread: the jobs of one gesture are computed in order
         self._round = 0
         self._open = 0
         self._look = 0
@@ -48,11 +48,11 @@ class Work(QObject):
             else:
                 then(found)
 
-        # What was dropped before it began costs nothing.
+        # A job dropped before its start costs nothing.
         self._lane.submit(lambda: compute() if round == self._round else None, answer, urgent=True)
 
     def drop(self) -> None:
-        """Nobody wants any of it any more."""
+        """Discard all jobs and previews."""
         self._round += 1
         self.look_away()
         if self._open:
@@ -60,13 +60,13 @@ class Work(QObject):
             self.changed.emit(False)
 
     def glance(self, compute: Compute, then: Then) -> None:
-        """Something to show while the hand moves: if a newer one is wanted before it has begun, it is skipped."""
+        """Compute a preview during a pointer move; skipped if a newer one is requested before its start."""
         self._next = (compute, then)
         if not self._glancing:
             self._go_on()
 
     def look_away(self) -> None:
-        """No glance is to arrive any more."""
+        """Discard pending previews."""
         self._look += 1
         self._next = None
 
@@ -79,7 +79,7 @@ class Work(QObject):
         look = self._look
 
         def answer(found: Any, error: Exception | None) -> None:
-            # A glance is not worth a complaint; the click that follows will say what is wrong.
+            # Errors of previews are ignored; the following click reports them.
             if look == self._look and error is None:
                 then(found)
             self._go_on()
@@ -87,7 +87,7 @@ class Work(QObject):
         self._lane.submit(compute, answer)
 
     def finish(self) -> None:
-        """Wait for all orders; their answers come now."""
+        """Wait for all jobs and deliver their results now."""
         self.look_away()
         if self._open:
             self._lane.finish()

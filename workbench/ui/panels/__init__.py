@@ -1,1 +1,1 @@
-"""What stands around the canvas."""
+"""Panels around the canvas."""

@@ -1,4 +1,4 @@
-"""What stands beside the shown run: one line for each compared run, in its colour, with what differs."""
+"""Compared runs beside the shown run: one line each, in the run's color, with the differences."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from workbench.ui.elided import Elided
 from workbench.ui.run_words import comparison_words
 from workbench.ui.theme import Style
 
-COLOURS = ("curve_4", "curve_2", "muted")  # the roles in which other runs are drawn
+COLOURS = ("curve_4", "curve_2", "muted")  # color roles of compared runs
 
 
 class Beside(QWidget):
-    """Follows the shelf; nothing where nothing is compared."""
+    """List of compared runs; follows the shelf and is empty without a comparison."""
 
     def __init__(self, style: Style, shelf: RunShelf) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The middle of the window: the open picture, all of them, or the review of a run."""
+"""Center of the window: the open image, the contact sheet, or the evaluation of a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from workbench.ui.panels.pictures import PicturesPanel
 
 
 class Centre(QStackedWidget):
-    """Changes between the canvas and the contact sheet as the panel of pictures wants it; the review is called for."""
+    """Stack of canvas, contact sheet and evaluation; the image panel switches between the first two."""
 
     reviewing = Signal(bool)
 
@@ -25,7 +25,7 @@ class Centre(QStackedWidget):
         return self.currentWidget() is self._review
 
     def show_review(self, on: bool) -> None:
-        """The review, or what was there before it."""
+        """Show the evaluation, or return to the previous page."""
         if on == self.in_review:
             return
         if on:

@@ -1,4 +1,4 @@
-"""A class merged or deleted: what will change is shown before, how far it is meanwhile, and how to take it back."""
+"""Merging and deleting of a class: preview of the changes, progress, and undo."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MB = 1 << 20
 
 
 class ClassChange(QDialog):
-    """Asks what a class is to become, and says what that changes."""
+    """Dialog that asks for the target class and shows the resulting changes."""
 
     def __init__(self, session: Session, info: ClassInfo, *, merge: bool, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -94,7 +94,7 @@ class ClassChange(QDialog):
 
 
 class ClassWorkCard(QFrame):
-    """Progress and Cancel while masks are rewritten; Finish and Take back where that was cut off; Take back after."""
+    """Card with progress and Cancel while masks are rewritten; finish or undo if interrupted; undo afterwards."""
 
     def __init__(self, work: ClassWork) -> None:
         super().__init__(objectName="card")

@@ -1,4 +1,4 @@
-"""How one class looks in its list: colour, name, key, and an eye that hides it."""
+"""List row of a class: color, name, key, and an eye that hides the class."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def eye_of(row: QRect) -> QRect:
 
 
 class ClassRow(QStyledItemDelegate):
-    """Colour, name, key, and an eye that hides the class."""
+    """Delegate that draws color, name, key, and an eye that hides the class."""
 
     def __init__(self, style: Style) -> None:
         super().__init__()

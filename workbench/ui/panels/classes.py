@@ -1,4 +1,4 @@
-"""The classes that can be painted: choose, add, rename, recolour, reorder, merge, delete, hide, lock."""
+"""Class panel: choose, add, rename, recolor, reorder, merge, delete, hide and lock classes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DONT_CARE_COLOR = "#c8c8c8"
 
 
 class ClassesPanel(QWidget):
-    """The list of classes, kept in step with the project."""
+    """List of classes, synchronized with the project."""
 
     def __init__(self, session: Session, style: Style, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -62,7 +62,7 @@ class ClassesPanel(QWidget):
         column.addWidget(self.view)
         self.card = ClassWorkCard(session.class_work)
         column.addWidget(self.card)
-        # A drop puts the row in at its new place and then takes it out at the old one.
+        # A drop inserts the row at its new place before it removes the old one.
         self._dropped = QTimer(self, singleShot=True, interval=0, timeout=self._reordered)
         self.model.rowsRemoved.connect(lambda *_: None if self._filling else self._dropped.start())
         self.add_button = QToolButton()
@@ -79,10 +79,10 @@ class ClassesPanel(QWidget):
         self._restyle()
         self._list()
 
-    # --- orders ----------------------------------------------------------------------------------
+    # --- actions ---------------------------------------------------------------------------------
 
     def add(self) -> None:
-        """Add a class with a free name, and let the person type over it."""
+        """Add a class with a free name and start editing the name."""
         project = self._session.project
         if project is None:
             return
@@ -101,7 +101,7 @@ class ClassesPanel(QWidget):
         self._session.classes.recolor(id, color)
 
     def move(self, id: int, step: int) -> None:
-        """Change places with the class above (-1) or below (1)."""
+        """Swap places with the class above (-1) or below (1)."""
         ids = [info.id for info in self._session.project.classes]
         here = ids.index(id)
         there = min(max(here + step, 0), len(ids) - 1)
@@ -109,13 +109,13 @@ class ClassesPanel(QWidget):
         self._session.classes.reorder(ids)
 
     def change(self, id: int, *, merge: bool) -> ClassChange:
-        """Ask before a class is merged into another one or deleted."""
+        """Ask before a class is merged into another class or deleted."""
         info = next(info for info in self._session.project.classes if info.id == id)
         dialog = ClassChange(self._session, info, merge=merge, parent=self)
         dialog.open()
         return dialog
 
-    # --- facts -----------------------------------------------------------------------------------
+    # --- updates ---------------------------------------------------------------------------------
 
     def _list(self) -> None:
         project = self._session.project
@@ -135,7 +135,7 @@ class ClassesPanel(QWidget):
             mine = id != DONT_CARE and self._session.writable and not self._session.class_work.running
             item.setEditable(mine)
             item.setDragEnabled(mine)
-            item.setDropEnabled(False)  # between classes, not onto one
+            item.setDropEnabled(False)  # drop between classes only
             self.model.appendRow(item)
         self._filling = False
         self.hint.setVisible(project is not None and not classes)
@@ -168,7 +168,7 @@ class ClassesPanel(QWidget):
         self.add_button.setIcon(self._style.theme.icon("plus"))
         self.view.viewport().update()
 
-    # --- hands -----------------------------------------------------------------------------------
+    # --- user input ------------------------------------------------------------------------------
 
     def _chosen(self, current, _) -> None:
         if current.isValid() and not self._filling:
@@ -183,13 +183,13 @@ class ClassesPanel(QWidget):
         if id != DONT_CARE and name != old:
             if name:
                 self._session.classes.rename(id, name)
-            # A refused name must not stay in sight.
+            # Restores the name after a refused change.
             self._list()
 
     def _reordered(self) -> None:
         ids = [self.model.item(i).data(IdRole) for i in range(self.model.rowCount())]
         self._session.classes.reorder([id for id in ids if id != DONT_CARE])
-        self._list()  # don't care stands last, whatever was dropped under it
+        self._list()  # "don't care" stays last
 
     def _count(self, id: int) -> str:
         found = self._session.class_work.extent({id})

@@ -1,4 +1,4 @@
-"""All listed pictures at a glance, as a sheet of thumbnails or as a table; many can be judged at once."""
+"""Contact sheet of all listed images, as thumbnails or as a table, with verdicts for many at once."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from workbench.ui.panels.thumbnails import Thumbnails
 from workbench.ui.theme import Style
 from workbench.ui.words import number
 
-_OFFERED = 6  # verdicts that have a button
+_OFFERED = 6  # number of verdicts with a button
 
 
 class ContactSheet(QWidget):
-    """Shows what the list shows, in its order. Enter or a double click opens a picture."""
+    """Contact sheet in the order of the image list. Enter or a double click opens an image."""
 
-    chosen = Signal(str)  # the key of a picture to be opened
-    sort_wanted = Signal(str, bool)  # by what, greatest first
+    chosen = Signal(str)  # key of the image to open
+    sort_wanted = Signal(str, bool)  # sort key, descending
 
     def __init__(self, session: Session, model: PictureList, thumbnails: Thumbnails, style: Style) -> None:
         super().__init__()
@@ -118,7 +118,7 @@ class ContactSheet(QWidget):
         self.buttons: dict[str, QPushButton] = {}
         return bar
 
-    # --- orders ----------------------------------------------------------------------------------
+    # --- actions ---------------------------------------------------------------------------------
 
     def show_table(self, on: bool) -> None:
         self.as_sheet.setChecked(not on)
@@ -131,18 +131,18 @@ class ContactSheet(QWidget):
             self._select(QItemSelection(self.model.index(0, 0), last))
 
     def selected(self) -> list[str]:
-        """The keys of the chosen pictures."""
+        """Return the keys of the selected images."""
         lines: set[int] = set()
         for piece in self.sheet.selectionModel().selection():
             lines.update(range(piece.top(), piece.bottom() + 1))
         return [self.model.key_at(line) for line in sorted(lines)]
 
     def judge(self, verdict: str | None) -> None:
-        """Give all chosen pictures a verdict, as one step."""
+        """Give all selected images a verdict in one step."""
         self._session.judging.give(self.selected(), verdict)
 
     def find_open(self) -> None:
-        """Begin at the picture that lies open."""
+        """Scroll to the open image."""
         place = self.model.place(self._session.key)
         if place.isValid():
             self.sheet.selectionModel().setCurrentIndex(place, QItemSelectionModel.SelectionFlag.ClearAndSelect)
@@ -150,7 +150,7 @@ class ContactSheet(QWidget):
                 view.scrollTo(place, QAbstractItemView.ScrollHint.PositionAtCenter)
         self._pages.currentWidget().setFocus()
 
-    # --- facts -----------------------------------------------------------------------------------
+    # --- updates ---------------------------------------------------------------------------------
 
     def eventFilter(self, watched, event) -> bool:
         if event.type() in (QEvent.Type.ShortcutOverride, QEvent.Type.KeyPress):
@@ -177,12 +177,12 @@ class ContactSheet(QWidget):
         self._chosen_keys = self.selected()
 
     def follow_sort(self) -> None:
-        """Show by the header what the list is sorted by."""
+        """Show the list's sort order in the header."""
         order = Qt.SortOrder.DescendingOrder if self.model.descending else Qt.SortOrder.AscendingOrder
         self.table.horizontalHeader().setSortIndicator(SORTS.index(self.model.sort_by), order)
 
     def _recall(self) -> None:
-        """What was chosen stays chosen where it is still listed."""
+        """Restore the selection as far as the images are still listed."""
         chosen = QItemSelection()
         lines = sorted(place.row() for key in self._chosen_keys if (place := self.model.place(key)).isValid())
         start = 0

@@ -1,4 +1,4 @@
-"""Saves what the curves show: as a picture of what is seen, or as a table of all numbers."""
+"""Export of the curves as an image of the view or as a table of all numbers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from workbench.session.lane import Lane
 from workbench.session.run_shelf import RunShelf
 from workbench.session.story import Story
 
-SHARP = 2  # pixels of the picture for one of the screen
+SHARP = 2  # file pixels per screen pixel
 
 
 class CurveFiles(QObject):
-    """`view` is what is photographed."""
+    """Export of curves. `view` is the widget to be rendered."""
 
     saved = Signal(object)  # Path
     failed = Signal(object)  # Exception
@@ -45,7 +45,7 @@ class CurveFiles(QObject):
             write(path if path.suffix else path.with_suffix(f".{ending}"))
 
     def write_picture(self, path: Path) -> None:
-        """What is seen, twice as sharp."""
+        """Write the view as an image at twice the resolution."""
         view = self._view
         pixmap = QPixmap(view.size() * SHARP)
         pixmap.setDevicePixelRatio(SHARP)
@@ -58,7 +58,7 @@ class CurveFiles(QObject):
         self._lane.submit(lambda: write_bytes(path, data), lambda _, error: self._written(path, error))
 
     def write_table(self, path: Path) -> None:
-        """All that is known of the run, and of those beside it."""
+        """Write all values of the run and of the compared runs."""
         run = self._story.run
         if run is None:
             return

@@ -1,4 +1,4 @@
-"""The chosen plots of a run over one time: arranged by the room there is, zoomed together, drawn one at a time."""
+"""Plots of a run over a common time axis: arranged by the available space, zoomed together, drawn one at a time."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from workbench.ui.panels.plot import Plot
 from workbench.ui.panels.plot_table import PLOTS
 from workbench.ui.theme import Theme
 
-REDRAW = 200  # ms from one drawing of a plot to its next: five times a second is as quick as eyes follow a curve
-WIDE, HIGH = 230, 66  # pixels that a plot needs at least; where there are more plots than fit, they are scrolled
-SHAPE = 3.2  # width for a height of 1 in which a curve over time is read best
-MAKE = 40  # ms between two plots that are made: each takes about 10, and the window has other things to do
-SHORTEST = 2.0  # seconds that can be zoomed to
+REDRAW = 200  # ms between two drawings of a plot; five times a second is enough for a curve
+WIDE, HIGH = 230, 66  # pixels: minimum size of a plot; plots that do not fit are scrolled
+SHAPE = 3.2  # ratio of width to height at which a curve over time is read best
+MAKE = 40  # ms between the creation of two plots; each takes about 10 ms of the GUI thread
+SHORTEST = 2.0  # seconds: shortest zoom
 
 Span = tuple[float, float]
 
 
 class Curves(QScrollArea):
-    """`show_track` says whose curves; `refresh` that there is something new. Nothing holds the window longer than
-    one plot takes: stale plots take turns.
+    """Plots of a run. `show_track` sets the run; `refresh` announces new data. Stale plots are redrawn in turn, so that
+    the GUI thread is blocked for one plot at most.
     """
 
     hovered = Signal(object)  # seconds under the pointer, or None
-    zoomed = Signal(bool)  # whether a part of the run is shown
+    zoomed = Signal(bool)  # True if a part of the run is shown
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -41,13 +41,13 @@ class Curves(QScrollArea):
         self._grid.setSpacing(2)
         self.setWidget(self._body)
         self._theme = theme
-        self.plots: dict[str, Plot] = {}  # what is shown
-        self._made: dict[str, Plot] = {}  # all that were ever shown: making one takes as long as drawing many
+        self.plots: dict[str, Plot] = {}  # shown plots
+        self._made: dict[str, Plot] = {}  # all plots created so far: creation takes as long as many drawings
         self._wanted: list[str] = []
         self._make_next = QTimer(self, interval=MAKE, timeout=self._fill)
         self._rows = {row.id: row for row in PLOTS}
         self._track, self._others = Track(), ()
-        self.live = False  # the run goes on: its time axis ends where it is expected to
+        self.live = False  # the run is in progress: its time axis ends at the expected end
         self._span: Span | None = None  # None: the whole run
         self._drawn: Span = (0.0, 10.0)
         self._stale: list[str] = []
@@ -61,10 +61,10 @@ class Curves(QScrollArea):
             plot.set_theme(theme)
         self.refresh()
 
-    # --- what is shown ---------------------------------------------------------------------------
+    # --- content ---------------------------------------------------------------------------------
 
     def show_track(self, track: Track, others: tuple[Track, ...] = ()) -> None:
-        """The curves of a run, with those of others beside them."""
+        """Show the curves of a run together with those of other runs."""
         if track is not self._track:
             self._span = None
             self.zoomed.emit(False)
@@ -72,14 +72,14 @@ class Curves(QScrollArea):
         self.refresh()
 
     def choose(self, ids: list[str]) -> None:
-        """Which plots are shown, in the order of the table. Those that have to be made come one after another."""
+        """Set the shown plots, in the order of the table. Missing plots are created one after another."""
         wanted = [id for id in self._rows if id in ids]
         if wanted != self._wanted:
             self._wanted = wanted
             self._fill()
 
     def _fill(self) -> None:
-        """Make the next plot that is wanted, and show what there is."""
+        """Create the next missing plot and lay out the existing ones."""
         missing = [id for id in self._wanted if id not in self._made]
         if missing:
             self._made[missing[0]] = self._make(missing[0])
@@ -129,13 +129,13 @@ class Curves(QScrollArea):
     # --- drawing ---------------------------------------------------------------------------------
 
     def refresh(self) -> None:
-        """Something is new: every plot is drawn again, soon."""
+        """Schedule a redraw of every plot."""
         self._stale += [id for id in self.plots if id not in self._stale]
         if self._stale and not self._turn.isActive():
             self._turn.start(max(1, REDRAW // max(1, len(self.plots))))
 
     def redraw(self) -> None:
-        """Draw what is stale at once."""
+        """Draw stale plots at once."""
         while self._stale and self.isVisible():
             self._draw_next()
 
@@ -153,7 +153,7 @@ class Curves(QScrollArea):
 
     @property
     def span(self) -> Span:
-        """The seconds that are shown. The end of a run under way grows by steps: a still axis is a cheap one."""
+        """Shown seconds. The end of a run in progress grows in steps, since a constant axis is cheap to draw."""
         if self._span is not None:
             return self._span
         last = max([10.0, self._track.last, *(other.last for other in self._others)])
@@ -165,7 +165,7 @@ class Curves(QScrollArea):
         return 0.0, max(last, min(end, planned)) if planned else end
 
     def zoom(self, span: Span | None) -> None:
-        """Show a part of the time in every plot; None: all of it."""
+        """Show a part of the time in every plot; None shows all."""
         end = max([10.0, self._track.last, *(other.last for other in self._others)])
         if span is not None:
             length = min(max(span[1] - span[0], SHORTEST), end)
@@ -184,7 +184,7 @@ class Curves(QScrollArea):
 
 
 def columns_for(count: int, width: int, height: int) -> int:
-    """In how many columns plots stand best: without scrolling where possible, in a shape that is easy to read."""
+    """Return the number of columns of plots: without scrolling if possible, in a readable aspect ratio."""
 
     def unfit(columns: int) -> tuple[bool, float]:
         rows = max(1, -(-count // columns))

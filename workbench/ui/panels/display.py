@@ -1,4 +1,4 @@
-"""How the picture's values are shown: window, gamma, channel, local contrast, flat field. Nothing touches the data."""
+"""Display settings of the image: window, gamma, channel, local contrast, flat field. The data stays unchanged."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _STEPS = 1000
 
 
 class DisplayPanel(QWidget):
-    """Follows the view's display, and changes it."""
+    """Panel that follows and changes the view's display."""
 
     def __init__(self, view: View, shelf: DisplayShelf, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._view, self._shelf = view, shelf
         self._range = 0.0, 255.0
-        self._read: object = None  # the picture that the histogram was made of, and its channel
+        self._read: object = None  # image and channel of the histogram
         self._make()
         grid = QGridLayout(self)
         grid.setContentsMargins(4, 0, 4, 4)
@@ -144,14 +144,14 @@ class DisplayPanel(QWidget):
         names = (self.tr("As they are"), self.tr("Rainbow"), self.tr("Viridis"), self.tr("Magma"), self.tr("Heat"))
         return dict(zip(PALETTES, names, strict=True))
 
-    # --- orders ----------------------------------------------------------------------------------
+    # --- actions ---------------------------------------------------------------------------------
 
     def set_automatic(self) -> None:
         if self._view.picture is not None:
             self._view.set_display(automatic(self._view.picture.picture))
 
     def stretch(self) -> None:
-        """White and black at the values that occur; the rest of the display stays."""
+        """Set black and white to the occurring values; keep the rest of the display."""
         if self._view.picture is not None:
             found = stretched(self._view.picture.picture)
             self._view.set_display(self._view.display.windowed(found.low, found.high))
@@ -166,7 +166,7 @@ class DisplayPanel(QWidget):
         least, most = self._range
         span = most - least
         low, high = (least + span * slider.value() / _STEPS for slider in (self.low, self.high))
-        # The two never cross: the one that is moved stops at the other.
+        # The two ends never cross: the moved end stops at the other.
         gap = span / _STEPS
         if self.sender() is self.low:
             low = min(low, high - gap)
@@ -206,7 +206,7 @@ class DisplayPanel(QWidget):
         if wanted:
             self._shelf.keep(name, self._view.display)
 
-    # --- facts -----------------------------------------------------------------------------------
+    # --- updates ---------------------------------------------------------------------------------
 
     def _read_picture(self) -> None:
         layer = self._view.picture

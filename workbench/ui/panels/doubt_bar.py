@@ -1,4 +1,4 @@
-"""What is in doubt on the open picture, said over the canvas, with the answers that a key gives too."""
+"""Doubts of the open image, shown over the canvas with answers that also have keys."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FOOT, _SIDE, _WIDEST = 14, 12, 760  # logical pixels
 
 
 class DoubtBar(QFrame):
-    """Floats over `ground`; hidden where nothing is in doubt."""
+    """Bar over `ground`; hidden if nothing is in doubt."""
 
     def __init__(self, session: Session, errors: LabelErrors, ground: QWidget) -> None:
         super().__init__(ground)
@@ -26,7 +26,7 @@ class DoubtBar(QFrame):
         self.says = QLabel(objectName="says", wordWrap=True)
         self.how = QLabel(objectName="muted", wordWrap=True)
         for label in (self.says, self.how):
-            label.setTextFormat(Qt.TextFormat.PlainText)  # names of classes are a person's
+            label.setTextFormat(Qt.TextFormat.PlainText)  # names of classes are user input
         self.take = QPushButton(objectName="primary")
         self.take.setToolTip(self.tr("Correct the doubted label as the model says"))
         self.right = QPushButton(self.tr("Label is right (K)"))
@@ -45,7 +45,7 @@ class DoubtBar(QFrame):
         row.setSpacing(8)
         row.addLayout(texts, 1)
         for button in (self.take, self.right, self.step):
-            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # keys stay with the canvas
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # the canvas keeps the keyboard focus
             row.addWidget(button, 0, Qt.AlignmentFlag.AlignVCenter)
         ground.installEventFilter(self)
         errors.changed.connect(self.refresh)
@@ -83,7 +83,7 @@ class DoubtBar(QFrame):
         return super().eventFilter(watched, event)
 
     def avoid(self, area: QRect | None) -> None:
-        """Lie where this part of the ground, if any, stays in sight."""
+        """Move the bar so that this part of the ground, if any, stays visible."""
         self._avoided = area
         self._lie()
 

@@ -1,4 +1,4 @@
-"""How often each grey value occurs in the open picture, between two handles that say what is black and white."""
+"""Histogram of the open image with two handles for black and white."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from PySide6.QtGui import QColor, QPainter, QPalette, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 _BINS = 128
-_REACH = 7  # logical pixels around a handle in which it is caught
+_REACH = 7  # logical pixels around a handle in which it can be caught
 
 
 class Histogram(QWidget):
-    """Drag a handle, or the part between them."""
+    """Histogram. Drag a handle, or the part between them."""
 
     dragged = Signal(float, float)  # low, high
 
@@ -23,15 +23,15 @@ class Histogram(QWidget):
         self._bars = np.zeros(0)
         self._range = (0.0, 255.0)
         self._ends = (0.0, 255.0)
-        self._grip: tuple[str, float, float, float] | None = None  # what, where it was taken, the ends then
+        self._grip: tuple[str, float, float, float] | None = None  # dragged part, its start, and both ends at the start
 
     def sizeHint(self) -> QSize:
         return QSize(160, 58)
 
     def show_values(self, values: np.ndarray, least: float, most: float) -> None:
-        """values: a flat sample of the picture."""
+        """Show the histogram of a flat sample of the image, `values`."""
         counts, _ = np.histogram(values, _BINS, (least, most)) if values.size else (np.zeros(_BINS), None)
-        # Roots, so that rare values, which defects are, can be seen beside the surface; one bin must not flatten all.
+        # Square roots keep rare values, such as defects, visible beside the surface; one bin must not flatten all.
         bars = np.sqrt(counts)
         top = np.partition(bars, -3)[-3] if bars.size else 0
         self._bars = np.minimum(bars / max(top, 1e-9), 1)

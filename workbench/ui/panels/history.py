@@ -1,4 +1,4 @@
-"""The steps made on the open picture, newest first; a click brings the picture back to how it stood after one."""
+"""Edit steps of the open image, newest first; a click restores the state after a step."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from workbench.ui.panels.section import Section
 from workbench.ui.theme import Style
 
 HEIGHT, MOST_SHOWN = 26, 8
-LISTED = 500  # steps: the list is laid out anew with every stroke
+LISTED = 500  # steps: the list is rebuilt after every stroke
 WhenRole, StateRole, IconRole = (Qt.ItemDataRole.UserRole + i for i in range(3))
 _ICONS = {
     "paint": "brush", "erase": "eraser", "polygon": "polygon", "rectangle": "rectangle", "fill": "fill",
@@ -36,7 +36,7 @@ _ICONS = {
 
 
 def step_words(what: str) -> str:
-    """A step's name in the chosen language."""
+    """Return a step's name in the chosen language."""
     said = {
         "": QCoreApplication.translate("history", "Before these steps"),
         "paint": QCoreApplication.translate("history", "Brush"),
@@ -65,14 +65,14 @@ def step_words(what: str) -> str:
 
 
 def when_words(seconds: float) -> str:
-    """A moment: the time today, the date before."""
+    """Return a moment as text: the time if today, else the date."""
     moment, locale = QDateTime.fromSecsSinceEpoch(int(seconds)), QLocale()
     today = moment.date() == QDateTime.currentDateTime().date()
     return moment.toString("HH:mm") if today else locale.toString(moment.date(), QLocale.FormatType.ShortFormat)
 
 
 class Steps(QAbstractListModel):
-    """Rows from the last undone step down to how the picture was opened. StateRole: "undone", "here" or "done"."""
+    """Steps from the last undone one down to the opened state. StateRole: "undone", "here" or "done"."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ class Steps(QAbstractListModel):
 
     @property
     def here(self) -> int:
-        """The row of how the picture stands now."""
+        """Row of the present state."""
         return self._undone
 
     def rowCount(self, parent: QModelIndex = QModelIndex()) -> int:  # noqa: B008 - Qt's signature
@@ -115,7 +115,7 @@ class Steps(QAbstractListModel):
 
 
 class StepRow(QStyledItemDelegate):
-    """A sign, the step, and when it was made."""
+    """Delegate that draws a sign, the step and its time."""
 
     def __init__(self, style: Style) -> None:
         super().__init__()
@@ -148,7 +148,7 @@ class StepRow(QStyledItemDelegate):
 
 
 class HistoryPanel(QWidget):
-    """Follows the open picture while it is in sight."""
+    """History panel; follows the open image while visible."""
 
     def __init__(self, session: Session, style: Style, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -178,7 +178,7 @@ class HistoryPanel(QWidget):
         self.refresh()
 
     def refresh(self, *_: object) -> None:
-        """Show the steps as they are; at rest while folded away."""
+        """Update the list; does nothing while folded."""
         if not self.isVisible():
             return
         self.model.show(*self._session.steps())
@@ -197,14 +197,14 @@ class HistoryPanel(QWidget):
         self.refresh()
 
     def reveal(self) -> None:
-        """Unfold the list, scroll it into sight and give it the keyboard."""
+        """Unfold the list, scroll to it and give it the focus."""
         widget = self.parentWidget()
         while widget is not None:
             if isinstance(widget, Section):
                 widget.heading.setChecked(True)
             if isinstance(widget, QScrollArea):
                 widget.show()
-                # The list has to have its place before it can be scrolled to.
+                # The layout must be complete before scrolling.
                 QTimer.singleShot(0, self, partial(widget.ensureWidgetVisible, self))
             widget = widget.parentWidget()
         self.view.setFocus()

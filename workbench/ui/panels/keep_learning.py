@@ -1,4 +1,4 @@
-"""The switch that keeps a run open, and what has come of it."""
+"""Continuous training: switch and state."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.ui import words
 
 
 class KeepLearning(QWidget):
-    """One line at the left end of the training panel."""
+    """Line at the left end of the training panel with the switch of continuous training."""
 
     def __init__(self, kept: KeepingOpen, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -1,4 +1,4 @@
-"""What lies over the picture, and how strongly."""
+"""Overlays of the image and their opacity."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workbench.ui.panels.prediction_look import PredictionLook
 
 
 class LayersPanel(QWidget):
-    """Show, opacity and style of labels and predictions; the difference to the good sample."""
+    """Panel for visibility, opacity and style of labels and predictions, and the difference from the good sample."""
 
     def __init__(self, view: View, comparison: Comparison, overlay: Overlay, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -88,7 +88,7 @@ class LayersPanel(QWidget):
         self.labels.slider.setValue(round(100 * labels))
 
     def _follow_mode(self) -> None:
-        """Each way of drawing has an opacity of its own."""
+        """Update the opacity, which differs per mode."""
         self.predictions.slider.setValue(round(100 * self._view.prediction_style.opacity))
 
     def _apply(self) -> None:
@@ -96,7 +96,7 @@ class LayersPanel(QWidget):
 
 
 class _LayerRow:
-    """One layer: a box that shows it and a slider for its opacity."""
+    """Controls of one layer: visibility box and opacity slider."""
 
     def __init__(
         self, name: str, tip: str, fade_tip: str, style: MaskStyle | PredictionStyle, apply: Callable[[], None]

@@ -1,4 +1,4 @@
-"""The legend of the curves: every plot with its value now or under the pointer, and whether it is shown."""
+"""Legend of the curves: plots with their values, newest or under the pointer, and switches of visibility."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SWATCH = 11  # pixels
 
 
 class _Swatches(QStyledItemDelegate):
-    """The tick of a row is its curve's colour: full where the curve is shown, an outline where it is not."""
+    """Delegate that draws the check box in the color of the curve: filled if shown, else an outline."""
 
     def initStyleOption(self, option, index) -> None:
         super().initStyleOption(option, index)
@@ -42,7 +42,7 @@ class _Swatches(QStyledItemDelegate):
 
 
 class Legend(QWidget):
-    """`show_values` fills it; a tick shows or hides a plot, which is remembered."""
+    """Legend filled by `show_values`; the check boxes show or hide plots and are stored."""
 
     chosen = Signal(list)  # ids of plots
     fit_clicked = Signal()
@@ -106,14 +106,14 @@ class Legend(QWidget):
 
     @property
     def shown(self) -> list[str]:
-        """The plots that are wanted and have something to show."""
+        """Enabled plots that have data."""
         return [
             id for id, item in self._items.items()
             if item.checkState(0) == Qt.CheckState.Checked and not item.isDisabled()
         ]  # fmt: skip
 
     def show_values(self, track: Track, time: float | None, moment: str, *, live: bool) -> None:
-        """The values at a time; None: the newest. What this run has not is dimmed, with the reason."""
+        """Show the values at a time; None: the newest. Rows without data are dimmed, with the reason."""
         self.moment.setText(moment)
         self.view.blockSignals(True)
         changed = False
@@ -134,7 +134,7 @@ class Legend(QWidget):
             self.chosen.emit(self.shown)
 
     def _sort(self) -> None:
-        """What has nothing to show goes to the end."""
+        """Move rows without data to the end."""
         order = [row.id for row in PLOTS if not self._items[row.id].isDisabled()]
         order += [row.id for row in PLOTS if self._items[row.id].isDisabled()]
         while self.view.topLevelItemCount():
@@ -142,7 +142,7 @@ class Legend(QWidget):
         self.view.addTopLevelItems([self._items[id] for id in order])
 
     def _toggle(self, item: QTreeWidgetItem) -> None:
-        """The whole row is its switch."""
+        """Toggle a plot by a click anywhere on its row."""
         if not item.isDisabled():
             on = item.checkState(0) == Qt.CheckState.Checked
             item.setCheckState(0, Qt.CheckState.Unchecked if on else Qt.CheckState.Checked)

@@ -1,4 +1,4 @@
-"""Which pictures are listed, and in which order."""
+"""Filter and order of the image list."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.ui.theme import Theme
 
 
 class PictureChoice(QWidget):
-    """A filter, an order, and the way to the queue, which has an order of its own."""
+    """Widget with filter, order, and access to the label queue, which has its own order."""
 
     changed = Signal()
     queue_wanted = Signal()
@@ -50,12 +50,12 @@ class PictureChoice(QWidget):
         self.lead.clicked.connect(self.queue_wanted)
 
     def put_into(self, model: PictureList) -> None:
-        """Tell the list what is chosen."""
+        """Apply the choice to the list model."""
         model.wanted = self.filter.currentData()
         model.sort_by, model.descending = self.sort.currentData(), self.turn.isChecked()
 
     def sort_by(self, name: str, *, descending: bool) -> None:
-        """name: one of SORTS."""
+        """Sort by `name`, one of SORTS."""
         self.turn.setChecked(descending)
         self.sort.setCurrentIndex(SORTS.index(name))
 

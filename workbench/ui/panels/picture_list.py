@@ -1,4 +1,4 @@
-"""Which pictures are listed, and in which order: places in the session's list behind a search, a filter and a sort."""
+"""Filtered and sorted image list: indices into the session's list after search, filter and sort."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.ui import words
 from workbench.ui.queue_words import reason_words
 
 RowRole, ReasonRole = Qt.ItemDataRole.UserRole, Qt.ItemDataRole.UserRole + 1
-# What each filter means as a search.
+# Search text of each filter.
 FILTERS = {
     "all": "", "open": "status:open", "started": "status:started", "done": "status:done", "defects": "class:any",
     "good": "status:done class:none", "broken": "status:broken",
@@ -27,14 +27,14 @@ _ROOT = QModelIndex()
 
 
 class PictureList(QAbstractTableModel):
-    """Keys that pass, one a line, with a column for each way to sort. No proxy: 100,000 filter in milliseconds."""
+    """Table of the listed keys with one column per sort. No proxy model: 100,000 rows are filtered in milliseconds."""
 
     def __init__(self, session: Session, guide: Guide | None = None) -> None:
         super().__init__()
         self._session, self._guide = session, guide
         self.table = PictureTable([], {})
-        self.order = np.zeros(0, np.int64)  # places in the session's list
-        self._lines = np.zeros(0, np.int64)  # by place: the line it stands on, -1 if it is not listed
+        self.order = np.zeros(0, np.int64)  # indices into the session's list
+        self._lines = np.zeros(0, np.int64)  # row of each index; -1 if not listed
         self.text = ""
         self.wanted = "all"
         self.sort_by, self.descending = "name", False
@@ -47,7 +47,7 @@ class PictureList(QAbstractTableModel):
             self.tr("Painted pixels"), self.tr("Model score"), self.tr("Date"),
         )  # fmt: skip
 
-    # --- what the views ask -------------------------------------------------------------------------
+    # --- model interface ----------------------------------------------------------------------------
 
     def rowCount(self, parent: _Index = _ROOT) -> int:
         return 0 if parent.isValid() else len(self.order)
@@ -94,7 +94,7 @@ class PictureList(QAbstractTableModel):
         return datetime.fromtimestamp(row.date).strftime("%Y-%m-%d %H:%M") if row.date else ""
 
     def _reason(self, key: str) -> str:
-        """Why it is listed, where a queue leads."""
+        """Return the reason for an entry of an active queue."""
         return reason_words(self._guide.whys(key)) if self.guided else ""
 
     def _status(self, status: str) -> str:
@@ -102,27 +102,27 @@ class PictureList(QAbstractTableModel):
 
     @property
     def guided(self) -> bool:
-        """A queue says which pictures are listed and in which order; the search still narrows them."""
+        """True if a queue defines the listed images and their order; the search still narrows them."""
         return self._guide is not None and bool(self._guide.mode)
 
-    # --- where is what ------------------------------------------------------------------------------
+    # --- lookup -------------------------------------------------------------------------------------
 
     @property
     def keys(self) -> list[str]:
-        """The listed keys in their order."""
+        """Listed keys in order."""
         return [self.table.keys[place] for place in self.order.tolist()]
 
     def key_at(self, line: int) -> str:
         return self.table.keys[self.order[line]]
 
     def place(self, key: str | None) -> QModelIndex:
-        """Where a picture is listed; an invalid index if it is not."""
+        """Return the index of an image; invalid if it is not listed."""
         place = self.table.places.get(key) if key is not None else None
         line = -1 if place is None else int(self._lines[place])
         return _ROOT if line < 0 else self.index(line, 0)
 
     def next_where(self, state: str, key: str | None, step: int) -> str | None:
-        """The nearest listed picture after `key` (before it with -1), around the end, in a state of the search."""
+        """Return the nearest listed image after `key` (before with -1), wrapping around, in a state of the search."""
         fits, _ = select(parse(f"status:{state}"), self.table, ())
         lines = np.flatnonzero(fits[self.order])
         here = self.place(key).row()
@@ -135,16 +135,16 @@ class PictureList(QAbstractTableModel):
         around = lines if step > 0 else lines[::-1]
         return self.key_at(int((ahead if ahead.size else around)[0]))
 
-    # --- orders -------------------------------------------------------------------------------------
+    # --- updates ------------------------------------------------------------------------------------
 
     def relist(self) -> None:
-        """The session has other pictures, or classes of other names."""
+        """Rebuild after a change of the session's images or class names."""
         project = self._session.project
         grouping = project.file.grouping if project is not None else None
         self._list(PictureTable(self._session.keys, self._session.rows, grouping))
 
     def refilter(self) -> None:
-        """List again what passes; the open picture stays listed so that work on it does not make it vanish."""
+        """Apply the filter again. The open image stays listed, so that work on it does not remove it."""
         self._list(self.table)
 
     def _list(self, table: PictureTable) -> None:
@@ -154,7 +154,7 @@ class PictureList(QAbstractTableModel):
             if len(order):
                 self.dataChanged.emit(self.index(0, 0), self.index(len(order) - 1, len(SORTS) - 1))
             return
-        self.beginResetModel()  # views may still ask for what was listed until here
+        self.beginResetModel()  # views may use the old list until here
         self.table, self.order = table, order
         self._lines = np.full(len(table), -1, np.int64)
         self._lines[order] = np.arange(len(order))
@@ -178,7 +178,7 @@ class PictureList(QAbstractTableModel):
         return table.order(chosen, self.sort_by, descending=self.descending)
 
     def rows_changed(self, rows: Sequence[Row]) -> None:
-        """Draw some rows anew; the list itself stays until `refilter`."""
+        """Redraw some rows; the list itself stays until `refilter`."""
         if self.table.rows is not self._session.rows:
             self.table.rows = self._session.rows
         self.table.changed(rows)
@@ -195,5 +195,5 @@ class PictureList(QAbstractTableModel):
 
     @property
     def narrowed(self) -> bool:
-        """Whether rows that change can change the list."""
+        """True if changed rows can change the list."""
         return bool(self.text) or self.wanted != "all" or self.sort_by != "name"

@@ -1,4 +1,4 @@
-"""What stands in place of the list of pictures where there is none: how to begin, or how to search."""
+"""Pages shown in place of an empty image list: getting started, or hints about the search."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from workbench.ui.panels.search_field import search_help
 
 
 class NoPictures(QWidget):
-    """What is said where there are no pictures yet."""
+    """Page of a project without images."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class NoPictures(QWidget):
 
 
 class NoMatch(QWidget):
-    """What is said where the filters hide everything."""
+    """Page shown if the filters hide all images."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class NoMatch(QWidget):
 
 
 class NothingQueued(QWidget):
-    """What is said where a queue leads and holds nothing, or nothing yet."""
+    """Page of an active queue that is empty or not built yet."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,6 +1,4 @@
-"""How one picture looks in the list: thumbnail, name, status, the classes painted in it, its verdict; and where a queue
-leads, why it is there.
-"""
+"""List row of an image: thumbnail, name, status, painted classes, verdict; in a queue also the reason."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ _THUMB = 42
 
 
 class PictureRow(QStyledItemDelegate):
-    """Draws a row; every row has the same height, so that long lists need no measuring."""
+    """Delegate that draws a row. All rows have the same height, so that long lists need no measuring."""
 
     def __init__(self, session: Session, thumbnails: Thumbnails, style: Style) -> None:
         super().__init__()
@@ -98,7 +96,7 @@ class PictureRow(QStyledItemDelegate):
         )
 
     def _draw_marks(self, painter: QPainter, box: QRect, row: Row, option: QStyleOptionViewItem) -> int:
-        """Verdict and class colours, from the right; returns where they begin."""
+        """Draw verdict and class colors from the right. Return their left end."""
         theme, metrics, x = self._style.theme, option.fontMetrics, box.right() + 1
         if row.verdict:
             text = metrics.elidedText(row.verdict, Qt.TextElideMode.ElideRight, 70)
@@ -122,18 +120,18 @@ class PictureRow(QStyledItemDelegate):
 
 
 def _two_lines(text: str, metrics: QFontMetrics, width: int) -> list[str]:
-    """The first reason, broken where it is too wide; the second one where that leaves a line."""
+    """Return the first reason, wrapped if too wide, and the second one if a line is left."""
     first, _, second = text.partition("\n")
     if metrics.horizontalAdvance(first) <= width:
         return [first, metrics.elidedText(second, Qt.TextElideMode.ElideRight, width)]
     fits = next((n for n in range(len(first), 1, -1) if metrics.horizontalAdvance(first[:n]) <= width), 1)
     cut = first.rfind(" ", 1, fits + 1)
-    cut = fits if cut < 0 else cut  # a script without spaces is broken anywhere
+    cut = fits if cut < 0 else cut  # scripts without spaces break anywhere
     return [first[:cut], metrics.elidedText(first[cut:].strip(), Qt.TextElideMode.ElideRight, width)]
 
 
 def draw_status(painter: QPainter, center: QPointF, row: Row, theme: Theme) -> None:
-    """Three shapes, not only three colours: empty ring, half disc, disc with a tick."""
+    """Draw the status as three shapes, not only colors: empty ring, half disk, disk with a tick."""
     if row.broken:
         theme.icon("warning", "danger").paint(painter, QRectF(center.x() - 8, center.y() - 8, 16, 16).toRect())
         return

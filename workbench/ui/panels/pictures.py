@@ -1,4 +1,4 @@
-"""The pictures of the project: search, filter, walk through, and add by dropping."""
+"""Image panel of the project: search, filter, navigate, and add by drag and drop."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from workbench.ui.words import number
 
 
 class PicturesPanel(QWidget):
-    """The list. It orders the session to open what is chosen, and follows what is open."""
+    """Image list. Opens the chosen image in the session and follows the open one."""
 
     wants_files = Signal()
     wants_folder = Signal()
-    sheet_wanted = Signal(bool)  # the contact sheet in the centre, or the open picture
+    sheet_wanted = Signal(bool)  # True: contact sheet in the center, False: open image
 
     def __init__(self, session: Session, style: Style, guide: Guide, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -42,10 +42,10 @@ class PicturesPanel(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._session = session
         self._style, self._guide = style, guide
-        self._wanted: str | None = None  # the picture last asked for
+        self._wanted: str | None = None  # image last requested
         self.thumbnails = Thumbnails(self)
         self.model = PictureList(session, guide)
-        self.browsing = False  # the contact sheet is what is seen
+        self.browsing = False  # the contact sheet is visible
         self.sheet = ContactSheet(session, self.model, self.thumbnails, style)
         self.sheet.chosen.connect(self.open)
         self.sheet.sort_wanted.connect(lambda name, down: self.choice.sort_by(name, descending=down))
@@ -119,30 +119,30 @@ class PicturesPanel(QWidget):
         self.count.setContentsMargins(12, 4, 12, 7)
         column.addWidget(self.count)
 
-    # --- orders ----------------------------------------------------------------------------------
+    # --- actions ---------------------------------------------------------------------------------
 
     def go(self, step: int) -> None:
-        """Open the next picture of the list, or with -1 the one before."""
+        """Open the next image of the list, or the previous one with -1."""
         place, count = self.model.place(self._wanted), self.model.rowCount()
         target = place.row() + step if place.isValid() else (0 if step > 0 else count - 1)
         if 0 <= target < count:
             self.open(self.model.key_at(target))
 
     def go_to(self, state: str, step: int) -> None:
-        """Open the nearest listed picture of a state ("unlabelled", "open", "broken", …), around the end."""
+        """Open the nearest listed image of a state ("unlabelled", "open", "broken", …), wrapping around."""
         key = self.model.next_where(state, self._wanted, step)
         if key is not None:
             self.open(key)
 
     def open(self, key: str) -> None:
-        """Open a picture; the next step counts from it."""
-        self._wanted = key  # the next step counts from here, even while the picture is still being read
+        """Open an image; later steps start from it."""
+        self._wanted = key  # later steps start here, even while the image is being read
         if self.browsing:
             self.toggle_sheet()
         self._session.open_picture(key)
 
     def toggle_sheet(self) -> None:
-        """Show all listed pictures in the centre, or the open one again."""
+        """Switch between the contact sheet and the open image."""
         self.browsing = not self.browsing
         self.sheet_wanted.emit(self.browsing)
 
@@ -152,7 +152,7 @@ class PicturesPanel(QWidget):
         return there and session.writable and (self.browsing or session.note is not None)
 
     def judge(self, number: int) -> None:
-        """Give the verdict of this place to the selected pictures of the sheet, or to the open one, and go on."""
+        """Give the verdict with this number to the selected images of the sheet, or to the open image, and go on."""
         if not self.can_judge(number):
             return
         verdict = self._session.project.file.verdicts[number]
@@ -171,14 +171,14 @@ class PicturesPanel(QWidget):
         self.choice.filter.setCurrentIndex(0)
 
     def position(self) -> tuple[int, int]:
-        """The open picture's number in the list, from 1 (0: not listed), and how many there are."""
+        """Number of the open image in the list, from 1 (0: not listed), and the count."""
         place = self.model.place(self._session.key)
         return (place.row() + 1 if place.isValid() else 0), self.model.rowCount()
 
     def end(self) -> None:
         self.thumbnails.end()
 
-    # --- facts -----------------------------------------------------------------------------------
+    # --- updates ---------------------------------------------------------------------------------
 
     def _opened(self) -> None:
         self.thumbnails.set_project(self._session.project)
@@ -208,7 +208,7 @@ class PicturesPanel(QWidget):
         self._count()
 
     def _guided(self) -> None:
-        """Another queue leads, or none, or its pictures are others."""
+        """Update after a change of the active queue or its images."""
         self.choice.setVisible(not self._guide.mode)
         self._refilter()
         self.view.scheduleDelayedItemsLayout()  # rows with reasons are higher
@@ -217,7 +217,7 @@ class PicturesPanel(QWidget):
         self._wanted = key
         place = self.model.place(key)
         if not place.isValid() and key in self._session.rows and not self.model.text:
-            self._refilter()  # opened from elsewhere: list it, whatever its status
+            self._refilter()  # an image opened elsewhere is listed whatever its status
             place = self.model.place(key)
         if place.isValid() and place != self.view.currentIndex():
             self.view.selectionModel().setCurrentIndex(place, QItemSelectionModel.SelectionFlag.ClearAndSelect)

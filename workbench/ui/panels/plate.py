@@ -1,4 +1,4 @@
-"""The rounded plate under a row of a list that is chosen or pointed at."""
+"""Rounded background of a selected or hovered list row."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from workbench.ui.theme import Theme
 
 
 def draw_plate(painter: QPainter, row: QRect, theme: Theme, *, fill: str = "", line: str = "") -> None:
-    """fill, line: names of the theme's colours; empty for none."""
+    """Draw the background. fill, line: names of theme colors; empty for none."""
     path = QPainterPath()
     path.addRoundedRect(QRectF(row).adjusted(0.5, 1.5, -0.5, -1.5), 5, 5)
     if fill:

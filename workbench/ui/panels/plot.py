@@ -1,4 +1,4 @@
-"""One plot over the time of a run: draws what of a Track is in its span of time, and tells wheel, drag and pointer."""
+"""Plot over the time of a run: draws a Track in a time span and emits wheel, drag and pointer actions."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from workbench.ui.panels.beside import COLOURS
 from workbench.ui.panels.plot_table import GPU_ROLES, PlotRow, names, number, title
 from workbench.ui.theme import Theme
 
-LEFT = 48  # pixels of the value axis: equal in all plots, so that their times stand under one another
+LEFT = 48  # pixels of the value axis: equal in all plots, so that their time axes align
 
 
 class _TimeAxis(pg.AxisItem):
-    """Seconds as minutes and seconds, or hours and minutes."""
+    """Time axis: minutes and seconds, or hours and minutes."""
 
     def tickStrings(self, values, scale, spacing) -> list[str]:
         return [clock(v, long=self.range[1] >= 2 * 3600) for v in values]
 
 
 class _ValueAxis(pg.AxisItem):
-    """Few digits; on a logarithmic axis the number and not its logarithm."""
+    """Value axis with few digits; a logarithmic axis shows the number, not its logarithm."""
 
     log = False
 
     def tickValues(self, low, high, size):
         if not self.log:
-            return super().tickValues(low, high, size)[:1]  # a low plot has no room for the finer ones
+            return super().tickValues(low, high, size)[:1]  # a low plot has no room for the finer ticks
         few = (1,) if high - low > 3 else (1, 3) if high - low > 1.5 else (1, 2, 5)
         powers = range(math.floor(low), math.ceil(high) + 1)
         return [(1.0, [at for p in powers for part in few if low <= (at := p + math.log10(part)) <= high])]
@@ -44,7 +44,7 @@ class _ValueAxis(pg.AxisItem):
 
 
 class Plot(pg.PlotWidget):
-    """Draws when told to; which time is shown and where the pointer's line stands, is decided around it."""
+    """Plot drawn on demand; the owner sets the shown time span and the pointer line."""
 
     hovered = Signal(object)  # seconds, or None
     span_wanted = Signal(object)  # (first, last) seconds, or None for all
@@ -56,7 +56,7 @@ class Plot(pg.PlotWidget):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setFrameShape(self.Shape.NoFrame)
         self._item: pg.PlotItem = self.getPlotItem()
-        menu = self._item.ctrlMenu  # is never shown, and would outlive the plot; without its flags it lies over it
+        menu = self._item.ctrlMenu  # never shown, and would outlive the plot; without its flags it would cover the plot
         menu.setParent(self, menu.windowFlags())
         self._item.hideButtons()
         self._item.setMouseEnabled(x=False, y=False)
@@ -105,11 +105,11 @@ class Plot(pg.PlotWidget):
         self._title = ""
 
     def show_times(self, shown: bool) -> None:
-        """Whether the time stands under it: of plots under one another under the last."""
+        """Show or hide the time labels: only the lowest plot of a column has them."""
         self._item.getAxis("bottom").setStyle(showValues=shown)
 
     def point_at(self, time: float | None) -> None:
-        """The line under which the values are read."""
+        """Set the vertical line at which values are read."""
         self._cursor.setVisible(time is not None)
         if time is not None:
             self._cursor.setValue(time)
@@ -117,12 +117,12 @@ class Plot(pg.PlotWidget):
     # --- drawing ---------------------------------------------------------------------------------
 
     def draw(self, track: Track, span: tuple[float, float], others: tuple[Track, ...] = ()) -> None:
-        """Show this span of the run's time, and of the runs beside it."""
+        """Draw a time span of the run and of the compared runs."""
         if span != self._span:
             self._span = span
             self._item.setXRange(*span, padding=0)
         self._say_title(track)
-        most = min(MOST, max(200, round(2 * self.width() * self.devicePixelRatioF())))  # two a pixel show every peak
+        most = min(MOST, max(200, round(2 * self.width() * self.devicePixelRatioF())))  # two per pixel show all peaks
         wanted = {name: track.points(name, *span, most) for name in names(self.row, track)}
         if self.row.id == "loss":
             wanted["smoothed"] = track.smoothed(*span, most // 2)
@@ -140,7 +140,7 @@ class Plot(pg.PlotWidget):
             known = values[np.isfinite(values)]
             if len(known):
                 lows.append(known.min())
-                # One spike must not press the rest flat.
+                # A single spike must not flatten the curve.
                 highs.append(np.quantile(known, 0.995) if name == "loss" else known.max())
         if self._dots is not None:
             times, values = wanted["score"]
@@ -152,7 +152,7 @@ class Plot(pg.PlotWidget):
             self._fit(float(min(lows)), float(max(highs)))
 
     def drawn(self, name: str) -> int:
-        """How many points of a line are drawn."""
+        """Return the number of drawn points of a line."""
         line = self._lines.get(name)
         points = None if line is None else line.getData()[0]
         return 0 if points is None else len(points)
@@ -169,7 +169,7 @@ class Plot(pg.PlotWidget):
         theme, row = self._theme, self.row
         word, _, index = name.partition(" ")
         if word == "other":
-            # Wide pens are slow to draw; few points are drawn of these.
+            # Wide pens are slow; these lines have few points.
             return pg.mkPen(theme.color(COLOURS[int(index) % len(COLOURS)]), width=1)
         if row.id == "loss":
             return pg.mkPen(
@@ -187,7 +187,7 @@ class Plot(pg.PlotWidget):
         return values * self.row.factor if self.row.factor != 1 else values
 
     def _fit(self, low: float, high: float) -> None:
-        """An axis that stands still as long as the curve fills it well."""
+        """Set the value axis, unchanged as long as the curve fills it well."""
         row = self.row
         low = row.low if row.low is not None else low
         high = row.high if row.high is not None else high
@@ -214,7 +214,7 @@ class Plot(pg.PlotWidget):
             self._item.titleLabel.setMaximumHeight(16)
             self._item.layout.setRowFixedHeight(0, 16)
 
-    # --- the hand --------------------------------------------------------------------------------
+    # --- user input ------------------------------------------------------------------------------
 
     def time_at(self, at: QPointF) -> float:
         return float(self._item.getViewBox().mapSceneToView(self.mapToScene(at.toPoint())).x())
@@ -253,6 +253,6 @@ class Plot(pg.PlotWidget):
 
 
 def clock(seconds: float, *, long: bool = False) -> str:
-    """A moment of a run: "2:31", or "3h05" of long ones."""
+    """Format a moment of a run: "2:31", or "3h05" for long runs."""
     whole = max(0, int(seconds))
     return f"{whole // 3600}h{whole // 60 % 60:02d}" if long else f"{whole // 60}:{whole % 60:02d}"

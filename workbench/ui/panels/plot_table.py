@@ -1,4 +1,4 @@
-"""Which plots there are: what each is called, which numbers it draws, and how its axis goes."""
+"""Table of plots: title, values and axis of each."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 from workbench.core.track import Track
 from workbench.ui import words
 
-GPU_ROLES = ("curve_2", "curve_4", "curve_1", "curve_3")  # of the first card, the second ...
+GPU_ROLES = ("curve_2", "curve_4", "curve_1", "curve_3")  # of the first GPU, the second ...
 
 
 @dataclass(frozen=True)
 class PlotRow:
-    """id: also how the choice is remembered. values: names in a Track; of `per_card` ones each card has its own.
+    """Plot description. id: key of the stored choice. values: names in a Track; with `per_card` one set per GPU.
 
-    told: the value that the legend shows. low, high: fixed ends of the axis. log: the axis goes by powers of ten.
-    compared: drawn of several runs. shown: at first. digits: after the point, where the number is large.
+    told: value shown in the legend. low, high: fixed ends of the axis. log: logarithmic axis. factor: display factor of
+    the values. compared: drawn for several runs. shown: initially visible.
     """
 
     id: str
@@ -63,21 +63,21 @@ PLOTS: tuple[PlotRow, ...] = (
 
 
 def title(row: PlotRow, track: Track) -> str:
-    """Its name; the score of verdicts has one that is known."""
+    """Return the plot's title; the verdict metric has a title of its own."""
     if row.id == "score" and track.begun is not None and track.begun.model == "resnet":
         return "Macro F1"
     return QCoreApplication.translate("plots", row.title)
 
 
 def names(row: PlotRow, track: Track) -> list[str]:
-    """The values that a plot draws: the smoothed loss last, of several cards one after another."""
+    """Return the drawn values: the smoothed loss last, several GPUs one after another."""
     if row.per_card:
         return [f"{value} {card}" for card in range(len(track.cards)) for value in row.values]
     return list(row.values)
 
 
 def shown_value(row: PlotRow, track: Track, time: float) -> str:
-    """What the legend says of a moment: of several cards one after another."""
+    """Return the legend text of a moment: several GPUs one after another."""
     if row.per_card:
         values = [track.at(f"{row.values[0]} {card}", time) for card in range(len(track.cards))]
     else:
@@ -88,7 +88,7 @@ def shown_value(row: PlotRow, track: Track, time: float) -> str:
 
 
 def number(value: float, digits: int | None = None) -> str:
-    """With so many digits after the point; None: three digits that tell, whatever the size."""
+    """Format with `digits` decimal places; None: about three significant digits."""
     size = abs(value)
     if digits is not None:
         return words.number(value, digits)
@@ -98,7 +98,7 @@ def number(value: float, digits: int | None = None) -> str:
 
 
 def missing(row: PlotRow, track: Track, *, live: bool) -> str:
-    """Why a plot has nothing to show, as a sentence; "" if it has something, or may yet."""
+    """Return the reason, a sentence, if a plot has no data; "" if it has or may get some."""
     told: Callable[[str], str] = words.sentence
     begun = track.begun
     if row.per_card and not track.cards and track.no_cards:

@@ -1,4 +1,4 @@
-"""How the model's predictions are looked at: the way they are drawn, the step they are of, where a defect begins."""
+"""Display settings of predictions: mode, training step and threshold."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.ui.overlay import Overlay
 
 
 class PredictionLook(QWidget):
-    """Follows the overlay; nothing here asks a network or changes a run."""
+    """Panel that follows the overlay. It neither runs the model nor changes a run."""
 
     mode_changed = Signal()
 
@@ -89,7 +89,7 @@ class PredictionLook(QWidget):
         self._grid.addWidget(self.threshold, 3, 1)
         self._grid.addWidget(self.value, 3, 2)
 
-    # --- orders ----------------------------------------------------------------------------------
+    # --- actions ---------------------------------------------------------------------------------
 
     def set_mode(self, mode: Mode) -> None:
         self._style.mode = mode
@@ -98,7 +98,7 @@ class PredictionLook(QWidget):
         self.mode_changed.emit()
 
     def next_mode(self) -> None:
-        """Outline, filled, scores, doubt, and again."""
+        """Switch to the next mode: outline, filled, probabilities, doubt."""
         self.set_mode(MODES[(MODES.index(self._style.mode) + 1) % len(MODES)])
 
     def _look_back(self, place: int) -> None:
@@ -109,11 +109,11 @@ class PredictionLook(QWidget):
     def _move(self, percent: int) -> None:
         self._overlay.move_threshold(self._number, percent / 100)
 
-    # --- facts -----------------------------------------------------------------------------------
+    # --- updates ---------------------------------------------------------------------------------
 
     @property
     def _number(self) -> int | None:
-        """Of the class whose threshold is moved; None: of all."""
+        """Class of the moved threshold; None: all classes."""
         return self.of_class.currentData()
 
     def _follow(self) -> None:

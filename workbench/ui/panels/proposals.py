@@ -1,4 +1,4 @@
-"""What is proposed in the open picture, the most certain first; and how far all pictures have been looked at."""
+"""Suggestions of the open image, most certain first, and the progress over all images."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ColorRole, ScoreRole, ChangedRole = (Qt.ItemDataRole.UserRole + i for i in range
 
 
 class ProposalList(QAbstractListModel):
-    """Proposals with the names and colours of their classes."""
+    """List model of suggestions with names and colors of their classes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class ProposalList(QAbstractListModel):
         self._names: dict[int, tuple[str, str]] = {}
 
     def show(self, proposals: list[Proposal], names: dict[int, tuple[str, str]]) -> None:
-        """names: (name, "#rrggbb") by class id."""
+        """Set the suggestions. names: (name, "#rrggbb") by class id."""
         self.beginResetModel()
         self.proposals, self._names = proposals, names
         self.endResetModel()
@@ -61,7 +61,7 @@ class ProposalList(QAbstractListModel):
 
 
 class ProposalRow(QStyledItemDelegate):
-    """A dashed swatch, the class, how certain the model is."""
+    """Delegate that draws a dashed swatch, the class and the certainty of the model."""
 
     def __init__(self, style: Style) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ class ProposalRow(QStyledItemDelegate):
 
 
 class _View(QListView):
-    """Keys are those of the canvas: Space accepts, Delete rejects."""
+    """List view with the keys of the canvas: Space accepts, Delete rejects."""
 
     def __init__(self, proposing: Proposing, model: ProposalList) -> None:
         super().__init__(objectName="history")
@@ -117,7 +117,7 @@ class _View(QListView):
 
 
 class ProposalsPanel(QWidget):
-    """Follows the open picture."""
+    """Suggestion panel; follows the open image."""
 
     def __init__(self, session: Session, proposing: Proposing, style: Style, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -147,7 +147,7 @@ class ProposalsPanel(QWidget):
         self.accept_all.clicked.connect(proposing.accept_all)
         self.reject_all.clicked.connect(proposing.reject_all)
         for button in (self.accept_all, self.reject_all):
-            # A narrow panel makes them narrow, and is not made wide by them.
+            # The buttons shrink in a narrow panel instead of widening it.
             button.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
             row.addWidget(button, 1)
         column.addLayout(row)
@@ -194,7 +194,7 @@ class ProposalsPanel(QWidget):
 
 
 class RoundCard(QFrame):
-    """How far all pictures have been looked at, and a way to stop that."""
+    """Card with the progress over all images and a stop button."""
 
     def __init__(self, proposing: Proposing) -> None:
         super().__init__(objectName="card")

@@ -1,4 +1,4 @@
-"""The head of the list of pictures while a queue leads: which of the two, what it was made of, how far it has come."""
+"""Head of the image list while a queue is active: kind, source and progress of the queue."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.ui.theme import Style
 
 
 class QueueHead(QWidget):
-    """Hidden while no queue leads."""
+    """Queue head; hidden without an active queue."""
 
     def __init__(self, guide: Guide, style: Style) -> None:
         super().__init__()
@@ -90,7 +90,7 @@ class QueueHead(QWidget):
 
     def _lead(self, mode: str) -> None:
         self._guide.lead(mode)
-        self.refresh()  # a click on the one that leads must not switch it off
+        self.refresh()  # a click on the active one must not switch it off
 
     def _progress(self, done: int, total: int) -> None:
         self.bar.setRange(0, max(1, total))

@@ -1,4 +1,4 @@
-"""Which run is shown: the one that goes on, or any of those that were made."""
+"""Selector of the shown run: the run in progress or any earlier one."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from workbench.ui.run_words import line_words
 
 
 class RunChoice(QComboBox):
-    """Newest first. A run that goes on stays in sight; in a project that is opened the newest is shown."""
+    """Run selector, newest first. A run in progress stays shown; opening a project shows the newest."""
 
     relisted = Signal()
 
     def __init__(self, session: Session, training: Training, shelf: RunShelf, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session, self._training, self._shelf = session, training, shelf
-        self._looking = False  # the newest run is to be shown once they are listed
+        self._looking = False  # show the newest run once the runs are listed
         self.setAccessibleName(self.tr("Runs"))
         self.setToolTip(self.tr("Which run is shown; older runs can be looked at again and exported"))
         self.setMinimumWidth(200)
@@ -29,12 +29,12 @@ class RunChoice(QComboBox):
         shelf.listed.connect(self.refresh)
 
     def show_newest(self) -> None:
-        """As soon as the runs are listed."""
+        """Show the newest run as soon as the runs are listed."""
         self._looking = True
         self._shelf.look()
 
     def show_running(self) -> None:
-        """A run has begun."""
+        """Show the run that has started."""
         self._looking = False
         self.refresh()
 

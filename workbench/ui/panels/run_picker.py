@@ -1,4 +1,4 @@
-"""Which runs are put beside the one that is shown: a list with ticks under a button."""
+"""Selector of the compared runs: a checkable list under a button."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RUN = Qt.ItemDataRole.UserRole
 
 
 class RunPicker(QFrame):
-    """Opens under a button; a tick acts at once."""
+    """Popup under a button; checks take effect at once."""
 
     chosen = Signal(list)  # Run
 
@@ -35,7 +35,7 @@ class RunPicker(QFrame):
         column.addWidget(self.view)
 
     def open_at(self, button: QWidget, shown: Run) -> None:
-        """Lists what is there of the other runs."""
+        """Open under a button and list the other existing runs."""
         mine = next((line for line in self._shelf.lines if line.run.name == shown.name), None)
         ticked = {other.run.name for other in self._shelf.compared}
         self.view.blockSignals(True)

@@ -1,4 +1,4 @@
-"""One run as it goes, or as it went: curves with their legend, a line of plain words, and what came out."""
+"""View of one run, in progress or finished: curves with legend, status line and results."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from workbench.ui.panels.curve_files import CurveFiles
 from workbench.ui.panels.legend import Legend
 from workbench.ui.theme import Style
 
-READ = 500  # ms: numbers and words that change more often cannot be read
+READ = 500  # ms: shorter update intervals are unreadable
 _SIGNS = {"good": ("success", "success"), "info": ("info", "muted"), "warning": ("warning", "warning")}
 
 
 class RunView(QWidget):
-    """Shows the `story` of a run. `result` is placed by the panel around it."""
+    """View of a run's `story`. The surrounding panel places `result`."""
 
-    said = Signal(str, str, str)  # kind, what happened, what to do
-    pulsed = Signal()  # twice a second while there is something new
+    said = Signal(str, str, str)  # kind, event, advice
+    pulsed = Signal()  # twice a second while there is new data
 
     def __init__(self, style: Style, story: Story, shelf: RunShelf) -> None:
         super().__init__()
         self._style, self._story, self._shelf = style, story, shelf
-        self.curves = None  # made when first needed: pyqtgraph takes long to import
+        self.curves = None  # created on first use: pyqtgraph takes long to import
         self.sign, self.sentence, self.result = QLabel(), Elided(), QLabel(objectName="heading")
         self.result.setTextFormat(Qt.TextFormat.PlainText)
         self.result.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -54,8 +54,8 @@ class RunView(QWidget):
         column.addLayout(self._row, 1)
         column.addWidget(self.beside)
         self._live = self._quiet = False
-        self._signed = ("", "")  # tone and theme of the sign
-        self._over = ""  # how it ended, in words
+        self._signed = ("", "")  # tone and theme of the status sign
+        self._over = ""  # text of the ending
         self._pointed: float | None = None  # seconds under the pointer
         self._pulse = QTimer(self, interval=READ, timeout=self._read)
         story.changed.connect(self._changed)
@@ -64,7 +64,7 @@ class RunView(QWidget):
         self._show_curves()
 
     def make_curves(self) -> None:
-        """Import the plotting library and put the curves in place; called when the window is up."""
+        """Import the plotting library and insert the curves; called after the window is shown."""
         if self.curves is not None:
             return
         from workbench.ui.panels.curves import Curves
@@ -82,14 +82,14 @@ class RunView(QWidget):
         self._changed()
 
     def forget(self) -> None:
-        """Another run begins, or none is shown."""
+        """Clear the view when another run starts or none is shown."""
         self.result.clear()
         self._over = ""
         self.say("")
         self._show_curves()
 
     def say(self, text: str, tone: str = "") -> None:
-        """`tone`: "good", "info", "warning", or "" for no sign."""
+        """Show a status text. `tone`: "good", "info", "warning", or "" for no sign."""
         self.sentence.set_text(text)
         self.sign.setVisible(bool(tone and text))
         if tone and (tone, self._style.theme.name) != self._signed:
@@ -98,7 +98,7 @@ class RunView(QWidget):
             self.sign.setPixmap(self._style.theme.pixmap(icon, 16, role, self.devicePixelRatioF()))
 
     def set_live(self, live: bool, *, quiet: bool) -> None:
-        """Whether a run is under way. quiet: the line of words says something else."""
+        """Set if a run is in progress. quiet: the status line shows something else."""
         self._live, self._quiet = live, quiet
         if self.curves is not None:
             self.curves.live = live
@@ -110,10 +110,10 @@ class RunView(QWidget):
         if self.curves is not None:
             self.curves.zoom(None)
 
-    # --- facts -----------------------------------------------------------------------------------
+    # --- events ----------------------------------------------------------------------------------
 
     def hear(self, event: Event, *, live: bool) -> None:
-        """One event that has words of its own. `live`: it is happening now."""
+        """Show an event that has a text of its own. `live`: it happens now."""
         if isinstance(event, Evaluated) and event.split == "val" and event.best:
             self.result.setText(words.result_words(event.metrics))
         elif isinstance(event, Started):
@@ -124,7 +124,7 @@ class RunView(QWidget):
             self.said.emit("warning", words.trouble_words(event), "")
 
     def end(self, ending: Finished | Failed, *, loud: bool) -> None:
-        """`loud`: the ending is news, so a failure also goes to the message bar."""
+        """Show the ending. `loud`: the ending is new, so a failure also goes to the message bar."""
         if isinstance(ending, Failed):
             self._over, advice = words.failure_words(ending)
             if loud:
@@ -151,10 +151,10 @@ class RunView(QWidget):
         if self.curves is not None:
             self._changed()
 
-    # --- words and numbers -----------------------------------------------------------------------
+    # --- text and numbers ------------------------------------------------------------------------
 
     def _read(self) -> None:
-        """Say what is the case now."""
+        """Update the status text and numbers."""
         if not self._live:
             self._pulse.stop()
         if not self._quiet:
@@ -171,8 +171,8 @@ class RunView(QWidget):
         ending = self._story.vitals.ending
         told, failed = [self._over], isinstance(ending, Failed)
         if not failed and not (self._over and finding.kind in run_words.QUIET):
-            told.insert(0, run_words.finding_words(finding))  # it helps more than how long it took
-        begun = words.started_words(track.begun)  # with the note on few held-out pictures
+            told.insert(0, run_words.finding_words(finding))  # more useful than the duration
+        begun = words.started_words(track.begun)  # includes the note about few validation images
         told = [text for text in told if text and text not in begun]
         told += [begun, f"{words.device_words(track.begun)}."]
         tone = "warning" if failed else finding.tone if len(told) > 1 else "info"

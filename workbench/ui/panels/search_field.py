@@ -1,4 +1,4 @@
-"""The search of pictures: offers terms while they are typed, and says which it cannot understand."""
+"""Search field of images: completes terms during typing and reports invalid ones."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from workbench.ui.words import listed
 
 EXAMPLES = ("class:scratch", "status:open", "verdict:NG", "score:<0.5", "group:lot7", "regions:>3", "date:2026-11",
             "-class:any")  # fmt: skip
-_GROUPS = 500  # offered at most
+_GROUPS = 500  # most groups offered
 
 
 class SearchField(QLineEdit):
-    """Words of the name and terms; completes the term at the end."""
+    """Line edit of name words and search terms; completes the last term."""
 
     def __init__(self, session: Session, model: PictureList) -> None:
         super().__init__(clearButtonEnabled=True)
@@ -38,7 +38,7 @@ class SearchField(QLineEdit):
 
 
 class _LastTerm(QCompleter):
-    """Puts what is chosen in place of the last term only. What fits is decided before: it offers all it has."""
+    """Completer that replaces the last term only. Matching is done before, so it offers all its entries."""
 
     def __init__(self, offers: QStringListModel, field: QLineEdit) -> None:
         super().__init__(offers, field)
@@ -57,7 +57,7 @@ class _LastTerm(QCompleter):
 
 
 def search_help() -> str:
-    """How to search, in a few lines."""
+    """Return a short help text of the search."""
     says = QCoreApplication.translate(
         "search", "Type a part of the name, or terms; all of them must hold. Examples: {examples}"
     )
@@ -66,7 +66,7 @@ def search_help() -> str:
 
 
 def wrong_words(wrong: Wrong) -> str:
-    """What is wrong with a term, in one line."""
+    """Return the error of a term in one line."""
     known = listed(wrong.known[:12]) + ("…" if len(wrong.known) > 12 else "")
     pattern = {
         "term": QCoreApplication.translate("search", "There is no term {term}: – there are {known}."),

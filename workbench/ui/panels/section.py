@@ -1,4 +1,4 @@
-"""A part of a side panel that folds away under its heading."""
+"""Foldable section of a side panel."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from workbench.ui.theme import Style
 
 
 class Section(QWidget):
-    """A heading over `body`, with a small button at its end if one is given; remembers whether it is open."""
+    """Heading above `body` with an optional small button at its end; stores the folded state."""
 
     toggled = Signal(bool)
 

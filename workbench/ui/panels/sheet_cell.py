@@ -1,4 +1,4 @@
-"""How one picture looks on the contact sheet: large thumbnail with its labels over it, verdict, status, name."""
+"""Cell of the contact sheet: large thumbnail with its labels, verdict, status and name."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from workbench.ui.panels.thumbnails import EDGE, Thumbnails
 from workbench.ui.theme import Style
 
 CELL = QSize(EDGE + 16, EDGE + 40)
-_STRENGTH = 170  # of the labels, of 255
+_STRENGTH = 170  # opacity of the labels, 0..255
 
 
 class SheetCell(QStyledItemDelegate):
-    """Every cell has the same size, so that long sheets need no measuring."""
+    """Delegate of the sheet. All cells have the same size, so that long sheets need no measuring."""
 
     def __init__(self, session: Session, thumbnails: Thumbnails, style: Style) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class SheetCell(QStyledItemDelegate):
             painter.drawImage(target, labels)
 
     def _table(self) -> list[int]:
-        """ARGB of each id; hidden classes show nothing."""
+        """Return the ARGB of each id; hidden classes are transparent."""
         project, hidden = self._session.project, self._session.classes.hidden
         wanted = [(info.id, info.color) for info in project.classes if info.id not in hidden] if project else []
         if self._colors[0] != wanted:

@@ -1,4 +1,4 @@
-"""Small pictures and small masks, made in a thread for the rows in sight, newest wish first; some hundreds are kept."""
+"""Cache of image and mask thumbnails, computed in a thread for visible rows, newest request first."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from workbench.session.lane import Lane
 
 EDGE = 192  # pixels of the longer side
 KEPT = 600
-WISHES = 120  # older wishes are for rows long scrolled by
+WISHES = 120  # older requests belong to rows scrolled out of view
 
 
 class Thumbnails(QObject):
-    """`get` returns at once what is there; `arrived` tells when more is."""
+    """Cache of some hundred thumbnails. `get` returns at once; `arrived` is emitted when more are ready."""
 
     arrived = Signal(str)
 
@@ -46,7 +46,7 @@ class Thumbnails(QObject):
         self._label_wishes.clear()
 
     def labels(self, row: Row) -> QImage | None:
-        """The painted classes of a picture, ids as 8-bit colour indices; the former ones while newer are under way."""
+        """Return the painted classes of an image, ids as 8-bit color indices; outdated ones until updated."""
         if not row.counts:
             return None
         counts, image = self._labels.get(row.key, (None, None))
@@ -59,7 +59,7 @@ class Thumbnails(QObject):
         return image
 
     def get(self, key: str) -> QPixmap | None:
-        """The thumbnail, or None while it is under way or where the picture cannot be read."""
+        """Return the thumbnail, or None if it is not ready or the image cannot be read."""
         if key in self._kept:
             self._kept.move_to_end(key)
             return self._kept[key]

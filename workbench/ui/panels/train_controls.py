@@ -1,4 +1,4 @@
-"""The left end of the training panel: what to train, for how long, where; one big button; export."""
+"""Left end of the training panel: model, duration, device, start button and export."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEVICES = ("auto", "gpu", "cpu")
 
 
 class TrainControls(QWidget):
-    """Says what a person wants; the panel around it decides what is possible."""
+    """Training controls of the user's choices; the surrounding panel decides what is possible."""
 
     train_clicked = Signal()
     pause_clicked = Signal()
@@ -124,7 +124,7 @@ class TrainControls(QWidget):
         self.show_wished(0)
 
     def add_line(self, line: QWidget) -> None:
-        """One more below the others, of another room."""
+        """Add a line of another package below the others."""
         self.layout().addWidget(line, 6, 0, 1, 2)
 
     @property
@@ -135,7 +135,7 @@ class TrainControls(QWidget):
         (self.resnet if model == "resnet" else self.unet).setChecked(True)
 
     def wishes(self) -> tuple[str, float, str]:
-        """Model, minutes, device."""
+        """Return model, minutes and device."""
         return self.model, self.minutes.value(), self.device.currentData()
 
     def set_wishes(self, model: str, minutes: float, device: str) -> None:
@@ -144,7 +144,7 @@ class TrainControls(QWidget):
         self.device.setCurrentIndex(max(0, self.device.findData(device)))
 
     def show_state(self, state: str, possible: bool, *, paused: bool = False, can_pause: bool = False) -> None:
-        """`state`: idle | preparing | running | stopping. `possible`: whether the button may be pressed."""
+        """Update the controls. `state`: idle | preparing | running | stopping. `possible`: the button is enabled."""
         self._running, self._paused = state != "idle", paused
         self.pause.setVisible(state in ("running", "stopping"))
         self.pause.setEnabled(can_pause)
@@ -168,7 +168,7 @@ class TrainControls(QWidget):
         self._restyle()
 
     def show_wished(self, count: int) -> None:
-        """How many settings of the next training are chosen by hand."""
+        """Show the number of training settings set by hand."""
         says = self.tr("Advanced: what is decided about the training, and why")
         if count:
             says = self.tr("Advanced: {n} settings are chosen by hand").format(n=count)
@@ -177,12 +177,12 @@ class TrainControls(QWidget):
         self.recipe.setIcon(self._style.theme.icon("tune", "accent" if count else "text"))
 
     def show_progress(self, share: float | None, text: str) -> None:
-        """A share of 0..1; None hides the bar."""
+        """Show a progress of 0..1; None hides the bar."""
         self.bar.setVisible(share is not None)
         self.left.setVisible(bool(text))
         self.left.setText(text)
         if share is not None:
-            # A bar paints itself, and all else that waits, before `setValue` returns, unless it may not.
+            # `setValue` paints the bar and all pending updates synchronously unless updates are disabled.
             self.bar.setUpdatesEnabled(False)
             self.bar.setValue(round(1000 * share))
             self.bar.setUpdatesEnabled(True)

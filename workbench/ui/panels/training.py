@@ -1,4 +1,4 @@
-"""The training panel: start and stop, how it goes, older runs, export."""
+"""Training panel: start and stop, progress, earlier runs, export."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from workbench.ui.theme import Style
 
 
 class TrainingPanel(QWidget):
-    """Orders Training and Exporter; the run itself is told by `view`."""
+    """Panel that controls Training and Exporter; `view` shows the run."""
 
-    recovered = Signal()  # what was said of the run is no longer of interest
+    recovered = Signal()  # earlier messages about the run are obsolete
     wants_export = Signal(object)  # Run
-    changed = Signal()  # what is possible
+    changed = Signal()  # available actions have changed
 
     def __init__(
         self, session: Session, training: Training, exporter: Exporter, story: Story, shelf: RunShelf, style: Style,
@@ -46,8 +46,8 @@ class TrainingPanel(QWidget):
         self.picker = RunPicker(shelf, self)
         self.picker.chosen.connect(shelf.compare)
         self.wished: Callable[[str], dict[str, Any]] = lambda model: {}  # settings chosen by hand
-        self._finishing: Progress | None = None  # what is done after the last step
-        self._loud = False  # this run was seen at work: its ending is news, and not history
+        self._finishing: Progress | None = None  # work after the last step
+        self._loud = False  # this run was followed live: its ending is reported as new
         self._build(style)
         self.view.pulsed.connect(self._refresh_progress)
         training.started.connect(self._started)
@@ -64,7 +64,7 @@ class TrainingPanel(QWidget):
         self._restyle()
         if training.run is None:
             self._project_changed()
-        else:  # the window was built anew
+        else:  # the window was rebuilt
             self.runs.refresh()
             self._say_result(story)
 
@@ -104,15 +104,15 @@ class TrainingPanel(QWidget):
         row.addWidget(self.view, 1)
         column.addWidget(self.body, 1)
 
-    # --- orders ----------------------------------------------------------------------------------
+    # --- actions ---------------------------------------------------------------------------------
 
     @property
     def run(self) -> Run | None:
-        """The run that is shown."""
+        """Shown run."""
         return self._training.run
 
     def toggle(self) -> None:
-        """Train, or stop."""
+        """Start or stop training."""
         if self._training.busy:
             self._training.stop()
         elif self._session.writable:
@@ -122,26 +122,26 @@ class TrainingPanel(QWidget):
         self.refresh()
 
     def toggle_pause(self) -> None:
-        """Stand still, or go on."""
+        """Pause or resume."""
         if self._training.paused:
             self._training.unpause()
         elif self.can_pause():
             self._training.pause()
 
     def compare(self) -> None:
-        """Choose the runs whose curves stand beside those of the shown one."""
+        """Choose the runs whose curves are compared with the shown run."""
         if self.run is not None:
             self.picker.open_at(self.beside, self.run)
 
     def export(self) -> None:
-        """Export the run that is shown, or cancel the export under way."""
+        """Export the shown run, or cancel the export in progress."""
         if self._exporter.running:
             self._exporter.cancel()
         elif self.run is not None and self.run.usable:
             self.wants_export.emit(self.run)
 
     def choose_export(self) -> None:
-        """Ask for formats, operating point and target, then export the run that is shown."""
+        """Ask for formats, operating point and target, then export the shown run."""
         run = self.run
         if run is None or not self.can_choose_export():
             return
@@ -153,7 +153,7 @@ class TrainingPanel(QWidget):
         return self._training.busy or (self._session.writable and bool(self._session.keys))
 
     def can_pause(self) -> bool:
-        """Not after the last step: what is done then is soon over, and does not stand still."""
+        """Return True before the last step is done; the short work after it cannot be paused."""
         training = self._training
         return training.running and not training.stopping and (training.progress < 1 or training.paused)
 
@@ -183,7 +183,7 @@ class TrainingPanel(QWidget):
     def fold(self) -> None:
         self.heading.toggle()
 
-    # --- facts -----------------------------------------------------------------------------------
+    # --- updates ---------------------------------------------------------------------------------
 
     def _started(self, run: Run) -> None:
         self.recovered.emit()
@@ -215,15 +215,15 @@ class TrainingPanel(QWidget):
         self.controls.show_progress(share, text)
 
     def _project_changed(self) -> None:
-        """Begin with what the newest run came to."""
+        """Start with the results of the newest run."""
         self.view.forget()
         self.runs.show_newest()
         self.refresh()
 
-    # --- what is shown ---------------------------------------------------------------------------
+    # --- content ---------------------------------------------------------------------------------
 
     def refresh(self, *_: object) -> None:
-        """Buttons and words follow what is going on."""
+        """Update buttons and texts."""
         training = self._training
         if training.preparing:
             state = "preparing"
@@ -253,7 +253,7 @@ class TrainingPanel(QWidget):
         self.controls.show_progress(training.share, self._progress_words())
 
     def _progress_words(self) -> str:
-        """How long the whole run takes yet, all that follows the last step included, beside what it was given."""
+        """Return the remaining time of the whole run, including the work after the last step, and the time limit."""
         training = self._training
         eta, planned, doing = training.eta_seconds, training.planned_seconds, self._finishing
         if training.kept_open is not None:
@@ -284,7 +284,7 @@ class TrainingPanel(QWidget):
         )
 
     def _say_result(self, story: Story) -> None:
-        """Of a run that was told before this window was made."""
+        """Show the result of a run that ended before this window was created."""
         if story.result is not None:
             self.view.hear(story.result, live=False)
         if story.vitals.ending is not None:

@@ -1,4 +1,4 @@
-"""The open picture's verdict, one button each; the same button again takes it back."""
+"""Verdict of the open image, one button each; pressing the active button removes the verdict."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from workbench.ui.theme import Style
 
 
 class VerdictPanel(QWidget):
-    """Verdicts of the project as buttons, two a row."""
+    """Verdicts of the project as buttons, two per row."""
 
     def __init__(self, session: Session, style: Style, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -60,7 +60,7 @@ class VerdictPanel(QWidget):
         self._list()
 
     def choose(self, number: int) -> None:
-        """Give the open picture the verdict of this place, or take it back."""
+        """Give the open image the verdict with this number, or remove it."""
         names = list(self.buttons)
         if 0 <= number < len(names) and self._session.note is not None:
             name = names[number]
