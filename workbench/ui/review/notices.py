@@ -1,4 +1,4 @@
-"""Lines over the review that say how far its figures may be believed."""
+"""Notices above the evaluation about the reliability of its metrics."""
 
 from __future__ import annotations
 
