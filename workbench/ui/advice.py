@@ -57,7 +57,7 @@ class Advice(QObject):
             self.errors.keep_label()
 
     def _listed(self) -> None:
-        """A list that was asked for and is there begins with its first picture, if nothing else was begun meanwhile."""
+        """Open the first image of a requested queue once it is computed, if the open image is unchanged and saved."""
         session, keys = self._session, self.guide.keys
         if self._waiting is None or self.guide.found is None:
             return

@@ -119,7 +119,7 @@ class Commands(QObject):
     def quit(self) -> None:
         self._window.close()
 
-    # --- pictures --------------------------------------------------------------------------------
+    # --- images ----------------------------------------------------------------------------------
 
     def add_pictures(self) -> None:
         kinds = " ".join(f"*{suffix}" for suffix in sorted(PICTURE_SUFFIXES))
@@ -165,7 +165,7 @@ class Commands(QObject):
     def show_about(self) -> None:
         About(self._window).open()
 
-    # --- facts -----------------------------------------------------------------------------------
+    # --- events ----------------------------------------------------------------------------------
 
     def _project_opened(self) -> None:
         project = self._session.project

@@ -44,7 +44,7 @@ class Leaving(QObject):
         self._dialog: QDialog | None = None
         self._poll = QTimer(self, interval=_POLL)
 
-    # --- orders ----------------------------------------------------------------------------------
+    # --- commands --------------------------------------------------------------------------------
 
     def free(self, way: Way) -> bool:
         """Return whether nothing would be lost. Saves what can be saved."""
@@ -75,7 +75,7 @@ class Leaving(QObject):
             self._steps.append(self._ask_predictions)
         self._go_on()
 
-    # --- one step after another ------------------------------------------------------------------
+    # --- steps -----------------------------------------------------------------------------------
 
     def _go_on(self) -> None:
         if self._steps:
@@ -233,7 +233,7 @@ class Leaving(QObject):
             training.stop()
         self._wait(self.tr("Stopping the training and saving the model…"), lambda: not training.busy, self._go_on)
 
-    # --- other work in the background ------------------------------------------------------------
+    # --- other background work -------------------------------------------------------------------
 
     def _ask_export(self) -> None:
         exporter = self._rooms.exporter

@@ -84,7 +84,7 @@ class Overlay(QObject):
             self._predictions.predict(key)
             self.told.emit(self.tr("Model: looking…"))
 
-    # --- before and after ------------------------------------------------------------------------
+    # --- earlier steps ---------------------------------------------------------------------------
 
     def look_back(self, step: int | None) -> None:
         """Show the preview of the open image after a training step. None: the present state."""
@@ -126,7 +126,7 @@ class Overlay(QObject):
         run = self._training.run if self._training.running or self.step is not None else self.run
         return run.name if run is not None else ""
 
-    # --- facts -----------------------------------------------------------------------------------
+    # --- events ----------------------------------------------------------------------------------
 
     def _look(self) -> None:
         project = self._session.project
@@ -217,7 +217,7 @@ class Overlay(QObject):
         sure = f" {words.percent(share)}" if share is not None else ""
         return self.tr("Model says: {verdict}{sure}").format(verdict=said.verdict or "", sure=sure)
 
-    # --- on the canvas ---------------------------------------------------------------------------
+    # --- canvas ----------------------------------------------------------------------------------
 
     def _show(self, seen: Seen | None, text: str) -> None:
         picture = self._session.picture

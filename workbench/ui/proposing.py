@@ -49,7 +49,7 @@ class Proposing(QObject):
         everywhere.ended.connect(self._ended)
         everywhere.failed.connect(messages.problem)
 
-    # --- what is possible ------------------------------------------------------------------------
+    # --- conditions ------------------------------------------------------------------------------
 
     def any(self) -> bool:
         """Return whether there are suggestions to decide on."""
@@ -66,7 +66,7 @@ class Proposing(QObject):
     def visible(self) -> bool:
         return self.hand.layer.visible
 
-    # --- orders ----------------------------------------------------------------------------------
+    # --- commands --------------------------------------------------------------------------------
 
     def accept_all(self) -> None:
         if self.hand.in_sight:
@@ -101,7 +101,7 @@ class Proposing(QObject):
         others = (other for other in reversed(list_runs(project.root)) if other.usable)
         self.everywhere.start(next((one for one in (run, *others) if _says_where(one)), run).root)
 
-    # --- facts -----------------------------------------------------------------------------------
+    # --- events ----------------------------------------------------------------------------------
 
     def _show(self) -> None:
         self.hand.show(self.proposals.shown)

@@ -98,7 +98,7 @@ class Reports(QObject):
         self._messages.say("success", says, topic="curves", button=self.tr("Open folder"),
                            do=lambda: self._commands.show_path(path.parent))  # fmt: skip
 
-    # --- facts -----------------------------------------------------------------------------------
+    # --- events ----------------------------------------------------------------------------------
 
     def _problem(self, problem: Exception) -> None:
         says, advice = words.problem_words(problem)

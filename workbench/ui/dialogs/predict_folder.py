@@ -61,7 +61,7 @@ class PredictFolder(QDialog):
         self._refresh()
         (self.pictures if self.model.currentText() else self.model).setFocus()
 
-    # --- what it is made of ----------------------------------------------------------------------
+    # --- construction ----------------------------------------------------------------------------
 
     def _make_form(self, project: Path | None) -> QFormLayout:
         self.model = QComboBox(editable=True)
@@ -161,7 +161,7 @@ class PredictFolder(QDialog):
         row.addWidget(self.go)
         return row
 
-    # --- orders ----------------------------------------------------------------------------------
+    # --- commands --------------------------------------------------------------------------------
 
     def wish(self) -> Wish:
         out = Path(self.out.text().strip()).expanduser()
@@ -211,7 +211,7 @@ class PredictFolder(QDialog):
         self.preview.end()
         super().done(result)
 
-    # --- facts -----------------------------------------------------------------------------------
+    # --- events ----------------------------------------------------------------------------------
 
     def _show_total(self, total: int) -> None:
         self.bar.setRange(0, total)

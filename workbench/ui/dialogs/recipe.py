@@ -89,7 +89,7 @@ class RecipeDialog(QDialog):
             super().accept()
             self.chosen.emit(self.choices)
 
-    # --- making ----------------------------------------------------------------------------------
+    # --- construction ----------------------------------------------------------------------------
 
     def _top(self, shown: Run | None) -> QVBoxLayout:
         column = QVBoxLayout()
@@ -183,7 +183,7 @@ class RecipeDialog(QDialog):
         if self._wrong() is None:
             self._wishes.plan(self._model, {**self._asked, **self.choices}, anew=False)
 
-    # --- facts -----------------------------------------------------------------------------------
+    # --- events ----------------------------------------------------------------------------------
 
     def _planned(self, recipe: Recipe) -> None:
         self._recipe = recipe
@@ -198,7 +198,7 @@ class RecipeDialog(QDialog):
             self._recipe = None
             self._refresh(problem)
 
-    # --- what is shown ---------------------------------------------------------------------------
+    # --- display ---------------------------------------------------------------------------------
 
     def _show_values(self, *keys: str) -> None:
         """Update the given fields, or all of them. A field that is being edited is left alone."""

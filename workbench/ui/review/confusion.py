@@ -94,7 +94,7 @@ class Confusion(QWidget):
         count = len(self._names)
         return (row, column) if 0 <= row < count and 0 <= column < count else None
 
-    # --- hand and keys ---------------------------------------------------------------------------
+    # --- mouse and keys --------------------------------------------------------------------------
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         at = self._cell_at(event.position().toPoint())

@@ -44,7 +44,7 @@ class CurvePlot(QWidget):
         self._curve, self._hint = None, hint
         self.update()
 
-    # --- by mouse ---------------------------------------------------------------------------------
+    # --- mouse ------------------------------------------------------------------------------------
 
     def mousePressEvent(self, event) -> None:
         step = self._nearest(event.position())

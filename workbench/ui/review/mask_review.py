@@ -137,7 +137,7 @@ class MaskReview(QWidget):
         self._count(0, 0, 0)
         return self._splitter
 
-    # --- orders -----------------------------------------------------------------------------------
+    # --- commands ---------------------------------------------------------------------------------
 
     @property
     def class_id(self) -> int | None:
@@ -176,7 +176,7 @@ class MaskReview(QWidget):
     def tab(self) -> str:
         return next(name for name, button in self.tabs.items() if button.isChecked())
 
-    # --- facts ------------------------------------------------------------------------------------
+    # --- events -----------------------------------------------------------------------------------
 
     def _changed(self) -> None:
         room = self._room

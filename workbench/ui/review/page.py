@@ -96,7 +96,7 @@ class ReviewPage(QWidget):
         row.addWidget(self.back)
         return head
 
-    # --- orders -----------------------------------------------------------------------------------
+    # --- commands ---------------------------------------------------------------------------------
 
     def show_run(self, run: Run | None) -> None:
         """Evaluate this run, unless it is shown already."""
@@ -138,7 +138,7 @@ class ReviewPage(QWidget):
         self.runs.setCurrentIndex(self.runs.findData(shown.name) if shown is not None else -1)
         self.runs.setVisible(self.runs.count() > 0)
 
-    # --- facts ------------------------------------------------------------------------------------
+    # --- events -----------------------------------------------------------------------------------
 
     def _changed(self) -> None:
         room = self._room

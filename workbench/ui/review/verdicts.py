@@ -145,7 +145,7 @@ class VerdictReview(QWidget):
         self.band.store_wanted.connect(self._store)
         self.gallery.wanted.connect(self.picture_wanted)
 
-    # --- orders ----------------------------------------------------------------------------------
+    # --- commands --------------------------------------------------------------------------------
 
     def show_run(self, run: Run) -> None:
         """Evaluate a run. The results of another run are removed at once."""
@@ -160,7 +160,7 @@ class VerdictReview(QWidget):
         self._judge.close()
         self.thumbnails.end()
 
-    # --- facts -----------------------------------------------------------------------------------
+    # --- events ----------------------------------------------------------------------------------
 
     def _progressed(self, done: int, total: int) -> None:
         self.bar.setMaximum(max(1, total))
@@ -184,7 +184,7 @@ class VerdictReview(QWidget):
     def _stored(self) -> None:
         self.band.show_review(self._shown, self._judge.unsure, self._session.writable)
 
-    # --- what is shown ---------------------------------------------------------------------------
+    # --- display ---------------------------------------------------------------------------------
 
     def _offer(self, review: Review) -> None:
         """List the available splits. Test images, which influenced no choice, come first."""
