@@ -84,7 +84,10 @@ class Commands(QObject):
         self._leaving.leave(self._session.close_project)
 
     def make_sample(self) -> None:
-        """Write the sample project into a new folder beside the most recent project, then open it."""
+        """Write the sample project into a new folder, then open it.
+
+        The folder lies beside the most recent project, or in the home folder.
+        """
         folder = self._projects_folder()
         root = next(p for i in range(1, 1000) if not (p := folder / ("sample" if i == 1 else f"sample-{i}")).exists())
         self._messages.say("info", self.tr("Making the sample project in {path}…").format(path=root), topic="sample")

@@ -1,8 +1,8 @@
 """Cyclic garbage collection, restricted to the GUI thread.
 
 By default Python collects in whichever thread allocates. A widget in a reference cycle would then be destroyed outside
-the GUI thread, which can deadlock: Qt holds one of its locks while that thread waits for the GIL, and the GUI thread,
-which holds the GIL, waits for that lock.
+the GUI thread: that thread would hold a Qt lock while it waits for the GIL, and the GUI thread would wait for that
+lock.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ _TOPIC = "folder"
 
 
 class MissingFolder(QObject):
-    """Shows and withdraws the banner, with its buttons *Find folder…* and *Try again*."""
+    """Banner with the problem of the folder, the way unsaved changes are kept, and *Find folder…* and *Try again*."""
 
     def __init__(self, window: QWidget, session: Session, messages: Messages) -> None:
         super().__init__(window)

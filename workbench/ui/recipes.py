@@ -17,7 +17,7 @@ _OFFERED = 30  # runs that can be started from, newest first
 
 
 class Recipes(QObject):
-    """Opens the training settings from the training panel and from the menu."""
+    """Commands for the training settings, from the training panel and from the menu."""
 
     def __init__(self, session: Session, wishes: TrainingWishes, panel: TrainingPanel, style: Style) -> None:
         super().__init__(panel)

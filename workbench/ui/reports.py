@@ -25,7 +25,7 @@ _NAMED = 3  # rejected files that a message names
 
 
 class Reports(QObject):
-    """Shows events of `Rooms` as messages."""
+    """Messages for the events of `Rooms`."""
 
     def __init__(self, rooms: Rooms, messages: Messages, commands: Commands) -> None:
         super().__init__(messages)

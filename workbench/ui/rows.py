@@ -43,7 +43,7 @@ class Row:
     on: Callable[[], bool] | None = None
     group: str = ""  # exactly one command of a group is checked
     tip: str = ""
-    touches_image: bool = False  # changes the open label or opens another image: disabled while an editor has the focus
+    touches_image: bool = False  # changes the open label or opens another image; no effect while an editor has focus
     repeats: bool = True  # auto-repeats while its key is held
 
 

@@ -166,7 +166,7 @@ class Status(QStatusBar):
         self.region.setText(text)
 
     def end(self) -> None:
-        """Abandon the background measurement."""
+        """Drop queued measurements and wait for the running one."""
         self._measuring.abandon()
 
     def _least_area(self) -> int:

@@ -12,7 +12,7 @@ _SIGNALS = ("SIGTERM", "SIGHUP", "SIGINT")
 
 
 class Termination(QObject):
-    """Ends the event loop on SIGTERM, SIGHUP or SIGINT, so that the caller can close the project in order."""
+    """Orderly end of the event loop on SIGTERM, SIGHUP or SIGINT, after which the caller can close the project."""
 
     def __init__(self, app: QCoreApplication) -> None:
         super().__init__(app)

@@ -92,7 +92,7 @@ class Theme:
 
 
 class Style(QObject):
-    """Applies themes to the application; `theme` is the present one."""
+    """Theme of the application. `changed` is emitted after another one was applied."""
 
     changed = Signal()
 

@@ -86,7 +86,7 @@ class EditorKeys(QObject):
         self._editor.installEventFilter(self)
         self._old, self._used = _value(self._editor), False
         if isinstance(new, QComboBox) and old is not None and isValid(old) and old.window().parent() is new:
-            QTimer.singleShot(0, self, self._leave)  # its list of choices has just been closed
+            QTimer.singleShot(0, self, self._leave)  # the list of choices has just been closed
 
     def _claims(self, event: QKeyEvent) -> bool:
         """Return whether the editor claims a key, so that no shortcut is triggered."""

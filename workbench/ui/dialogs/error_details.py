@@ -17,7 +17,7 @@ from workbench.session.error_log import ErrorReport
 
 
 def report_text(report: ErrorReport) -> str:
-    """Return the text of a report: versions, system, time, traceback. It is not translated."""
+    """Return the text of a report: versions, system, time, traceback. The text is not translated."""
     facts = (
         f"Defect Workbench {__version__}",
         f"Python {platform.python_version()}, Qt {PySide6.__version__}, {platform.platform()}",

@@ -42,7 +42,7 @@ class RecipePage(QScrollArea):
             heading = QLabel(title, objectName="heading")
             heading.setContentsMargins(0, 12 if row else 4, 0, 2)
             grid.addWidget(heading, row, 0, 1, 4)
-            for row, key in enumerate(keys, start=row + 1):  # noqa: B020  rows go on where the group before ended
+            for row, key in enumerate(keys, start=row + 1):  # noqa: B020  rows continue after the previous group
                 self._add(grid, row, key, style)
             row += 1
         grid.setRowStretch(row, 1)
