@@ -158,7 +158,7 @@ class Message(QFrame):
         return " ".join(filter(None, (self.says, self.advice)))
 
     def set_words(self, says: str, advice: str) -> bool:
-        """Replace the texts in place. Return False if the message lacks a widget for one of them or has one too many."""
+        """Replace the texts in place. Return False if the set of empty texts differs."""
         if set(self._labels) != {name for name, text in (("says", says), ("advice", advice)) if text}:
             return False
         self.says, self.advice = says, advice
