@@ -1,1 +1,1 @@
-"""What a person sees: the window, its panels, the canvas. Text for people lives here."""
+"""User interface: window, panels, canvas, dialogs. All text shown to the user is defined in this package."""

@@ -1,4 +1,4 @@
-"""The commands as Qt actions. What is possible, and what is switched on, is asked in one place."""
+"""Commands as Qt actions. The enabled and checked states of all actions are updated in one place."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TABLES = (
 
 
 class Actions(QObject):
-    """`actions[id]` is a QAction made from its row. `refresh` soon asks every row anew."""
+    """QActions by command id, one for each `Row`. `refresh` schedules an update of all states."""
 
     def __init__(self, parts: Parts, style: Style, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -56,11 +56,11 @@ class Actions(QObject):
         return self._actions.values()
 
     def reserved(self) -> list[QKeySequence]:
-        """The shortcuts of the commands that change the open image's label or open another one."""
+        """Return the shortcuts of the commands that change the open image's label or open another image."""
         return [keys for row in self.rows.values() if row.touches_image for keys in self[row.id].shortcuts()]
 
     def refresh(self, *_: object) -> None:
-        """Something has changed; many changes at once cost one look."""
+        """Schedule one update of all actions; calls until then are merged."""
         if not self._soon.isActive():
             self._soon.start()
 
@@ -85,7 +85,7 @@ class Actions(QObject):
         if row.group:
             group = self._groups.setdefault(row.group, QActionGroup(self))
             group.addAction(action)
-        # The call decides; what is shown as switched on is asked again afterwards.
+        # `triggered` has toggled a checkable action already; `refresh` restores the state that `row.on` reports.
         action.triggered.connect(lambda: (row.call(), self.refresh()))
         return action
 

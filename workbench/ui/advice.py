@@ -1,4 +1,4 @@
-"""The two queues in the window: they lead through the list of pictures, and the canvas shows what is in doubt."""
+"""The label queues in the window: the image list follows the active queue, the canvas marks suspected label errors."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from workbench.ui.messages import Messages
 from workbench.ui.panels.doubt_bar import DoubtBar
 from workbench.ui.panels.pictures import PicturesPanel
 
-_CLOSEST = 3.0  # device pixels a pixel of the picture, when a doubted place is gone to
-_SHARE = 0.35  # of the canvas that it then takes at most
+_CLOSEST = 3.0  # device pixels per image pixel, greatest zoom on a suspected region
+_SHARE = 0.35  # greatest share of the canvas width and height that the region takes then
 
 
 class Advice(QObject):
-    """What the commands of the queues act upon."""
+    """Object behind the commands of the label queues."""
 
     def __init__(
         self, session: Session, guide: Guide, errors: LabelErrors, pictures: PicturesPanel, canvas: Canvas,
@@ -30,7 +30,7 @@ class Advice(QObject):
         self.mark = DoubtMark(canvas)
         canvas.add_guest(self.mark)
         self.bar = DoubtBar(session, errors, canvas)
-        self._waiting: str | None = None  # the picture that was open when a list was asked for
+        self._waiting: str | None = None  # key of the image that was open when a queue was requested
         guide.changed.connect(self._listed)
         guide.failed.connect(messages.problem)
         errors.changed.connect(self._show)
@@ -39,13 +39,13 @@ class Advice(QObject):
         self._show()
 
     def toggle(self, mode: Mode) -> None:
-        """Lead by this queue, or no longer."""
+        """Activate the queue `mode`, or deactivate it if it is active."""
         self._waiting = self._session.key if self.guide.mode != mode else None
         self.guide.lead("" if self.guide.mode == mode else mode)
         self._listed()
 
     def can_answer(self) -> bool:
-        """A doubt is in sight: nothing is painted behind a page that covers the canvas."""
+        """Return whether a suspected label error is shown. Nothing may be changed while a page covers the canvas."""
         return self._canvas.isVisible() and self.errors.possible()
 
     def take_model(self) -> None:
@@ -57,7 +57,7 @@ class Advice(QObject):
             self.errors.keep_label()
 
     def _listed(self) -> None:
-        """A list that was asked for and is there begins with its first picture, if nothing else was begun meanwhile."""
+        """Open the first image of a requested queue once it is computed, if the open image is unchanged and saved."""
         session, keys = self._session, self.guide.keys
         if self._waiting is None or self.guide.found is None:
             return

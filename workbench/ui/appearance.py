@@ -1,4 +1,4 @@
-"""How the window looks: theme, language, which panels are in sight, full screen."""
+"""Appearance of the window: theme, language, visible panels, full screen."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from workbench.ui.theme import Style
 
 
 class Appearance(QObject):
-    """Changes are kept in the preferences."""
+    """Commands for the appearance of the window. Theme and language are saved in the settings."""
 
-    language_chosen = Signal(str)  # the window has to be built anew
+    language_chosen = Signal(str)  # the window has to be rebuilt
 
     def __init__(self, window: QMainWindow, settings: Settings, style: Style) -> None:
         super().__init__(window)
@@ -21,7 +21,7 @@ class Appearance(QObject):
         self._stops: list[QWidget] = []
 
     def set_panels(self, panels: dict[str, QWidget], stops: list[QWidget]) -> None:
-        """Panels by name, and the widgets that F6 walks through."""
+        """Set the panels by name, and the widgets that F6 cycles through."""
         self._panels, self._stops = panels, stops
 
     def toggle_panel(self, name: str) -> None:
@@ -33,7 +33,7 @@ class Appearance(QObject):
         return panel is not None and not panel.isHidden()
 
     def focus_panel(self, step: int) -> None:
-        """Give the keyboard to the next panel in sight."""
+        """Move the keyboard focus by `step` visible panels."""
         stops = [widget for widget in self._stops if widget.isVisible() and widget.isEnabled()]
         if not stops:
             return

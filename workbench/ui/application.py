@@ -1,4 +1,4 @@
-"""Builds the objects of the window in their order and runs the event loop."""
+"""Application: creates the objects of the window in order and runs the event loop."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from workbench.ui.termination import Termination
 from workbench.ui.theme import Style
 from workbench.ui.window import Window
 
-_TURN = 0.001  # seconds after which a thread that computes in Python lets the window go on: a fifth of Python's own
+_TURN = 0.001  # s, switch interval of Python threads, a fifth of the default: keeps the window responsive
 
 
 def unusable_qt(qt: str, python: tuple[int, ...]) -> str:
-    """Why this pair of Qt and Python cannot be used; "" if it can."""
+    """Return the reason why this pair of Qt and Python versions cannot be used, or "" if it can."""
     if qt == "6.12.0" and python < (3, 12):
-        # Every call that returns nothing takes a reference from None there, until Python aborts.
+        # PySide6 6.12.0 releases a reference to None in every call that returns nothing, until Python aborts.
         return (
             f"PySide6 6.12.0 crashes on Python {python[0]}.{python[1]} after some seconds of use. "
             'Install another version: python -m pip install "PySide6-Essentials!=6.12.0"'
@@ -36,7 +36,7 @@ def unusable_qt(qt: str, python: tuple[int, ...]) -> str:
 
 
 def run(project: Path | None) -> int:
-    """Open the window, on `project` if one is given; returns the exit code when it is closed."""
+    """Open the window, on `project` if given, and return the exit code after the window is closed."""
     why = unusable_qt(PySide6.__version__, sys.version_info[:2])
     if why:
         sys.stderr.write(why + "\n")
@@ -53,7 +53,7 @@ def run(project: Path | None) -> int:
 
 
 class Application(QObject):
-    """Engines, style and translation; the window is built anew when the language changes."""
+    """Owner of engines, style and translation. The window is rebuilt when the language changes."""
 
     def __init__(self, app: QApplication, settings: Settings, rooms: Rooms | None = None) -> None:
         super().__init__()
@@ -78,15 +78,15 @@ class Application(QObject):
 
     def show(self) -> None:
         self.window.show()
-        # The plotting library is the largest import of all: after the window is up.
+        # The plotting library is the slowest import, so it is loaded after the window is shown.
         QTimer.singleShot(300, self.window, self.window.training.make_curves)
         QTimer.singleShot(1500, self.window, self._garbage.settle)
 
     def end(self) -> None:
-        """Close the window and let go of everything, without a question."""
+        """Close the window and release all resources, without asking."""
         self.window.retire()
         self.rooms.close()
-        # Widgets go before the application does, in an order of ours and not of the interpreter's end.
+        # Delete the widgets before the QApplication, not in the arbitrary order of interpreter shutdown.
         self.window.deleteLater()
         self._app.sendPostedEvents(None, QEvent.Type.DeferredDelete)
         self._garbage.close()

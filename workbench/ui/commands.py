@@ -1,4 +1,4 @@
-"""What menu entries do that need a dialog, or more than one room of the house."""
+"""Implementation of the menu commands that need a dialog or several engines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _RECENT_SHOWN = 8
 
 
 class Commands(QObject):
-    """Projects and pictures by dialogs, drops and recent lists."""
+    """Commands for projects and images: dialogs, drops, list of recent projects."""
 
     def __init__(
         self, window: QWidget, session: Session, settings: Settings, messages: Messages, leaving: Leaving
@@ -59,7 +59,11 @@ class Commands(QObject):
             self.open(Path(folder))
 
     def open(self, root: Path) -> None:
-        """Open a project folder; what cannot be opened leaves the list of recent ones and the open project as it is."""
+        """Open a project folder.
+
+        If it cannot be opened, the open project stays; a project that no longer exists leaves the list of recent
+        projects.
+        """
         try:
             read_project_file(root)
         except Problem as problem:
@@ -72,7 +76,7 @@ class Commands(QObject):
             self._leaving.leave(lambda: self._session.open_project(root))
 
     def recent(self) -> list[Path]:
-        """Projects opened lately that are still there, newest first."""
+        """Return the recently opened projects that still exist, newest first."""
         paths = [Path(name) for name in self._settings.recent_projects]
         return [path for path in paths if (path / "project.json").is_file()][:_RECENT_SHOWN]
 
@@ -80,7 +84,10 @@ class Commands(QObject):
         self._leaving.leave(self._session.close_project)
 
     def make_sample(self) -> None:
-        """Write the sample project into a new folder of the person's choice, then open it."""
+        """Write the sample project into a new folder, then open it.
+
+        The folder lies beside the most recent project, or in the home folder.
+        """
         folder = self._projects_folder()
         root = next(p for i in range(1, 1000) if not (p := folder / ("sample" if i == 1 else f"sample-{i}")).exists())
         self._messages.say("info", self.tr("Making the sample project in {path}…").format(path=root), topic="sample")
@@ -115,7 +122,7 @@ class Commands(QObject):
     def quit(self) -> None:
         self._window.close()
 
-    # --- pictures --------------------------------------------------------------------------------
+    # --- images ----------------------------------------------------------------------------------
 
     def add_pictures(self) -> None:
         kinds = " ".join(f"*{suffix}" for suffix in sorted(PICTURE_SUFFIXES))
@@ -131,9 +138,12 @@ class Commands(QObject):
             self._session.add_pictures([Path(folder)])
 
     def drop(self, paths: list[Path], left_out: LeftOut) -> bool:
-        """Open a project that was dropped on the window, or add images and folders. False if nothing is taken."""
+        """Open a project that was dropped on the window, or add images and folders.
+
+        Return False if nothing is accepted.
+        """
         if len(paths) == 1 and (paths[0] / "project.json").is_file():
-            QTimer.singleShot(0, self, lambda: self.open(paths[0]))  # it may ask, which would block the other program
+            QTimer.singleShot(0, self, lambda: self.open(paths[0]))  # a dialog would block the source program
             return True
         if self._session.project is None:
             self._messages.say(
@@ -143,7 +153,7 @@ class Commands(QObject):
         return self._session.add_pictures(paths, left_out)
 
     def predict_folder(self) -> None:
-        """The dialog for many pictures; one at a time, as it works on while it is open."""
+        """Show the dialog for predicting a folder. There is one at most, as it keeps working while it is open."""
         project = self._session.project
         dialog = self._window.findChild(PredictFolder)
         if dialog is None:
@@ -158,7 +168,7 @@ class Commands(QObject):
     def show_about(self) -> None:
         About(self._window).open()
 
-    # --- facts -----------------------------------------------------------------------------------
+    # --- events ----------------------------------------------------------------------------------
 
     def _project_opened(self) -> None:
         project = self._session.project
@@ -167,7 +177,7 @@ class Commands(QObject):
             self._settings.save()
 
     def _open_first(self, keys: list[str]) -> None:
-        """Begin where the person left off, or with the first picture."""
+        """Open the image that was open last in this project, or the first one."""
         project = self._session.project
         if project is not None and keys and self._session.key is None:
             last = self._settings.last_pictures.get(str(project.root))

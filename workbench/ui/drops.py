@@ -1,4 +1,4 @@
-"""Files and folders that are dropped on the window."""
+"""Drag and drop of files and folders onto the window."""
 
 from __future__ import annotations
 
@@ -17,18 +17,17 @@ LeftOut = list[tuple[str, str]]  # names, and reasons as in `looking.Added`
 class Drops(QObject):
     """Event filter that accepts a drag over a widget if it holds an image file or a folder, always as a copy.
 
-    A move would allow the program that it came from to delete the files.
-
-    take: called with the usable paths and what was left out of the drop; returns whether they are taken.
+    A move would allow the source program to delete the files.
+    take: called with the usable paths and the rejected entries of the drop; returns whether they are accepted.
     """
 
     def __init__(self, widget: QWidget, take: Callable[[list[Path], LeftOut], bool]) -> None:
         super().__init__(widget)
         self._take = take
-        self._usable = False  # what is dragged over the widget just now
+        self._usable = False  # whether the current drag holds something usable
         widget.setAcceptDrops(True)
         for field in widget.findChildren(QLineEdit):
-            field.setAcceptDrops(False)  # it would take files for text, and as a move
+            field.setAcceptDrops(False)  # a line edit would take files as text, and as a move
         widget.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -47,9 +46,9 @@ class Drops(QObject):
 
 
 def sorted_out(data: QMimeData) -> tuple[list[Path], LeftOut]:
-    """The files and folders of a drop that can be taken, and the names of the others with the reasons.
+    """Split the files and folders of a drop into usable paths and rejected names with reasons.
 
-    A folder is not searched for images here, as that can take long. A project can be taken if it comes alone.
+    A folder is not searched for images here, as that can take long. A project is usable only if it is dropped alone.
     """
     paths: list[Path] = []
     left_out: LeftOut = []

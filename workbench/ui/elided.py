@@ -1,4 +1,4 @@
-"""A line of text that is shortened where there is no room for it, instead of asking for room."""
+"""Label whose text is elided when the space is too narrow."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from PySide6.QtWidgets import QLabel, QSizePolicy
 
 
 class Elided(QLabel):
-    """`set_text` gives the whole; what is not seen of it is told by the tool tip, unless that says something else."""
+    """Single-line label.
+
+    `set_text` sets the full text; if it is elided, the tooltip shows it, unless `tip` is False.
+    """
 
     def __init__(self, where: Qt.TextElideMode = Qt.TextElideMode.ElideRight, *, tip: bool = True) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Exports in words: formats, how exactly they repeat the run, how quick they are, what fewer bits cost."""
+"""Texts about exports: formats, agreement with the run, latency, accuracy lost by quantization."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
 from workbench.ui import words
 
-# Engine -> name, what it is good for.
+# Engine -> name, purpose.
 _FORMATS: dict[str, tuple[str, str]] = {
     "onnx": ("ONNX", QT_TRANSLATE_NOOP("export", "Runs everywhere with ONNX Runtime; the usual choice")),
     "openvino": ("OpenVINO", QT_TRANSLATE_NOOP("export", "The same file, run by OpenVINO; often quicker on Intel")),
@@ -30,7 +30,7 @@ def format_purpose(engine: str) -> str:
 
 
 def agreement_words(parity: dict[str, Any]) -> str:
-    """How a format's results compare with the run's; "" where it was not compared."""
+    """Return how a format's results compare with the run's, or "" if they were not compared."""
     agreement = parity.get("mask_agreement")
     if agreement is None:
         return ""
@@ -46,7 +46,7 @@ def milliseconds(value: float | None) -> str:
 
 
 def speed_words(result: dict[str, Any]) -> str:
-    """How long the first format takes; "" where it was not measured."""
+    """Return the latency of the first format as a sentence, or "" if it was not measured."""
     times = [(result.get("latency") or {}).get(name) for name in result.get("formats") or []]
     if not times or times[0] is None:
         return ""
@@ -55,7 +55,7 @@ def speed_words(result: dict[str, Any]) -> str:
 
 
 def cost_words(held_out: dict[str, Any]) -> list[str]:
-    """What fewer bits cost on labelled pictures, a line each."""
+    """Return the metrics before and after quantization on labeled images, one line each."""
     before, after = held_out.get("before") or {}, held_out.get("after") or {}
     lines = []
     for key, name in (("dice", "Dice"), ("macro_f1", "F1")):

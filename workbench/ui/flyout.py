@@ -1,4 +1,4 @@
-"""A button for a family of tools: a click takes the one used last; a long press or a right click shows all of them."""
+"""Tool button for a group of tools. A click selects the one used last; a long press or right click opens the menu."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 
 class Flyout(QToolButton):
-    """Shows its current action; a small corner tells that there are more."""
+    """Button that shows its current action. A small triangle in the corner indicates the menu."""
 
     def __init__(self, actions: list[QAction], parent: QWidget | None = None) -> None:
         super().__init__(parent)

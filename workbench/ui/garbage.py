@@ -1,7 +1,8 @@
-"""Python's collector of reference cycles, held to the GUI thread.
+"""Cyclic garbage collection, restricted to the GUI thread.
 
-Left to itself it runs in whatever thread happens to allocate. A widget in a cycle would then be destroyed outside the
-GUI thread: Qt holds one of its locks while that thread waits for the interpreter, and the window waits for the lock.
+By default Python collects in whichever thread allocates. A widget in a reference cycle would then be destroyed outside
+the GUI thread: that thread would hold a Qt lock while it waits for the GIL, and the GUI thread would wait for that
+lock.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _EVERY = 1000  # ms
 
 
 class Garbage(QObject):
-    """Collects in the thread of its owner while it lives; `close` gives the work back to Python."""
+    """Periodic collection in the owner's thread. Automatic collection is disabled until `close`."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -24,14 +25,15 @@ class Garbage(QObject):
         self._timer.start()
 
     def settle(self) -> None:
-        """What is there now stays: modules, classes, the window. Going over it again and again would hold the window
-        for a tenth of a second each time.
+        """Exclude the present objects (modules, classes, the window) from collection.
+
+        Traversing them would block the window for 0.1 s at each full collection.
         """
         gc.collect()
         gc.freeze()
 
     def stir(self) -> None:
-        """What was to stay may go: another window is made."""
+        """Make the excluded objects collectable again, before the window is rebuilt."""
         gc.unfreeze()
 
     def close(self) -> None:
@@ -42,8 +44,8 @@ class Garbage(QObject):
 
     def _collect(self) -> None:
         if QGuiApplication.mouseButtons() != Qt.MouseButton.NoButton:
-            return  # going over the oldest generation takes longer than a stroke may stand still
-        # The oldest generation that is due; Python's own rule, applied here.
+            return  # no collection during a stroke: a full collection would stall it noticeably
+        # Collect the oldest generation whose count exceeds its threshold, as Python itself does.
         for generation, (count, limit) in reversed(list(enumerate(zip(gc.get_count(), gc.get_threshold())))):
             if limit and count > limit:
                 gc.collect(generation)

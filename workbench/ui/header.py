@@ -1,4 +1,4 @@
-"""The strip over the canvas: which picture, what the model says of it, and the switches of the overlays."""
+"""Bar above the canvas: image name and position, result of the model, overlay switches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.ui.panels.pictures import PicturesPanel
 
 
 class Header(QWidget):
-    """Follows the open picture."""
+    """Header of the open image."""
 
     def __init__(self, session: Session, pictures: PicturesPanel, actions: Actions) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The ways out of an open project: whatever would be lost is asked about first, by one mechanism for all of them."""
+"""Leaving an open project: one sequence of questions about everything that would be lost, used by all ways out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAMED = 5  # images
 
 
 class Way(Enum):
-    """What is left: the project, the window with the application, or the window alone, which is built anew."""
+    """Scope of leaving: the project, the application, or the window alone, which is rebuilt."""
 
     PROJECT = 1
     APPLICATION = 2
@@ -29,7 +29,7 @@ class Way(Enum):
 
 
 class Leaving(QObject):
-    """Asks the questions one after another; nothing is given up before the last one is answered."""
+    """Sequence of questions before a project is left. Nothing is discarded before the last question is answered."""
 
     cancelled = Signal()
 
@@ -40,15 +40,15 @@ class Leaving(QObject):
         self._way = Way.PROJECT
         self._unsaved = "refuse"
         self._copy: Path | None = None
-        self._release = False  # the training goes on without the project
+        self._release = False  # leave the training running in the background
         self._steps: list[Callable[[], None]] = []
         self._dialog: QDialog | None = None
         self._poll = QTimer(self, interval=_POLL)
 
-    # --- orders ----------------------------------------------------------------------------------
+    # --- commands --------------------------------------------------------------------------------
 
     def free(self, way: Way) -> bool:
-        """Whether nothing would be lost; saves what can be saved."""
+        """Return whether nothing would be lost. Saves what can be saved."""
         rooms = self._rooms
         if way is not Way.WINDOW and (not rooms.session.flush() or rooms.training.busy):
             return False
@@ -57,7 +57,10 @@ class Leaving(QObject):
         return way is Way.PROJECT or not self._predictions()
 
     def leave(self, then: Callable[[], object], way: Way = Way.PROJECT) -> None:
-        """Ask about everything that would be lost, then call `then`; `cancelled` is emitted if it is not to be."""
+        """Ask about everything that would be lost, then call `then`.
+
+        If the user cancels, `cancelled` is emitted instead.
+        """
         if self._then is not None:
             if self._dialog is not None:
                 self._dialog.raise_()
@@ -73,7 +76,7 @@ class Leaving(QObject):
             self._steps.append(self._ask_predictions)
         self._go_on()
 
-    # --- one step after another ------------------------------------------------------------------
+    # --- steps -----------------------------------------------------------------------------------
 
     def _go_on(self) -> None:
         if self._steps:
@@ -115,7 +118,7 @@ class Leaving(QObject):
         dialog.open()
 
     def _wait(self, says: str, over: Callable[[], bool], then: Callable[[], None], *, cancel: str = "") -> None:
-        """Show that something is waited for, without blocking the window; then go on."""
+        """Show a progress dialog until `over` returns True, without blocking the window, then call `then`."""
         dialog = Waiting(self._window.windowTitle(), says, self._window, cancel=cancel)
         self._dialog = dialog
 
@@ -224,7 +227,7 @@ class Leaving(QObject):
         training = self._rooms.training
         if name == "leave":
             self._release = True
-            if training.preparing:  # the process that goes on is not there yet
+            if training.preparing:  # its process, which is to go on, does not exist yet
                 self._wait(self.tr("Preparing the training…"), lambda: not training.preparing, self._go_on)
             else:
                 self._go_on()
@@ -233,7 +236,7 @@ class Leaving(QObject):
             training.stop()
         self._wait(self.tr("Stopping the training and saving the model…"), lambda: not training.busy, self._go_on)
 
-    # --- other work in the background ------------------------------------------------------------
+    # --- other background work -------------------------------------------------------------------
 
     def _ask_export(self) -> None:
         exporter = self._rooms.exporter

@@ -1,4 +1,4 @@
-"""Which command sits in which menu and on which bar: tables of ids. "-" is a line, a pair is a submenu."""
+"""Layout of menus and tool bars: tables of command ids. "-" is a separator, a pair is a submenu."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.ui.flyout import Flyout
 
 
 class ActionTable(Protocol):
-    """Actions by id."""
+    """Mapping from command id to action."""
 
     def __getitem__(self, id: str) -> QAction: ...
 
@@ -79,7 +79,7 @@ OVERLAYS: Table = ("labels", "predictions", "show_proposals", "-", "fit", "actua
 
 
 def titles() -> dict[str, str]:
-    """The menus' names in the chosen language."""
+    """Return the translated titles of menus and submenus."""
     return {
         "project": QCoreApplication.translate("menus", "&Project"),
         "edit": QCoreApplication.translate("menus", "&Edit"),
@@ -106,7 +106,7 @@ def titles() -> dict[str, str]:
 
 
 def ids(table: Table) -> list[str]:
-    """All ids of a table, those of submenus too."""
+    """Return all command ids of a table, including those of submenus."""
     found: list[str] = []
     for entry in table:
         if isinstance(entry, tuple):
@@ -123,7 +123,10 @@ def fill_menu_bar(bar: QMenuBar, actions: ActionTable, recent: QMenu) -> None:
 
 
 def fill_tool_bar(bar: QToolBar, table: Table, actions: ActionTable, texts: dict[str, str] | None = None) -> None:
-    """Put a table's actions on a bar; those in `texts` get a short text beside the icon, families one button."""
+    """Add a table's actions to a bar.
+
+    Submenus become a `Flyout`; commands in `texts` show a short text beside the icon.
+    """
     for entry in table:
         if entry == "-":
             bar.addSeparator()

@@ -1,4 +1,7 @@
-"""Messages: what happened, why, and what to do. They float, so that no picture moves under a hand that paints."""
+"""Messages about events, problems and advice.
+
+They float over the window, so that the image does not move during painting.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +13,15 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolBut
 from workbench.ui.theme import Style
 from workbench.ui.words import problem_words
 
-WIDEST, BESIDE = 780, 290  # pixels
-MOST = 3  # messages at a time; the oldest goes first
-_GONE_AFTER = 9000  # ms, for good news
+WIDEST, BESIDE = 780, 290  # px: greatest width, space kept free on both sides
+MOST = 3  # messages at a time; the oldest is dropped first
+_GONE_AFTER = 9000  # ms, for "info" and "success"
 _ICONS = {"info": ("info", "accent"), "success": ("success", "success"), "warning": ("warning", "warning"),
           "problem": ("error", "danger")}  # fmt: skip
 
 
 class Messages(QWidget):
-    """Shows messages under one another over the top of `ground`. The same text is shown once."""
+    """Column of messages at the top of a widget. The same text is shown once."""
 
     def __init__(self, style: Style, top: int = 48) -> None:
         super().__init__()
@@ -30,7 +33,7 @@ class Messages(QWidget):
         self.hide()
 
     def float_over(self, ground: QWidget) -> None:
-        """Lie over a widget from now on."""
+        """Place the messages over a widget from now on."""
         self.setParent(ground)
         ground.installEventFilter(self)
 
@@ -43,7 +46,7 @@ class Messages(QWidget):
         ground = self.parentWidget()
         if ground is None or not self._shown:
             return
-        # Between the side panels, where there is room: tools and lists stay free.
+        # Between the side panels, if there is room, so that tools and lists are not covered.
         between = ground.width() - 2 * BESIDE
         width = min(WIDEST, between if between >= 420 else ground.width() - 24)
         height = sum(m.heightForWidth(width) for m in self._shown) + self._column.spacing() * (len(self._shown) - 1)
@@ -55,7 +58,7 @@ class Messages(QWidget):
         return [message.text for message in self._shown]
 
     def problem(self, problem: Exception) -> None:
-        """Say a problem; it stays until it is closed."""
+        """Show a problem. The message stays until the user closes it."""
         says, advice = problem_words(problem)
         self.say("problem", says, advice)
 
@@ -66,13 +69,13 @@ class Messages(QWidget):
     ) -> None:  # fmt: skip
         """Show a message.
 
-        kind: info | success | warning | problem; the first two go after some seconds, with a button only if `brief`.
-        topic: a message of the same topic or text is replaced. buttons: further ones, (text, function), from left to
-        right. sticky: it stays until it is withdrawn.
+        kind: info | success | warning | problem. The first two disappear after 9 s, with a button only if `brief`.
+        topic: a message with the same topic or text is replaced. buttons: further ones, (text, function), from left to
+        right. sticky: the message stays until it is withdrawn.
         """
         same = next((m for m in self._shown if topic and m.topic == topic), None)
         if sticky and same is not None and same.sticky and same.set_words(says, advice):
-            self._place()  # its buttons keep the focus
+            self._place()  # replacing the words keeps the focus on its buttons
             return
         for old in [m for m in self._shown if (topic and m.topic == topic) or (m.says, m.advice) == (says, advice)]:
             self._drop(old)
@@ -95,7 +98,7 @@ class Messages(QWidget):
             QTimer.singleShot(_GONE_AFTER, message, lambda: self._drop(message))
 
     def withdraw(self, topic: str) -> None:
-        """Take back what is no longer true."""
+        """Remove the messages of a topic that no longer apply."""
         for message in [m for m in self._shown if m.topic == topic]:
             self._drop(message)
 
@@ -138,7 +141,7 @@ class Message(QFrame):
                 label = QLabel(text)
                 label.setObjectName(name)
                 label.setWordWrap(True)
-                label.setTextFormat(Qt.TextFormat.PlainText)  # it may quote a file
+                label.setTextFormat(Qt.TextFormat.PlainText)  # the text may quote a file
                 label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
                 texts.addWidget(label)
                 self._labels[name] = label
@@ -155,7 +158,7 @@ class Message(QFrame):
         return " ".join(filter(None, (self.says, self.advice)))
 
     def set_words(self, says: str, advice: str) -> bool:
-        """Show other words in the same places; False if there is no place for them."""
+        """Replace the texts in place. Return False if the set of empty texts differs."""
         if set(self._labels) != {name for name, text in (("says", says), ("advice", advice)) if text}:
             return False
         self.says, self.advice = says, advice

@@ -1,4 +1,4 @@
-"""The banner shown while the open project's folder is not available, with the ways to go on."""
+"""Banner that is shown while the open project's folder is not available, with the ways to continue."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TOPIC = "folder"
 
 
 class MissingFolder(QObject):
-    """Shows and withdraws the banner; *Find folder…* and *Try again* are its buttons."""
+    """Banner with the problem of the folder, the way unsaved changes are kept, and *Find folder…* and *Try again*."""
 
     def __init__(self, window: QWidget, session: Session, messages: Messages) -> None:
         super().__init__(window)
@@ -25,7 +25,7 @@ class MissingFolder(QObject):
         self._show()
 
     def find(self) -> None:
-        """Let the person choose the folder to which the project was moved."""
+        """Let the user choose the folder to which the project was moved."""
         project = self._session.project
         if project is None:
             return
@@ -36,7 +36,7 @@ class MissingFolder(QObject):
             self._saved()
 
     def try_again(self) -> None:
-        """Look for the folder where it was."""
+        """Look for the folder at its old place."""
         if self._session.folder.look():
             self._saved()
 
@@ -59,7 +59,7 @@ class MissingFolder(QObject):
             self._messages.say("problem", says, " ".join(filter(None, (advice, kept))), topic=_TOPIC, sticky=True)
 
     def _kept(self) -> str:
-        """What happens to the work meanwhile."""
+        """Return the text about how unsaved changes are kept meanwhile."""
         folder = self._session.folder
         if not folder.unsaved:
             return self.tr("You can go on labeling; changes are saved when the folder is available again.")

@@ -1,6 +1,6 @@
-"""Which prediction lies over the open picture: previews while a run learns, else what the shown or newest run sees.
+"""Prediction overlay of the open image: training previews during a run, else the result of the shown or newest run.
 
-And how it is shown: as of an earlier step, with other thresholds. Nothing of that asks the network again.
+Earlier steps and other thresholds are applied to stored results, without running the network again.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from workbench.session.training import Training
 from workbench.ui import words
 from workbench.ui.canvas.canvas import Canvas
 
-_AHEAD = 3  # pictures after the open one
+_AHEAD = 3  # images after the open one
 
 
 class Listed(Protocol):
-    """The list of pictures, in the order in which they will be opened."""
+    """List of images, in the order in which they will be opened."""
 
     def rowCount(self) -> int: ...
     def place(self, key: str | None) -> QModelIndex: ...
@@ -35,10 +35,10 @@ class Listed(Protocol):
 
 
 class Overlay(QObject):
-    """Feeds the canvas' prediction layer. `told` says in words what the model sees in the open picture."""
+    """Source of the canvas' prediction layer. `told` carries a text about the model's result for the open image."""
 
     told = Signal(str)
-    changed = Signal()  # what is seen, of which steps there are previews, or the thresholds
+    changed = Signal()  # the result, the steps with a preview, or the thresholds
 
     def __init__(
         self, session: Session, training: Training, predictions: Predictions, thresholds: Thresholds, canvas: Canvas,
@@ -48,10 +48,10 @@ class Overlay(QObject):
         self._session, self._training, self._predictions, self._canvas = session, training, predictions, canvas
         self._thresholds, self._listed = thresholds, listed
         self._newest: Run | None = None
-        self.seen: Seen | None = None  # what lies over the picture
-        self.steps: list[int] = []  # earlier ones of the shown run, of which the open picture can be looked at
+        self.seen: Seen | None = None  # the result that is shown
+        self.steps: list[int] = []  # earlier steps of the shown run that have a preview of the open image
         self._text = ""
-        self.step: int | None = None  # an earlier one that a person looks back at; None: now
+        self.step: int | None = None  # earlier step that is shown; None: the present state
         session.project_opened.connect(self._look)
         session.project_closed.connect(self._forget)
         session.picture_opened.connect(self._opened)
@@ -68,7 +68,7 @@ class Overlay(QObject):
 
     @property
     def run(self) -> Run | None:
-        """The run whose model is asked: the one that is shown, or the newest that is usable."""
+        """Return the run used for prediction: the shown run if it is usable, else the newest usable one."""
         shown = self._training.run
         return shown if shown is not None and shown.usable else self._newest
 
@@ -76,7 +76,7 @@ class Overlay(QObject):
         return self._session.picture is not None and self.run is not None and not self._training.running
 
     def predict(self) -> None:
-        """Ask the model about the open picture."""
+        """Predict the open image."""
         run, key = self.run, self._session.key
         if run is not None and key is not None and self._session.picture is not None:
             self.step = None
@@ -84,10 +84,10 @@ class Overlay(QObject):
             self._predictions.predict(key)
             self.told.emit(self.tr("Model: looking…"))
 
-    # --- before and after ------------------------------------------------------------------------
+    # --- earlier steps ---------------------------------------------------------------------------
 
     def look_back(self, step: int | None) -> None:
-        """Show the open picture as the run saw it after a step; None: as it is now."""
+        """Show the preview of the open image after a training step. None: the present state."""
         key = self._session.key
         if key is None or step == self.step:
             return
@@ -103,17 +103,17 @@ class Overlay(QObject):
 
     @property
     def thresholds(self) -> tuple[float, ...]:
-        """One for each class of the model; none where they cannot be moved."""
+        """Return one threshold per class of the model, or () if they are not adjustable."""
         adjustable = self.seen is not None and self.seen.adjustable
         return self._thresholds.of(self._owner, self.seen) if adjustable else ()
 
     @property
     def own_thresholds(self) -> bool:
-        """Whether a person has moved them."""
+        """Return whether the user has changed the thresholds."""
         return self._thresholds.differ(self._owner)
 
     def move_threshold(self, number: int | None, value: float) -> None:
-        """For the eye only. number: of the class, from 0; None: all of them."""
+        """Change a threshold for display only. number: index of the class from 0, or None for all classes."""
         if self.thresholds:
             ids = [entry.id for entry in self.seen.settings.classes]
             self._thresholds.choose(self._owner, ids if number is None else [ids[number]], value)
@@ -126,7 +126,7 @@ class Overlay(QObject):
         run = self._training.run if self._training.running or self.step is not None else self.run
         return run.name if run is not None else ""
 
-    # --- facts -----------------------------------------------------------------------------------
+    # --- events ----------------------------------------------------------------------------------
 
     def _look(self) -> None:
         project = self._session.project
@@ -150,13 +150,16 @@ class Overlay(QObject):
                 self.told.emit(self.tr("Ctrl+R: predict"))
 
     def _began(self, _: Run) -> None:
-        """Another run is shown, or one begins to learn: what there was to look back at is not of it."""
+        """Reset to the present state when another run is shown or starts: earlier steps belong to the old run."""
         self.step = None
         self._announce()
         self._tell_ahead()
 
     def _tell_ahead(self) -> None:
-        """A trainer is told at once which pictures come next; the window's own model when it has nothing to do."""
+        """Pass the next images to the trainer at once.
+
+        The window's own model gets them when it is idle, in `_predicted`.
+        """
         for key in self._following():
             self._training.order("expect", key)
 
@@ -173,7 +176,7 @@ class Overlay(QObject):
     def _previewed(self, key: str) -> None:
         if key != self._session.key:
             return
-        self._announce()  # another step to look back at
+        self._announce()  # there may be another step to show
         if self._training.running and self.step is None:
             self._show_step(self._training.previews.get(key))
 
@@ -214,12 +217,12 @@ class Overlay(QObject):
         sure = f" {words.percent(share)}" if share is not None else ""
         return self.tr("Model says: {verdict}{sure}").format(verdict=said.verdict or "", sure=sure)
 
-    # --- on the canvas ---------------------------------------------------------------------------
+    # --- canvas ----------------------------------------------------------------------------------
 
     def _show(self, seen: Seen | None, text: str) -> None:
         picture = self._session.picture
         if seen is not None and (picture is None or seen.mask.shape != picture.shape[:2]):
-            seen = None  # the picture was exchanged since
+            seen = None  # the image was replaced since
         self.seen, self._text = seen, text
         self.told.emit(text)
         self._draw()
@@ -227,7 +230,7 @@ class Overlay(QObject):
     def _announce(self) -> None:
         key = self._session.key
         found = self._training.previews.steps(key) if key is not None else []
-        self.steps = found[:-1] if self._training.running else found  # the newest is what is seen now
+        self.steps = found[:-1] if self._training.running else found  # the newest one is shown as the present state
         self.changed.emit()
 
     def _draw(self) -> None:

@@ -1,4 +1,4 @@
-"""Brings what is proposed onto the canvas, and a person's decisions to the session; labels or proposals in sight."""
+"""Suggestions on the canvas: display, user decisions, visibility of labels and suggestions."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from workbench.ui.rooms import Rooms
 
 
 class Layers(Protocol):
-    """Where labels are shown and hidden."""
+    """Owner of the visibility of labels."""
 
     def toggle_labels(self) -> None: ...
 
 
 class Proposing(QObject):
-    """What the commands for proposals do."""
+    """Object behind the commands for suggestions."""
 
-    changed = Signal()  # what is proposed, in sight, or under way
+    changed = Signal()  # suggestions, their visibility, or the prediction of all images
 
     def __init__(self, rooms: Rooms, canvas: Canvas, layers: Layers, overlay: Overlay, messages: Messages) -> None:
         super().__init__(canvas)
@@ -49,10 +49,10 @@ class Proposing(QObject):
         everywhere.ended.connect(self._ended)
         everywhere.failed.connect(messages.problem)
 
-    # --- what is possible ------------------------------------------------------------------------
+    # --- conditions ------------------------------------------------------------------------------
 
     def any(self) -> bool:
-        """There is something to decide on."""
+        """Return whether there are suggestions to decide on."""
         return bool(self.hand.proposals) and self._session.writable
 
     def can_bring_back(self) -> bool:
@@ -66,7 +66,7 @@ class Proposing(QObject):
     def visible(self) -> bool:
         return self.hand.layer.visible
 
-    # --- orders ----------------------------------------------------------------------------------
+    # --- commands --------------------------------------------------------------------------------
 
     def accept_all(self) -> None:
         if self.hand.in_sight:
@@ -80,7 +80,7 @@ class Proposing(QObject):
         self.hand.switch(not self.visible)
 
     def toward(self, step: int) -> None:
-        """From labels alone (-1) over both to proposals alone (1)."""
+        """Step through: labels only, both, suggestions only. step: -1 toward labels, 1 toward suggestions."""
         labels = self._canvas.label_style.visible
         if step < 0:
             labels, proposals = True, not labels and self.visible
@@ -91,21 +91,24 @@ class Proposing(QObject):
         self.hand.switch(proposals)
 
     def propose_everywhere(self) -> None:
-        """By the shown run; if that judges whole pictures, by the newest one that says where."""
+        """Predict suggestions for all images with the shown run.
+
+        If that is a ResNet, the newest usable UNet is used.
+        """
         run, project = self._overlay.run, self._session.project
         if run is None or project is None:
             return
         others = (other for other in reversed(list_runs(project.root)) if other.usable)
         self.everywhere.start(next((one for one in (run, *others) if _says_where(one)), run).root)
 
-    # --- facts -----------------------------------------------------------------------------------
+    # --- events ----------------------------------------------------------------------------------
 
     def _show(self) -> None:
         self.hand.show(self.proposals.shown)
         self.changed.emit()
 
     def _follow(self) -> None:
-        """What lies over the picture is what is proposed: a preview of a run under way, too."""
+        """Derive suggestions from the shown result. Previews of a running training count, too."""
         overlay = self._overlay
         seen, run = overlay.seen, self._seen_by()
         if seen is not None and run is not None and not (overlay.thresholds and overlay.own_thresholds):

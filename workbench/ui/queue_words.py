@@ -1,4 +1,4 @@
-"""Why a picture should be labelled next or its label be looked at again, in the chosen language."""
+"""Texts of the label queues: reasons for labeling an image next or for checking its label."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from workbench.ui import words
 
 
 def why_words(why: Why) -> str:
-    """One reason; `patterns` says the same as the queue's own table."""
+    """Return one reason as text. `patterns` corresponds to the queue's own table."""
     fields = {name: words.number(value) if isinstance(value, int) else value for name, value in why.fields.items()}
     return patterns()[why.kind].format(**fields)
 
 
 def reason_words(whys: Sequence[Why]) -> str:
-    """Two reasons at most, a line each."""
+    """Return at most two reasons, one per line."""
     return "\n".join(why_words(why) for why in whys[:2])
 
 
 def patterns() -> dict[str, str]:
-    """By kind of reason."""
+    """Return the translated pattern of each kind of reason."""
     return {
         "missing": QCoreApplication.translate("queue", "{name} found, nothing labelled"),
         "missing_good": QCoreApplication.translate("queue", "{name} found, label says good"),
@@ -46,7 +46,7 @@ def patterns() -> dict[str, str]:
 
 
 def certainty_words(slip: Slip) -> str:
-    """How sure the model is, and whether it has learned from this picture."""
+    """Return the model's confidence, and whether the model was trained on this image."""
     if slip.learned:
         text = QCoreApplication.translate("queue", "The model is {share} sure; it has learned from this picture")
     else:
@@ -55,7 +55,7 @@ def certainty_words(slip: Slip) -> str:
 
 
 def suggestions_words(found: Suggestions) -> str:
-    """What a list of what to label next was made of."""
+    """Return a text about the images and the model behind the label queue."""
     if not found.asked:
         return QCoreApplication.translate("queue", "Every picture is done.")
     if found.model:
@@ -68,7 +68,7 @@ def suggestions_words(found: Suggestions) -> str:
 
 
 def doubts_words(found: Doubts, listed: int) -> str:
-    """What the list of label errors was made of, and how far it can be believed."""
+    """Return a text about the images behind the list of label errors, and about how reliable the list is."""
     if not found.asked:
         return QCoreApplication.translate("queue", "Nothing is labelled yet that the model could judge.")
     text = QCoreApplication.translate("queue", "The newest model has looked at {looked} of {asked} labels.")

@@ -1,4 +1,4 @@
-"""The settings of a recipe in plain words: what each is called, what it does, how a value is written."""
+"""Texts of the training settings: names, purposes, formatted values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 from workbench.core.recipe import Recipe, concerns
 from workbench.ui import words
 
-# Setting -> name, what it does.
+# Setting -> name, purpose.
 _SETTINGS: dict[str, tuple[str, str]] = {
     "quality": (QT_TRANSLATE_NOOP("recipe", "Quality"),
                 QT_TRANSLATE_NOOP("recipe", "How large the network may be: larger ones need more minutes.")),
@@ -98,7 +98,7 @@ _SETTINGS: dict[str, tuple[str, str]] = {
     "device": (QT_TRANSLATE_NOOP("recipe", "Device"), QT_TRANSLATE_NOOP("recipe", "Where it learns.")),
 }  # fmt: skip
 
-# Title, its settings. Settings that the model does not use are left out, those that no group names come last.
+# Title, its settings. Settings that the model does not use are omitted, those in no group come last.
 _GROUPS: list[tuple[str, tuple[str, ...]]] = [
     (QT_TRANSLATE_NOOP("recipe", "Where it begins"), ("quality", "start_from", "prune", "encoder", "weights")),
     (QT_TRANSLATE_NOOP("recipe", "The network"), ("widths", "stem", "depth", "width", "local_contrast")),
@@ -128,7 +128,7 @@ _VALUES: dict[str, str] = {
 
 
 def groups(model: str) -> list[tuple[str, list[str]]]:
-    """Titles in the chosen language, and the settings of each that a model has."""
+    """Return the translated group titles with the settings of each that a model has."""
     own = concerns(model)
     named = {key for _, keys in _GROUPS for key in keys}
     rest = [key for key in own if key not in named | _HIDDEN]
@@ -148,19 +148,19 @@ def purpose(key: str) -> str:
 
 
 def reason(key: str, recipe: Recipe | None) -> str:
-    """Why it is what it is; where nothing was decided, what it does."""
+    """Return the reason for a setting's value, or its purpose if no reason is known."""
     told = (recipe.reasons if recipe is not None else {}).get(key, "")
     return words.sentence(told) if told else purpose(key)
 
 
 def option(value: Any) -> str:
-    """One of a few values."""
+    """Return the text of one value of an enumeration."""
     text = _VALUES.get(str(value))
     return QCoreApplication.translate("recipe", text) if text is not None else str(value)
 
 
 def written(value: Any) -> str:
-    """Any value, as it is shown and typed."""
+    """Return any value as text, as it is shown and typed."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Brings recipes before a person: of the next training, and of a run. What is wished for goes into the training."""
+"""Access to the training settings: dialogs for the next training and for a run. The user's choices go to the panel."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from workbench.ui.dialogs.recipe import RecipeDialog
 from workbench.ui.panels.training import TrainingPanel
 from workbench.ui.theme import Style
 
-_OFFERED = 30  # runs to begin with, the newest first
+_OFFERED = 30  # runs that can be started from, newest first
 
 
 class Recipes(QObject):
-    """Beside the minutes of the training panel, and in the menu."""
+    """Commands for the training settings, from the training panel and from the menu."""
 
     def __init__(self, session: Session, wishes: TrainingWishes, panel: TrainingPanel, style: Style) -> None:
         super().__init__(panel)
@@ -35,11 +35,11 @@ class Recipes(QObject):
         return self._panel.run is not None
 
     def open(self) -> None:
-        """What would be decided about the next training, to be edited."""
+        """Show the settings planned for the next training, to be edited."""
         self._show()
 
     def open_run(self) -> None:
-        """How the run that is shown was made."""
+        """Show the settings of the shown run."""
         self._show().show_page(True)
 
     def _show(self) -> RecipeDialog:
@@ -53,7 +53,7 @@ class Recipes(QObject):
         return dialog
 
     def _runs(self, model: str) -> list[tuple[str, str]]:
-        """Those that this kind of model can begin with."""
+        """Return names and titles of the usable runs of the same kind of model."""
         found = []
         for run in list_runs(self._session.project.root)[: -_OFFERED - 1 : -1]:
             if run.usable and _model(run) == model:

@@ -1,4 +1,4 @@
-"""Facts of the engines that a person should hear of, brought to the message bar."""
+"""Reports: events of the engines, shown in the message bar."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from workbench.ui.messages import Messages
 from workbench.ui.panels.history import step_words
 from workbench.ui.rooms import Rooms
 
-_NAMED = 3  # files that were left out, named in a message
+_NAMED = 3  # rejected files that a message names
 
 
 class Reports(QObject):
-    """Listens to the rooms."""
+    """Messages for the events of `Rooms`."""
 
     def __init__(self, rooms: Rooms, messages: Messages, commands: Commands) -> None:
         super().__init__(messages)
         self._session, self._messages, self._commands = rooms.session, messages, commands
         self._exporter, self._error_log = rooms.exporter, rooms.error_log
         rooms.error_log.occurred.connect(self._unexpected)
-        self._offered: Step | None = None  # the step whose message has the button Undo
+        self._offered: Step | None = None  # step whose message has the Undo button
         session = rooms.session
         session.problem_met.connect(self._problem)
         session.save_state_changed.connect(self._save_state)
@@ -50,7 +50,7 @@ class Reports(QObject):
         rooms.exporter.cancelled.connect(self._export_cancelled)
 
     def refused(self, why: str) -> None:
-        """Somebody tried to paint and could not."""
+        """Show why painting was refused."""
         if why == "no class":
             says = self.tr("There is no class to paint with yet.")
             self._messages.say("info", says, self.tr("Add one with the + beside Classes."), topic="refused")
@@ -69,7 +69,7 @@ class Reports(QObject):
                 self._messages.say("info", says, advice, topic="refused")
 
     def _tool_words(self, why: str) -> tuple[str, str]:
-        """What a tool could not do, and what else would."""
+        """Return why a tool failed, and an alternative."""
         return {
             "too large": (self.tr("This area is too large for one gesture; nothing was painted."),
                           self.tr("Lower the tolerance, or take a smaller part.")),
@@ -98,12 +98,12 @@ class Reports(QObject):
         self._messages.say("success", says, topic="curves", button=self.tr("Open folder"),
                            do=lambda: self._commands.show_path(path.parent))  # fmt: skip
 
-    # --- facts -----------------------------------------------------------------------------------
+    # --- events ----------------------------------------------------------------------------------
 
     def _problem(self, problem: Exception) -> None:
         says, advice = words.problem_words(problem)
         if isinstance(problem, (problems.ProjectGone, problems.ProjectTaken)):
-            return  # shown by MissingFolder for as long as it lasts
+            return  # shown by MissingFolder as long as the problem lasts
         if isinstance(problem, (problems.SavedLater, problems.UnsavedLabels)):
             self._messages.say("problem", says, advice, topic="save")
         elif isinstance(problem, problems.FolderReadOnly):
@@ -172,7 +172,7 @@ class Reports(QObject):
         self._messages.say("info", says, topic="step")
 
     def _history_changed(self) -> None:
-        """Withdraw the button Undo once it would undo another step."""
+        """Withdraw the Undo button once it would undo another step."""
         if self._offered is not None and self._session.judging.last is not self._offered:
             self._offered = None
             self._messages.withdraw("step")
@@ -211,7 +211,7 @@ class Reports(QObject):
 
 
 def _step_words(step: Step) -> str:
-    """A change of verdicts or of a status in one sentence."""
+    """Return a change of verdicts or status as one sentence."""
     name, value = PurePosixPath(step.key).name, step.after[step.key]
     if step.field == "status":
         done = QCoreApplication.translate("Reports", "{name} marked done")
@@ -226,7 +226,7 @@ def _step_words(step: Step) -> str:
 
 
 def _added_words(added: Added) -> str:
-    """Number of images copied into the project, and what was left out with the reasons."""
+    """Return the number of images copied into the project, and the rejected files with the reasons."""
     n = added.copied
     if n == 1:
         parts = [QCoreApplication.translate("Reports", "1 image copied into the project")]

@@ -1,4 +1,4 @@
-"""Icons, themes, style and translations, under the name by which the window speaks of them."""
+"""Icons, themes, style sheet and translations, re-exported under the name that the user interface uses."""
 
 from workbench.core.resources import folder, path, text
 

@@ -1,4 +1,4 @@
-"""The engines behind the window, made once and handed to it; they outlive a window that is built anew."""
+"""Engines behind the window. They are created once and outlive a window that is rebuilt."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from workbench.session.training_wishes import TrainingWishes
 
 @dataclass
 class Rooms:
-    """`open` makes them in the order in which they need each other."""
+    """All engines. `open` creates them in the order of their dependencies."""
 
     settings: Settings
     session: Session
@@ -66,7 +66,7 @@ class Rooms:
                    KeepingOpen(training), Pages(session))  # fmt: skip
 
     def close(self) -> None:
-        """Save, end every thread and child."""
+        """Save, and end all threads and child processes."""
         self.telemetry.stop()
         self.exporter.close()
         self.training.close()

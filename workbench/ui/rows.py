@@ -1,4 +1,4 @@
-"""The table of commands: what each is called, does, looks like, when it is possible. A room's rows: rows_<room>.py."""
+"""Table of commands: text, action, icon and conditions of each. The rows are defined in the modules rows_<topic>.py."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from workbench.ui.review.opening import Opening
 
 @dataclass(frozen=True)
 class Row:
-    """One command. `keys`: shortcuts, "; " between them. `when`: is it possible. `on`: is it switched on."""
+    """One command. `keys`: shortcuts separated by "; ". `when`: whether it is enabled. `on`: whether it is checked."""
 
     id: str
     text: str
@@ -41,15 +41,15 @@ class Row:
     icon: str = ""
     when: Callable[[], bool] | None = None
     on: Callable[[], bool] | None = None
-    group: str = ""  # of several in a group one is on
+    group: str = ""  # exactly one command of a group is checked
     tip: str = ""
-    touches_image: bool = False  # changes the open image's label or opens another: never while an editor has the focus
-    repeats: bool = True  # acts again and again while its key is held
+    touches_image: bool = False  # changes the open label or opens another image; no effect while an editor has focus
+    repeats: bool = True  # auto-repeats while its key is held
 
 
 @dataclass
 class Parts:
-    """What the commands act upon."""
+    """Objects that the commands use."""
 
     session: Session
     canvas: Canvas
@@ -74,13 +74,13 @@ class Parts:
 
 
 class Rows(QObject):
-    """One room's part of the table."""
+    """Base class of the modules' parts of the table."""
 
     @abstractmethod
     def all(self, parts: Parts) -> list[Row]:
-        """The rows for some parts."""
+        """Return the rows for the given objects."""
 
 
 def paintable(session: Session) -> bool:
-    """Whether the open picture may be painted on."""
+    """Return whether the open image may be painted on."""
     return session.mask is not None and session.writable

@@ -1,4 +1,4 @@
-"""The commands that take back, copy, search and save."""
+"""Commands for undo, copying, search and saving."""
 
 from __future__ import annotations
 

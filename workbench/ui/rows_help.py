@@ -1,4 +1,4 @@
-"""The commands that tell of the workbench itself."""
+"""Commands of the help menu."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class HelpRows(Rows):
 
 
 def show_log_folder(commands: Commands) -> None:
-    """Show the folder of the log files, empty where nothing was logged yet."""
+    """Show the folder of the log files. It is created if nothing was logged yet."""
     folder = log_folder()
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)

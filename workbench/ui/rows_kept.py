@@ -1,4 +1,4 @@
-"""The commands of how predictions are looked at, and of a run that learns on while labels are made."""
+"""Commands for the display of predictions and for continuous training."""
 
 from __future__ import annotations
 

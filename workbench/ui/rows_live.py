@@ -1,4 +1,4 @@
-"""The commands of the training panel while a run goes on, and of its curves."""
+"""Commands of the training panel for pausing and for the curves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands of looking closely: regions, scale, display, the good sample."""
+"""Commands for inspection: regions, ruler, scale, display, good sample."""
 
 from __future__ import annotations
 

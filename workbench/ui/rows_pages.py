@@ -1,4 +1,4 @@
-"""The commands for files of several pages."""
+"""Commands for multi-page files."""
 
 from __future__ import annotations
 

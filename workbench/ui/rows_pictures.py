@@ -1,4 +1,4 @@
-"""The commands that go from picture to picture, and judge them."""
+"""Commands that move between images and set verdict, status and split."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands of the project: making, opening, pictures into it."""
+"""Commands of the project: create, open, add images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands for proposals: regions that a model marks and a person decides on."""
+"""Commands for suggestions: predicted regions that the user accepts or rejects."""
 
 from __future__ import annotations
 

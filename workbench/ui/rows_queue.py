@@ -1,4 +1,4 @@
-"""The commands of what to label next and of label errors."""
+"""Commands of the label queue and of label errors."""
 
 from __future__ import annotations
 

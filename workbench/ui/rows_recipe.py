@@ -1,4 +1,4 @@
-"""The commands of recipes."""
+"""Commands for the training settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands of the review."""
+"""Command that opens the evaluation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands of the tools and of what they paint with."""
+"""Commands of the tools and of their options."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _has_class(session: Session, number: int) -> bool:
 
 
 def _judges(session: Session, pictures: PicturesPanel, number: int) -> bool:
-    """Where there is nothing to paint with, the plain numbers are verdicts."""
+    """Return whether a number key sets a verdict. It does so only in projects without classes."""
     return session.project is not None and not session.project.classes and pictures.can_judge(number - 1)
 
 

@@ -1,4 +1,4 @@
-"""The commands that train, predict and export."""
+"""Commands for training, prediction and export."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands of the window: zoom, overlays, panels, theme and language."""
+"""Commands of the window: zoom, overlays, panels, theme and language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be said of a run, and of several beside one another: findings and differences as sentences."""
+"""Texts about runs: findings of one run, differences between several."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.core.run_history import RunLine
 from workbench.ui import words
 from workbench.ui.sentences import sentence
 
-QUIET = ("starting", "learning", "well")  # findings that say nothing of a run that is over
+QUIET = ("starting", "learning", "well")  # findings without meaning for a finished run
 
 _FINDINGS: dict[str, str] = {
     "starting": QT_TRANSLATE_NOOP("findings", "Getting ready: the network is built, the pictures are read."),
@@ -95,10 +95,10 @@ _DIFFERENCES: dict[str, str] = {
 
 
 def finding_words(finding: Finding) -> str:
-    """One or two sentences."""
+    """Return a finding as one or two sentences."""
     kind, fields = finding.kind, finding.fields
     if kind == "few_held_out":
-        return sentence(fields["note"])  # the run's own words
+        return sentence(fields["note"])  # wording stored by the run
     if kind == "waits":
         kind = " ".join(filter(None, (kind, "gpu" if fields["gpu"] else "", fields["cause"])))
     elif kind == "improving" and fields["over"]:
@@ -146,7 +146,7 @@ def _moment(seconds: float) -> str:
 
 
 def comparison_words(comparison: Comparison) -> str:
-    """In what another run differs, and what is therefore not shown of it."""
+    """Return the differences to another run, and what is not shown for that reason."""
     if not comparison.differences:
         return QCoreApplication.translate("findings", "Same pictures, labels and settings.")
     return " ".join(difference_words(difference) for difference in comparison.differences)
@@ -172,7 +172,7 @@ def _setting(value: Any) -> str:
 
 
 def line_words(line: RunLine, *, score: bool = True) -> str:
-    """A run in a list: model, date, score."""
+    """Return the entry of a run in a list: model, date, metric."""
     told = [words.run_name(line.run)]
     if line.score is not None and score:
         told.append(words.number(line.score, 2))

@@ -1,4 +1,4 @@
-"""English sentences of the rooms below, found again by their patterns and said in the chosen language."""
+"""Translation of English sentences from other packages: matched against known patterns, then translated."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from workbench.core import problems
 from workbench.ui import resources
 
 _FIELD = re.compile(r"\{(\w+)\}")
-_DEEPEST = 3  # a reason may hold a reason
-_SAID = 500  # sentences whose patterns are kept in mind
+_DEEPEST = 3  # nesting depth of reasons within reasons
+_SAID = 500  # sentences whose patterns are cached
 
 
 def sentence(english: str, depth: int = 0) -> str:
-    """In the chosen language what matches a known pattern; anything else stays English."""
+    """Translate a sentence that matches a known pattern. Any other sentence stays English."""
     if not english or depth > _DEEPEST:
         return english
     found = _matched(english)
@@ -28,16 +28,19 @@ def sentence(english: str, depth: int = 0) -> str:
 
 
 def kinds() -> list[type[problems.Problem]]:
-    """Every kind of problem that core names."""
+    """Return all problem classes of `workbench.core`."""
     found = [kind for kind in vars(problems).values() if isinstance(kind, type)]
     return [kind for kind in found if issubclass(kind, problems.Problem)]
 
 
 @lru_cache(_SAID)
 def _matched(english: str) -> tuple[str, tuple[str, ...], dict[str, str]] | None:
-    """(context, patterns to translate, fields). A panel says the same sentences again five times a second."""
+    """Return (context, patterns to translate, fields).
+
+    Cached: a panel shows the same sentences five times per second.
+    """
     for line, context, texts in _known():
-        # Nearly all are told apart by their first words; compiling all of them would hold the window for a moment.
+        # Comparing the literal start first avoids compiling all patterns, which would block the window noticeably.
         matched = _compiled(line).fullmatch(english) if english.startswith(line.partition("{")[0]) else None
         if matched:
             return context, texts, matched.groupdict()
@@ -46,7 +49,7 @@ def _matched(english: str) -> tuple[str, tuple[str, ...], dict[str, str]] | None
 
 @cache
 def _known() -> list[tuple[str, str, tuple[str, ...]]]:
-    """(pattern to match, context, patterns to translate), the most literal first."""
+    """Return (pattern to match, context, patterns to translate), the most literal first."""
     lines = [line for line in resources.text("i18n/sentences.txt").splitlines() if line and not line.startswith("#")]
     found = [(line, "sentences", (line,)) for line in lines]
     for kind in kinds():

@@ -1,4 +1,4 @@
-"""The line at the bottom: is everything saved, what is under the pointer and how large it is, how big is the brush."""
+"""Status bar: save state, pixel and region under the pointer, brush size, zoom."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from workbench.session.session import Session
 from workbench.ui import words
 from workbench.ui.canvas.canvas import Canvas
 
-_OFTEN = 40  # ms between two readings under a moving pointer: each has the whole line laid out anew
-_RESTED = 120  # ms that the pointer stays before the region under it is measured
-_MEASURED = 4 << 20  # pixels in which a region is followed
+_OFTEN = 40  # ms between two updates while the pointer moves: each one repeats the layout of the whole bar
+_RESTED = 120  # ms that the pointer rests before the region under it is measured
+_MEASURED = 4 << 20  # px, area within which a region is followed
 
 
 class Status(QStatusBar):
-    """Follows the session and the canvas."""
+    """Status bar of the session and the canvas."""
 
     def __init__(self, session: Session, canvas: Canvas, run: Callable[[], Run | None]) -> None:
-        """`run`: whose model looks at the pictures now."""
+        """Create the bar. run: returns the run used for prediction, or None."""
         super().__init__()
         self._run = run
-        self._sight: tuple[str, int] | None = None  # of a run: its name, the least area that it sees
+        self._sight: tuple[str, int] | None = None  # name of a run, and the smallest area in px that its model detects
         self._spot: tuple[int, int] | None = None
         self._read = QTimer(self, singleShot=True, interval=_OFTEN, timeout=self._read_spot)
         self._due = False
         self._rest = QTimer(self, singleShot=True, interval=_RESTED, timeout=self._measure)
-        self._measuring = Lane(parent=self)  # a region of many small holes takes a while
+        self._measuring = Lane(parent=self)  # measuring a region with many small holes is slow
         self._session, self._canvas = session, canvas
         self.setSizeGripEnabled(False)
         self.saved, self.reading, self.bar = (
@@ -112,7 +112,7 @@ class Status(QStatusBar):
         if not (0 <= x < picture.shape[1] and 0 <= y < picture.shape[0]):
             self.spot.setText(f"{x}, {y}")
             return
-        # A very large picture is not decoded for a pointer that passes over it.
+        # A very large image is not decoded only because the pointer moves over it.
         value = picture.peek(y, x) if isinstance(picture, TiffPicture) else picture[y, x]
         grey = " ".join(f"{v:g}" for v in value) if picture.ndim == 3 else f"{value:g}"
         told = [self.tr("{x}, {y}   grey {value}").format(x=x, y=y, value=grey), self._class_at(x, y)]
@@ -127,14 +127,14 @@ class Status(QStatusBar):
         self.step.setText(self.tr("⚠ {n} parts of the file are damaged").format(n=damaged) if damaged else "")
 
     def say_step(self, number: int, count: int) -> None:
-        """Which region of how many was gone to."""
+        """Show the number of the current region and the count."""
         if not count:
             self.step.setText(self.tr("No region here"))
         else:
             self.step.setText(self.tr("Region {number} of {count}").format(number=number, count=count))
 
     def _measure(self) -> None:
-        """The size of the region under the pointer; a warning where the model cannot see it."""
+        """Show the area of the region under the pointer, with a warning if it is too small for the model."""
         mask, project = self._session.mask, self._session.project
         if self._spot is None or mask is None or project is None:
             return
@@ -145,7 +145,7 @@ class Status(QStatusBar):
 
         def work() -> tuple[int, bool] | None:
             if self._spot != spot:
-                return None  # the pointer has gone on
+                return None  # the pointer has moved on
             found = region_at(mask, (x + 0.5, y + 0.5), limit=_MEASURED)
             return int(np.count_nonzero(found.inside)), found.cut
 
@@ -166,7 +166,7 @@ class Status(QStatusBar):
         self.region.setText(text)
 
     def end(self) -> None:
-        """Wait for the thread."""
+        """Drop queued measurements and wait for the running one."""
         self._measuring.abandon()
 
     def _least_area(self) -> int:

@@ -1,4 +1,4 @@
-"""The end of the application by a signal of the system: nothing is asked, and nothing is discarded."""
+"""Termination of the application by a signal. No question is asked, and nothing is discarded."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _SIGNALS = ("SIGTERM", "SIGHUP", "SIGINT")
 
 
 class Termination(QObject):
-    """Ends the event loop at SIGTERM, SIGHUP or SIGINT, so that the caller can close the project in its own time."""
+    """Orderly end of the event loop on SIGTERM, SIGHUP or SIGINT, after which the caller can close the project."""
 
     def __init__(self, app: QCoreApplication) -> None:
         super().__init__(app)
-        # Python runs a signal handler only between two steps of its own, and Qt's event loop may wait for minutes.
+        # Python runs signal handlers only between bytecode instructions, and Qt's event loop may block for minutes.
         self._read, self._write = socket.socketpair()
         for end in (self._read, self._write):
             end.setblocking(False)

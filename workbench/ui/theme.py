@@ -1,4 +1,4 @@
-"""Colours, style and icons: a palette file, one small style sheet, and line drawings tinted in the theme's colours."""
+"""Colors, style and icons: a palette file, one style sheet, and SVG icons tinted in the theme's colors."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from PySide6.QtWidgets import QApplication
 from workbench.ui import resources
 
 NAMES = ("dark", "light")
-# Of buttons and menus, on plain and on dense screens.
+# Sizes in px for buttons and menus, on standard and high-density screens.
 _SIZES = {QIcon.Mode.Normal: (16, 18, 20, 24, 36, 48), QIcon.Mode.Disabled: (16, 20, 40)}
 
 
 @dataclass
 class Theme:
-    """One palette. `color("accent")` is a QColor; `icon("brush")` a drawing in the text colour."""
+    """One palette. `color("accent")` is a QColor, `icon("brush")` an icon in the text color."""
 
     name: str
     dark: bool
@@ -31,7 +31,7 @@ class Theme:
 
     @classmethod
     def load(cls, name: str) -> Theme:
-        """A theme of `resources/themes`. Raises FileNotFoundError, ValueError."""
+        """Load a theme from `resources/themes`. Raises FileNotFoundError, ValueError."""
         raw = json.loads(resources.text(f"themes/{name}.json"))
         dark = bool(raw.pop("dark"))
         for role, value in raw.items():
@@ -45,7 +45,7 @@ class Theme:
         return color
 
     def icon(self, name: str, role: str = "text") -> QIcon:
-        """A drawing of `resources/icons`; dimmed by itself where its button is disabled."""
+        """Return an icon from `resources/icons`, with a dimmed version for the disabled state."""
         known = self._icons.get((name, role))
         if known is None:
             known = QIcon()
@@ -79,7 +79,7 @@ class Theme:
         return palette
 
     def style(self, folder: Path) -> str:
-        """The style sheet in this theme's colours; the drawings that it names are written to `folder`."""
+        """Return the style sheet in this theme's colors. The images that it refers to are written to `folder`."""
 
         def drawing(match: re.Match[str]) -> str:
             name, role = match.groups()
@@ -92,7 +92,7 @@ class Theme:
 
 
 class Style(QObject):
-    """Puts themes on the application and remembers which one is on."""
+    """Theme of the application. `changed` is emitted after another one was applied."""
 
     changed = Signal()
 
@@ -108,7 +108,7 @@ class Style(QObject):
         return QIcon(str(resources.path("icons/app.svg")))
 
     def apply(self, wish: str) -> Theme:
-        """`wish`: "dark", "light" or "system"."""
+        """Apply a theme and return it. wish: "dark", "light" or "system"."""
         if wish not in NAMES:
             scheme = self._app.styleHints().colorScheme()
             wish = "light" if scheme == Qt.ColorScheme.Light else "dark"
@@ -120,7 +120,7 @@ class Style(QObject):
 
 
 def tinted(name: str, color: QColor, size: int) -> QPixmap:
-    """The drawing `name` in one colour, `size` pixels square. Raises FileNotFoundError."""
+    """Return the icon `name` in one color, `size` px square. Raises FileNotFoundError."""
     return _pixmap(_drawing(name, color), size)
 
 

@@ -1,4 +1,4 @@
-"""Which language the window speaks."""
+"""Language of the user interface."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from workbench.ui import resources
 
 
 def chosen(wish: str) -> str:
-    """The language for a wish of "system" or one of LANGUAGES."""
+    """Return the language for a wish of "system" or one of LANGUAGES."""
     if wish in LANGUAGES:
         return wish
     return "zh_CN" if QLocale.system().language() == QLocale.Language.Chinese else "en"
 
 
 def install(app: QCoreApplication, wish: str) -> list[QTranslator]:
-    """Load the translations for `wish`, Qt's own and ours; returns them, to be removed for another language."""
+    """Install the translators of Qt and of the application.
+
+    Return them, so that they can be removed for another language.
+    """
     language = chosen(wish)
     QLocale.setDefault(QLocale(language))
     installed = []

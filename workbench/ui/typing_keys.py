@@ -1,4 +1,4 @@
-"""Keyboard and wheel rules of the editors: text and number fields, lists of choices, sliders.
+"""Keyboard and wheel rules of the editors: text and number fields, combo boxes, sliders.
 
 One object serves a window and its dialogs. Qt offers each key to the focused widget as a ShortcutOverride before it
 looks for a shortcut, so the focused editor can claim it here. Only the focused editor and the native windows are
@@ -40,8 +40,8 @@ _COMMAND = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 class EditorKeys(QObject):
     """Event filter for the focused editor and for wheel events of all windows.
 
-    homes: widgets that get the focus back when an editor of their window was used; the first visible one does.
-    reserved: shortcuts that never act while an editor has the focus, beside all keys without Ctrl, Alt or Meta.
+    homes: widgets that may get the focus back after an editor of their window was used; the first visible one gets it.
+    reserved: shortcuts that never act while an editor has the focus, in addition to all keys without Ctrl, Alt or Meta.
     """
 
     def __init__(self, homes: Sequence[QWidget], reserved: Iterable[QKeySequence], parent: QWidget) -> None:
@@ -50,8 +50,8 @@ class EditorKeys(QObject):
         self._reserved = {keys[0].toCombined() for keys in reserved if keys.count()}
         self._editor: QWidget | None = None
         self._old: Any = None  # value of the editor when it got the focus
-        self._used = False  # a person has changed the editor since then
-        self._passing = False  # a key is on its way to the editor
+        self._used = False  # whether the user has changed the editor since then
+        self._passing = False  # whether a key is being sent to the editor
         app = QApplication.instance()
         app.focusChanged.connect(self._focus_changed)
         app.focusWindowChanged.connect(self._watch_windows)
@@ -72,7 +72,7 @@ class EditorKeys(QObject):
         elif kind in (QEvent.Type.MouseButtonPress, QEvent.Type.Wheel):
             self._used = True
         elif kind == QEvent.Type.MouseButtonRelease and isinstance(watched, (QAbstractSlider, QAbstractSpinBox)):
-            self._leave()  # of a number field only the arrows: its text is a widget of its own
+            self._leave()  # of a number field only the arrows send it: its text is a separate widget
         return False
 
     # --- keys ------------------------------------------------------------------------------------
@@ -86,22 +86,22 @@ class EditorKeys(QObject):
         self._editor.installEventFilter(self)
         self._old, self._used = _value(self._editor), False
         if isinstance(new, QComboBox) and old is not None and isValid(old) and old.window().parent() is new:
-            QTimer.singleShot(0, self, self._leave)  # its list of choices has just been closed
+            QTimer.singleShot(0, self, self._leave)  # the list of choices has just been closed
 
     def _claims(self, event: QKeyEvent) -> bool:
-        """Whether a key is the editor's alone."""
+        """Return whether the editor claims a key, so that no shortcut is triggered."""
         if event.modifiers() & _COMMAND:
             pressed = event.keyCombination().toCombined() & ~Qt.KeyboardModifier.KeypadModifier.value
             return isinstance(self._editor, QKeySequenceEdit) or pressed in self._reserved
         return not Qt.Key.Key_F1 <= event.key() <= Qt.Key.Key_F35
 
     def _key(self, event: QKeyEvent) -> bool:
-        """Return commits and Esc restores; both then leave the editor. Other keys are the editor's."""
+        """Commit on Return, restore on Esc, then leave the editor. Other keys are passed to the editor."""
         editor, ends, drops = self._editor, event.key() in _ENDING, event.key() == Qt.Key.Key_Escape
         if isinstance(editor, (QPlainTextEdit, QTextEdit)):
             ends = False
         if _inline(editor) and event.key() in _MOVING:
-            event.accept()  # a text field ignores them, and its list would move on to another row
+            event.accept()  # a text field ignores these keys, and the list would move to another row
             return True
         home = self._home()
         if not (ends or drops) or isinstance(editor, QKeySequenceEdit) or home is None:
@@ -119,7 +119,7 @@ class EditorKeys(QObject):
         return True
 
     def _home(self) -> QWidget | None:
-        """The widget that gets the focus after the editor; None in a dialog, where Qt's own rules hold."""
+        """Return the widget that gets the focus after the editor. None in a dialog, where Qt's own rules apply."""
         editor = self._editor
         if editor is None or not isValid(editor) or editor.window() is not self._window:
             return None
@@ -138,7 +138,7 @@ class EditorKeys(QObject):
             window.installEventFilter(self)
 
     def _scrolls_past(self, window: QWindow, event: QWheelEvent) -> bool:
-        """Send a wheel event over an editor without focus to what contains it. True if that was done."""
+        """Send a wheel event over an editor without focus to its containers. Return True if that was done."""
         top = QWidget.find(window.winId())
         under = top.childAt(event.position().toPoint()) if top is not None else None
         editor = None
@@ -149,7 +149,7 @@ class EditorKeys(QObject):
         if editor is None or editor.hasFocus():
             return False
         around = editor.parentWidget()
-        while around is not None:  # Qt passes on to the parents only what the window system has sent
+        while around is not None:  # Qt propagates only spontaneous wheel events to the parents
             copy = QWheelEvent(
                 around.mapFrom(top, event.position()), event.globalPosition(), event.pixelDelta(), event.angleDelta(),
                 event.buttons(), event.modifiers(), event.phase(), event.inverted(), event.source(),
@@ -163,7 +163,7 @@ class EditorKeys(QObject):
 
 
 def _inline(editor: QWidget) -> bool:
-    """Whether an editor belongs to a row of a list or table: its delegate commits and restores."""
+    """Return whether an editor belongs to a row of a list or table, whose delegate commits and restores."""
     view = editor.parentWidget().parentWidget() if editor.parentWidget() is not None else None
     return isinstance(view, QAbstractItemView)
 
@@ -182,7 +182,7 @@ def _restore(editor: QWidget, old: Any) -> None:
             editor.setEditText(old)
         elif editor.currentIndex() != old and 0 <= old < editor.count():
             editor.setCurrentIndex(old)
-            editor.activated.emit(old)  # as when a person chooses it
+            editor.activated.emit(old)  # as if the user had chosen the entry
     elif isinstance(editor, QLineEdit):
         editor.setText(old)
     elif old is not None:

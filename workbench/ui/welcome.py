@@ -1,4 +1,4 @@
-"""The first page: make, open or try a project."""
+"""Welcome page: create or open a project, or try the sample project."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.ui.theme import Style
 
 
 class Welcome(QWidget):
-    """What is shown while no project is open."""
+    """Page shown while no project is open."""
 
     chosen = Signal(object)  # Path of a recent project
 

@@ -1,4 +1,4 @@
-"""The window: makes the panels and connects them; nothing else."""
+"""Main window: creates the panels and connects them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from workbench.ui.workspace import Workspace, side_panel
 
 
 class Window(QMainWindow):
-    """One window on one session."""
+    """Main window of one session."""
 
     closed = Signal()
 
@@ -146,7 +146,7 @@ class Window(QMainWindow):
         self.training.recovered.connect(self.reports.training_recovered)
         self.training.wants_export.connect(rooms.exporter.start)
         self.overlay.told.connect(self.header.say_model)
-        rooms.kept.changed.connect(self.training.refresh)  # its best model can be exported now
+        rooms.kept.changed.connect(self.training.refresh)  # its best model can be exported from then on
         self.canvas.tool_changed.connect(lambda: self.canvas.ruler.switch(False))
         session.picture_previewed.connect(lambda _, small, size: self.canvas.show_preview(small, size))
         self.walk.stepped.connect(self.status.say_step)
@@ -171,7 +171,7 @@ class Window(QMainWindow):
         ):  # fmt: skip
             signal.connect(table.refresh)
 
-    # --- facts -----------------------------------------------------------------------------------
+    # --- events ----------------------------------------------------------------------------------
 
     def _project_changed(self) -> None:
         project = self._rooms.session.project
@@ -203,7 +203,7 @@ class Window(QMainWindow):
         page.show()
         page.raise_()
 
-    # --- where everything stood ------------------------------------------------------------------
+    # --- saved state -----------------------------------------------------------------------------
 
     def _restore(self) -> None:
         settings, memory = self._rooms.settings, QSettings()
@@ -218,7 +218,7 @@ class Window(QMainWindow):
         self.training.controls.set_wishes(settings.model, settings.minutes, settings.device)
 
     def retire(self) -> None:
-        """Close without a question: another window takes its place, or the application ends."""
+        """Close without asking: another window replaces this one, or the application ends."""
         self._retired = True
         self.close()
 

@@ -1,6 +1,6 @@
-"""What happened, said to a person: problems, events and numbers as sentences of the chosen language.
+"""Texts of problems, events and numbers in the language of the user interface.
 
-`core` carries English patterns, which are the message ids; see `sentences` for what runs and files say.
+`core` holds English patterns, which are the message ids. For sentences from runs and files see `sentences`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from workbench.ui.sentences import sentence
 
 
 def problem_words(problem: Exception) -> tuple[str, str]:
-    """What happened, and what to do."""
+    """Return the description of a problem, and advice."""
     if not isinstance(problem, problems.Problem):
         says = QCoreApplication.translate("words", "Something unexpected happened: {why}")
         return says.format(why=f"{type(problem).__name__}: {problem}"), ""
@@ -28,7 +28,7 @@ def problem_words(problem: Exception) -> tuple[str, str]:
 
 
 def failure_words(failed: Failed) -> tuple[str, str]:
-    """The same for a run that failed; known problems are said in their own words."""
+    """Return the same for a failed run. Problem classes of `core` are recognized by name."""
     kind = getattr(problems, failed.problem, None) if failed.problem.isidentifier() else None
     if isinstance(kind, type) and issubclass(kind, problems.Problem):
         try:
@@ -49,12 +49,13 @@ def _filled(pattern: str, fields: dict[str, Any]) -> str:
 
 
 def _field(name: str, value: Any) -> Any:
-    # Reasons are parts of sentences that lower rooms wrote in English; names and paths are nobody's business.
+    # Only reasons are translated: they are English parts of sentences from other packages. Names and paths stay as they
+    # are.
     return sentence(value) if name in ("why", "what") and isinstance(value, str) else value
 
 
 def plain(text: str) -> str:
-    """A command's name without its mnemonic: "&Undo" and "撤销(&U)"."""
+    """Return a command's name without its mnemonic, as in "&Undo" and "撤销(&U)"."""
     return re.sub(r"\(&\w\)", "", text).replace("&", "")
 
 
@@ -70,7 +71,7 @@ def percent(share: float, digits: int = 0) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A length of time as a person says it: "40 s", "3 min 20 s", "2 h 5 min"."""
+    """Return a duration, such as "40 s", "3 min 20 s", "2 h 5 min"."""
     seconds = max(0, round(seconds))
     if seconds < 60:
         return QCoreApplication.translate("words", "{s} s").format(s=seconds)
@@ -90,7 +91,7 @@ def size(megabytes: float) -> str:
 
 
 def length(pixels: float, um_per_pixel: float | None = None) -> str:
-    """A length in a picture: "12.4 px", and "310 µm" where the scale is known."""
+    """Return a length in an image, such as "12.4 px", with µm or mm if the scale is known."""
     text = QCoreApplication.translate("words", "{n} px").format(n=number(pixels, 1))
     if um_per_pixel is None:
         return text
@@ -100,13 +101,13 @@ def length(pixels: float, um_per_pixel: float | None = None) -> str:
 
 
 def place(x: int, y: int, um_per_pixel: float) -> str:
-    """Where a pixel lies, from the picture's corner."""
+    """Return the position of a pixel in µm, from the image's top left corner."""
     say = QCoreApplication.translate("words", "({x}, {y}) µm")
     return say.format(x=number(x * um_per_pixel), y=number(y * um_per_pixel))
 
 
 def area(pixels: float, um_per_pixel: float | None = None) -> str:
-    """The same for an area."""
+    """Return an area in px², with µm² or mm² if the scale is known."""
     text = QCoreApplication.translate("words", "{n} px²").format(n=number(pixels))
     if um_per_pixel is None:
         return text
@@ -116,7 +117,7 @@ def area(pixels: float, um_per_pixel: float | None = None) -> str:
 
 
 def _metric(um: float, thousand: float, small: str, large: str) -> str:
-    """In the unit that leaves few digits, three of them telling."""
+    """Return a value in the unit that gives few digits, with three significant digits."""
     value, pattern = (um, small) if um < thousand else (um / thousand, large)
     digits = max(0, 2 - int(math.floor(math.log10(value)))) if value > 0 else 0
     return pattern.format(n=number(value, min(digits, 3)))
@@ -134,7 +135,7 @@ def model_name(model: str) -> str:
 
 
 def run_name(run: Run) -> str:
-    """A run as its list names it: when, and which model."""
+    """Return the title of a run: model and start time."""
     name = RunName.parse(run.name)
     return run.name if name.when is None else f"{model_name(name.model)}  {name.when:%Y-%m-%d %H:%M}"
 
@@ -154,7 +155,7 @@ def device_words(event: Started) -> str:
 
 
 def step_words(event: Step, device: str) -> str:
-    """How the run goes, in one line."""
+    """Return the speed of a run, and the share of time spent waiting for images, as one line."""
     speed = QCoreApplication.translate("words", "{n} pictures a second.").format(
         n=number(event.images_per_second, 0 if event.images_per_second >= 10 else 1)
     )
@@ -181,7 +182,7 @@ def ending_words(event: Finished) -> str:
 
 
 def result_words(metrics: dict[str, Any]) -> str:
-    """What a model can do, from its best evaluation: per defect for a UNet, per picture for a ResNet."""
+    """Return the quality of a model from its best evaluation: per defect for a UNet, per image for a ResNet."""
     if "accuracy" in metrics:
         return _verdict_result(metrics)
     regions = metrics.get("regions") or {}
@@ -212,7 +213,7 @@ def _verdict_result(metrics: dict[str, Any]) -> str:
 
 
 def parity_words(parity: dict[str, Any]) -> str:
-    """How exactly an export repeats its run."""
+    """Return how exactly an export reproduces its run."""
     agreements = [
         p["mask_agreement"] for p in parity.values() if isinstance(p, dict) and p.get("mask_agreement") is not None
     ]

@@ -1,4 +1,4 @@
-"""Where the panels stand while a project is open."""
+"""Layout of the panels while a project is open."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.ui.panels.section import Section
 
 
 class Workspace(QSplitter):
-    """Pictures, canvas and side by side over the training panel; the borders can be moved and are remembered."""
+    """Image list, canvas and side panel above the training panel. The positions of the splitters are saved."""
 
     def __init__(self, pictures: QWidget, header: QWidget, options: QWidget, canvas: QWidget, side: QWidget,
                  training: QWidget) -> None:  # fmt: skip
@@ -25,12 +25,12 @@ class Workspace(QSplitter):
         row.addWidget(self._tools)
         row.addWidget(canvas, 1)
         column.addLayout(row, 1)
-        self._around = (pictures, header, options, side, self._tools)  # what a review needs not
+        self._around = (pictures, header, options, side, self._tools)  # hidden during an evaluation
         self._hidden: list[QWidget] = []
         self._training = training
-        self._unfolded: list[int] = []  # heights while the training panel is folded
+        self._unfolded: list[int] = []  # heights before the training panel was folded
         self._across = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
-        pictures.setMinimumWidth(220)  # names of pictures can be told apart
+        pictures.setMinimumWidth(220)  # wide enough to distinguish image names
         for widget in (pictures, centre, side):
             self._across.addWidget(widget)
         self._across.setStretchFactor(1, 1)
@@ -44,7 +44,7 @@ class Workspace(QSplitter):
         fill_tool_bar(self._tools, TOOLS, actions)
 
     def make_room(self, on: bool) -> None:
-        """Only what is in the middle is in sight; when that ends, all is as it was."""
+        """Hide all panels except the central one, or show them again."""
         if on:
             self._hidden = [widget for widget in self._around if not widget.isHidden()]
         for widget in self._hidden:
@@ -57,7 +57,7 @@ class Workspace(QSplitter):
         return done
 
     def _follow_fold(self) -> None:
-        """A splitter alone keeps the height of a panel that has been folded, as a gap."""
+        """Resize on folding: a splitter alone would keep the height of a folded panel as a gap."""
         most, sizes = self._training.maximumHeight(), self.sizes()
         if sizes[1] > most:
             self._unfolded = sizes
@@ -79,7 +79,7 @@ class Workspace(QSplitter):
 
 
 def side_panel(sections: list[Section]) -> QScrollArea:
-    """Sections under one another, scrolled where the window is low."""
+    """Return a scroll area with the sections one below another."""
     body = QWidget(objectName="sideBody")
     column = tight(QVBoxLayout(body))
     column.setContentsMargins(0, 4, 0, 8)
@@ -94,7 +94,7 @@ def side_panel(sections: list[Section]) -> QScrollArea:
 
 
 def tight(layout: QBoxLayout) -> QBoxLayout:
-    """A layout without gaps."""
+    """Remove margins and spacing from a layout, and return it."""
     layout.setContentsMargins(0, 0, 0, 0)
     layout.setSpacing(0)
     return layout

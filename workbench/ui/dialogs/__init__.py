@@ -1,1 +1,1 @@
-"""Windows of their own; none opens by itself while somebody labels."""
+"""Dialogs. None of them opens by itself during labeling."""

@@ -1,4 +1,4 @@
-"""What this is, which version, on what it runs."""
+"""About dialog: program, version, platform."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.ui import resources
 
 
 class About(QDialog):
-    """A small page."""
+    """About dialog."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

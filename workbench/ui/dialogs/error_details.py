@@ -1,4 +1,4 @@
-"""The traceback of an unexpected error, with the facts that a report about it needs."""
+"""Details of an unexpected error: traceback and the facts needed for a bug report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.session.error_log import ErrorReport
 
 
 def report_text(report: ErrorReport) -> str:
-    """Return the text of a report: versions, system, time, traceback. It is not translated."""
+    """Return the text of a report: versions, system, time, traceback. The text is not translated."""
     facts = (
         f"Defect Workbench {__version__}",
         f"Python {platform.python_version()}, Qt {PySide6.__version__}, {platform.platform()}",
@@ -27,12 +27,12 @@ def report_text(report: ErrorReport) -> str:
 
 
 def copy_report(report: ErrorReport) -> None:
-    """Put the text of a report on the clipboard."""
+    """Copy the text of a report to the clipboard."""
     QGuiApplication.clipboard().setText(report_text(report))
 
 
 class ErrorDetails(QDialog):
-    """The text of a report, to be read and copied."""
+    """Dialog with the text of a report, to read and copy."""
 
     def __init__(
         self, report: ErrorReport, folder: Path, show_folder: Callable[[Path], None], parent: QWidget | None = None
@@ -44,7 +44,7 @@ class ErrorDetails(QDialog):
         column.setContentsMargins(22, 20, 22, 18)
         column.setSpacing(14)
         title = QLabel(report.summary, objectName="heading", wordWrap=True)
-        title.setTextFormat(Qt.TextFormat.PlainText)  # it may quote a file
+        title.setTextFormat(Qt.TextFormat.PlainText)  # the text may quote a file
         column.addWidget(title)
         self.text = QPlainTextEdit(report_text(report), readOnly=True)
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)

@@ -1,4 +1,4 @@
-"""An export with choices: which formats, where a defect begins, how quick it must be."""
+"""Export dialog: formats, operating point, target latency, language of the model card."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ from workbench.ui import export_words, words
 
 
 class ExportChoices(QDialog):
-    """Asks; `chosen` tells. Formats that cannot be made here are shown with the reason."""
+    """Dialog for the choices of an export.
+
+    Formats that cannot be created on this computer are disabled with the reason.
+    """
 
     chosen = Signal(object)  # Choices
 
@@ -83,7 +86,7 @@ class ExportChoices(QDialog):
             box.setEnabled(not why)
             box.setChecked(name in choices.formats and not why)
             box.toggled.connect(self._check)
-            # The command that mends it is for the tooltip: most people cannot install things here.
+            # The install command appears in the tooltip only: most users cannot install packages here.
             short = words.sentence(why.partition(": pip")[0].rstrip(".") + ".") if why else ""
             text = QLabel(short or export_words.format_purpose(name), objectName="muted")
             text.setToolTip(why)

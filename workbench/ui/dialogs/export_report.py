@@ -1,4 +1,4 @@
-"""What an export came to, format by format: the same results? how quick? what did fewer bits cost?"""
+"""Report of an export per format: agreement with the run, latency, accuracy lost by quantization."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.ui import words
 
 
 class ExportReport(QDialog):
-    """A page that is read and closed. result: as the exporter's `finished` tells it."""
+    """Dialog that shows the result of an export. result: as emitted by `Exporter.finished`."""
 
     def __init__(
         self, result: dict[str, Any], show_folder: Callable[[Path], None], parent: QWidget | None = None

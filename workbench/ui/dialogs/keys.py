@@ -1,4 +1,4 @@
-"""All keys on one page, made from the table of commands, so that it can never be out of date."""
+"""List of all keyboard shortcuts, generated from the table of commands so that it is always up to date."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.ui.words import plain
 
 
 class Keys(QDialog):
-    """Stays beside the window while one works; type to search."""
+    """Non-modal dialog with all shortcuts and a search field."""
 
     def __init__(self, actions: ActionTable, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -96,7 +96,7 @@ def _keys_of(menu: str, actions: ActionTable) -> list[tuple[str, str]]:
         shortcuts = [key.toString(QKeySequence.SequenceFormat.NativeText) for key in actions[id].shortcuts()]
         keys, text = ", ".join(dict.fromkeys(shortcuts)), plain(actions[id].text())
         stem, _, number = id.rpartition("_")
-        if stem in ("class", "verdict"):  # nine of a kind are one line
+        if stem in ("class", "verdict"):  # classes and verdicts 1 to 9 share one line
             if number != "1":
                 continue
             keys, text = f"{keys} … {keys[:-1]}9", f"{text} … 9"

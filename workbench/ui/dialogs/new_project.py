@@ -1,4 +1,4 @@
-"""A new project: where it lies, where its pictures are, what to look for."""
+"""New project dialog: folder, image folder, classes and verdicts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 
 class NewProject(QDialog):
-    """Asks; `chosen` tells folder, picture folder or None, class names and verdicts."""
+    """Dialog for a new project. `chosen` carries the folder, the image folder or None, class names and verdicts."""
 
     chosen = Signal(object, object, object, object)
 
@@ -119,7 +119,7 @@ class NewProject(QDialog):
 
 
 def names(text: str) -> list[str]:
-    """Names between commas (of either width) or semicolons, each once."""
+    """Split names at commas (ASCII, full-width, enumeration) and semicolons. Duplicates are dropped."""
     return list(dict.fromkeys(filter(None, (part.strip() for part in re.split(r"[,;，；、]", text)))))
 
 

@@ -1,4 +1,4 @@
-"""A folder of pictures through a model: what is asked, how far it is, and what was found."""
+"""Dialog for predicting a folder of images: settings, progress and results."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from workbench.ui.dialogs.predict_results import Found, Preview
 
 
 class PredictFolder(QDialog):
-    """Not modal: the window stays usable beside it. project: whose models are offered, or None."""
+    """Non-modal dialog for a folder prediction. project: root of the project whose models are offered, or None."""
 
     def __init__(self, project: Path | None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -61,7 +61,7 @@ class PredictFolder(QDialog):
         self._refresh()
         (self.pictures if self.model.currentText() else self.model).setFocus()
 
-    # --- what it is made of ----------------------------------------------------------------------
+    # --- construction ----------------------------------------------------------------------------
 
     def _make_form(self, project: Path | None) -> QFormLayout:
         self.model = QComboBox(editable=True)
@@ -93,7 +93,7 @@ class PredictFolder(QDialog):
             button.setToolTip(tip)
             button.setAutoDefault(False)
             self._choices.append(button)
-            label.setMinimumHeight(field.sizeHint().height())  # in the middle beside its field
+            label.setMinimumHeight(field.sizeHint().height())  # centers the label vertically beside its field
             button.clicked.connect(lambda _=False, field=field, tip=tip: self._browse(field, tip))
             line = QHBoxLayout()
             line.setSpacing(6)
@@ -161,7 +161,7 @@ class PredictFolder(QDialog):
         row.addWidget(self.go)
         return row
 
-    # --- orders ----------------------------------------------------------------------------------
+    # --- commands --------------------------------------------------------------------------------
 
     def wish(self) -> Wish:
         out = Path(self.out.text().strip()).expanduser()
@@ -206,12 +206,12 @@ class PredictFolder(QDialog):
             self.preview.show_file(self.found.rows[index.row()].shown)
 
     def done(self, result: int) -> None:
-        """However it is closed: the work must not go on unseen. What is done stays done."""
+        """Stop the prediction however the dialog is closed. Results written so far are kept."""
         self.work.close()
         self.preview.end()
         super().done(result)
 
-    # --- facts -----------------------------------------------------------------------------------
+    # --- events ----------------------------------------------------------------------------------
 
     def _show_total(self, total: int) -> None:
         self.bar.setRange(0, total)
@@ -220,7 +220,7 @@ class PredictFolder(QDialog):
             self.said.setText(self.tr("Waiting for pictures in {folder}…").format(folder=self.pictures.text().strip()))
 
     def _add(self, looked: Looked) -> None:
-        self._first = self._first or looked.number  # earlier ones were done before
+        self._first = self._first or looked.number  # images before this number were done in an earlier prediction
         self._skipped += bool(looked.why)
         bottom = self.table.verticalScrollBar()
         follows = bottom.value() == bottom.maximum()
@@ -228,7 +228,7 @@ class PredictFolder(QDialog):
         if follows and not self.table.currentIndex().isValid():
             self.table.scrollToBottom()
             if not looked.total:
-                self.preview.show_file(looked.shown)  # who watches a line sees what comes
+                self.preview.show_file(looked.shown)  # while a folder is watched, the preview follows the newest image
         if not looked.total:
             text = self.tr("Waiting for more: {done} pictures, {skipped} skipped")
             self.said.setText(text.format(done=looked.number - self._skipped, skipped=self._skipped))
@@ -265,7 +265,7 @@ class PredictFolder(QDialog):
             field.setEnabled(not running)
         if not running:
             begun = bool(out) and (Path(out).expanduser() / LEDGER_FILE).is_file()
-            self.go_on.setEnabled(begun and not self.watch.isChecked())  # who waits for more keeps what there is
+            self.go_on.setEnabled(begun and not self.watch.isChecked())  # watching always keeps earlier results
         complete = all((self.model.currentText().strip(), self.pictures.text().strip(), out))
         self.go.setText(self.tr("Stop") if running else self.tr("Predict"))
         self.go.setEnabled(running or complete)

@@ -1,4 +1,4 @@
-"""What was found in a folder of pictures: a table that grows, and the picture of the chosen row."""
+"""Results of a folder prediction: a table that grows, and a preview of the selected image."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from workbench.session.batch import Looked
 from workbench.session.lane import Lane
 from workbench.ui.sentences import sentence
 
-_MOST = 100_000  # rows; a watched folder may go on for weeks
-_PREVIEW = 900  # pixels of the longer side that a preview is read with
+_MOST = 100_000  # rows; a watched folder may run for weeks
+_PREVIEW = 900  # px, longer side of a preview
 _Index = QModelIndex | QPersistentModelIndex
 
 
 class Found(QAbstractTableModel):
-    """One row a picture, as they come; of very many the latest."""
+    """Table model with one row per image in the order of prediction. Beyond 100,000 rows the oldest are dropped."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -83,7 +83,7 @@ def _aligned(column: int) -> Qt.AlignmentFlag:
 
 
 class Preview(QLabel):
-    """A picture file, read beside the window and fitted into the space there is."""
+    """Preview of an image file. The file is read in a background thread and scaled to the widget."""
 
     def __init__(self, hint: str) -> None:
         super().__init__(hint, alignment=Qt.AlignmentFlag.AlignCenter, objectName="muted", wordWrap=True)

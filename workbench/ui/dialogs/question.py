@@ -1,4 +1,4 @@
-"""A question with a few named answers, and a note that something is being waited for."""
+"""Question dialog with a few named answers, and a progress dialog for background work."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 CANCEL = "cancel"
-_WIDTH = 520  # pixels
+_WIDTH = 520  # px
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One button. kind: "primary" is the default, "plain", or "apart" for one at the other end that gives up work."""
+    """One button.
+
+    kind: "primary" is the default, "plain", or "apart": on the opposite side, for an answer that discards work.
+    """
 
     name: str
     text: str
@@ -22,7 +25,7 @@ class Answer:
 
 
 class Question(QDialog):
-    """Asks once: `answered` is emitted with the name of an answer, or CANCEL for Esc and the close button."""
+    """Dialog with one question. `answered` carries the name of an answer, or CANCEL for Esc and the close button."""
 
     answered = Signal(str)
 
@@ -76,7 +79,7 @@ class Question(QDialog):
 
 
 class Waiting(QDialog):
-    """Something goes on in the background; `given_up` is emitted when the person does not want to wait."""
+    """Progress dialog for background work. `given_up` is emitted when the user cancels it."""
 
     given_up = Signal()
 
@@ -99,11 +102,11 @@ class Waiting(QDialog):
         self.rejected.connect(self.given_up)
 
     def done_waiting(self) -> None:
-        """Close without `given_up`."""
+        """Close the dialog without emitting `given_up`."""
         self.accept()
 
 
 def _text(text: str, name: str) -> QLabel:
     label = QLabel(text, wordWrap=True, objectName=name)
-    label.setTextFormat(Qt.TextFormat.PlainText)  # it may quote a file
+    label.setTextFormat(Qt.TextFormat.PlainText)  # the text may quote a file
     return label

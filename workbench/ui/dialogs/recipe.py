@@ -1,4 +1,4 @@
-"""The recipe of a training: what is decided about it and why, and what a person wants otherwise."""
+"""Training settings dialog: the automatic value and reason of each setting, and the user's own choices."""
 
 from __future__ import annotations
 
@@ -28,11 +28,14 @@ from workbench.ui.dialogs.recipe_fields import field_for
 from workbench.ui.dialogs.recipe_page import RecipePage
 from workbench.ui.theme import Style
 
-_SOON = 350  # ms after the last change until the rest is decided anew
+_SOON = 350  # ms from the last change to the next planning of the automatic values
 
 
 class RecipeDialog(QDialog):
-    """The next training's recipe, to be edited, and the one of the run that is shown. `chosen` tells the wishes."""
+    """Editable settings of the next training, and read-only settings of the shown run.
+
+    `chosen` carries the user's choices.
+    """
 
     chosen = Signal(object)  # Choices
 
@@ -40,15 +43,19 @@ class RecipeDialog(QDialog):
         self, wishes: TrainingWishes, model: str, asked: dict[str, Any], style: Style, *,
         runs: list[tuple[str, str]] = (), shown: Run | None = None, parent: QWidget | None = None,
     ) -> None:  # fmt: skip
-        """asked: minutes and device. runs: names and words of those that can be begun with. shown: a run, or None."""
+        """Create the dialog.
+
+        asked: minutes and device. runs: names and titles of the runs that can be started from. shown: run of the
+        read-only page, or None.
+        """
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Recipe"))
         self.resize(880, 660)
         self._wishes, self._model, self._asked, self._style = wishes, model, asked, style
         self.choices: Choices = wishes.of(model)
-        self._recipe: Recipe | None = None  # as it would be now
-        self._automatic: dict[str, Any] = {}  # what was decided while it was not chosen by hand
+        self._recipe: Recipe | None = None  # as planned for the present choices
+        self._automatic: dict[str, Any] = {}  # last automatic value of each setting
         self.fields = {key: field_for(key, runs) for _, keys in said.groups(model) for key in keys}
         self._soon = QTimer(self, singleShot=True, interval=_SOON, timeout=self._plan)
         column = QVBoxLayout(self)
@@ -72,7 +79,7 @@ class RecipeDialog(QDialog):
         self._wishes.plan(model, {**asked, **self.choices}, anew=True)
 
     def show_page(self, run: bool) -> None:
-        """The recipe of the run that is shown, or of the next training."""
+        """Show the settings of the shown run, or of the next training."""
         (self.of_run if run else self.of_next).setChecked(True)
         self.pages.setCurrentIndex(1 if run and self.pages.count() > 1 else 0)
         self._refresh()
@@ -82,7 +89,7 @@ class RecipeDialog(QDialog):
             super().accept()
             self.chosen.emit(self.choices)
 
-    # --- making ----------------------------------------------------------------------------------
+    # --- construction ----------------------------------------------------------------------------
 
     def _top(self, shown: Run | None) -> QVBoxLayout:
         column = QVBoxLayout()
@@ -147,7 +154,7 @@ class RecipeDialog(QDialog):
     def _edited(self, key: str) -> None:
         value = self.fields[key].value()
         if value is None and Recipe.model_fields[key].default is not None:
-            self.choices.pop(key, None)  # an emptied field
+            self.choices.pop(key, None)  # the field was emptied
         else:
             self.choices[key] = value
         self._check()
@@ -176,7 +183,7 @@ class RecipeDialog(QDialog):
         if self._wrong() is None:
             self._wishes.plan(self._model, {**self._asked, **self.choices}, anew=False)
 
-    # --- facts -----------------------------------------------------------------------------------
+    # --- events ----------------------------------------------------------------------------------
 
     def _planned(self, recipe: Recipe) -> None:
         self._recipe = recipe
@@ -191,10 +198,10 @@ class RecipeDialog(QDialog):
             self._recipe = None
             self._refresh(problem)
 
-    # --- what is shown ---------------------------------------------------------------------------
+    # --- display ---------------------------------------------------------------------------------
 
     def _show_values(self, *keys: str) -> None:
-        """A field that is being written in is left alone."""
+        """Update the given fields, or all of them. A field that is being edited is left alone."""
         for key in keys or self.fields:
             field = self.fields[key]
             if key in self.choices:

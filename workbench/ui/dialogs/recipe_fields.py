@@ -1,4 +1,4 @@
-"""A field for each kind of setting of a recipe: what a person writes there, as the recipe takes it."""
+"""Input fields for the training settings, one class per kind of value."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FILE = "\0file"
 
 
 class Field(QWidget):
-    """`edited` tells that a person has changed it; `put` shows a value without telling."""
+    """Base class of the input fields. `edited` is emitted for changes by the user only, not for `put`."""
 
     edited = Signal()
 
@@ -35,11 +35,11 @@ class Field(QWidget):
 
     @abstractmethod
     def value(self) -> Any:
-        """What is shown."""
+        """Return the shown value, as the training settings expect it."""
 
 
 class Text(Field):
-    """Numbers, and lists of numbers with commas between them."""
+    """Line edit for a number, or for a comma-separated list of numbers."""
 
     def __init__(self, *, many: bool) -> None:
         self.line = QLineEdit()
@@ -61,7 +61,10 @@ class Text(Field):
         return self._number(text) if text else None
 
     def _number(self, text: str) -> Any:
-        """What is no number stays as it was written, and the recipe says what is wrong with it."""
+        """Return an int, a float, or the text itself if it is no number.
+
+        The validation of the settings explains the error then.
+        """
         try:
             return int(text)
         except ValueError:
@@ -73,7 +76,7 @@ class Text(Field):
 
 
 class Choice(Field):
-    """One of a few."""
+    """Combo box for one of a few values."""
 
     def __init__(self, options: Sequence[tuple[Any, str]]) -> None:
         self.box = QComboBox()
@@ -99,7 +102,7 @@ class Choice(Field):
 
 
 class Weights(Choice):
-    """None, those that Paddle publishes, or a file."""
+    """Choice of pretrained weights: none, those published by Paddle, or a file."""
 
     def __init__(self) -> None:
         super().__init__([(None, self.tr("None")), ("imagenet", said.option("imagenet")), (_FILE, self.tr("A file…"))])
@@ -135,7 +138,7 @@ class Switch(Field):
 
 
 class Several(Field):
-    """Any of some, in their order."""
+    """Check boxes for any subset of some values, in their order."""
 
     def __init__(self, options: Sequence[tuple[Any, str]], columns: int = 2) -> None:
         inner = QWidget()
@@ -160,7 +163,7 @@ class Several(Field):
 
 
 def field_for(key: str, runs: Sequence[tuple[str, str]]) -> Field:
-    """The field of a setting. runs: names and words of those that can be begun with."""
+    """Return a new input field for a setting. runs: names and titles of the runs that can be started from."""
     kind = Recipe.model_fields[key].annotation
     if key == "weights":
         return Weights()

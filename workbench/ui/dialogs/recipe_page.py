@@ -1,4 +1,4 @@
-"""The settings of a recipe under one another: what each is, and why; to be read, or to be edited."""
+"""Page with the training settings in groups: value and reason of each, read-only or editable."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from workbench.ui import recipe_words as said
 from workbench.ui.dialogs.recipe_fields import Field
 from workbench.ui.theme import Style
 
-_NAMES, _FIELDS = 150, 230  # pixels
+_NAMES, _FIELDS = 150, 230  # px, minimum column widths
 
 
 class RecipePage(QScrollArea):
-    """A row a setting: name, value, way back to what is decided, reason. With `fields` values can be edited."""
+    """One row per setting: name, value, button that resets it to automatic, reason.
+
+    With `fields` the values are editable.
+    """
 
     edited = Signal(str)
     reset = Signal(str)
@@ -39,7 +42,7 @@ class RecipePage(QScrollArea):
             heading = QLabel(title, objectName="heading")
             heading.setContentsMargins(0, 12 if row else 4, 0, 2)
             grid.addWidget(heading, row, 0, 1, 4)
-            for row, key in enumerate(keys, start=row + 1):  # noqa: B020  rows go on where the group before ended
+            for row, key in enumerate(keys, start=row + 1):  # noqa: B020  rows continue after the previous group
                 self._add(grid, row, key, style)
             row += 1
         grid.setRowStretch(row, 1)
@@ -80,13 +83,13 @@ class RecipePage(QScrollArea):
         grid.addWidget(back, row, 2, top)
 
     def show_recipe(self, recipe: Recipe) -> None:
-        """Read only."""
+        """Show the values and reasons of `recipe` on a read-only page."""
         for key, label in self.values.items():
             label.setText(said.written(getattr(recipe, key)) or "–")
             self.reasons[key].setText(said.reason(key, recipe))
 
     def say(self, key: str, text: str, *, wrong: bool = False) -> None:
-        """The reason of a setting, or what is wrong with it."""
+        """Show the reason of a setting, or the error in its value."""
         label = self.reasons[key]
         label.setText(text)
         name = "wrong" if wrong else "muted"

@@ -1,4 +1,4 @@
-"""How many micrometres a pixel shows: asked for a measured line of known length, or directly."""
+"""Dialog for the scale of the images in µm/pixel, entered directly or as the true length of a measured line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LEAST, _MOST = 1e-4, 1e7
 
 
 def ask_scale(parent: QWidget, ruler: Ruler, shelf: DisplayShelf) -> None:
-    """Set the project's scale; with a line on the ruler its true length is asked for."""
+    """Ask for the project's scale and set it. If the ruler holds a line, its true length in µm is asked for."""
     title = QCoreApplication.translate("scale", "Scale of the pictures")
     now = shelf.um_per_pixel or 1.0
     pixels = ruler.length

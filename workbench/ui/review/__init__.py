@@ -1,1 +1,1 @@
-"""The review of a run: what it misses, what it cries wolf about, and from which score on a defect begins."""
+"""Evaluation of a run: missed defects, false alarms, operating point."""

@@ -1,4 +1,4 @@
-"""What is wrong, as cards: missed defects, false alarms, whole pictures, with what was labelled and what was said."""
+"""Cards for missed defects, false alarms and whole images, with the labeled and the predicted outline."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from workbench.session.review import Review
 from workbench.session.reviewed import Reviewed
 from workbench.ui.theme import Style
 
-PICTURE = QSize(160, 116)  # of a crop, logical pixels
+PICTURE = QSize(160, 116)  # size of a crop, logical px
 CELL = QSize(PICTURE.width() + 24, PICTURE.height() + 66)
-TRUTH, SAID = QColor("#2f9bff"), QColor("#ff8c1a")  # blue and orange differ for every eye
+TRUTH, SAID = QColor("#2f9bff"), QColor("#ff8c1a")  # distinguishable with color blindness
 _CardRole = Qt.ItemDataRole.UserRole + 1
 _Index = QModelIndex | QPersistentModelIndex
 
 
 @dataclass(frozen=True)
 class Card:
-    """One thing to look at. box: empty for the whole picture. color: of its class, or "". missed: a labelled region."""
+    """One card. box: empty for the whole image. color: of its class, or "". missed: a labeled region."""
 
     evidence: Evidence
     box: Rect
@@ -37,7 +37,7 @@ class Card:
 
 
 def missed_cards(room: Review, reviewed: Reviewed, class_id: int | None, say: Callable[[float], str]) -> list[Card]:
-    """The largest first. say: how near the model came, from its greatest score on the defect."""
+    """Return cards of the missed defects, largest first. say: text for the greatest score on the defect."""
     found = []
     for evidence, judged in zip(room.looked.evidence, reviewed.judgements):
         for labelled, defect in zip(evidence.defects, judged.facts.defects):
@@ -50,7 +50,7 @@ def missed_cards(room: Review, reviewed: Reviewed, class_id: int | None, say: Ca
 
 
 def alarm_cards(room: Review, reviewed: Reviewed, class_id: int | None, say: Callable[[float], str]) -> list[Card]:
-    """The surest first."""
+    """Return cards of the false alarms, highest score first."""
     found = []
     for evidence, judged in zip(room.looked.evidence, reviewed.judgements):
         for alarm in judged.alarms:
@@ -61,7 +61,7 @@ def alarm_cards(room: Review, reviewed: Reviewed, class_id: int | None, say: Cal
 
 
 def picture_cards(room: Review, reviewed: Reviewed, say: Callable[[int, int], str]) -> list[Card]:
-    """The worst first: most missed, then most false alarms, then the worst fit of pixels."""
+    """Return cards of all images, worst first: most missed defects, then most false alarms, then most defects."""
     order = sorted(
         zip(room.looked.evidence, reviewed.judgements),
         key=lambda pair: (-pair[1].facts.missed, -pair[1].facts.false, -len(pair[1].facts.defects), pair[0].key),
@@ -97,7 +97,7 @@ class _Cards(QAbstractListModel):
 
 
 class Gallery(QListView):
-    """Cards in rows. `chosen` tells the key and the part of the picture to look at."""
+    """List of cards. `chosen` carries an image key and the region to show."""
 
     chosen = Signal(str, object)  # key, Rect
 
@@ -105,7 +105,7 @@ class Gallery(QListView):
         super().__init__()
         self._room, self._style = room, style
         self._pixmaps: dict[tuple[str, Rect], QPixmap] = {}
-        self._fresh: set[tuple[str, Rect]] = set()  # made, or asked for, at the point that is looked at
+        self._fresh: set[tuple[str, Rect]] = set()  # rendered or requested for the present operating point
         self._model = _Cards(self)
         self.setModel(self._model)
         self.setItemDelegate(_Cell(self, style))
@@ -127,7 +127,7 @@ class Gallery(QListView):
         return self._model.cards
 
     def show_cards(self, cards: list[Card]) -> None:
-        """Crops of another point are shown until the new ones are made."""
+        """Show other cards. Crops of the former operating point stay until the new ones are rendered."""
         self._room.forget_crops()
         self._fresh.clear()
         wanted = {(card.evidence.key, card.box) for card in cards}
@@ -141,7 +141,7 @@ class Gallery(QListView):
         self.show_cards([])
 
     def pixmap(self, card: Card) -> QPixmap | None:
-        """What is at hand; a better one is on its way."""
+        """Return the cached crop and request a new one if the crop is outdated."""
         at = (card.evidence.key, card.box)
         if at not in self._fresh:
             self._fresh.add(at)

@@ -1,4 +1,4 @@
-"""Which verdict is mistaken for which: a table of counts whose cells can be chosen, and how often each is right."""
+"""Confusion matrix of verdicts with selectable cells, and the recall of each verdict."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from workbench.core.intervals import tells_a_digit
 from workbench.ui import words
 from workbench.ui.theme import Style
 
-_ROW, _HEAD = 32, 26  # pixels
-_LEAST, _MOST = 46, 92  # width of a cell
-_NAMES = 150  # the widest column of names
+_ROW, _HEAD = 32, 26  # px
+_LEAST, _MOST = 46, 92  # px, width of a cell
+_NAMES = 150  # px, greatest width of the column of names
 _FOUND = 132
 
 
 class Confusion(QWidget):
-    """A row a label, a column a verdict given. Chosen by mouse, or by arrows and Enter."""
+    """Confusion matrix: one row per labeled verdict, one column per predicted one.
 
-    chosen = Signal(str, str)  # label, what was said
+    Selected by mouse, or by arrow keys.
+    """
+
+    chosen = Signal(str, str)  # labeled, predicted
 
     def __init__(self, style: Style) -> None:
         super().__init__()
@@ -29,7 +32,7 @@ class Confusion(QWidget):
         self._names: tuple[str, ...] = ()
         self._rows: list[list[int]] = []
         self._recall: list[dict[str, Any]] = []
-        self._at: tuple[int, int] | None = None  # row and column of the chosen cell
+        self._at: tuple[int, int] | None = None  # row and column of the selected cell
         self._hovered: tuple[int, int] | None = None
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
@@ -42,7 +45,7 @@ class Confusion(QWidget):
         return (self._names[self._at[0]], self._names[self._at[1]]) if self._at is not None else None
 
     def show_report(self, report: dict[str, Any]) -> None:
-        """report: of `VerdictReview.report`."""
+        """Show a report as returned by `VerdictReview.report`."""
         names = tuple(report["confusion"]["names"])
         if names != self._names:
             self._at = None
@@ -52,7 +55,7 @@ class Confusion(QWidget):
         self.update()
 
     def choose(self, truth: str | None, said: str = "") -> None:
-        """Mark a cell, or none, without telling of it."""
+        """Select a cell, or none, without emitting `chosen`."""
         known = truth in self._names and said in self._names
         self._at = (self._names.index(truth), self._names.index(said)) if known else None
         self.update()
@@ -72,7 +75,7 @@ class Confusion(QWidget):
 
     @property
     def widest(self) -> int:
-        """More would stay empty."""
+        """Return the width beyond which space would stay empty."""
         return self._left() + max(2, len(self._names)) * _MOST + _FOUND
 
     def _left(self) -> int:
@@ -91,7 +94,7 @@ class Confusion(QWidget):
         count = len(self._names)
         return (row, column) if 0 <= row < count and 0 <= column < count else None
 
-    # --- hand and keys ---------------------------------------------------------------------------
+    # --- mouse and keys --------------------------------------------------------------------------
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         at = self._cell_at(event.position().toPoint())
@@ -175,7 +178,7 @@ class Confusion(QWidget):
         whole = max(1, sum(counts))
         for column, count in enumerate(counts):
             rect = QRectF(self._rect(row, column)).adjusted(1.5, 1.5, -1.5, -1.5)
-            # Mistakes are rare and must be seen, so their colour grows faster.
+            # Errors are rare and must be visible, so their color grows with the square root of the share.
             share = count / whole if row == column else (count / whole) ** 0.5
             role = "success" if row == column else "danger"
             painter.setPen(Qt.PenStyle.NoPen)
@@ -209,5 +212,5 @@ class Confusion(QWidget):
 
 
 def interval(low: float, high: float, digits: int = 0) -> str:
-    """ "94–99 %" """
+    """Return an interval as text, such as "94–99 %"."""
     return f"{words.number(100 * low, digits)}–{words.percent(high, digits)}"

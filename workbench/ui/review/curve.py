@@ -1,4 +1,4 @@
-"""Precision over recall, counted in defects: what every threshold would give, and where the model stands."""
+"""Precision-recall curve, counted in defects, with the present operating point."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from workbench.core.review.sweep import Curve
 from workbench.ui import words
 from workbench.ui.theme import Style
 
-_NEAR = 26  # pixels within which a point of the curve is meant
+_NEAR = 26  # px, distance within which a point of the curve is hit
 
 
 class CurvePlot(QWidget):
-    """`chosen` tells the threshold of the point that was pressed."""
+    """Plot of the curve. `chosen` carries the threshold of the clicked point."""
 
     chosen = Signal(float)
 
@@ -36,7 +36,7 @@ class CurvePlot(QWidget):
         return QSize(320, 220)
 
     def show_curve(self, curve: Curve | None, now: tuple[float, float] | None) -> None:
-        """now: recall and precision of the point that is looked at."""
+        """Show a curve. now: recall and precision of the present operating point."""
         self._curve, self._now = curve, now
         self.update()
 
@@ -44,7 +44,7 @@ class CurvePlot(QWidget):
         self._curve, self._hint = None, hint
         self.update()
 
-    # --- by mouse ---------------------------------------------------------------------------------
+    # --- mouse ------------------------------------------------------------------------------------
 
     def mousePressEvent(self, event) -> None:
         step = self._nearest(event.position())

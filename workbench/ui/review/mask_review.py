@@ -1,4 +1,4 @@
-"""The review of a UNet: figures and sliders on the left, what is wrong as cards, curve and table beneath."""
+"""Evaluation of a UNet: metrics and sliders on the left, cards of errors on the right, curve and table below."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TABS = ("missed", "false", "pictures", "table")
 
 
 class MaskReview(QWidget):
-    """`chosen` tells the key and the part of a picture that a person wants to look at."""
+    """Evaluation page of a UNet run. `chosen` carries an image key and the region to show."""
 
     chosen = Signal(str, object)  # key, Rect
 
@@ -137,11 +137,11 @@ class MaskReview(QWidget):
         self._count(0, 0, 0)
         return self._splitter
 
-    # --- orders -----------------------------------------------------------------------------------
+    # --- commands ---------------------------------------------------------------------------------
 
     @property
     def class_id(self) -> int | None:
-        """The class that is looked at alone."""
+        """Id of the class that metrics and sliders are restricted to; None: all classes."""
         return self.scope.currentData()
 
     def _numbers(self) -> list[int]:
@@ -176,7 +176,7 @@ class MaskReview(QWidget):
     def tab(self) -> str:
         return next(name for name, button in self.tabs.items() if button.isChecked())
 
-    # --- facts ------------------------------------------------------------------------------------
+    # --- events -----------------------------------------------------------------------------------
 
     def _changed(self) -> None:
         room = self._room
@@ -273,7 +273,7 @@ class MaskReview(QWidget):
         self.curve.show_curve(curve, now)
 
     def end(self) -> None:
-        """The window closes."""
+        """Release the crops when the window closes."""
         self.gallery.forget()
 
 

@@ -1,4 +1,4 @@
-"""Lines over the review that say how far its figures may be believed."""
+"""Notices above the evaluation about the reliability of its metrics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ICONS = {"info": ("info", "accent"), "warning": ("warning", "warning"), "proble
 
 
 class Notices(QWidget):
-    """From which pictures the figures are, whether these had a say in them, and what makes a score meaningless."""
+    """Notices about the source of the images, their influence on training and thresholds, degenerate predictions."""
 
     def __init__(self, room: Review, style: Style) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class Notices(QWidget):
         }[alert]
 
     def _origin(self) -> tuple[str, str]:
-        """Whether the pictures had a say in what is judged on them."""
+        """Return kind and text of the notice on whether the images influenced the training or the operating point."""
         room = self._room
         parts = len({each.group for each in room.looked.evidence})
         many = self.tr("{n} pictures of {parts} parts.").format(

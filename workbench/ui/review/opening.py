@@ -1,4 +1,4 @@
-"""To the review and back: the window makes room for it, and a card leads to its place on the canvas."""
+"""Navigation between canvas and evaluation: panels are hidden for the evaluation, and a card opens its region."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from workbench.ui.panels.centre import Centre
 from workbench.ui.panels.training import TrainingPanel
 from workbench.ui.review.page import ReviewPage
 
-_SHARE = 0.35  # of the screen's sides that a region is to take at most
-_SCALE = 4.0  # and it is enlarged no further
-_LOOKS, _STEADY, _BETWEEN = 30, 5, 80  # times the list is asked to show its picture, times it did, ms between them
+_SHARE = 0.35  # greatest share of the view's width and height that a region takes
+_SCALE = 4.0  # greatest zoom on a region
+_LOOKS, _STEADY, _BETWEEN = 30, 5, 80  # attempts to scroll the list, stable ones needed, ms between them
 
 
 class Opening(QObject):
-    """`switched` tells whether the review is shown."""
+    """Switching between canvas and evaluation. `switched` carries whether the evaluation is shown."""
 
     switched = Signal(bool)
 
@@ -31,8 +31,8 @@ class Opening(QObject):
         self._view, self._training, self._pictures = view, training, pictures
         self._centre: Centre | None = None
         self._looks = self._steady = 0
-        self._folded = False  # the training panel was, for the review
-        self._wanted: tuple[str, Rect] | None = None  # to be looked at when its picture is open
+        self._folded = False  # the training panel was folded for the evaluation
+        self._wanted: tuple[str, Rect] | None = None  # region to show once its image is open
         page.left.connect(self.leave)
         page.chosen.connect(self.go)
         session.picture_opened.connect(self._opened)
@@ -50,7 +50,7 @@ class Opening(QObject):
         return self._centre is not None and self._centre.in_review
 
     def toggle(self) -> None:
-        """Review the run that is shown, or go back to the picture."""
+        """Evaluate the shown run, or return to the image."""
         if self._centre is not None:
             on = not self.is_on()
             self._centre.show_review(on)
@@ -62,7 +62,7 @@ class Opening(QObject):
             self._centre.show_review(False)
 
     def go(self, key: str, box: Rect) -> None:
-        """To a part of a picture on the canvas; all of it if `box` is empty."""
+        """Show a region of an image on the canvas, or the whole image if `box` is empty."""
         self.leave()
         self._wanted = key, box
         if self._session.key == key and self._session.picture is not None:
@@ -85,7 +85,7 @@ class Opening(QObject):
         self._view.set_view(view.at_scale(scale).centred(box.x + box.width / 2, box.y + box.height / 2))
 
     def _find_in_list(self) -> None:
-        # A list that was hidden lays its rows out late, piece by piece and more than once, and loses its place by that.
+        # A list that was hidden is laid out late, in several batches, and loses its scroll position each time.
         view, self._looks = self._pictures, self._looks - 1
         place = view.currentIndex()
         self._steady = self._steady + 1 if view.viewport().rect().contains(view.visualRect(place).center()) else 0
@@ -94,7 +94,7 @@ class Opening(QObject):
             QTimer.singleShot(_BETWEEN, self, self._find_in_list)
 
     def _stored(self, _: object) -> None:
-        """The overlay tells at once what the model says from now on."""
+        """Predict again, so that the overlay uses the new operating point at once."""
         if self._overlay.possible():
             self._overlay.predict()
 

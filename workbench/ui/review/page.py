@@ -1,4 +1,4 @@
-"""The review in the middle of the window: which run, which pictures, and what its model makes of them."""
+"""Evaluation page in the center of the window: choice of run and split, and the evaluation for the kind of model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _HIDDEN_WORK = ("Ctrl+Z", "Ctrl+Shift+Z", "Ctrl+Y", "Ctrl+P", "Ctrl+Shift+A", *(
 
 
 class ReviewPage(QWidget):
-    """`left`: a person wants back to the picture. `chosen`: a picture, and the part of it to look at."""
+    """Evaluation page. `left`: the user returns to the image. `chosen`: an image and the region to show."""
 
     left = Signal()
     chosen = Signal(str, object)  # key, Rect
@@ -96,10 +96,10 @@ class ReviewPage(QWidget):
         row.addWidget(self.back)
         return head
 
-    # --- orders -----------------------------------------------------------------------------------
+    # --- commands ---------------------------------------------------------------------------------
 
     def show_run(self, run: Run | None) -> None:
-        """Review this run, unless it is shown already."""
+        """Evaluate this run, unless it is shown already."""
         self._list_runs(run)
         if run is None:
             return
@@ -138,7 +138,7 @@ class ReviewPage(QWidget):
         self.runs.setCurrentIndex(self.runs.findData(shown.name) if shown is not None else -1)
         self.runs.setVisible(self.runs.count() > 0)
 
-    # --- facts ------------------------------------------------------------------------------------
+    # --- events -----------------------------------------------------------------------------------
 
     def _changed(self) -> None:
         room = self._room
@@ -159,7 +159,7 @@ class ReviewPage(QWidget):
         self.again.setIcon(self._style.theme.icon("refresh", "muted"))
 
     def event(self, event: QEvent) -> bool:
-        # Keys that paint, judge or undo would act on a picture that is out of sight.
+        # Shortcuts that paint, judge or undo would change an image that is not visible.
         if event.type() == QEvent.Type.ShortcutOverride and _acts_on_the_picture(event):
             event.accept()
             return True

@@ -1,4 +1,4 @@
-"""From which score on a pixel is a defect, from which size on a region is one, and what mistakes cost."""
+"""Operating point panel: probability thresholds, minimum region sizes, costs of errors."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from workbench.ui import words
 from workbench.ui.review import sayings
 
 RATIOS = (0.1, 0.2, 0.5, 1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000)
-_USUAL = 10.0  # a missed defect costs as much as so many false alarms, until a person says otherwise
+_USUAL = 10.0  # cost of a missed defect in false alarms, until the user changes it
 
 
 class PointPanel(QWidget):
-    """`moved` tells another point; it acts on all classes, or on the one that is chosen."""
+    """Sliders for the operating point of all classes or of the selected one. `moved` carries the new point."""
 
     moved = Signal(object)  # Point
     cost_moved = Signal(float)
@@ -93,11 +93,11 @@ class PointPanel(QWidget):
 
     @property
     def ratio(self) -> float:
-        """What a missed defect costs, a false alarm costing 1."""
+        """Cost of a missed defect; a false alarm costs 1."""
         return RATIOS[self.cost.value()]
 
     def show_point(self, point: Point, which: list[int], um_per_pixel: float | None) -> None:
-        """which: numbers of the classes that the sliders act upon."""
+        """Show a point. which: indices of the classes that the sliders change."""
         self._point, self._which, self._um = point, which, um_per_pixel
         middle = sorted(point.thresholds[at] for at in which)[len(which) // 2]
         area = sorted(point.min_area[at] for at in which)[len(which) // 2]
@@ -108,7 +108,7 @@ class PointPanel(QWidget):
         self.area_says.setText(sayings.least_area(point, which, um_per_pixel))
 
     def show_figures(self, figures: Figures | None) -> None:
-        """What the mistakes at this point cost together."""
+        """Show the total cost of the errors at this point."""
         self._say_cost()
         if figures is None:
             self.total.clear()

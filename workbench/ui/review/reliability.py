@@ -1,4 +1,4 @@
-"""Do the probabilities of a model mean what they say? Of verdicts given as 80 % sure, are 80 % right?"""
+"""Reliability diagram of verdicts: predicted probability against the share of correct verdicts."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from workbench.core.verdict_review import Bin
 from workbench.ui import words
 from workbench.ui.theme import Style
 
-_SIDES = (46, 8, 10, 36)  # pixels left, top, right, bottom
+_SIDES = (46, 8, 10, 36)  # px: left, top, right, bottom margin
 
 
 class Reliability(QWidget):
-    """A point a bin of pictures, the larger the more pictures, with the interval of what is right."""
+    """Plot with one point per bin, sized by its number of images, with the confidence interval of the share."""
 
     def __init__(self, style: Style) -> None:
         super().__init__()
@@ -32,13 +32,16 @@ class Reliability(QWidget):
         return QSize(280, 210)
 
     def show_bins(self, bins: list[Bin], verdicts: int) -> None:
-        """verdicts: their number; the likeliest of two is never below a half."""
+        """Show bins. verdicts: number of verdicts.
+
+        With two, the top probability is never below 0.5, so the axes start there.
+        """
         self._bins = bins
         self._low = 0.5 if verdicts == 2 else 0.0
         self.update()
 
     def show_least(self, least: float) -> None:
-        """From which probability on a verdict is given."""
+        """Show the reject probability, below which no verdict is given."""
         self._least = least
         self.update()
 

@@ -1,4 +1,4 @@
-"""Figures of a review in words: one number where enough was counted, else the interval alone."""
+"""Texts of evaluation metrics: one number if enough was counted, else only the interval."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ NOTHING = "–"
 
 
 def share(found: Share) -> str:
-    """ "36 %", or "25–50 %" where few were counted."""
+    """Return a share as "36 %", or as "25–50 %" if the counts are too small for one number."""
     if found.value is None or found.interval is None:
         return NOTHING
     return words.percent(found.value) if found.digit else between(found.interval)
 
 
 def between(interval: list[float]) -> str:
-    """Of a share: "25–50 %"."""
+    """Return the interval of a share, such as "25–50 %"."""
     low, high = (words.number(100 * edge) for edge in interval)
     return QCoreApplication.translate("review", "{low}–{high} %").format(low=low, high=high)
 
 
 def counted(found: Share) -> str:
-    """ "20 of 55 found; 95 % sure of 25–50 %"."""
+    """Return counts and interval, such as "20 of 55; 95 % sure of 25–50 %"."""
     if found.interval is None:
         return QCoreApplication.translate("review", "no defect is labelled here")
     text = QCoreApplication.translate("review", "{hits} of {total}").format(
@@ -39,12 +39,12 @@ def counted(found: Share) -> str:
 
 
 def rate(false: Rate | None) -> str:
-    """False alarms a picture."""
+    """Return the false alarms per image."""
     return NOTHING if false is None or false.value is None else _digits(false.value)
 
 
 def rate_range(false: Rate) -> str:
-    """ "0.5–2.4"."""
+    """Return the interval of a rate, such as "0.5–2.4"."""
     if false.interval is None:
         return NOTHING
     return QCoreApplication.translate("review", "{low}–{high}").format(
@@ -63,12 +63,12 @@ def rate_counted(false: Rate) -> str:
 
 
 def score(value: float | None) -> str:
-    """Dice, IoU."""
+    """Return Dice or IoU with two digits."""
     return NOTHING if value is None else words.number(value, 2)
 
 
 def size(of: OfSize, um_per_pixel: float | None) -> str:
-    """ "120 to 900 px²"; in micrometres where the scale is known."""
+    """Return a range of areas, such as "120 to 900 px²", or in µm² if the scale is known."""
     factor = 1.0 if um_per_pixel is None else um_per_pixel**2
     pixels, micrometres = QCoreApplication.translate("review", "px²"), QCoreApplication.translate("review", "µm²")
     unit = pixels if um_per_pixel is None else micrometres
@@ -81,7 +81,7 @@ def size(of: OfSize, um_per_pixel: float | None) -> str:
 
 
 def threshold(point: Point, which: list[int]) -> str:
-    """Of some classes: "0.50", or "0.50–0.98" where they differ."""
+    """Return the threshold of the given classes: "0.50", or "0.50–0.98" if they differ."""
     values = [point.thresholds[at] for at in which]
     low, high = words.number(min(values), 2), words.number(max(values), 2)
     return low if low == high else f"{low}–{high}"

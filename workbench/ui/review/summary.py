@@ -1,4 +1,4 @@
-"""The figures at a glance: how many defects are found, how often it cries wolf, how well the pixels fit."""
+"""Summary of an evaluation: share of defects found, false alarms per image, Dice and IoU."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.ui.review.sayings import NOTHING
 
 
 class Figure(QWidget):
-    """One number, what it is, and how sure it is."""
+    """One metric: caption, value and confidence."""
 
     def __init__(self, caption: str) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class Figure(QWidget):
 
 
 class Summary(QWidget):
-    """Of all classes, or of one."""
+    """Metrics of all classes, or of one."""
 
     def __init__(self) -> None:
         super().__init__()

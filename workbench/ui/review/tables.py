@@ -1,4 +1,4 @@
-"""The figures by class and by size, and picture by picture."""
+"""Tables of an evaluation: by class and defect size, and by image."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
 class ByClass(QTableWidget):
-    """Rows of classes, then rows of sizes."""
+    """Table with rows for classes, then rows for defect sizes."""
 
     def __init__(self) -> None:
         super().__init__(0, 6)
@@ -86,7 +86,7 @@ def _dot(color: str) -> QIcon:
 
 
 class _Pictures(QAbstractTableModel):
-    """Worst first until a heading is pressed."""
+    """Table model of the images, worst first until the user sorts by a column."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -149,14 +149,14 @@ class _Pictures(QAbstractTableModel):
         if index.column() < 2:
             return (evidence.key, evidence.group)[index.column()]
         if index.column() == 5:
-            # An empty picture left empty has no Dice: nothing was there to be found.
+            # Dice is undefined for an image without defects and predictions.
             return sayings.score(dice([facts]))
         count = (len(facts.defects), facts.missed, facts.false)[index.column() - 2]
         return words.number(count) if count else sayings.NOTHING
 
 
 class ByPicture(QTableView):
-    """`chosen` tells the key of a picture, to be looked at as a whole."""
+    """Table of the images. `chosen` carries the key of an image, with an empty region."""
 
     chosen = Signal(str, object)  # key, Rect
 

@@ -1,4 +1,4 @@
-"""From which probability on a verdict is given: less to look at, or fewer errors."""
+"""Reject probability of verdicts: trade-off between manual checks and errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _STEPS = 1000
 
 
 class UnsureBand(QWidget):
-    """A slider and what it would mean on the pictures shown; nothing is kept before `store_wanted`."""
+    """Slider for the reject probability and its effect on the shown images. Only `store_wanted` asks to save it."""
 
     moved = Signal(float)
     store_wanted = Signal(float)
@@ -62,7 +62,7 @@ class UnsureBand(QWidget):
         self.slider.setValue(round(least * _STEPS))
 
     def show_review(self, review: VerdictReview | None, stored: float, writable: bool) -> None:
-        """stored: what the run has now."""
+        """Show an evaluation. stored: reject probability of the run."""
         self._review, self._stored, self._writable = review, stored, writable
         self._refresh()
 

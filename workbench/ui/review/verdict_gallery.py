@@ -1,4 +1,4 @@
-"""Pictures with what they are labelled, what the model says of them, and how sure it is."""
+"""Gallery of images with labeled verdict, predicted verdict and probability."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.ui import words
 from workbench.ui.panels.thumbnails import Thumbnails
 from workbench.ui.theme import Style
 
-_EDGE = 104  # pixels of a thumbnail
+_EDGE = 104  # px, side of a thumbnail
 CELL = QSize(_EDGE + 44, _EDGE + 46)
 JudgedRole = Qt.ItemDataRole.UserRole
 
@@ -96,7 +96,7 @@ class _Cell(QStyledItemDelegate):
 
 
 class VerdictGallery(QListView):
-    """Thumbnails in the order given. A click or Enter wants a picture opened."""
+    """Thumbnails in the given order. `wanted` is emitted with the key of an image on a click or Enter."""
 
     wanted = Signal(str)
 

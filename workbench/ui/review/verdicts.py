@@ -1,4 +1,4 @@
-"""The review of a run of verdicts: what it mistakes for what, how far to believe it, and from where on it is unsure."""
+"""Evaluation of a ResNet run: confusion matrix, reliability of the probabilities, reject probability, errors."""
 
 from __future__ import annotations
 
@@ -30,23 +30,26 @@ from workbench.ui.review.verdict_gallery import VerdictGallery
 from workbench.ui.theme import Style
 
 _SPLITS = (("test",), ("val",), ("val", "test"))
-_WIDEST, _HIGHEST = 560, 420  # pixels of the matrix; with more verdicts it is scrolled
+_WIDEST, _HIGHEST = 560, 420  # px, greatest size of the matrix before it is scrolled
 
 
 class VerdictReview(QWidget):
-    """`show_run` asks for the review of a run. `picture_wanted` tells the key of a picture to be opened."""
+    """Evaluation page of a ResNet run.
+
+    `show_run` starts the evaluation. `picture_wanted` carries the key of an image to open.
+    """
 
     picture_wanted = Signal(str)
     failed = Signal(object)  # Problem
-    stored = Signal(object)  # Run: it says "unsure" otherwise from now on
+    stored = Signal(object)  # Run with the changed reject probability
 
     def __init__(self, session: Session, style: Style) -> None:
         super().__init__()
         self.setObjectName("panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._session, self._judge = session, VerdictJudge(session, self)
-        self._whole: Review | None = None  # of all held-out pictures
-        self._shown: Review | None = None  # of the chosen ones
+        self._whole: Review | None = None  # of all validation and test images
+        self._shown: Review | None = None  # of the selected split
         self.thumbnails = Thumbnails(self)
         self._make(style)
         self._place()
@@ -121,7 +124,7 @@ class VerdictReview(QWidget):
         whole.addWidget(area)
 
     def _closed(self) -> None:
-        # A method, and no lambda: the session, which outlives the window, must not keep it alive.
+        # A method, not a lambda: the session outlives the window, and a lambda would keep the window alive.
         self._show(None)
 
     def _connect(self) -> None:
@@ -142,10 +145,10 @@ class VerdictReview(QWidget):
         self.band.store_wanted.connect(self._store)
         self.gallery.wanted.connect(self.picture_wanted)
 
-    # --- orders ----------------------------------------------------------------------------------
+    # --- commands --------------------------------------------------------------------------------
 
     def show_run(self, run: Run) -> None:
-        """Ask for its review; what was shown of another run goes away at once."""
+        """Evaluate a run. The results of another run are removed at once."""
         if self._judge.run is None or self._judge.run.root != run.root:
             self._show(None)
         self.thumbnails.set_project(self._session.project)
@@ -153,11 +156,11 @@ class VerdictReview(QWidget):
         self._judge.look(run)
 
     def end(self) -> None:
-        """The window closes."""
+        """Stop the evaluation and the thumbnails when the window closes."""
         self._judge.close()
         self.thumbnails.end()
 
-    # --- facts -----------------------------------------------------------------------------------
+    # --- events ----------------------------------------------------------------------------------
 
     def _progressed(self, done: int, total: int) -> None:
         self.bar.setMaximum(max(1, total))
@@ -181,10 +184,10 @@ class VerdictReview(QWidget):
     def _stored(self) -> None:
         self.band.show_review(self._shown, self._judge.unsure, self._session.writable)
 
-    # --- what is shown ---------------------------------------------------------------------------
+    # --- display ---------------------------------------------------------------------------------
 
     def _offer(self, review: Review) -> None:
-        """The splits that there are; the pictures that nothing was chosen by come first."""
+        """List the available splits. Test images, which influenced no choice, come first."""
         names = {
             ("test",): self.tr("Test pictures"), ("val",): self.tr("Validation pictures"),
             ("val", "test"): self.tr("All held-out pictures"),
@@ -290,7 +293,7 @@ class VerdictReview(QWidget):
         self.gallery.show_pictures(self._shown.names, pictures)
 
     def _reveal(self, *_: object) -> None:
-        """In a low window the pictures lie below its end."""
+        """Scroll to the gallery, which lies below the visible area in a low window."""
         self._area.ensureWidgetVisible(self.gallery, 0, 10)
 
     def _store(self, least: float) -> None:
@@ -298,7 +301,7 @@ class VerdictReview(QWidget):
 
     @property
     def _splits(self) -> tuple[str, ...]:
-        """Those whose pictures are shown."""
+        """Return the splits whose images are shown."""
         return self.split.currentData() or ("val", "test")
 
     def _uncheck(self) -> None:

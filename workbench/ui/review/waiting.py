@@ -1,4 +1,4 @@
-"""What stands where the review will be: progress, what is missing, or what must be seen before any score."""
+"""Placeholder of the evaluation: progress, missing prerequisites, or leaked images to confirm first."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _SHOWN = 200  # leaks listed
 
 
 class Waiting(QWidget):
-    """Follows the room's stage."""
+    """Page for all stages of `Review` except "ready"."""
 
-    left = Signal()  # a person wants back
+    left = Signal()  # the user returns to the image
 
     def __init__(self, room: Review) -> None:
         super().__init__()
