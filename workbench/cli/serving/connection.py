@@ -74,7 +74,7 @@ class Connection(H11Protocol):
 
     @property
     def body_is_arriving(self) -> bool:
-        """True if the body of the present request has not been read to its end."""
+        """True if the body of the present request has not been read to its end, such as after an early refusal."""
         return self.cycle is not None and self.conn.their_state in (h11.SEND_BODY, h11.ERROR)
 
     @property

@@ -37,7 +37,7 @@ _ATTACH_FILTER = 26  # SO_ATTACH_FILTER of Linux
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a bound socket that does not listen yet, so that no client has to wait. port: 0 for any. Raises OSError."""
+    """Return a bound socket that does not listen yet, so that no client waits. port: 0 for any. Raises OSError."""
     family, kind, protocol, _, address = socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )[0]
