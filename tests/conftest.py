@@ -1,4 +1,4 @@
-"""Shared fixtures: projects on disk, real pictures where they are at hand, and a quiet, private environment."""
+"""Shared fixtures: projects on disk, real images if available, and an isolated environment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @pytest.fixture(autouse=True)
 def private_places(tmp_path_factory, monkeypatch):
-    """Preferences and caches of the person who runs the tests stay untouched."""
+    """Redirect preferences and caches, so that those of the user running the tests are not changed."""
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
@@ -30,7 +30,7 @@ def private_places(tmp_path_factory, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def widgets_end_in_the_main_thread(request):
-    """As in the application: a worker thread that happens to collect garbage must not destroy a widget."""
+    """Collect garbage in the main thread only, as the application does: a worker thread must not destroy a widget."""
     if "qtbot" not in request.fixturenames:
         yield
         return
@@ -42,7 +42,7 @@ def widgets_end_in_the_main_thread(request):
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The folder of real pictures beside the repository, or WORKBENCH_DATA; tests that need it skip without it."""
+    """Return the folder of real images: WORKBENCH_DATA, or the one beside the repository. Skip the test without it."""
     folder = Path(os.environ.get("WORKBENCH_DATA", ROOT.parent / "shared" / "data"))
     if not folder.is_dir():
         pytest.skip("the real pictures are not on this machine (set WORKBENCH_DATA to their folder)")
@@ -50,7 +50,7 @@ def shared_data() -> Path:
 
 
 def scratched(rng: np.random.Generator, width: int = 96, height: int = 80, defects: int = 1):
-    """A noisy grey picture with dark blobs, and its exact mask (class 1)."""
+    """Return a noisy gray image with dark blobs, uint8 (height, width), and its exact mask (class 1) of equal shape."""
     picture = rng.normal(150, 12, (height, width))
     mask = np.zeros((height, width), np.uint8)
     for _ in range(defects):
@@ -62,7 +62,7 @@ def scratched(rng: np.random.Generator, width: int = 96, height: int = 80, defec
 
 
 def fill_project(project: Project, count: int, *, seed: int = 0, good: int = 0, verdicts: bool = False) -> list[str]:
-    """Write `count` labelled pictures with defects and `good` without; returns their keys."""
+    """Write `count` labeled images with defects and `good` without. Return their keys."""
     rng = np.random.default_rng(seed)
     keys = []
     for i in range(count + good):
@@ -87,7 +87,7 @@ def project(tmp_path) -> Project:
 
 @pytest.fixture
 def labelled(project) -> Project:
-    """Twelve small pictures with defects and four without, all labelled, with verdicts."""
+    """Project of twelve small images with defects and four without, all labeled, with verdicts."""
     fill_project(project, 12, good=4, verdicts=True)
     project.file.verdicts = ["OK", "NG"]
     project.save()

@@ -1,4 +1,4 @@
-"""A disk so small that it can be filled."""
+"""Small file systems for tests of full disks."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import pytest
 
 @contextlib.contextmanager
 def small_disk(folder: Path, kilobytes: int, *, inodes: int = 0) -> Iterator[Path]:
-    """A file system of its own at `folder`; where none can be mounted (only root may) the test is skipped.
+    """Mount a separate file system at `folder`. Skip the test if mounting is impossible (it requires root).
 
-    inodes: the largest number of files and folders; 0 for no limit.
+    kilobytes: its size. inodes: the largest number of files and folders; 0 for no limit.
     """
     folder.mkdir()
     if not sys.platform.startswith("linux"):
@@ -31,7 +31,7 @@ def small_disk(folder: Path, kilobytes: int, *, inodes: int = 0) -> Iterator[Pat
 
 
 def fill_up(folder: Path) -> Path:
-    """Write a file until not a byte more goes onto the disk; that file."""
+    """Fill the disk to the last byte with one file. Return that file."""
     ballast = folder / "ballast"
     with ballast.open("wb", buffering=0) as file:
         for size in (4096, 1):
@@ -44,7 +44,7 @@ def fill_up(folder: Path) -> Path:
 
 
 def use_up_inodes(folder: Path) -> Path:
-    """Make empty files until no further one can be made; the folder that holds them."""
+    """Create empty files until no further one can be created. Return the folder that holds them."""
     ballast = folder / "ballast"
     ballast.mkdir()
     with contextlib.suppress(OSError):

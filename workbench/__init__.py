@@ -1,3 +1,3 @@
-"""Defect Workbench: label surface defects, train on this workstation, see the overlay get right, export."""
+"""Defect Workbench: label surface defects, train models on this machine, evaluate and export them."""
 
 __version__ = "0.1.0"

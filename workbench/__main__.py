@@ -1,4 +1,4 @@
-"""Where the program begins: opens the window, runs a verb of the command line, or becomes the training child."""
+"""Entry point of the program: the window, a verb of the command line, or the training child process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def main(argv: list[str] | None = None) -> int:
-    """`workbench [PROJECT]` opens the window; `workbench VERB ...` works without one; `--worker` is the child."""
+    """Open the window (`[PROJECT]`), run a verb (`VERB ...`) or the training child (`--worker`). Return its status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments[:1] == ["--worker"]:
         from workbench.training.__main__ import main as train
@@ -20,7 +20,7 @@ def main(argv: list[str] | None = None) -> int:
     if arguments and (arguments[0] in cli.VERBS or arguments[0].startswith("-")):
         return cli.main(arguments)
     if len(arguments) > 1 or (arguments and not Path(arguments[0]).is_dir()):
-        # Neither a verb nor a folder: let the command line say what is known.
+        # Neither a verb nor a folder: the command line reports the error and the known verbs.
         return cli.main(arguments)
 
     from workbench.ui.application import run

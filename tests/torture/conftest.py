@@ -1,4 +1,4 @@
-"""Fixtures of the torture tests: attacks of two sizes, a small one for the normal suite and the full one.
+"""Fixtures of the torture tests. Each attack has two sizes: a small one for the normal suite and the full one.
 
     python -m pytest tests/torture -m slow -n 2
 
@@ -19,19 +19,19 @@ Report = Callable[[str, int, int], None]
 
 @pytest.fixture(params=["sample", pytest.param("full", marks=pytest.mark.slow)])
 def size(request) -> str:
-    """"sample" in the normal suite, "full" in a slow run."""
+    """Size of the attack: "sample" in the normal suite, "full" in a slow run."""
     return request.param
 
 
 @pytest.fixture
 def cases(size) -> Callable[[int, int], int]:
-    """`cases(sample, full)`: how many cases an attack tries at the size of this run."""
+    """Function `cases(sample, full)`: number of cases that an attack tries at the size of this run."""
     return lambda sample, full: full if size == "full" else sample
 
 
 @pytest.fixture
 def report(size) -> Report:
-    """`report(attack, tried, failed)` notes the result of an attack; the assertion stays with the test."""
+    """Function `report(attack, tried, failed)` that records the result of an attack. The test makes the assertion."""
 
     def write(attack: str, tried: int, failed: int) -> None:
         table = os.environ.get("WORKBENCH_TORTURE_TABLE")

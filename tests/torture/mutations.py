@@ -1,4 +1,4 @@
-"""Seeded mutations of files: bytes that flip or are cut off, and JSON whose values change type, size and depth."""
+"""Seeded mutations of files: flipped or truncated bytes, and JSON values of changed type, size and depth."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def mutate_bytes(data: bytes, rng: random.Random) -> bytes:
 
 
 def _mutate_json(data: bytes, rng: random.Random) -> bytes:
-    """Change one value of a JSON document, or of one line of a file with a document on each line."""
+    """Change one value of a JSON document, or of one line of a file with one document per line."""
     lines = data.split(b"\n")
     try:
         return _dump(_changed(json.loads(data), rng))

@@ -1,4 +1,4 @@
-"""A single flipped bit in a finished export: the same results, or one sentence; never other results without a word."""
+"""Single flipped bits in a finished export: equal results or a one-sentence error, never different results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workbench.inference.reading import write_png
 
 @pytest.fixture(scope="module")
 def export(tmp_path_factory) -> Path:
-    """A small complete export, its folder of pictures beside it."""
+    """Small complete export with its folder of images beside it."""
     folder = tmp_path_factory.mktemp("damage") / "export"
     write_onnx(folder / "network.onnx", GREY_WEIGHTS, GREY_BIAS)
     rng = np.random.default_rng(5)
@@ -28,7 +28,7 @@ def export(tmp_path_factory) -> Path:
 
 
 def predict(export: Path) -> tuple[int, str, dict[str, bytes]]:
-    """Exit status, standard error, and the results by file name, of a run in a process of its own."""
+    """Run the export in a separate process. Return exit status, standard error and the results by file name."""
     out = export.parent / "out"
     shutil.rmtree(out, ignore_errors=True)
     done = subprocess.run(
@@ -48,11 +48,11 @@ def predict(export: Path) -> tuple[int, str, dict[str, bytes]]:
 
 
 def flaw(file: str, status: int, stderr: str, results: dict[str, bytes], expected: dict[str, bytes]) -> str:
-    """Return what is wrong with the outcome of a run of a damaged export, "" if nothing is."""
+    """Return the flaw in the outcome of running a damaged export, "" if there is none."""
     if status == 0:
         return "" if results == expected else "other results without a word"
     if file == "predict.py" and "predict.py" in stderr:
-        return ""  # where the interpreter cannot read or begin it, its own message names the file
+        return ""  # the interpreter cannot read or start the program, and its message names the file
     if "Traceback" in stderr:
         return "a traceback"
     sentences = [line for line in stderr.splitlines() if line.strip()]
@@ -68,7 +68,7 @@ def test_a_flipped_bit_never_gives_another_result(export, cases, report):
     rng = random.Random(20)
     tried, failures = cases(12, 520), []
     for number in range(tried):
-        # In turn a file of code, a file of data, and whichever.
+        # In turn a code file, a data file, and any file.
         code = [path for path in files if path.suffix == ".py"]
         data = [path for path in files if path.suffix != ".py"]
         path = rng.choice((code, data, files)[number % 3])

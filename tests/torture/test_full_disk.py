@@ -1,4 +1,4 @@
-"""Many strokes while nothing can be saved, then every way out with every answer: no stroke is lost unless discarded."""
+"""Strokes while saving fails, then every way to leave with every answer: no stroke is lost unless discarded."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from workbench.ui.application import Application
 from workbench.ui.dialogs.new_project import NewProject
 from workbench.ui.dialogs.question import Question
 
-BLOCK = 8  # pixels: each stroke fills a block of its own
+BLOCK = 8  # pixels; each stroke fills a separate block
 PLACES = [(x, y) for y in range(0, 80, BLOCK) for x in range(0, 96, BLOCK)]
 WAYS = ("window", "quit", "close", "drop", "new", "open", "again")
 ANSWERS = ("cancel", "retry", "copy", "discard")
@@ -36,7 +36,7 @@ Strokes = list[tuple[str, tuple[int, int]]]
 
 @contextlib.contextmanager
 def nothing_can_be_written(kind: str, folder: Path, project: Path) -> Iterator[Callable[[], None]]:
-    """Make every save below `folder` fail; yields what ends that."""
+    """Make every save below `folder` fail. Yield a function that ends the failure."""
     with contextlib.ExitStack() as stack:
         if kind == "full":
             ballast = disk.fill_up(folder)
@@ -50,7 +50,7 @@ def nothing_can_be_written(kind: str, folder: Path, project: Path) -> Iterator[C
 
 
 class Case:
-    """One window on a disk that cannot be written, left in one way with one answer."""
+    """Window on a disk that cannot be written, left in one way with one answer."""
 
     def __init__(self, qapp, qtbot, tmp_path: Path, kind: str, way: str, answer: str, rng: random.Random) -> None:
         self.qapp, self.qtbot, self.tmp_path, self.rng = qapp, qtbot, tmp_path, rng
@@ -60,7 +60,7 @@ class Case:
         self.window, self.session = self.application.window, self.application.rooms.session
 
     def run(self, strokes: int) -> int:
-        """How many strokes are lost, or came back after they were discarded."""
+        """Return the number of strokes that are lost, or that reappear after being discarded."""
         other = self.tmp_path / "other"
         with Project.create(other, classes=["scratch", "pit"]) as project:
             fill_project(project, 1)
@@ -121,7 +121,7 @@ class Case:
             commands.open(other if self.way == "open" else self.session.project.root)
 
     def question(self) -> Question | None:
-        """The open question; None where all could be saved after all: another file has given an inode back."""
+        """Return the open question, or None if everything was saved because another file has freed an inode."""
 
         def shown() -> list[Question]:
             return [dialog for dialog in self.window.findChildren(Question) if dialog.isVisible()]
@@ -130,7 +130,7 @@ class Case:
         return next(iter(shown()), None)
 
     def follow(self, made: Strokes, heal: Callable[[], None]) -> dict[str, np.ndarray]:
-        """Answer the question; returns the masks of the copy, if there is one."""
+        """Answer the question. Return the masks of the copy by key, or an empty dict if there is none."""
         if self.way == "end":
             return {}
         for _ in range(self.rng.randrange(3)):
@@ -161,7 +161,7 @@ class Case:
         return {key: annotation.read_mask(copy / "masks" / f"{key}.png") for key in keys} if copy.exists() else {}
 
     def lost(self, root: Path, made: Strokes, before: dict[str, np.ndarray]) -> int:
-        """Strokes that are not in the project once it can be written and was opened again."""
+        """Return the number of missing strokes (after "discard": of changed masks) in the reopened project."""
         self.session.end()
         assert self.session.open_project(root) and self.session.flush()
         masks = {key: annotation.load_mask(self.session.project, key) for key in before}
@@ -173,7 +173,7 @@ class Case:
 def test_no_stroke_is_lost_on_a_way_out(qapp, qtbot, tmp_path, size, cases, report):
     rng = random.Random(5)
     kinds = ["full", "inodes", "read-only"]
-    # Each answer with each kind of failure; the ways out take turns. The end without a question is a way of its own.
+    # Each answer with each kind of failure; the ways to leave alternate. Ending without a question is a separate way.
     plans = list(itertools.product(kinds, ANSWERS)) * 2
     tried = [(kind, way, answer) for (kind, answer), way in zip(plans, itertools.cycle(WAYS), strict=False)]
     if RESCUED:

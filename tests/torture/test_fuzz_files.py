@@ -1,4 +1,4 @@
-"""Every kind of file that is read, damaged by seeded mutations: only the known errors of its reader may come."""
+"""Seeded mutations of every kind of file that is read: only the known errors of its reader may be raised."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ SAMPLE = machine.Sample(
 
 @dataclass
 class Target:
-    """One kind of file. read: the real reader; its known errors are `known`. binary: no JSON inside."""
+    """One kind of file. read: the real reader; known: its known errors. binary: the file holds no JSON."""
 
     path: Path
     read: Callable[[], object]
@@ -87,7 +87,7 @@ class Target:
 
 
 def attack(target: Target, count: int, seed: int) -> list[str]:
-    """Read `count` mutations of a file. Returns what other errors came, with the seed of each."""
+    """Read `count` mutations of a file. Return the unknown errors, each with the number that seeds its mutation."""
     whole = target.path.read_bytes()
     failures = []
     target.read()
@@ -107,7 +107,7 @@ def attack(target: Target, count: int, seed: int) -> list[str]:
 
 @pytest.fixture
 def run(labelled) -> Run:
-    """A run with a model, a past, and an operating point that a person chose; it was never trained."""
+    """Run with a model, a history and an operating point chosen by a user, made without training."""
     run = create_run(labelled, request("unet", minutes=0.1, device="cpu"))
     write_onnx(run.best / "network.onnx", GREY_WEIGHTS, GREY_BIAS)
     save_settings(grey_settings(), run.best / "model.json")
@@ -129,7 +129,7 @@ def export(tmp_path) -> Path:
 
 
 def cli(*words: object) -> None:
-    """Run a verb in this process; an error that is no Problem fails."""
+    """Run a verb in this process. Fail on an error that is no Problem."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
         status = main([*map(str, words), "--json"])
@@ -138,7 +138,7 @@ def cli(*words: object) -> None:
 
 
 def past_of(run: Run) -> None:
-    """Everything that core makes of the events of a run."""
+    """Call everything in core that evaluates the events of a run."""
     past = read_past(run)
     diagnose(past.vitals)
     for name in (*STEP_VALUES, "score", "cpu", "smoothed"):
@@ -438,13 +438,13 @@ def test_damaged_files_of_an_export_give_sentences(export, cases, report):
 
 
 class Machine(QObject):
-    """Telemetry that sends nothing."""
+    """Telemetry stub that sends nothing."""
 
     sampled = Signal(object)
 
 
 def test_a_damaged_run_is_shown_without_a_traceback(labelled, run, qtbot, qapp, cases, report):
-    """The events are followed by the session and drawn by the panel's view; an error in a slot fails the test."""
+    """Test that the session follows the events and the panel's view draws them; an error in a slot fails the test."""
     from workbench.session.run_shelf import RunShelf
     from workbench.session.session import Session
     from workbench.session.story import Story

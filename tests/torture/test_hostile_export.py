@@ -76,7 +76,7 @@ def pictures(tmp_path) -> Path:
 
 
 def snapshot(root: Path, *without: Path) -> dict[str, bytes | str]:
-    """Content of all files below `root`, but for those below the folders `without`."""
+    """Return the content of all files below `root`, except those below the folders `without`."""
     found: dict[str, bytes | str] = {}
     for place, folders, files in os.walk(root):
         folders[:] = [name for name in folders if Path(place, name) not in without and name != "__pycache__"]
@@ -87,7 +87,7 @@ def snapshot(root: Path, *without: Path) -> dict[str, bytes | str]:
 
 
 def own_program(export: Path, *arguments: object) -> tuple[int, str, str]:
-    """Run the export's predict.py in a bare process."""
+    """Run the export's predict.py in a process without the workbench."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     command = [sys.executable, "-I", "-c", _BARE, str(export / "predict.py"), *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", env=environment, timeout=120)
@@ -108,7 +108,7 @@ def workbench(*words: object) -> tuple[int, str, str]:
 
 @pytest.fixture
 def go_on(size, export, pictures):
-    """Continue a folder of results: by the command line, in full size by the export's own program."""
+    """Continue a folder of results by the command line, at full size by the export's own program."""
     if size == "full":
         return lambda out, *more: own_program(export, pictures, "--out", out, "--json", *more)
     return lambda out, *more: workbench("predict", export, pictures, "--out", out, *more)
@@ -196,7 +196,7 @@ def test_links_in_a_folder_of_results_are_not_written_through(go_on, tmp_path, n
 
 
 def test_names_of_results_stay_in_their_folder(cases, report):
-    """Random names made of the parts that matter: those that are accepted lie below the folder on every system."""
+    """Test random names made of critical parts: accepted names lie below the folder on every operating system."""
     import ntpath
     import posixpath
 
@@ -217,7 +217,7 @@ def test_names_of_results_stay_in_their_folder(cases, report):
 
 
 def refused(export: Path, pictures: Path, size: str) -> list[str]:
-    """Sentences with which an export is refused by the command line, and in full size by its own program."""
+    """Return the sentences by which the command line, and at full size the export's own program, refuse an export."""
     code, _, said = workbench("predict", export, pictures, "--out", export.parent / "results")
     assert code == 1
     if size == "sample":
@@ -283,7 +283,7 @@ def test_weights_outside_of_an_export_are_not_read(export, pictures, size, locat
 
 
 def test_verbs_write_nothing_outside_of_a_project_full_of_links(tmp_path, cases, report):
-    """Each folder of a project in turn leads out; import, labels and check leave what is there alone."""
+    """Test each folder of a project as a link to the outside: import, labels and check change nothing there."""
     labels = tmp_path / "labels"
     write_png(labels / "images" / "p000.png", np.zeros((80, 96), np.uint8))
     write_png(labels / "masks" / "p000.png", np.ones((80, 96), np.uint8))

@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def listed(project: Project) -> tuple[dict[str, Row], list[problems.Problem]]:
-    """The rows that a window would show after opening the project, and the messages about the index."""
+    """Return the rows that a window would show after opening the project, and the messages about the index."""
     rows: dict[str, Row] = {}
     met: list[problems.Problem] = []
 
@@ -121,7 +121,7 @@ def place(path: Path, kind: str) -> None:
         path.mkdir()
     elif kind == "socket":
         here = os.getcwd()
-        os.chdir(path.parent)  # the names of sockets are short
+        os.chdir(path.parent)  # the length of socket names is limited
         try:
             with socket.socket(socket.AF_UNIX) as made:
                 made.bind(path.name)
@@ -135,7 +135,7 @@ KINDS = ("pipe", "socket", "zero", "tty", "loop", "away", "folder")
 
 
 def test_no_verb_waits_for_what_is_no_file(tmp_path, cases, report):
-    """Each kind as image, mask, note and label to import; every verb in a process of its own, with a time limit."""
+    """Test each kind as image, mask, note and label to import. Every verb runs in a separate process with a timeout."""
     root = tmp_path / "p"
     kinds = KINDS[:: cases(4, 1)]
     with Project.create(root, classes=["scratch"]) as project:

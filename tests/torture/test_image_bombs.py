@@ -1,4 +1,4 @@
-"""Files that claim, or unpack to, far more than they hold, and damaged files of every kind."""
+"""Files that claim a far larger size than they hold or unpack to one, and damaged files of every kind."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from workbench.core.problems import PictureBroken
 from workbench.inference.cv import cv2
 from workbench.inference.reading import ReadError, read_page, read_picture
 
-LIMIT = 64  # MB that an image may take decoded, for the reading process
-BOUND = 4 * LIMIT  # MB that its memory may grow by; decoders hold an image up to three times
+LIMIT = 64  # MB; largest decoded image in the reading process
+BOUND = 4 * LIMIT  # MB; largest growth of its memory, since decoders hold an image up to three times
 
-# Reads each file in every way, and prints how its memory has grown at most.
+# Reads each file with every reader and prints the growth of the process's peak memory.
 READER = """
 import json, resource, sys, time
 from pathlib import Path
@@ -66,7 +66,7 @@ def chunk(kind: bytes, body: bytes) -> bytes:
 
 @functools.cache
 def zeros(count: int) -> bytes:
-    """`count` zero bytes, packed, made without holding them."""
+    """Return `count` zero bytes, compressed without holding all of them in memory."""
     packer, parts = zlib.compressobj(9), []
     while count:
         parts.append(packer.compress(bytes(min(count, 1 << 22))))
@@ -75,7 +75,7 @@ def zeros(count: int) -> bytes:
 
 
 def png(width: int, height: int, bits: int = 8, colour: int = 0, data: int | None = None, extra: bytes = b"") -> bytes:
-    """A PNG of zeros; data: bytes of them, by default as many as the header claims."""
+    """Return a PNG of zeros. data: their number in bytes, by default as claimed by the header."""
     channels = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[colour]
     whole = height * (1 + -(-width * channels * bits // 8))
     header = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, bits, colour, 0, 0, 0))
@@ -184,7 +184,7 @@ def test_no_bomb_takes_more_memory_than_the_bound(tmp_path, cases, report):
     assert [line[0] for line in lines] == ["whole.png", *written, "whole.png"]
     assert lines[0][2] == lines[-1][2] and lines[0][2]["read"] == "(64, 64)"
     failed = [line for line in lines if line[1] > BOUND or any("unforeseen" in said for said in line[2].values())]
-    # What claims more than the limit is refused by the list as well.
+    # Files that claim more than the limit are refused by the list as well.
     over = [line for line in lines if line[0].startswith(("png-65535", "png-million", "jpeg-65500", "bmp-2-31"))]
     failed += [line for line in over if line[2]["size"] != "refused" or line[2]["mask"] != "refused"]
     report("image bombs, 10 ways to read each", len(written), len(failed))
@@ -193,7 +193,7 @@ def test_no_bomb_takes_more_memory_than_the_bound(tmp_path, cases, report):
 
 @functools.cache
 def wholes() -> dict[str, bytes]:
-    """An image of each kind, 48 x 40."""
+    """Return one valid image file of each kind, 48 x 40 pixels."""
     picture = np.random.default_rng(5).integers(0, 255, (40, 48, 3), np.uint8)
     found = {}
     for form, suffix in (("PNG", "png"), ("JPEG", "jpg"), ("TIFF", "tif"), ("BMP", "bmp"), ("WEBP", "webp")):

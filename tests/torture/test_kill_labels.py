@@ -1,4 +1,4 @@
-"""Processes killed at any instant while they write many labels: imports and changes of classes."""
+"""Processes killed at random times while they write many labels: imports and changes of classes."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ with Project.open(sys.argv[1]) as project:
 
 
 def steps(done: int, total: int) -> None:
-    """Write a byte for each step, so that the one who kills knows how far this is."""
+    """Write one byte per step to stdout, so that the test can follow the progress."""
     os.write(1, b".")
 
 
 def killed(script: str, *arguments: object, after: int, wait: float) -> bool:
-    """Run a script, and kill it `wait` seconds after so many steps. False if it ended before."""
+    """Run a script and kill it `wait` seconds after `after` steps. Return False if it ended before."""
     command = [sys.executable, "-c", script, *map(str, arguments)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=worker_environment(), cwd=ROOT) as child:
         try:
@@ -83,7 +83,7 @@ def leftovers(root: Path) -> list[str]:
 
 
 def labels(project: Project) -> dict[str, tuple]:
-    """Mask, status, verdict and acts of each image."""
+    """Return mask, status, verdict and history of each image by key."""
     found = {}
     for key in project.pictures():
         note, mask = annotation.load_note(project, key), annotation.load_mask(project, key)
@@ -94,7 +94,7 @@ def labels(project: Project) -> dict[str, tuple]:
 
 @pytest.fixture(params=["png", "labelme"])
 def foreign(request, tmp_path, cases):
-    """A folder with labels of another tool."""
+    """Folder with labels in the format of another tool."""
     rng, folder = np.random.default_rng(3), tmp_path / "foreign"
     with Project.create(tmp_path / "source", classes=["scratch"], verdicts=["NG"]) as project:
         for number in range(cases(20, 150)):
@@ -154,7 +154,7 @@ def test_a_change_of_classes_that_was_killed_is_finished_or_taken_back(cases, re
         session, met = Session(), []
         session.problem_met.connect(met.append)
         session.open_project(root)
-        for key, mask in before.items():  # valid at any instant, and each pixel is the one from before or after
+        for key, mask in before.items():  # always valid, and each pixel has its old or its new value
             now = annotation.load_mask(session.project, key)
             if not np.all((now == mask) | (now == merged[key])):
                 failed.append(f"{number}: pixels of {key}")

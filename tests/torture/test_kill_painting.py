@@ -1,4 +1,4 @@
-"""Sessions killed at any instant while labels change: every order that was acknowledged is there after reopening."""
+"""Sessions killed at random times while labels change: every acknowledged order is present after reopening."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SEED, ORDERS, LONGEST = 5, 1500, 0.8
 
 
 def test_acknowledged_orders_survive_a_kill(cases, report, tmp_path, qapp):
-    """Strokes, undo, verdicts for one image and for many, status, split, decisions, confirmations, all mixed."""
+    """Test a random mix of strokes, undo, verdicts of one and many images, status, split, decisions, confirmations."""
     count, rng = cases(2, 100), random.Random(SEED)
     project = robot.make_project(tmp_path / "项目 (x)")
     killed = []

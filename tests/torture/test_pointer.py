@@ -1,4 +1,4 @@
-"""Random sequences of buttons, moves and wheel turns on the canvas: no stroke is left without a button."""
+"""Random sequences of buttons and moves on the canvas: no stroke continues without a pressed button."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The project's folder is moved, deleted, replaced or unmounted while it is painted on: no stroke is lost."""
+"""Project folders moved, deleted, replaced or unmounted while painting: no stroke is lost."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def make_project(root: Path) -> Path:
 
 
 class Painter:
-    """A session on a project, and what its masks must be."""
+    """Session on a project, with the expected masks."""
 
     def __init__(self, qtbot, root: Path, seed: int) -> None:
         self.qtbot, self.random = qtbot, random.Random(seed)
@@ -52,7 +52,7 @@ class Painter:
         self.qtbot.waitUntil(lambda: self.session.key == key and self.session.picture is not None, timeout=20_000)
 
     def strokes(self, count: int) -> None:
-        """Paint on the open picture."""
+        """Paint `count` strokes on the open image."""
         width, height = SIZES[self.session.key]
         for _ in range(count):
             x, y = self.random.uniform(0, width), self.random.uniform(0, height)
@@ -63,7 +63,7 @@ class Painter:
         self.masks[self.session.key] = self.session.mask.copy()
 
     def lost(self, root: Path) -> list[str]:
-        """Pictures whose mask file is not what was painted."""
+        """Return the keys of images whose mask file differs from the painted mask."""
         return [key for key, mask in self.masks.items() if not same_mask(root, key, mask)]
 
 
@@ -86,7 +86,7 @@ def painter(qtbot, tmp_path):
 
 
 def lose(one: Painter) -> None:
-    """Wait until the session knows that its folder is gone, and see that painting goes on."""
+    """Wait until the session has detected that its folder is gone, and check that painting still works."""
     one.strokes(3)
     one.qtbot.waitUntil(lambda: one.session.save_state == "failed", timeout=20_000)
     assert isinstance(one.session.folder.problem, problems.ProjectGone)
@@ -155,7 +155,7 @@ def test_folder_deleted_and_restored(painter, tmp_path, cases, report):
         backup = shutil.copytree(root, tmp_path / f"backup{seed}")
         one = painter(root, seed)
         one.strokes(2)
-        for _ in range(50):  # a file can come into it while it is being emptied
+        for _ in range(50):  # a file may be added to the folder while it is being emptied
             shutil.rmtree(root, ignore_errors=True)
         lose(one)
         assert not root.exists()
@@ -187,7 +187,7 @@ def test_another_project_under_the_same_name(painter, tmp_path):
 
 @contextlib.contextmanager
 def drive(folder: Path):
-    """A file system that can be taken away from `folder` and put back: `(unmount, mount)`."""
+    """Mount a file system at `folder`. Yield functions `(unmount, mount)` that remove it and put it back."""
     store = folder.with_name("store")
     with disk.small_disk(store, 8192):
         folder.mkdir()
@@ -215,7 +215,7 @@ def test_drive_unmounted_and_mounted_again(painter, tmp_path, cases, report):
             one.strokes(2)
             unmount()
             lose(one)
-            assert not any((tmp_path / "drive").iterdir())  # nothing is written below the mount point
+            assert not any((tmp_path / "drive").iterdir())  # nothing was written below the mount point
             mount()
             is_saved(one)
             failed += bool(one.lost(root)) or bool(rescues())
@@ -264,7 +264,7 @@ while True:
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
 def test_killed_while_the_folder_is_gone(qtbot, tmp_path, cases, report):
-    """Reopened, the mask holds every stroke that was made before the kill; legacy: project.json names no id."""
+    """Test that the reopened mask holds every stroke made before the kill. legacy: project.json has no id."""
     failed = 0
     for seed in range(cases(1, 12)):
         how = ("moved", "deleted", "legacy")[seed % 3]
@@ -348,7 +348,7 @@ def test_command_line_does_not_write_into_a_folder_that_is_gone(tmp_path):
 
 
 def test_the_check_reads_no_file(tmp_path, monkeypatch):
-    """Before a write files are only asked for their state, never read."""
+    """Test that the check before a write only stats files and never reads them."""
     root = make_project(tmp_path / "p")
     with Project.open(root) as project:
         project.need_write("x")

@@ -1,4 +1,4 @@
-"""Attack on the server: many clients with good, damaged and broken-off requests, and some that hold it shut."""
+"""Load on the server: many clients with good, damaged and aborted requests, and clients that block it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MASK = {"Accept": "image/png"}
 
 @pytest.fixture
 def pictures(grey_export):
-    """Pictures and their masks, no two alike."""
+    """Images and their masks, all different."""
     rng = np.random.default_rng(8)
     predictor = Predictor.open(grey_export)
     made = [spotted(rng, 30 + 5 * number, 90 - 3 * number) for number in range(12)]
@@ -37,7 +37,7 @@ def address(running):
 
 
 def ask(client, running, rng, pictures):
-    """One request of a random kind; whether its answer was right."""
+    """Send one request of a random kind. Return True if its answer was right."""
     kind = rng.choice(["good", "good", "form", "damaged", "hang up", "header"])
     content, mask = rng.choice(pictures)
     url = f"{running.url}/predict"
@@ -112,7 +112,7 @@ def test_honest_clients_are_served_beside_those_that_hold_connections(server, gr
         for number in range(count):
             content, mask = pictures[number % len(pictures)]
             right = False
-            for _ in range(20):  # as Retry-After asks for
+            for _ in range(20):  # retries as requested by Retry-After
                 with contextlib.suppress(httpx.TransportError):
                     answer = httpx.post(f"{running.url}/predict", content=content, headers=MASK, timeout=120)
                     if answer.status_code == 200:
@@ -146,10 +146,10 @@ def test_a_stop_under_load_answers_whole_or_refuses(server, grey_export, picture
                 content, mask = rng.choice(pictures)
                 count += 1
                 try:
-                    # A connection of its own for each: what was accepted must be answered whole.
+                    # A separate connection per request: every accepted request must be answered completely.
                     answer = httpx.post(f"{running.url}/predict", content=content, headers=MASK, timeout=120)
                 except httpx.ConnectError:
-                    return count, wrong  # nobody listens any more
+                    return count, wrong  # the server has closed its socket
                 except httpx.TransportError:
                     wrong += 1
                     continue

@@ -1,4 +1,4 @@
-"""Attack on the lock of a run: several resumes at once, also beside a trainer whose parent was killed."""
+"""Lock of a run under attack: several simultaneous resumes, also beside a trainer whose parent was killed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def resume(run, seconds):
 
 
 def first_steps(run):
-    """A run that can be resumed: its trainer was killed after its first checkpoint."""
+    """Train `run` and kill the trainer after its first steps and checkpoint, so that the run can be resumed."""
     process = subprocess.Popen(
         worker_command("train", run.root), env=worker_environment("cpu"), stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -83,11 +83,11 @@ def test_a_resume_beside_a_dying_trainer_waits_for_it(tmp_path, cases, report):
         while sittings(run) == before:
             assert parent.poll() is None
             time.sleep(0.05)
-        os.kill(parent.pid, signal.SIGKILL)  # its child is told by its closed pipe, saves and ends
+        os.kill(parent.pid, signal.SIGKILL)  # its child detects the closed pipe, saves and ends
         parent.communicate()
         second = resume(run, 300)
         _, said = second.communicate(timeout=400)
-        # Each sitting has ended before the next one begins.
+        # Each session of training has ended before the next one begins.
         kinds = [type(event) for event in run.events() if isinstance(event, (Started, Finished))]
         well = second.returncode == 0 and kinds[before:] == [Started, Finished, Started, Finished]
         failed += not (well and "Traceback" not in said)

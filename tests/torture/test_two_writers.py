@@ -1,4 +1,4 @@
-"""Two programs want to write one project: the lock is removed or forged, project.json is edited by the other one."""
+"""Two programs writing one project: the lock is removed or forged, or the other program edits project.json."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ sys.stdin.read()
 
 
 class Other:
-    """Another process that opens the project for writing, and holds it."""
+    """Separate process that opens the project for writing and keeps it open."""
 
     def __init__(self, root: Path) -> None:
         self.process = subprocess.Popen(
@@ -158,7 +158,7 @@ def test_hostile_holders(tmp_path, cases, report):
 
 
 def edit(root: Path, change) -> None:
-    """Change project.json as an editor does."""
+    """Change project.json as a text editor does."""
     path = root / "project.json"
     content = json.loads(path.read_text("utf-8"))
     change(content)
@@ -188,7 +188,7 @@ def test_edited_in_all_fields(painter, tmp_path):  # noqa: F811
     one.session.classes_changed.connect(lambda: changes.append(1))
     edit(root, in_all_fields)
     info = one.session.classes.add("by_window")
-    assert info.id == 10 and changes and not one.met  # 3 is the editor's, 9 is retired
+    assert info.id == 10 and changes and not one.met  # id 3 was added by the editor, id 9 is retired
     file = read_project_file(root)
     assert (file.name, file.um_per_pixel, file.split_seed, file.grouping.rule) == ("editor's", 3.5, 77, "folder")
     assert file.verdicts == ["MAYBE"] and [source.name for source in file.sources] == ["", "more"]
@@ -295,7 +295,7 @@ def test_command_line_reports_a_merge(tmp_path, capsys, monkeypatch):
 
 
 def random_change(rng: random.Random, content: dict, who: str) -> set[str]:
-    """Make one to four changes; returns names of classes that were added."""
+    """Make one to four changes. Return the names of added classes."""
     names = set()
     for _ in range(rng.randint(1, 4)):
         act = rng.randrange(7)
@@ -321,7 +321,7 @@ def random_change(rng: random.Random, content: dict, who: str) -> set[str]:
 
 
 def test_random_edits_on_both_sides(tmp_path, cases, report):
-    """Classes added on either side survive, ids and names stay distinct, the file can be read."""
+    """Test that classes added on either side survive, ids and names stay distinct, and the file is readable."""
     root, failed, tried = make_project(tmp_path / "p"), 0, cases(40, 800)
     for seed in range(tried):
         rng = random.Random(seed)

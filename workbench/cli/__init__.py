@@ -1,4 +1,4 @@
-"""The same work as in the window, by command line: one module a verb. Importing this package loads none of them."""
+"""Command line of the workbench: one module per verb. Importing this package loads none of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from workbench.inference.pipes import end_quietly
 from workbench.inference.text_safety import terminal_text
 
-# Verb -> the module that carries it out, and what it does in a few words.
+# Verb -> (module, short help text).
 VERBS: dict[str, tuple[str, str]] = {
     "demo": ("demo", "make a sample project, train, evaluate, export and check"),
     "create": ("create", "make a project folder"),
@@ -31,7 +31,7 @@ VERBS: dict[str, tuple[str, str]] = {
 
 
 class _Parser(argparse.ArgumentParser):
-    """Wrong use is said on stderr, and with --json as an object on stdout too; the status is 2 either way."""
+    """Argument parser that reports wrong use on stderr, with --json also on stdout. The exit status is 2."""
 
     def __init__(self, *args: Any, as_json: bool = False, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -44,7 +44,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(argv: Sequence[str]) -> int:
-    """Carry out one verb. Returns 0, 1 after a problem told in one sentence or a closed pipe, or 2 for wrong use."""
+    """Run one verb. Return 0, 1 after a problem reported in one sentence or a closed pipe, or 2 for wrong use."""
     return end_quietly(lambda: _main(list(argv)))
 
 
@@ -74,7 +74,7 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
     wanted = next((word for word in arguments if word in VERBS), None)
     for verb, (name, what) in VERBS.items():
         sub = verbs.add_parser(verb, help=what, description=f"{what[0].upper()}{what[1:]}.")
-        if verb == wanted:  # only this verb's module is loaded, others would cost time
+        if verb == wanted:  # loading the modules of the other verbs would cost time
             module = load(name)
             module.fill(sub)
             sub.set_defaults(run=module.run)

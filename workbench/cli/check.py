@@ -1,4 +1,4 @@
-"""workbench check: findings about a project, and what to do about each kind."""
+"""Verb `check`: findings about a project, with advice for each kind of finding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.core.project import Project
 
 _SHOWN = 10
 
-# Kind of finding -> what it is called, and what to do.
+# Kind of finding -> (title, advice).
 _WORDS = {
     "broken_picture": ("Pictures that cannot be read", "They are left out of training; restore or remove them."),
     "broken_mask": ("Masks that cannot be read", "Restore them from a backup, or delete them and label again."),

@@ -1,4 +1,4 @@
-"""Runs the training program as a child: its events come in, the order to stop goes out, its chatter goes to a log."""
+"""Training program as a child process: reads its events, sends the order to stop, writes its stderr to a log."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def run_child(
     verb: str, *arguments: str | Path, device: str = "auto", log: Path, on_event: Callable[[Event], None],
     on_stop: Callable[[], None],
 ) -> Finished:  # fmt: skip
-    """Run a verb of the training program to its end. on_stop: called when the person asks to stop (Ctrl-C once).
+    """Run a verb of the training program to its end. on_stop: called after the first Ctrl-C, which orders a stop.
 
     A second Ctrl-C kills the child. Raises the problem that the child reports, PaddleMissing, or WorkerFailed.
     """
@@ -53,7 +53,7 @@ def run_child(
 
 
 def _events(process: subprocess.Popen[bytes]) -> Iterator[Event]:
-    """The child's events, read by a thread, so that this one can be interrupted on every system."""
+    """Yield the child's events. A thread reads them, so that the calling thread can be interrupted on every system."""
     lines: queue.Queue[bytes | None] = queue.Queue()
 
     def read() -> None:
@@ -77,7 +77,7 @@ def _events(process: subprocess.Popen[bytes]) -> Iterator[Event]:
 
 @contextmanager
 def _interrupts(process: subprocess.Popen[bytes], on_stop: Callable[[], None]) -> Iterator[None]:
-    """While it lasts, an interrupt or a termination is an order to stop, and the second one kills."""
+    """Context in which the first SIGINT or SIGTERM orders the child to stop and the second one kills it."""
     asked = 0
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -103,7 +103,7 @@ def _interrupts(process: subprocess.Popen[bytes], on_stop: Callable[[], None]) -
 
 
 def _order_stop(process: subprocess.Popen[bytes]) -> bool:
-    """False if the child does not listen any more."""
+    """Send the order to stop. Return False if the child has closed its stdin."""
     assert process.stdin is not None
     try:
         process.stdin.write((encode_order("stop") + "\n").encode())

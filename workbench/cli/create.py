@@ -1,4 +1,4 @@
-"""workbench create: make a project folder."""
+"""Verb `create`: make a project folder."""
 
 from __future__ import annotations
 

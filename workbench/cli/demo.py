@@ -1,4 +1,4 @@
-"""workbench demo: the whole way once, on a generated project, with every promise checked."""
+"""Verb `demo`: generate a project, train, evaluate, export and run the self-test of each export."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from workbench.inference.batch import ResultsFolder, predict_all
 from workbench.inference.naming import collect_pictures
 from workbench.inference.predictor import Predictor
 
-# With all the rest below eight minutes on two processor cores. Small patches and slim layers give many steps in few
-# minutes; the recipe that is planned by itself prepares for longer runs.
+# Chosen so that the whole demo takes less than eight minutes on two CPU cores. Small patches and narrow layers allow
+# many steps in that time; the training settings planned by default suit longer runs.
 MINUTES = {"unet": 2.5, "resnet": 1.8}
 CHOICES: dict[str, dict[str, Any]] = {
     "unet": {"patch": 128, "quality": "fast"},
@@ -68,11 +68,11 @@ def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
 
 
 def _one_model(root: Path, recipe: Any, talk: Talk) -> dict[str, Any]:
-    """Train, evaluate, export, and let the export test itself."""
+    """Train, evaluate and export one model, and run the export's self-test."""
     trained = follow(new_run(root, recipe), talk)
     run = Run(trained["path"])
     measured = evaluate(run, talk)
-    exported = export(run, talk, wishes={"--seconds": 2})  # measured, but a demonstration should not wait for it
+    exported = export(run, talk, wishes={"--seconds": 2})  # a short speed measurement is enough for a demo
     _self_test(Path(exported["path"]))
     talk.line(
         f"{recipe.model}: {trained['steps']} steps in {trained['seconds']:.0f} s, then {measured['split']}: "
@@ -82,7 +82,7 @@ def _one_model(root: Path, recipe: Any, talk: Talk) -> dict[str, Any]:
 
 
 def _self_test(folder: Path) -> None:
-    """The export's own program, as the line would run it: another process that does not know the workbench."""
+    """Run the self-test of the export's own program in a separate process without the workbench, as in production."""
     if getattr(sys, "frozen", False):
         with contextlib.redirect_stdout(sys.stderr):
             if runner.main(["--self-test"], folder):
@@ -103,7 +103,7 @@ def _held_out(model: dict[str, Any], root: Path) -> list[str]:
 
 
 def _threshold_dice(model: dict[str, Any], root: Path) -> float:
-    """What a grey threshold reaches on the pictures on which the UNet was measured."""
+    """Return the Dice of the best gray threshold on the images on which the UNet was evaluated."""
     project = Project.open(root, write=False)
     pairs = []
     for key in _held_out(model, root):
@@ -114,7 +114,7 @@ def _threshold_dice(model: dict[str, Any], root: Path) -> float:
 
 
 def _overlays(model: dict[str, Any], root: Path, talk: Talk) -> Path:
-    """What the export sees on held-out pictures and on the large one, to look at."""
+    """Predict the validation/test images and the large image with the export. Return the folder of overlays."""
     project = Project.open(root, write=False)
     out = root / "demo-results"
     wanted = [*_held_out(model, root), *(key for key in project.pictures() if key.startswith("large/"))]

@@ -1,4 +1,4 @@
-"""workbench doctor: what this machine can do, what is missing, and the exact command that mends it."""
+"""Verb `doctor`: capabilities of this machine, missing parts, and the exact command that installs or repairs each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _GIB = 2**30
 _OPENCV = (
     "opencv-python", "opencv-python-headless", "opencv-contrib-python", "opencv-contrib-python-headless",
 )  # fmt: skip
-# Import name -> distribution, of what every part needs.
+# Import name -> distribution, for the packages that every part needs.
 _PACKAGES = {
     "numpy": "numpy", "PIL": "pillow", "tifffile": "tifffile", "pydantic": "pydantic", "filelock": "filelock",
     "platformdirs": "platformdirs", "safetensors": "safetensors", "psutil": "psutil",
@@ -41,7 +41,7 @@ _QT_LIBRARIES = "libegl1 libgl1 libxkbcommon-x11-0 libxcb-cursor0 libdbus-1-3 li
 
 @dataclass(frozen=True)
 class Check:
-    """detail: what was found. fix: the command, or what to do; "" if all is well."""
+    """Result of one check. detail: the finding. fix: a command or advice; "" if nothing is to be done."""
 
     name: str
     ok: bool
@@ -106,7 +106,7 @@ def _disk() -> Check:
 
 
 def _writing() -> Check:
-    """Projects are made where a person works; preferences lie in their own folder."""
+    """Check write access to the current folder, where projects are made, and to the folder of preferences."""
     for folder in (Path.cwd(), Path(platformdirs.user_config_dir("defect-workbench"))):
         there = next(path for path in (folder, *folder.parents) if path.exists())
         try:
@@ -134,7 +134,7 @@ def _opencv() -> Check:
     python = f'"{sys.executable}" -m pip'
     wanted = requirement("opencv-python-headless")
     if len(found) > 1:
-        # They share the folder cv2: removing one takes files of the other along.
+        # The builds share the folder cv2: uninstalling one removes files of the other.
         fix = f'{python} uninstall -y {" ".join(found)} && {python} install "{wanted}"'
         return Check("opencv", False, f"several builds overwrite each other: {listed}", fix)
     try:
@@ -182,12 +182,12 @@ def _window(quick: bool) -> Check:
 
 
 def _gpu() -> tuple[list[str], Check]:
-    """Names of the NVIDIA cards. None is not a fault: everything works on the processor, only slower."""
+    """Return the names of the NVIDIA GPUs and the check. A missing GPU is no failure: the CPU works, but slower."""
     try:
         import pynvml
 
         pynvml.nvmlInit()
-    except Exception as error:  # no driver, no library: whatever it is, the reason is shown
+    except Exception as error:  # no driver or no library; the reason is shown
         return [], Check("graphics card", True, f"no NVIDIA card can be used ({error}); training runs on the processor")
     try:
         cards, texts = [], []
@@ -230,7 +230,7 @@ def _paddle(cards: list[str], quick: bool) -> Iterator[Check]:
 
 
 def _training(command: str) -> Check:
-    """The training program tries itself, in its own process."""
+    """Run the training program's own checks in a separate process."""
     try:
         tried = subprocess.run(
             worker_command("doctor"), env=worker_environment(), capture_output=True, timeout=300,
@@ -256,7 +256,7 @@ def _onnx_export() -> Check:
 
 
 def _formats() -> Check:
-    """What an export can hold when it is made here. The rest is no fault: an export needs one format."""
+    """List the export formats available on this machine. A missing one is no failure: an export needs one format."""
     why = {name: cannot_make(name) for name in KINDS}
     missing = "".join(f"; {name}: {reason.rstrip('.')}" for name, reason in why.items() if reason)
     return Check("export formats", True, ", ".join(name for name in why if not why[name]) + missing)

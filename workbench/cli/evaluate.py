@@ -1,4 +1,4 @@
-"""workbench evaluate: a trained model on held-out pictures, by the same road that an export takes."""
+"""Verb `evaluate`: measure a run on validation/test images with the prediction code that an export uses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from workbench.core.twins import twins
 from workbench.core.verdict_review import Judged, VerdictReview
 from workbench.inference.predictor import Predictor
 
-ROUGH = 10  # fewer pictures than this make a rough score
+ROUGH = 10  # with fewer images than this the metrics are reported as rough
 
 
 class NothingHeldOut(problems.Problem):
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
 
 
 def evaluate(run: Run, talk: Talk, *, split: str | None = None) -> dict[str, Any]:
-    """Measure `run` on one split of its own data, with the labels as they are now. Returns the JSON of the verb."""
+    """Measure `run` on one split of its own dataset with the present labels. Return the JSON of the verb."""
     run.need_usable()
     data = run.dataset()
     split = split or ("test" if data.of("test") else "val")
@@ -97,7 +97,7 @@ def evaluate(run: Run, talk: Talk, *, split: str | None = None) -> dict[str, Any
 
 
 def _say_in_it(run: Run, data: Dataset, split: str) -> list[str]:
-    """What must be said of pictures on which something was chosen that is now measured on them."""
+    """Return notes on a biased split: the operating point or the thresholds were chosen on these images."""
     if split in operating_point.read(run).chosen_on:
         return ["The operating point in use was chosen on these pictures: the numbers are somewhat too good."]
     if split == "val":
@@ -106,7 +106,7 @@ def _say_in_it(run: Run, data: Dataset, split: str) -> list[str]:
 
 
 def evaluate_against(run: Run, other: Path, talk: Talk) -> dict[str, Any]:
-    """Measure `run` on all labelled pictures of another project; classes are matched by name."""
+    """Measure `run` on all labeled images of another project; classes are matched by name."""
     run.need_usable()
     data = run.dataset()
     project = Project.open(other, write=False)
@@ -125,12 +125,12 @@ def evaluate_against(run: Run, other: Path, talk: Talk) -> dict[str, Any]:
 
 @dataclass
 class _Look:
-    """Goes over pictures with a predictor. table: uint8 (256,), ids in the labels to ids of the model."""
+    """Evaluation of one list of images. table: uint8 (256,), maps class ids in the labels to ids of the model."""
 
     project: Project
     data: Dataset
     table: np.ndarray | None = None
-    fresh: bool = False  # labels of another project, so none of them can have changed
+    fresh: bool = False  # labels of another project: there is no earlier state to compare them with
     changed: int = 0
     skipped: list[dict[str, str]] = field(default_factory=list)
     milliseconds: list[float] = field(default_factory=list)
@@ -222,7 +222,7 @@ class _Look:
 def _with_intervals(
     meter: SegmentationMeter, facts: list[PictureFacts], groups: list[str], marked: float, um: float | None
 ) -> dict[str, Any]:
-    """The meter's report, with how sure the numbers are and with recall by size of defect."""
+    """Return the meter's report with confidence intervals and recall by defect size. um: micrometers per pixel."""
     report = meter.report()
     told = figures(facts, groups, list(meter.classes), marked=marked)
     for scores in report["per_class"].values():
@@ -246,7 +246,7 @@ def _with_intervals(
 
 
 def _ids_by_name(project: Project, data: Dataset) -> np.ndarray:
-    """uint8 (256,): the model's id of each class of another project; unknown classes get an id that is free there."""
+    """Return uint8 (256,): class id of another project -> the model's id. Unknown classes get an id unused there."""
     table = np.arange(256, dtype=np.uint8)
     ours = {info.name: info.id for info in data.classes}
     free = next(id for id in range(MAX_CLASS_ID, 0, -1) if id not in ours.values())

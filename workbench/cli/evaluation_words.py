@@ -1,4 +1,4 @@
-"""What an evaluation has come to, line by line, for a person at a terminal."""
+"""Text report of an evaluation for the terminal."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _say_classes(result: dict[str, Any], talk: Talk) -> None:
 
 
 def _share(value: float | None, interval: list[float] | None, enough: bool) -> str:
-    """A number where enough was counted, else the interval alone."""
+    """Format a share with its interval. Without enough samples (`enough` is False) only the interval is shown."""
     if value is None or interval is None:
         return "-"
     between = f"{100 * interval[0]:.0f} to {100 * interval[1]:.0f} %"

@@ -1,4 +1,4 @@
-"""workbench export: a folder of a run that works without the workbench, offered only if it gives the same results."""
+"""Verb `export`: folder of a run that works without the workbench, kept only if its results agree with the run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.core.resources import LANGUAGES
 from workbench.core.run import Run, find_run
 from workbench.inference.engines import NAMES
 
-FORMATS = ("onnx", "paddle")  # where none is named
+FORMATS = ("onnx", "paddle")  # default
 
 
 def fill(parser: argparse.ArgumentParser) -> None:
@@ -62,9 +62,10 @@ def export(
     run: Run, talk: Talk, *, out: Path | None = None, formats: list[str] | None = None,
     wishes: dict[str, Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """Run the child; returns the JSON of the verb. wishes: further options of the child, None for its own choice.
+    """Run the export in the child. Return the JSON of the verb.
 
-    Raises ExportExists, ParityFailed and what the child reports.
+    wishes: further options of the child; None leaves the default. Raises ExportExists, ParityFailed and the problem
+    that the child reports.
     """
     run.need_usable()
     out = _free(run) if out is None else out.absolute()
@@ -98,7 +99,7 @@ def export(
 
 
 def _free(run: Run) -> Path:
-    """PROJECT/exports/<run>, with a number if there is one of that name."""
+    """Return PROJECT/exports/<run>, with a number appended if that path exists."""
     folder = run.project_root / "exports"
     return next(
         path for i in range(1, 10_000) if not (path := folder / (run.name if i == 1 else f"{run.name}-{i}")).exists()
@@ -120,7 +121,7 @@ def say(result: dict[str, Any], talk: Talk) -> None:
 
 
 def point_text(point: dict[str, Any]) -> str:
-    """Where a defect begins, and who said so."""
+    """Format an operating point: its thresholds and the step in which they were chosen."""
     by = {"review": "chosen in review", "export": "as asked for"}.get(point["chosen_by"], "as trained")
     on = f" on {' and '.join(point['chosen_on'])}" if point["chosen_on"] else ""
     if "unsure" in point:
@@ -135,7 +136,7 @@ def point_text(point: dict[str, Any]) -> str:
 
 
 def parity_text(parity: dict[str, Any]) -> str:
-    """What export and run have in common, in words."""
+    """Format the agreement between export and run."""
     parts = []
     if parity.get("max_abs") is not None:
         parts.append(f"largest difference {parity['max_abs']:.1e}")
@@ -147,7 +148,7 @@ def parity_text(parity: dict[str, Any]) -> str:
 
 
 def cost_text(held_out: dict[str, Any]) -> str:
-    """What fewer bits cost on labelled pictures, in words."""
+    """Format the change of the metrics on labeled images due to reduced precision."""
     before, after = held_out.get("before") or {}, held_out.get("after") or {}
     parts = []
     for key, name in (("dice", "Dice"), ("macro_f1", "macro F1")):

@@ -1,4 +1,4 @@
-"""workbench import: pictures and labels of other tools into a project."""
+"""Verb `import`: add images and labels of other tools to a project."""
 
 from __future__ import annotations
 

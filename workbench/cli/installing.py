@@ -1,4 +1,4 @@
-"""The exact commands that install what is missing, for this Python."""
+"""Exact pip commands that install missing packages for this Python."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import sys
 from importlib import metadata
 
 DISTRIBUTION = "defect-workbench"
-# Where Paddle's builds for NVIDIA cards are; PyPI has none of this version.
+# Index of Paddle's builds for NVIDIA GPUs; PyPI has none of this version.
 GPU_INDEX = "https://www.paddlepaddle.org.cn/packages/stable/cu126/"
 _FALLBACK = ("paddlepaddle>=3.3,<3.4", "onnx>=1.16", "setuptools>=65")
-# Versions that matter, for a checkout that was not installed and so has no metadata to ask.
+# Required versions for a checkout that is not installed and therefore has no metadata.
 _KNOWN = {"onnxruntime": "onnxruntime>=1.18,!=1.24.0", "numpy": "numpy>=2"}
 
 
 def pip_command(*requirements: str, index: str = "") -> str:
-    """A command line that can be pasted: this interpreter's pip, every requirement quoted."""
+    """Return a command line that can be pasted: this interpreter's pip, every requirement quoted."""
     quoted = " ".join(f'"{requirement}"' for requirement in requirements)
     extra = f" --extra-index-url {index}" if index else ""
     return f'"{sys.executable}" -m pip install {quoted}{extra}'
@@ -29,7 +29,7 @@ def paddle_command(*, gpu: bool = False) -> str:
 
 
 def requirement(name: str) -> str:
-    """What this distribution asks of a package, "numpy>=2"; the bare name if that is not known."""
+    """Return this distribution's requirement of a package, such as "numpy>=2", or the bare name if unknown."""
     found = [line for line in _requirements() if _name(line) == name.casefold() and "extra ==" not in line]
     return found[0].partition(";")[0].strip() if found else _KNOWN.get(name, name)
 

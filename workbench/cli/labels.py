@@ -1,4 +1,4 @@
-"""workbench labels: a project's labels in the files of another tool."""
+"""Verb `labels`: write a project's labels in the file format of another tool."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
 
 
 def _labelled(project: Project) -> tuple[list[str], list[dict[str, str]]]:
-    """Pictures with a label that can be read, and those with one that cannot."""
+    """Return the keys of images with a readable label, and path and reason of those with an unreadable one."""
     keys: list[str] = []
     skipped: list[dict[str, str]] = []
     for key in project.pictures():

@@ -1,4 +1,4 @@
-"""workbench predict: pictures through a run or an export; masks, overlays and tables into a folder."""
+"""Verb `predict`: predict images with a run or an export and write masks, overlays and tables to a folder."""
 
 from __future__ import annotations
 

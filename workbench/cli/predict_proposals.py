@@ -1,4 +1,4 @@
-"""workbench predict … --as-proposals: what a model finds in a project's pictures, kept there for a person to decide."""
+"""Verb `predict` with --as-proposals: store a model's predictions as suggestions in the project."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHOWN = 20
 
 
 def propose_for(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
-    """Nothing is written outside of the project's folder `proposals`; masks and notes stay as they are."""
+    """Write suggestions for a project's images. Only its folder `proposals` is written; masks and notes are not."""
     if options.watch:
         raise WrongUse("--as-proposals looks at the pictures that are there, so it does not go with --watch")
     root, names = _project_of(options)
@@ -58,7 +58,7 @@ def propose_for(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
 
 
 def _project_of(options: argparse.Namespace) -> tuple[Path, list[str]]:
-    """The project's folder, and the names of its pictures that are meant; none for all of them."""
+    """Return the project's folder and the image paths given on the command line, an empty list for all images."""
     first = Path(options.pictures[0])
     if len(options.pictures) == 1 and (first / "project.json").is_file():
         return first, []
@@ -71,7 +71,7 @@ def _project_of(options: argparse.Namespace) -> tuple[Path, list[str]]:
 
 
 def _keys(project: Project, names: list[str]) -> tuple[list[str], list[dict[str, str]]]:
-    """The keys of the pictures that are meant, and what is meant but is none of them."""
+    """Return the keys of the named images, and path and reason of names that are no image of the project."""
     every = project.pictures()
     if not names:
         return every, []

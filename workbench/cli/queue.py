@@ -1,4 +1,4 @@
-"""workbench queue: which pictures to label next, and with --errors which labels to look at again; each with the why."""
+"""Verb `queue`: images to label next or, with --errors, labels to check again, each with its reasons."""
 
 from __future__ import annotations
 

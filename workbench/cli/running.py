@@ -1,4 +1,4 @@
-"""What is common to all verbs: results on stdout, progress and remarks on stderr, problems as one sentence."""
+"""Common parts of all verbs: results on stdout, progress and remarks on stderr, problems as one sentence."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ class StoppedEarly(Problem):
 
 
 class WrongUse(Exception):
-    """Options that do not go together, which the parser alone cannot tell; the text is a part of a sentence."""
+    """Invalid combination of options that the parser cannot detect. The message is a part of a sentence."""
 
 
 class Talk:
-    """Where a verb speaks: `line` is the result for people, `note` and `progress` are for who waits."""
+    """Output of a verb: `line` prints the result on stdout, `note` and `progress` write to stderr."""
 
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
 
     def line(self, text: str = "") -> None:
-        """A line of the result; with --json it is left out, as the object says the same."""
+        """Print a line of the result. With --json nothing is printed, since the object holds the same content."""
         if not self.as_json:
             print(terminal_text(text), flush=True)
 
     def note(self, text: str) -> None:
-        """A remark on stderr; on a terminal above a running progress bar."""
+        """Write a remark to stderr, on a terminal above a running progress bar."""
         if sys.stderr.isatty():
             tqdm.write(terminal_text(text), file=sys.stderr)
         else:
@@ -55,7 +55,7 @@ class Talk:
 
     @contextlib.contextmanager
     def progress(self, what: str) -> Iterator[Callable[[int, int], None]]:
-        """A bar on stderr that is moved by calls (done, total)."""
+        """Show a progress bar on stderr. The yielded function takes (done, total)."""
         with bar(what, total=None, unit="") as shown:
 
             def move(done: int, total: int) -> None:
@@ -66,7 +66,7 @@ class Talk:
 
 
 def bar(what: str, **options: Any) -> tqdm:
-    """A progress bar on stderr: lively on a terminal, a line now and then in a log."""
+    """Return a progress bar on stderr, updated every 0.2 s on a terminal and every 20 s in a log."""
     live = sys.stderr.isatty()
     return tqdm(
         desc=terminal_text(what), file=sys.stderr, leave=False, dynamic_ncols=live, mininterval=0.2 if live else 20,
@@ -75,9 +75,9 @@ def bar(what: str, **options: Any) -> tqdm:
 
 
 def carry_out(options: argparse.Namespace) -> int:
-    """Run the verb that was parsed. Returns its exit status; a verb may set one by the key "exit" of its result."""
+    """Run the parsed verb. Return its exit status, which a verb may set by the key "exit" of its result."""
     for stream in (sys.stdout, sys.stderr):
-        # A console may know fewer characters than a file name has.
+        # The console's encoding may lack characters of a file name.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     talk = Talk(options.json)
@@ -93,7 +93,7 @@ def carry_out(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         return _fail("Stopped.", options)
     except BrokenPipeError:
-        raise  # cli.main ends quietly
+        raise  # handled by cli.main
     except Exception as error:
         said = (str(error).strip().splitlines() or [""])[0]
         return _fail(f"Unexpected: {type(error).__name__}: {said}. Run it again with --debug and report it.", options)
@@ -113,7 +113,7 @@ def _fail(sentence: str, options: argparse.Namespace) -> int:
 
 
 def plain(value: Any) -> Any:
-    """JSON-ready: paths become text, NumPy numbers become numbers, NaN and infinities become null."""
+    """Convert to JSON types: paths become text, NumPy numbers become numbers, NaN and infinities become null."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -130,7 +130,7 @@ def plain(value: Any) -> Any:
 
 
 def percent(share: float | None, interval: list[float] | None = None) -> str:
-    """ "73.1 %", with its 95 % interval where there is one; "-" for no number."""
+    """Format a share as "73.1 %", with its 95 % interval if given; "-" for None."""
     if share is None:
         return "-"
     if interval is None:
@@ -139,5 +139,5 @@ def percent(share: float | None, interval: list[float] | None = None) -> str:
 
 
 def names(text: str) -> list[str]:
-    """The parts of a list with commas."""
+    """Split a comma-separated list."""
     return [part.strip() for part in text.split(",") if part.strip()]

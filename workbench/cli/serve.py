@@ -1,4 +1,4 @@
-"""workbench serve: an export behind HTTP, on this machine unless told otherwise."""
+"""Verb `serve`: HTTP server for an export, by default reachable from this machine only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from workbench.inference.engines import NAMES
 from workbench.inference.predictor import Predictor
 from workbench.inference.settings import MODEL_FILE
 
-# Library -> what to install.
+# Library -> requirement to install.
 _NEEDED = {"fastapi": "fastapi>=0.110", "uvicorn": "uvicorn>=0.30", "python_multipart": "python-multipart>=0.0.18"}
 TOKEN_VARIABLE = "WORKBENCH_TOKEN"
 
@@ -95,7 +95,7 @@ def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
             hosts=_hosts(options, is_local(bound)),
             threads=workers.threads_each(options.workers, predictor.settings.threads),
             limits=Limits(
-                # A thread that waits for the network costs little, and only pictures in work can share its calls.
+                # A thread waiting for the network costs little, and only images being processed can share a call.
                 threads=8 if predictor.settings.task == "classification" else 4,
                 queue=options.queue, bytes=int(options.max_mb * 2**20), pixels=int(options.max_megapixels * 1e6),
                 seconds=options.timeout, memory=int(options.max_memory_mb * 2**20),
@@ -112,7 +112,7 @@ def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
 
 
 def _hosts(options: argparse.Namespace, local: bool) -> frozenset[str] | None:
-    """Names that are accepted in the Host header; None for any, at an address that others reach too."""
+    """Return the names accepted in the Host header. None accepts any, for an address reachable from other machines."""
     from workbench.cli.serving.guard import host_name
 
     if not local and not options.allow_host:
@@ -139,7 +139,7 @@ def _serve(plan: Any, predictor: Predictor, bound: socket.socket, announce: Call
 def _announcement(
     options: argparse.Namespace, talk: Talk, predictor: Predictor, url: str, token: str | None
 ) -> Callable[[], None]:
-    """Says where the server is once it takes requests: to people, or to programs as the one JSON object."""
+    """Return a function that prints the server's address, as text or as the one JSON object, once it takes requests."""
     engine = getattr(predictor.engine, "name", "")
     settings = predictor.settings
 
@@ -147,7 +147,7 @@ def _announcement(
         if options.json:
             facts = {"url": url, "model": settings.name, "run": settings.run, "task": settings.task, "engine": engine}
             print(json.dumps({**facts, "workers": options.workers, "token_needed": token is not None}), flush=True)
-            options.json = False  # the object is out: nothing may follow it at the end
+            options.json = False  # exactly one object is printed: none may follow at the end
         talk.line(f"{settings.name} ({engine}) is served at {url}")
         talk.line(f"  Try a picture there, or: curl -F picture=@part.png {url}/predict    Ctrl-C stops it.")
 

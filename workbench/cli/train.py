@@ -1,4 +1,4 @@
-"""workbench train: a run from the project's labels, its progress, and what came of it."""
+"""Verb `train`: start or resume a run, show its progress and its result."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
 
 
 def plan(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
-    """The recipe that a training would have now, with its reasons; nothing is written."""
+    """Print and return the training settings that a new run would have, with their reasons. Nothing is written."""
     if options.resume is not None or options.model is None:
         raise WrongUse("--plan needs --model unet or --model resnet, and no --resume")
     with Project.open(options.project.absolute(), write=False) as project:
@@ -81,7 +81,7 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     choices.pop("model", None)
     weights = choices.get("weights")
     if isinstance(weights, str) and weights != "imagenet":
-        choices["weights"] = str(Path(weights).absolute())  # the child, or a resume, may stand elsewhere
+        choices["weights"] = str(Path(weights).absolute())  # the child, or a resume, may have another working directory
     if options.start is not None:
         root = options.project.absolute()
         earlier = find_run(root, options.start, options.model)
@@ -91,7 +91,7 @@ def _recipe(options: argparse.Namespace) -> Recipe:
 
 
 def new_run(project_root: Path, recipe: Recipe) -> Run:
-    """Collect and plan; the project is free again when this returns, so a window can open it meanwhile."""
+    """Collect the dataset and create a run. The project is closed on return, so that a window can open it."""
     if not paddle_installed():
         raise problems.PaddleMissing(command=paddle_command())
     with Project.open(project_root) as project:
@@ -99,7 +99,7 @@ def new_run(project_root: Path, recipe: Recipe) -> Run:
 
 
 def follow(run: Run, talk: Talk, *, resume: bool = False) -> dict[str, Any]:
-    """Run the child on `run` and say how it goes. Returns what `train --json` prints."""
+    """Run the child on `run` and show its progress. Return the JSON of the verb."""
     recipe = run.recipe()
     story = _Story(talk)
     with story:
@@ -114,7 +114,7 @@ def follow(run: Run, talk: Talk, *, resume: bool = False) -> dict[str, Any]:
 
 @dataclass
 class _Story:
-    """Shows the events of a training as they come, and keeps those that the result needs."""
+    """Display of a training's events. Keeps the events needed for the result."""
 
     talk: Talk
     started: Started | None = None
@@ -195,7 +195,7 @@ def _result(run: Run, recipe: Recipe, story: _Story, ending: Finished) -> dict[s
 
 
 def say(result: dict[str, Any], talk: Talk) -> None:
-    """The result of a training in a few lines."""
+    """Print the result of a training in a few lines."""
     speed = f", {result['images_per_second']:.1f} pictures a second" if result["images_per_second"] else ""
     where = f"{result['model']} on {result['device']} ({result['precision']})"
     talk.line(f"Run {result['run']}: {where}, {result['steps']} steps in {result['seconds']:.0f} s{speed}.")
@@ -211,7 +211,7 @@ def say(result: dict[str, Any], talk: Talk) -> None:
 
 
 def summary(metrics: dict[str, Any]) -> str:
-    """The main numbers of a report of core.metrics in one line."""
+    """Format the main metrics of a report of core.metrics in one line."""
     if "confusion" in metrics:
         accuracy = percent(metrics.get("accuracy"), metrics.get("accuracy_interval"))
         return f"accuracy {accuracy}, macro F1 {_three(metrics.get('macro_f1'))}, {metrics.get('pictures')} pictures"
@@ -224,7 +224,7 @@ def summary(metrics: dict[str, Any]) -> str:
 
 
 def pruned(told: dict[str, Any]) -> str:
-    """What pruning has changed, in one line."""
+    """Format the changes made by pruning in one line."""
     before, after = told["before"], told["after"]
     widths = " to ".join("-".join(map(str, one["widths"])) for one in (before, after))
     share = after["parameters"] / max(1, before["parameters"]) - 1

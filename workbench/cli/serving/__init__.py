@@ -1,4 +1,4 @@
-"""A model behind HTTP: requests wait in a bounded queue, a few threads prepare them, one thread calls the network.
+"""HTTP server for one model: a bounded queue of requests, a few threads that prepare them, one that calls the network.
 
 Needs the extra `serve` (FastAPI, Uvicorn, python-multipart).
 """

@@ -1,4 +1,4 @@
-"""What a request may ask for, and a result in that form: JSON, the mask, or the picture with the mask drawn on it."""
+"""Forms of answers to a prediction request: JSON, the mask, or the image with the mask drawn on it."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ MEDIA_TYPES: dict[Form, str] = {"json": "application/json", "mask": "image/png",
 
 
 class Size(BaseModel):
-    """In pixels."""
+    """Image size in pixels."""
 
     width: int
     height: int
 
 
 class RegionAnswer(BaseModel):
-    """One defect. Places and lengths are in pixels of the picture; those in micrometres are null where the model
-    does not know the scale.
+    """One defect. Positions and lengths are in image pixels; those in micrometers are null if the model has no
+    scale.
     """
 
     class_id: int = Field(description="its value in the mask")
@@ -50,7 +50,7 @@ class RegionAnswer(BaseModel):
 
 
 class Prediction(BaseModel):
-    """What was found in one picture."""
+    """Result for one image."""
 
     model: str
     run: str
@@ -66,13 +66,13 @@ class Prediction(BaseModel):
 
 
 class Refusal(BaseModel):
-    """Why there is no result."""
+    """Reason for a missing result."""
 
     detail: str
 
 
 def choose_form(accept: str | None, overlay_wanted: bool) -> Form:
-    """The form that a request asks for by its header Accept. Raises Refused 406 if it takes none of them."""
+    """Return the form requested by the header Accept. Raises Refused 406 if the header allows none of the forms."""
     if overlay_wanted:
         return "overlay"
     if not accept or not accept.strip():
@@ -117,7 +117,7 @@ def write_answer(
     include: Collection[Extra] = (),
     waited: float = 0.0,
 ) -> bytes:
-    """The body of the answer. form: "json" for a classification. waited: seconds."""
+    """Return the body of the answer. form: must be "json" for a classification. waited: seconds in the queue."""
     if form == "mask":
         return _mask(result)
     if form == "overlay":

@@ -1,4 +1,4 @@
-"""What the server answers under which address: POST /predict, /health, /metrics, /openapi.json, and two pages."""
+"""Routes of the server: POST /predict, /health, /metrics, /openapi.json, and two HTML pages."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _bearer = HTTPBearer(auto_error=False, description="What the server was started 
 
 
 class KindOfDefect(BaseModel):
-    """id: its value in a mask. color: "#rrggbb"."""
+    """Class of the model. id: its value in a mask. color: "#rrggbb"."""
 
     id: int
     name: str
@@ -41,7 +41,7 @@ class KindOfDefect(BaseModel):
 
 
 class Health(BaseModel):
-    """Without the token, where one is needed, only `ready` and `token_needed` are filled in."""
+    """State of the server. Without a required token only `ready` and `token_needed` are filled in."""
 
     ready: bool
     token_needed: bool
@@ -63,10 +63,10 @@ def create_application(
     counters: Counters | None = None,
     hosts: Collection[str] | None = None,
 ) -> FastAPI:
-    """The application around one model. Its threads run at once and end when it is shut down, or by `app.state.desk`.
+    """Create the application for one model. Its threads start at once and end at shutdown or by `app.state.desk.close`.
 
-    token: what requests must carry as "Authorization: Bearer ...", except for the pages and for being ready.
-    hosts: names under which it may be asked, in lower case and besides addresses of this computer; None for any.
+    token: required in requests as "Authorization: Bearer ...", except for the pages and the readiness in /health.
+    hosts: host names accepted besides addresses of this machine, in lower case; None accepts any.
     """
     desk = Desk(settings, engine, limits or Limits(), counters or Counters())
 
@@ -96,13 +96,13 @@ Credentials = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 def _known(credentials: HTTPAuthorizationCredentials | None, token: str | None) -> bool:
     if token is None:
         return True
-    # Header values arrive as Latin-1; the bytes are what was sent.
+    # Header values are decoded as Latin-1; encoding restores the bytes that were sent.
     sent = credentials.credentials.encode("latin-1", "replace") if credentials else b""
     return hmac.compare_digest(sent, token.encode())
 
 
 def _guards(token: str | None) -> list[Any]:
-    """The dependencies of what needs the token; none where there is none, so that the description tells the truth."""
+    """Return the dependencies that check the token; none without a token, so that the OpenAPI description is right."""
     if token is None:
         return []
 
@@ -209,7 +209,7 @@ def _add_pages(app: FastAPI) -> None:
 
     def openapi() -> dict[str, Any]:
         schema = original()
-        # Nothing returns this model through FastAPI, which would write each answer twice; so it is named here.
+        # No route returns this model through FastAPI, which would serialize each answer twice; so it is added here.
         schemas = schema["components"]["schemas"]
         if "Prediction" not in schemas:
             made = Prediction.model_json_schema(ref_template="#/components/schemas/{model}")
@@ -228,7 +228,7 @@ def _add_pages(app: FastAPI) -> None:
 
 
 def _add_refusals(app: FastAPI) -> None:
-    """Every refusal is an object with one sentence, `detail`."""
+    """Answer every refusal with an object that holds one sentence, `detail`."""
 
     @app.exception_handler(Refused)
     async def refused(request: Request, error: Refused) -> JSONResponse:
@@ -245,7 +245,7 @@ def _add_refusals(app: FastAPI) -> None:
 
 
 class _Counting:
-    """Counts what goes through the application, by status, and how long predictions take."""
+    """Middleware that counts answers by status and measures the duration of predictions."""
 
     def __init__(self, app: ASGIApp, counters: Counters) -> None:
         self._app = app

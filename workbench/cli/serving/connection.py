@@ -1,7 +1,7 @@
-"""One HTTP connection with time limits, and a limit to the number of connections.
+"""HTTP connection with time limits, and a limit to the number of connections.
 
-Uvicorn limits the time between two requests; it limits neither the time for a header or for taking an answer, nor the
-connections that send nothing, and it goes on reading a body that was refused.
+Uvicorn limits the time between two requests. Uvicorn does not limit the time in which a client sends a header or
+receives an answer, nor the connections that send nothing, and continues to read a refused body.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from workbench.cli.serving.limits import Limits
 
 _LINGER_SECONDS = 2.0
 _LINGER_BYTES = 4 * 2**20
-_GRACE = 1.0  # seconds after the order to stop in which a connection between two requests may still send one
+_GRACE = 1.0  # seconds after the order to stop in which an idle connection may still send a request
 _FULL_BODY = b'{"detail":"Too many connections are open. Try again later."}'
 _FULL = (
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\nconnection: close\r\n"
@@ -26,9 +26,9 @@ _FULL = (
 
 
 class _LingeringTransport:
-    """A transport whose `close` lets a client that is still sending read its answer first.
+    """Transport with a delayed `close`, so that a client that is still sending can read its answer.
 
-    Closing a socket with unread data resets the connection, which may destroy the answer on its way.
+    Closing a socket with unread data resets the connection, which may destroy the answer in transit.
     """
 
     def __init__(self, transport: Any, protocol: Connection) -> None:
@@ -61,7 +61,7 @@ class _LingeringTransport:
 
 
 class Connection(H11Protocol):
-    """limits: set by the subclass that `connection_class` makes."""
+    """Uvicorn protocol of one connection. limits: set by the subclass that `connection_class` creates."""
 
     limits = Limits()
 
@@ -74,7 +74,7 @@ class Connection(H11Protocol):
 
     @property
     def body_is_arriving(self) -> bool:
-        """Whether the request has been refused or answered before its body was read to the end."""
+        """True if the body of the present request has not been read to its end, such as after an early refusal."""
         return self.cycle is not None and self.conn.their_state in (h11.SEND_BODY, h11.ERROR)
 
     @property
@@ -91,7 +91,7 @@ class Connection(H11Protocol):
         self._expect_header()
 
     def _make_room(self) -> bool:
-        """Close the connection that has been without a request for the longest time; False if all have one."""
+        """Close the connection that has been idle for the longest time. Return False if all have a request."""
         quiet = [each for each in self.connections if each.between_requests and not each.transport.is_closing()]
         if not quiet:
             return False
@@ -138,7 +138,7 @@ class Connection(H11Protocol):
         super().resume_writing()
 
     def shutdown(self) -> None:
-        """Answer a request that is on its way, then close; a client may have sent it before it could know."""
+        """Close after answering a pending request; a client may have sent one before it learns of the shutdown."""
         if not self.between_requests:
             super().shutdown()
             return

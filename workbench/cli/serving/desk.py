@@ -1,4 +1,4 @@
-"""Takes one request from its arrival to its answer, within its limits."""
+"""Processing of a request from arrival to answer: upload, queue, prediction, limits of time and memory."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from workbench.inference.reading import ReadError, decode_picture
 from workbench.inference.settings import ModelSettings
 
 _log = logging.getLogger("workbench.serve")
-# Pictures that go through a classification together at most; a model may ask for more.
+# Largest number of images classified in one call, unless the model's settings allow more.
 _TOGETHER = 16
 
 
 class Desk:
-    """settings, engine: the model. The threads start here and end with `close`.
+    """Request handler of one model (settings, engine). Its threads start here and end with `close`.
 
-    Pictures of a classification that are waiting go through the network in one call. Tiles of different pictures do
-    not: a network may round differently in another company, and a mask must not depend on who else asks.
+    Images waiting for a classification share one call of the network. Tiles of different images do not: rounding may
+    depend on the composition of the batch, and a mask must not depend on other requests.
     """
 
     def __init__(self, settings: ModelSettings, engine: Engine, limits: Limits, counters: Counters) -> None:
@@ -51,17 +51,17 @@ class Desk:
         self.network.close()
 
     async def answer(self, request: Request, form: Form, include: Collection[Extra]) -> bytes:
-        """The body of the answer. Raises Refused."""
+        """Return the body of the answer. Raises Refused."""
         if form != "json" and self.settings.task == "classification":
             raise Refused(406, "This model gives a verdict and no mask: ask for application/json.")
         until = asyncio.get_running_loop().time() + self.limits.seconds
         async with self.receiving.body() as body:
             data = await self._upload(request, body)
             body.arriving = False
-            # Only now: a body that never arrives must not keep others out.
+            # The seat is taken only now, so that a body that never arrives does not block other requests.
             with self._seat() as seat:
                 work = self._work(data, seat, form, include)
-                del data  # the work alone holds it, and drops it as soon as it is decoded
+                del data  # `work` then holds the only reference, and drops it after decoding
                 return await self._outcome(request, seat, work, until)
 
     def _seat(self) -> Seat:
@@ -119,14 +119,14 @@ class Desk:
     def _predict(
         self, held: list[bytearray], may_stop: Callable[[], bool], form: Form, include: Collection[Extra], seat: Seat
     ) -> bytes:
-        """A function of its own, so that the picture is gone when it has returned."""
+        """Decode the image, predict and write the answer. A separate function, so that returning frees the image."""
         picture = decode_picture(held.pop())
         predictor = Predictor(self.settings, self.network.seat(may_stop))
         result = predictor.predict(picture, cancelled=may_stop)
         return write_answer(picture, result, self.settings, form, include=include, waited=seat.waited)
 
     def _check(self, data: bytearray) -> int:
-        """Return the bytes that the decoded picture takes, by its header."""
+        """Return the size of the decoded image in bytes, computed from its header. Raises Refused 413 or 422."""
         claim = claimed_size(data)
         if claim is None:
             raise Refused(422, "The picture cannot be read: this is not a picture file that can be read.")
@@ -151,13 +151,13 @@ class Desk:
 
 
 async def _gone(request: Request) -> None:
-    """Returns when the client hangs up. The body must have been read."""
+    """Return when the client disconnects. The body must have been read."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
 def _result(job: asyncio.Future[bytes]) -> bytes:
-    """What the work returned, or what it raised as a refusal."""
+    """Return the result of the work, or raise its exception as Refused."""
     try:
         return job.result()
     except Refused:

@@ -10,10 +10,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 class HostCheck:
-    """Answers 421 to a request for another host. hosts: names in lower case without a port; None: any.
+    """Middleware that answers 421 to a request for another host. hosts: names in lower case without port; None: any.
 
-    A page on the internet may point its own name at 127.0.0.1 and so reach a server that only this computer should
-    use (DNS rebinding). The Host header then carries that name, never an address in numbers.
+    A page on the internet may point its own name at 127.0.0.1 and so reach a server meant for this machine only (DNS
+    rebinding). The Host header then carries that name, never a numeric address.
     """
 
     def __init__(self, app: ASGIApp, hosts: Collection[str] | None) -> None:
@@ -52,7 +52,7 @@ def _is_loopback(host: str) -> bool:
 
 
 class CloseUnread:
-    """Adds "Connection: close" to an answer that is given before the body of its request was read to the end."""
+    """Middleware that adds "Connection: close" to an answer sent before the request's body was read to the end."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""How much a server takes on."""
+"""Limits of a server: queue, threads, sizes, memory, times and connections."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """queue: requests that may wait. threads: pictures in work at once. bytes: of one request's body. pixels: of
-    one picture. seconds: from the arrival of a request to its answer.
+    """Limits of one server process.
 
-    memory: bytes that the decoded pictures in work may take together. received: bytes of all request bodies that are
-    arriving or wait for their turn. stall: seconds for the header of a request, and between two parts of its body.
-    idle: seconds for which a connection may stay open between two requests. connections: open at once, at most.
+    queue: waiting requests. threads: images processed at once. bytes: body of one request. pixels: one image.
+    seconds: from the arrival of a request to its answer. memory: bytes of all decoded images being processed.
+    received: bytes of all request bodies that are arriving or waiting. stall: seconds for the header of a request, and
+    between two parts of its body. idle: seconds a connection may stay open between two requests. connections: open at
+    once.
     """
 
     queue: int = 32

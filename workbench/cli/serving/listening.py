@@ -1,4 +1,4 @@
-"""One process that serves: Uvicorn around an application, stopped gently by a signal or from another thread."""
+"""One server process: Uvicorn running an application, stopped gracefully by a signal or from another thread."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ from workbench.cli.serving.limits import Limits
 from workbench.cli.serving.quiet_log import limit_logs
 
 _BACKLOG = 2048  # connections that may wait to be accepted
-# asyncio accepts as many connections in a row before it looks at any of them, and logs as many errors.
+# asyncio accepts up to this many connections in a row before it serves any of them, and logs as many errors.
 _ACCEPTED_AT_ONCE = 4
-_SPARE_HANDLES = 8 * _ACCEPTED_AT_ONCE + 16  # for those that are being set up or closed, and for the model
+_SPARE_HANDLES = 8 * _ACCEPTED_AT_ONCE + 16  # for connections being set up or closed, and for the model
 _DRAIN_SECONDS = 5.0
 _ATTACH_FILTER = 26  # SO_ATTACH_FILTER of Linux
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket that is bound and does not listen yet, so that nobody is kept waiting. port: 0 for any. OSError."""
+    """Return a bound socket that does not listen yet, so that no client waits. port: 0 for any. Raises OSError."""
     family, kind, protocol, _, address = socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )[0]
     bound = socket.socket(family, kind, protocol)
     try:
-        if os.name == "posix":  # on Windows this would let two programs have the same port
+        if os.name == "posix":  # on Windows this option would let two programs bind the same port
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)
     except OSError:
@@ -53,25 +53,25 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def address_of(bound: socket.socket) -> str:
-    """What to type into a browser."""
+    """Return the URL of the server."""
     host, port = bound.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def is_local(bound: socket.socket) -> bool:
-    """Whether only this machine can reach it."""
+    """Return True if only this machine can reach the socket's address."""
     return ipaddress.ip_address(bound.getsockname()[0].partition("%")[0]).is_loopback
 
 
 def refuse_new_connections(listening: socket.socket) -> None:
-    """Let no new connection come to a listening socket, and keep those that wait there. Linux only.
+    """Block new connections to a listening socket and keep those already waiting. Does nothing except on Linux.
 
-    A socket filter drops the packets that would open a connection (TCP's SYN); a client repeats them, and is refused
-    as soon as the socket is closed.
+    A socket filter drops the packets that open a connection (TCP SYN); the client repeats them and is refused as soon
+    as the socket is closed.
     """
     if not sys.platform.startswith("linux"):
         return
-    # Load byte 13 of the TCP header; if its bit SYN is set drop the packet, otherwise take all of it.
+    # Load byte 13 of the TCP header; if its SYN bit is set drop the packet, otherwise accept all of it.
     program = [(0x30, 0, 0, 13), (0x45, 0, 1, 0x02), (0x06, 0, 0, 0), (0x06, 0, 0, 0xFFFFFFFF)]
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *each) for each in program))
     with contextlib.suppress(OSError):
@@ -81,7 +81,7 @@ def refuse_new_connections(listening: socket.socket) -> None:
 
 
 def most_connections(wanted: int) -> int:
-    """Return how many connections this process can have open, at most `wanted`: each needs a file handle."""
+    """Return the number of connections this process can have open, at most `wanted`: each needs a file handle."""
     try:
         import resource
     except ImportError:  # Windows, where sockets are not counted among the files
@@ -94,7 +94,10 @@ def most_connections(wanted: int) -> int:
 
 
 class Server(uvicorn.Server):
-    """on_listening: called once requests are taken. interrupts: which signals end it; a second SIGINT is not gentle."""
+    """Uvicorn server. on_listening: called once requests are accepted. interrupts: signals that stop the server.
+
+    A second SIGINT stops without grace.
+    """
 
     def __init__(
         self,
@@ -104,7 +107,7 @@ class Server(uvicorn.Server):
         interrupts: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM),
     ) -> None:
         limits = dataclasses.replace(limits, connections=most_connections(limits.connections))
-        # What is in flight has its own time limit; the rest is for writing the answers.
+        # Requests in flight have their own time limit; the added seconds are for writing the answers.
         config = uvicorn.Config(
             app, loop="asyncio", ws="none", lifespan="on", log_level="warning", access_log=False, proxy_headers=False,
             server_header=False, timeout_keep_alive=limits.idle, http=connection_class(limits),  # type: ignore[arg-type]
@@ -112,7 +115,7 @@ class Server(uvicorn.Server):
         )  # fmt: skip
         super().__init__(config)
         limit_logs()
-        # What is wrong with a picture is told to the one who sent it.
+        # Problems with an image are reported to the client that sent it.
         logging.getLogger("tifffile").setLevel(logging.CRITICAL)
         self._on_listening = on_listening
         self._interrupts = interrupts
@@ -125,7 +128,7 @@ class Server(uvicorn.Server):
             self._on_listening()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept what has connected already, then close: what waits at a closed socket is reset."""
+        """Accept the connections already waiting, then close: those waiting at a closed socket are reset."""
         for bound in sockets or []:
             refuse_new_connections(bound)
         until = time.monotonic() + _DRAIN_SECONDS
@@ -138,7 +141,7 @@ class Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Uvicorn raises a signal again when it has stopped, which would turn a wanted end into a failure."""
+        """Replace Uvicorn's handling, which raises the signal again after the stop and so makes the exit a failure."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -150,7 +153,7 @@ class Server(uvicorn.Server):
                 signal.signal(kind, handler)
 
     def stop(self) -> None:
-        """From any thread: refuse what is new, finish what is in flight, return from `run`."""
+        """Refuse new requests, finish those in flight, then return from `run`. May be called from any thread."""
         self.should_exit = True
 
 

@@ -1,4 +1,4 @@
-"""Memory of decoded pictures: a bound to what all pictures in work take together."""
+"""Memory of decoded images: a limit on the total of all images being processed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from workbench.inference.memory import give_back_memory
 from workbench.inference.predictor import Cancelled
 
-_LARGE = 64 * 2**20  # from this size on freed memory is given back to the system
+_LARGE = 64 * 2**20  # freed memory of at least this size is returned to the operating system
 
 
 class MemoryBudget:
-    """most: bytes of all decoded pictures together."""
+    """Budget of memory. most: bytes of all decoded images together."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -22,7 +22,7 @@ class MemoryBudget:
 
     @contextlib.contextmanager
     def take(self, size: int, cancelled: Callable[[], bool]) -> Iterator[None]:
-        """Hold `size` bytes, at most `most`, for the block; wait until they are free. Raises Cancelled."""
+        """Wait until `size` bytes (at most `most`) are free and hold them for the block. Raises Cancelled."""
         with self._changed:
             while self._taken + size > self.most:
                 self._changed.wait(0.05)

@@ -1,4 +1,4 @@
-"""What a server counts, in the text format of Prometheus. Several processes share the cells and write a row each."""
+"""Counters of a server in the text format of Prometheus. Several processes share the cells; each writes one row."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ STATUSES = (200, 400, 401, 404, 405, 406, 408, 413, 415, 421, 422, 499, 500, 503
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
-# The cells of a row. Statuses and times are written by the event loop, the gauges under the queue's lock, calls by
-# the network's thread: no cell has two writers.
+# Cells of a row. The event loop writes statuses and times, the gauges are written under the queue's lock, calls by the
+# network's thread: no cell has two writers.
 _OTHER = len(STATUSES)
 _BUCKETS = _OTHER + 1
 _SUM = _BUCKETS + len(SECONDS) + 1
@@ -20,18 +20,18 @@ WIDTH = _PICTURES + 1
 
 
 class Counters:
-    """cells: WIDTH numbers a process, shared between them, or None for a process alone. row: the one to write."""
+    """Counters of one process. cells: WIDTH numbers per process, shared; None for a single process. row: its row."""
 
     def __init__(self, cells: MutableSequence[float] | None = None, row: int = 0) -> None:
         self._cells: Any = [0.0] * WIDTH if cells is None else cells
         self._start = row * WIDTH
-        self.load(0, 0)  # a process that takes the place of a dead one has no requests yet
+        self.load(0, 0)  # a process that replaces a dead one has no requests yet
 
     def answered(self, status: int) -> None:
         self._add(STATUSES.index(status) if status in STATUSES else _OTHER)
 
     def took(self, seconds: float) -> None:
-        """A request for a prediction, from its arrival to the end of its answer."""
+        """Count the duration of a prediction request, from its arrival to the end of its answer."""
         self._add(_BUCKETS + bisect_left(SECONDS, seconds))
         self._add(_SUM, seconds)
 
@@ -40,12 +40,12 @@ class Counters:
         self._cells[self._start + _IN_FLIGHT] = in_flight
 
     def called(self, pictures: int) -> None:
-        """The network, with so many pictures or tiles."""
+        """Count one call of the network with this number of images or tiles."""
         self._add(_CALLS)
         self._add(_PICTURES, pictures)
 
     def text(self) -> str:
-        """The sums over all processes."""
+        """Return the sums over all processes in the Prometheus text format."""
         total = [sum(self._cells[at::WIDTH]) for at in range(WIDTH)]
         lines = _head("workbench_requests_total", "counter", "Requests that were answered, by status.")
         for status, at in [*((str(status), at) for at, status in enumerate(STATUSES)), ("other", _OTHER)]:

@@ -1,4 +1,4 @@
-"""One thread that calls the network for all pictures in work, so that it is never called twice at once."""
+"""Thread that calls the network for all images being processed, so that calls never overlap."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from workbench.inference.predictor import Cancelled, Engine
 
 
 class SharedNetwork:
-    """Takes batches from any thread through `seat`, in the order in which they come.
+    """Network shared by several threads. Batches arrive through `seat` and are processed in order of arrival.
 
-    together: up to how many pictures of equal size go into one call; 1 for never mixing callers. Nobody waits for
-    company: batches meet only while the network is busy with earlier ones. on_call(pictures): after every call.
+    together: largest number of images of equal size in one call; 1 never mixes callers. No batch waits for others:
+    batches are joined only if they arrive while the network is busy. on_call(pictures): called after every call.
     """
 
     def __init__(self, engine: Engine, *, together: int = 1, on_call: Callable[[int], None] | None = None) -> None:
@@ -36,11 +36,11 @@ class SharedNetwork:
 
     @property
     def waiting(self) -> int:
-        """Batches that have not gone to the network yet."""
+        """Number of batches not passed to the network yet."""
         return len(self._line)
 
     def seat(self, cancelled: Callable[[], bool]) -> Engine:
-        """An engine for one picture's predictor. It raises Cancelled within 50 ms of `cancelled` while it waits."""
+        """Return an engine for one image's predictor. While waiting it raises Cancelled within 50 ms of `cancelled`."""
 
         def ask(batch: np.ndarray) -> np.ndarray:
             return self._ask(batch, cancelled)
@@ -82,7 +82,7 @@ class SharedNetwork:
             del some
 
     def _take(self) -> list[tuple[np.ndarray, Future[np.ndarray]]]:
-        """The first that still wants an answer, and those of its size that go along with it."""
+        """Take the first batch that is not cancelled, and further batches of its size up to `together` images."""
         taken: list[tuple[np.ndarray, Future[np.ndarray]]] = []
         left: deque[tuple[np.ndarray, Future[np.ndarray]]] = deque()
         pictures = 0
@@ -106,11 +106,11 @@ class SharedNetwork:
                         answer.set_result(answers[end - len(batch) : end])
                     return
             except Exception:
-                pass  # one of them may be to blame: each gets its own answer below
+                pass  # a single batch may be the cause: each is run separately below
         for batch, answer in some:
             try:
                 answer.set_result(self._run(batch))
-            except BaseException as error:  # the one who waits must hear of it
+            except BaseException as error:  # the waiting thread must receive every error
                 answer.set_exception(error)
 
     def _run(self, batch: np.ndarray) -> np.ndarray:

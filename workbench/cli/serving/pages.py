@@ -1,4 +1,4 @@
-"""The two pages: one to try the model in a browser, one that says how to call it. They load nothing from elsewhere."""
+"""HTML pages of the server: one to try the model, one that documents the API. They load nothing from other servers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import Any
 
 @cache
 def test_page() -> str:
-    """Drop a picture, see what the model finds. English or Chinese by the browser's language."""
+    """Return the page for trying the model on a dropped image. Its language (English, Chinese) is the browser's."""
     return _read("page.html")
 
 
 def docs_page(schema: dict[str, Any]) -> str:
-    """What the OpenAPI description says, to be read by people, without a script."""
+    """Return the OpenAPI description as an HTML page without scripts."""
     parts = [f"<h1>{escape(schema['info']['title'])} {escape(schema['info']['version'])}</h1>"]
     parts.append(f"<p>{escape(schema['info']['description'])}</p>")
     parts.append(f"<pre>{escape(_EXAMPLES)}</pre>")
@@ -84,7 +84,7 @@ def _type(schema: dict[str, Any]) -> str:
 
 
 def _prose(text: str) -> str:
-    """Words between backticks are names."""
+    """Escape text for HTML and turn words in backticks into <code>."""
     return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
@@ -98,7 +98,7 @@ def _read(name: str) -> str:
 
 
 def _hashes(tag: str) -> str:
-    """What a browser may run or apply: exactly the blocks that stand in the pages."""
+    """Return the CSP hashes of the pages' inline blocks of `tag`, so that a browser accepts exactly those blocks."""
     text = _read("page.html") + _read("docs.html")
     digests = [hashlib.sha256(block.encode()).digest() for block in re.findall(f"<{tag}>(.*?)</{tag}>", text, re.S)]
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)

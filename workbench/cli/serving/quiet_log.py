@@ -1,4 +1,4 @@
-"""Bounded logging: clients that misbehave must not be able to fill a disk."""
+"""Bounded logging, so that misbehaving clients cannot fill the disk."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 
 
 class RateLimit(logging.Filter):
-    """Lets through `most` records in `seconds`; the next one names how many were left out."""
+    """Filter that passes `most` records per `seconds`. The next record passed states how many were left out."""
 
     def __init__(self, most: int = 10, seconds: float = 10.0) -> None:
         super().__init__()
@@ -27,7 +27,7 @@ class RateLimit(logging.Filter):
 
 
 def limit_logs() -> None:
-    """Limit what the server, Uvicorn and asyncio log. May be called more than once."""
+    """Limit the logs of the server, Uvicorn and asyncio. May be called more than once."""
     for name in ("asyncio", "uvicorn.error", "workbench.serve"):
         logger = logging.getLogger(name)
         if not any(isinstance(each, RateLimit) for each in logger.filters):

@@ -1,4 +1,4 @@
-"""Memory of request bodies: a bound to what all of them hold together."""
+"""Memory of request bodies: a limit on the total of all bodies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.cli.serving.refusal import Refused
 
 
 class Body:
-    """Bytes of one request that are held in memory. arriving: more is expected."""
+    """Bytes of one request held in memory. arriving: more bytes are expected."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -22,9 +22,9 @@ class Body:
 
 
 class Receiving:
-    """most: bytes of all bodies together. Only the event loop calls it.
+    """Memory of all request bodies. most: bytes of all bodies together. For use in the event loop only.
 
-    Where there is no room, the body that has made no progress for the longest time has to go.
+    If the limit is exceeded, the body without progress for the longest time is evicted.
     """
 
     def __init__(self, most: int) -> None:
@@ -33,7 +33,7 @@ class Receiving:
 
     @contextlib.asynccontextmanager
     async def body(self) -> AsyncIterator[Body]:
-        """Count a body until the block is left. Raises Refused 503 where it has to go."""
+        """Count a body until the block is left. Raises Refused 503 if the body is evicted."""
         body = Body()
         self._bodies.append(body)
         try:

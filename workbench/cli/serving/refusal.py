@@ -1,10 +1,10 @@
-"""A request that is not answered as asked."""
+"""Exception for a refused request."""
 
 from __future__ import annotations
 
 
 class Refused(Exception):
-    """status: of the answer. detail: a sentence for the person who asked. headers: to send along."""
+    """Refused request. status: HTTP status. detail: a sentence for the user. headers: additional headers."""
 
     def __init__(self, status: int, detail: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(status, detail)

@@ -1,4 +1,4 @@
-"""The picture in a request: raw bytes, or the field `picture` of a form. Kept in memory, never under a name."""
+"""Image in a request: raw bytes, or the field `picture` of a form. Kept in memory, never written to a file."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _ALIASES = ("image/jpg", "image/j2k", "image/jpx", "image/x-ms-bmp", "image/x-bm
 
 
 async def read_upload(request: Request, most: int, stall: float, on_bytes: Callable[[int], None]) -> bytearray:
-    """The bytes of the picture. most: bytes that the body may have. stall: seconds to wait for its next part.
+    """Return the bytes of the image. most: largest body in bytes. stall: seconds to wait for the next part.
 
-    on_bytes: called with the size of each part that arrives. Raises Refused 400, 408, 413 or 422, what `on_bytes`
-    raises, and Starlette's ClientDisconnect.
+    on_bytes: called with the size of each part that arrives. Raises Refused 400, 408, 413, 415 or 422, the exceptions
+    of `on_bytes`, and Starlette's ClientDisconnect.
     """
     _refuse_length(request, most)
     kind, options = parse_options_header(request.headers.get("content-type"))
@@ -59,7 +59,7 @@ async def read_upload(request: Request, most: int, stall: float, on_bytes: Calla
 
 
 def _refuse_length(request: Request, most: int) -> None:
-    """Before any of it is read."""
+    """Raise Refused 413 before reading if the header Content-Length exceeds `most`."""
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > most:
         raise _too_large(most)
@@ -70,7 +70,7 @@ def _too_large(most: int) -> Refused:
 
 
 class _Form:
-    """Reads a form as it arrives and keeps the field `picture` alone."""
+    """Incremental parser of a form that keeps only the field `picture`."""
 
     def __init__(self, boundary: bytes | None) -> None:
         if not boundary:

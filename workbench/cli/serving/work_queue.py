@@ -1,4 +1,4 @@
-"""A bounded queue in front of a few threads. Full is said at once; what nobody waits for any more is not begun."""
+"""Bounded queue in front of a few threads. `Full` is raised at once; abandoned work is not begun."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Work = Callable[[Callable[[], bool]], Any]
 
 
 class Full(Exception):
-    """No place is free. retry_after: seconds until there may be one."""
+    """No place in the queue is free. retry_after: estimated seconds until one is."""
 
     def __init__(self, retry_after: int) -> None:
         super().__init__(retry_after)
@@ -25,9 +25,9 @@ class Full(Exception):
 
 
 class Seat:
-    """A place in the queue, from the arrival of a request on; leaving the `with` block gives it back.
+    """Place in the queue, held from the arrival of a request until the `with` block is left.
 
-    Work that has not begun is then dropped; work that has is told to stop, and the place is free when it does.
+    Work that has not begun is then dropped. Work that has begun is asked to stop, and its place is free when it ends.
     """
 
     def __init__(self, queue: WorkQueue) -> None:
@@ -40,7 +40,7 @@ class Seat:
         self._submitted = 0.0
 
     def submit(self, work: Work) -> Future[Any]:
-        """Let a thread do `work` when one is free; once for a seat. The future is never in another thread's hands."""
+        """Queue `work` for the next free thread, once per seat. The future can be canceled until the work has ended."""
         self.work, self._submitted = work, time.perf_counter()
         self._queue._line_up(self)
         return self.future
@@ -59,8 +59,10 @@ class Seat:
 
 
 class WorkQueue:
-    """threads: work done at once. waiting: seats beyond those. on_change(depth, seats): called after every change,
-    under the queue's lock; depth: work that waits for a thread; seats: requests between arrival and answer.
+    """Queue with its threads. threads: number of threads. waiting: seats beyond those.
+
+    on_change(depth, seats): called after every change, under the queue's lock. depth: work waiting for a thread.
+    seats: requests between arrival and answer.
     """
 
     def __init__(self, *, threads: int, waiting: int, on_change: Callable[[int, int], None] | None = None) -> None:
@@ -79,7 +81,7 @@ class WorkQueue:
             thread.start()
 
     def reserve(self) -> Seat:
-        """A seat, or Full."""
+        """Return a seat. Raises Full."""
         with self._changed:
             if self._closed or self._taken >= self._places:
                 ahead = (len(self._line) + 1) * self._usual_seconds / self._threads
@@ -89,7 +91,7 @@ class WorkQueue:
         return Seat(self)
 
     def close(self, seconds: float = 5.0) -> None:
-        """Drop what has not begun and wait for the threads, but not for ever: a network may hang."""
+        """Drop work that has not begun and wait up to `seconds` for the threads, since a network may hang."""
         with self._changed:
             self._closed = True
             while self._line:
@@ -114,7 +116,7 @@ class WorkQueue:
                 return
             seat.left = True
             if seat.running:
-                return  # the thread gives the place back
+                return  # the thread frees the place
             if seat in self._line:
                 self._line.remove(seat)
                 seat.future.cancel()
@@ -132,7 +134,7 @@ class WorkQueue:
                 seat.begin()
                 self._tell()
             self._carry_out(seat)
-            del seat  # or an idle thread would keep the last picture in memory
+            del seat  # otherwise an idle thread keeps the last image in memory
 
     def _carry_out(self, seat: Seat) -> None:
         started = time.perf_counter()
@@ -140,8 +142,8 @@ class WorkQueue:
         result, error = None, None
         try:
             result = seat.work(lambda: seat.left or self._closed)
-        except BaseException as raised:  # whatever it is, the one who waits must hear of it
-            traceback.clear_frames(raised.__traceback__)  # or they would keep the picture in memory
+        except BaseException as raised:  # the waiting request must receive every error
+            traceback.clear_frames(raised.__traceback__)  # otherwise the frames keep the image in memory
             error = raised
         seat.work = None
         with self._changed:
@@ -155,7 +157,7 @@ class WorkQueue:
             return
         if error is not None:
             seat.future.set_exception(error)
-            del error  # a cycle with this frame
+            del error  # avoids a reference cycle with this frame
         else:
             seat.future.set_result(result)
 

@@ -1,4 +1,4 @@
-"""Several processes that serve from one socket. The first process starts them, replaces dead ones, stops them."""
+"""Several server processes on one socket. The first process starts them, replaces dead ones and stops them."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from workbench.inference.cpu import cores
 from workbench.inference.memory import keep_freed_memory
 from workbench.inference.predictor import Predictor
 
-_SPAWN = multiprocessing.get_context("spawn")  # a forked copy of a network's threads does not work
+_SPAWN = multiprocessing.get_context("spawn")  # a network's threads do not survive a fork
 _READY, _STOP = "ready", "stop"
-# So many processes that end so soon after they began to serve are replaced; then it is given up.
+# Number of consecutive processes replaced although they ended within this many seconds; one more raises WorkersFailed.
 _SHORT_LIVES, _SHORT_LIFE = 3, 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What each process does. folder: of the export. threads: of the network, None for its own choice."""
+    """Configuration of each process. folder: the export. threads: of the network; None for the model's default."""
 
     folder: str
     engine: str
@@ -42,11 +42,11 @@ class Plan:
 
 
 class WorkersFailed(Exception):
-    """They do not start, or end as soon as they did."""
+    """The server processes do not start, or end right after their start."""
 
 
 def serve_alone(plan: Plan, predictor: Predictor, bound: socket.socket, on_listening: Callable[[], None]) -> None:
-    """Serve in this process until it is told to stop."""
+    """Serve in this process until it is stopped."""
     app = create_application(
         predictor.settings, predictor.engine, limits=plan.limits, token=plan.token, hosts=plan.hosts
     )
@@ -54,7 +54,7 @@ def serve_alone(plan: Plan, predictor: Predictor, bound: socket.socket, on_liste
 
 
 def serve_with_workers(plan: Plan, bound: socket.socket, on_listening: Callable[[], None]) -> None:
-    """Serve in plan.workers processes until SIGINT or SIGTERM. on_listening: called when all of them take requests.
+    """Serve in plan.workers processes until SIGINT or SIGTERM. on_listening: called once all processes accept requests.
 
     Raises WorkersFailed.
     """
@@ -89,7 +89,7 @@ class _Crew:
             target=_work, args=(self._plan, self._bound, self._cells, row, theirs), name=f"server {row}"
         )
         process.start()
-        theirs.close()  # so that the end of the process is seen here, and of this one there
+        theirs.close()  # otherwise neither process would notice the end of the other
         return _Member(process, ours, time.monotonic())
 
     def _watch(self) -> None:
@@ -109,7 +109,7 @@ class _Crew:
                 self._on_listening()
 
     def _stop(self) -> None:
-        self._bound.close()  # or this process would keep the port open while the others finish
+        self._bound.close()  # otherwise the port stays open while the other processes finish
         for member in self._members:
             member.order_stop()
         until = time.monotonic() + self._plan.limits.seconds + 15
@@ -129,7 +129,7 @@ class _Member:
     ready: bool = False
 
     def is_dead(self) -> bool:
-        """Reads what it says, too."""
+        """Return True if the process has ended. Also reads its messages and updates `ready`."""
         try:
             while self.pipe.poll():
                 self.ready = self.pipe.recv() == _READY or self.ready
@@ -139,13 +139,13 @@ class _Member:
         return not self.process.is_alive()
 
     def order_stop(self) -> None:
-        with contextlib.suppress(OSError):  # it is gone already
+        with contextlib.suppress(OSError):  # the process has ended already
             self.pipe.send(_STOP)
 
 
 def _work(plan: Plan, bound: socket.socket, cells: Any, row: int, pipe: Connection) -> None:
-    """The whole life of one process. It ends when told to, and when the first process is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all of a terminal; the first process passes it on
+    """Run one server process until it is ordered to stop or the first process has ended."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the first one sends the order to stop
     keep_freed_memory()
     try:
         predictor = Predictor.open(plan.folder, engine=plan.engine, threads=plan.threads)
@@ -168,8 +168,8 @@ def _work(plan: Plan, bound: socket.socket, cells: Any, row: int, pipe: Connecti
 
 
 def threads_each(workers: int, wanted: int) -> int | None:
-    """Threads of the network in each of several processes, which share the processor. wanted: of the model's
-    settings, 0 for all.
+    """Return the network's threads per process, or None for the model's setting. wanted: that setting, 0 for all
+    cores, which the processes then share.
     """
     if workers == 1 or wanted:
         return None
