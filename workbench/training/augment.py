@@ -74,7 +74,7 @@ def cut_patch(
 
 
 def cut_square(picture: np.ndarray, top: int, left: int, side: int, fill: int | None = None) -> np.ndarray:
-    """Return picture[top : top + side, left : left + side]. Parts outside are filled with `fill`, or mirrored if None."""
+    """Return picture[top : top + side, left : left + side], filled with `fill` outside of it, or mirrored if None."""
     height, width = picture.shape[:2]
     above, before = max(0, -top), max(0, -left)
     below, after = max(0, top + side - height), max(0, left + side - width)

@@ -47,7 +47,7 @@ class Best:
         return {"score": self.score, "peak": self.peak, "step": self.step, "chosen": chosen}
 
     def load(self, state: dict[str, Any]) -> None:
-        """Restore from the state of `last/`. If a run was killed between two writes, the newer weights in `best/` win."""
+        """Restore from the state of `last/`. After a kill between two writes, the newer weights in `best/` are kept."""
         kept = checkpoint.about_arrays(self._weights)
         if kept.keys() == state.keys() and kept["step"] != state["step"]:
             state = kept
@@ -87,7 +87,7 @@ class Best:
             self._write(net)
 
     def make_usable(self, net: paddle.nn.Layer) -> bool:
-        """Ensure that `best/` can predict with the best weights, which `net` holds. Return False if that is impossible."""
+        """Make `best/` able to predict with the best weights, which `net` holds. Return False if that is impossible."""
         if self._usable_step != self.step:
             self._write(net)
         return self._usable_step == self.step
