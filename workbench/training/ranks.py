@@ -69,7 +69,7 @@ class Ranks:
         return self.number == 0
 
     def places(self, batch: int) -> range:
-        """Return the places of a batch that this process computes: every size-th, so that all get equally many defects."""
+        """Return the places of a batch that this process computes: every size-th, so that defects are shared equally."""
         return range(self.number, batch, self.size)
 
     @property
@@ -123,8 +123,8 @@ class Ranks:
     def together(self, compute: Callable[[], float]) -> float:
         """Return the sum over all processes of the result of `compute`. A failure in one process fails in all.
 
-        So no process waits for gradients that never arrive. Raise what `compute` raises, MemoryError if it was raised in
-        another process, and WorkerFailed for any other failure there.
+        So no process waits for gradients that never arrive. Raise what `compute` raises, MemoryError if that was
+        raised in another process, and WorkerFailed for any other failure there.
         """
         if self.size == 1:
             return compute()

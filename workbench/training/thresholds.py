@@ -51,9 +51,9 @@ class ThresholdSweep:
     def best(self) -> list[float]:
         """Return per class the threshold of the greatest Dice; 0.5 for all if no image shows a defect.
 
-        Curves of few images are ragged, with random peaks. So the curve of a class is mixed with that of all classes, more
-        strongly the fewer images show it (shrinkage, Efron and Morris 1975), and a hundredth of Dice is given up for every
-        half of the way back to 0.5.
+        Curves of few images are ragged, with random peaks. So the curve of a class is mixed with that of all classes,
+        more strongly the fewer images show it (shrinkage, Efron and Morris 1975), and a hundredth of Dice is given up
+        for every half of the way back to 0.5.
         """
         if not self.pictures.any():
             return [0.5] * len(self.ids)
@@ -98,8 +98,8 @@ class AreaSweep:
 
         At least `least`, and otherwise not above that of the class in `most`.
 
-        The balance is F2 (van Rijsbergen 1979): a missed defect has the weight of four false regions. Of equal areas the
-        smallest is taken, so without false regions nothing is dropped.
+        The balance is F2 (van Rijsbergen 1979): a missed defect has the weight of four false regions. Of equal ones
+        the smallest area is taken, so without false regions nothing is dropped.
         """
         chosen = []
         for id in self.ids:

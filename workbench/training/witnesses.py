@@ -48,8 +48,8 @@ class Witness:
 
 
 def choose(project: Project, dataset: Dataset) -> list[Witness]:
-    """Choose up to MOST images: smallest, largest, 16-bit, rotated, with defects, one of each verdict, and others spread
-    over the project. Reads headers only. Images that cannot be opened are skipped.
+    """Choose up to MOST images: smallest, largest, 16-bit, rotated, with defects, one of each verdict, and others
+    spread over the project. Reads headers only. Images that cannot be opened are skipped.
     """
     seen = {item.key for item in dataset.items}
     rest = [key for key in project.pictures() if key not in seen]
