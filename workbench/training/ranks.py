@@ -69,7 +69,7 @@ class Ranks:
         return self.number == 0
 
     def places(self, batch: int) -> range:
-        """Return the places of a batch that this process computes: every size-th, so that defects are shared equally."""
+        """Return the places of a batch that this process computes: every size-th, so defects are shared equally."""
         return range(self.number, batch, self.size)
 
     @property

@@ -169,7 +169,7 @@ def _cell(text: str) -> str:
 def _prose(text: str) -> str:
     """Return one line of Markdown in which only names between backticks are markup.
 
-    Names of classes, verdicts and pictures are free text: outside of code spans, HTML and Markdown are escaped.
+    Names of classes, verdicts and images are free text: outside of code spans, HTML and Markdown are escaped.
     """
     parts = re.split("(`[^`]+`)", _line(text))
     return "".join(part if number % 2 else _escape(part) for number, part in enumerate(parts))
