@@ -1,1 +1,1 @@
-"""The training program: always a process of its own, reads a run folder, prints events. Nobody imports it."""
+"""Training program: a separate process that reads a run folder and prints events. No other package imports it."""

@@ -1,4 +1,4 @@
-"""The training program: `python -m workbench.training train|export|doctor ...`. Its stdout carries events only."""
+"""Training program: `python -m workbench.training train|export|doctor ...`. Its stdout carries events only."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from workbench.training.reporter import Clock, Reporter, claim_stdout, forget_la
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Carry out one verb. Returns 0, 1 after a problem that was reported as an event, or 2 for wrong use."""
+    """Run one verb. Return 0, 1 after a problem that was reported as an event, or 2 for wrong usage."""
     began = time.perf_counter()
     options = _parse(sys.argv[1:] if argv is None else argv)
     pipe = claim_stdout()
@@ -66,7 +66,7 @@ def main(argv: list[str] | None = None) -> int:
 
         status = _carry_out(work, report, run.log_path)
         if options.apart:
-            forget_launcher()  # if the process in front was killed nobody else does
+            forget_launcher()  # if the launching process was killed, nothing else removes it
         return status
     report = Reporter(pipe, Clock(began))
     orders = Orders(None, keep_running=options.keep_running)
@@ -78,14 +78,14 @@ def _processes(run: Run) -> int:
     try:
         return processes(run.recipe().device)
     except Problem:
-        return 1  # it will be told
+        return 1  # reported by the process that checks the device
 
 
 def _claim(run: Run, report: Reporter, options: argparse.Namespace, orders: Orders | None = None) -> RunLock | None:
-    """Take the lock of a run for the life of this process, before anything is written into its folder.
+    """Acquire the lock of a run until this process ends, before anything is written into the run folder.
 
-    Returns None where there is no such folder. Raises RunInUse, which rank 0 also puts where the process in front
-    finds it.
+    Return None if the folder does not exist. Raise RunInUse; rank 0 also writes it to its event file for the
+    launching process.
     """
     if not run.root.is_dir():
         return None
@@ -108,11 +108,11 @@ def _claim(run: Run, report: Reporter, options: argparse.Namespace, orders: Orde
     return lock
 
 
-_held: list[RunLock] = []  # until the process ends
+_held: list[RunLock] = []  # kept until the process ends
 
 
 def _lead(run: Run, pipe: int | None, report: Reporter, options: argparse.Namespace) -> int:
-    """This process learns nothing itself: it starts those that do, and speaks for them."""
+    """Start the training processes and forward their events. This process does not train."""
     lock = _claim(run, report, options)
     _check(run, options.resume)
     _need_paddle()
@@ -122,13 +122,13 @@ def _lead(run: Run, pipe: int | None, report: Reporter, options: argparse.Namesp
 
 
 def _follow(run: Run, clock: Clock, number: int, options: argparse.Namespace) -> int:
-    """A process that learns with others and is not the first of them: its events are in a file of its own."""
+    """Train as a process of rank 1 or higher, with an event file of its own."""
     if options.apart:
         print_to(run.ranks / f"rank-{number}.log")
     path = run.ranks / f"rank-{number}.jsonl"
     with contextlib.suppress(OSError):
         path.parent.mkdir(exist_ok=True)
-        path.unlink(missing_ok=True)  # of an earlier sitting
+        path.unlink(missing_ok=True)  # left by an earlier session
     report, log = Reporter(None, clock, path), run.ranks / f"rank-{number}.log"
     orders = Orders(None, patient=True)
     return _carry_out(lambda: _train(run, report, orders, clock, options.resume), report, log)
@@ -161,7 +161,7 @@ def _export(run: Run, report: Reporter, orders: Orders, options: argparse.Namesp
 
 
 def _measure(options: argparse.Namespace, pipe: int | None) -> int:
-    """In a packed program, which has no Python to run an export's own copy with."""
+    """Measure an export inside a packed program, which has no Python to run the export's own copy with."""
     import io
 
     from workbench.inference.measure import main
@@ -175,7 +175,10 @@ def _measure(options: argparse.Namespace, pipe: int | None) -> int:
 
 
 def _carry_out(work: Callable[[], Event | int], report: Reporter, log: Path) -> int:
-    """Whatever happens, the last line is Finished or Failed. work: returns it, or a status if it is told already."""
+    """Run `work` so that the last event is always Finished or Failed.
+
+    work: returns the last event, or an exit status if that event was already reported.
+    """
     try:
         ending = work()
         if isinstance(ending, int):
@@ -219,10 +222,10 @@ def _doctor(pipe: int | None) -> int:
 
 
 def _quieten(options: argparse.Namespace) -> None:
-    """Before Paddle is imported: what a person did not set themselves, and less noise."""
+    """Set environment variables that the user did not set and filter warnings. Call before Paddle is imported."""
     for name, value in worker_environment(base=dict(os.environ)).items():
         os.environ.setdefault(name, value)
-    # TF32 keeps ten bits: what is measured and shown would differ from what an export gives.
+    # TF32 keeps only ten bits of mantissa: metrics measured here would differ from those of an export.
     os.environ.setdefault("NVIDIA_TF32_OVERRIDE", "0")
     warnings.filterwarnings("ignore", message="No ccache found")
     warnings.filterwarnings("ignore", message="When training, we now always track global mean")
@@ -234,7 +237,7 @@ def _need_paddle(orders: Orders | None = None) -> None:
     except ImportError as error:
         print(error, file=sys.stderr)  # noqa: T201
         raise PaddleMissing(command='pip install "defect-workbench[cpu]"') from error
-    # Paddle has taken the signals over, to die of them with a report; we save and end.
+    # Paddle installs signal handlers that end the process with a report; here the state is saved first.
     paddle.disable_signal_handler()
     if orders is not None:
         orders.heed_signals()

@@ -1,4 +1,4 @@
-"""Patches cut from pictures, and the ways in which they are varied. NumPy and OpenCV; every choice from a generator."""
+"""Cutting of training patches and their augmentation. NumPy and OpenCV; all randomness comes from a generator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.inference.cv import cv2
 
 @dataclass(frozen=True)
 class Pose:
-    """How a patch lies: angle in degrees, zoom (2 shows things twice as large), then flips and quarter turns."""
+    """Geometric augmentation of a patch: angle in degrees, zoom (2 doubles the size), then flips and quarter turns."""
 
     angle: float = 0.0
     zoom: float = 1.0
@@ -24,7 +24,7 @@ class Pose:
 
 
 def draw_pose(generator: np.random.Generator, ways: Collection[str]) -> Pose:
-    """Always draws the same number of values, so that one way more or less leaves the others as they were."""
+    """Draw a random pose. Always draws as many values, so that one augmentation does not change the others."""
     horizontal, vertical = generator.random(2) < 0.5
     quarters = int(generator.integers(0, 4))
     angle, zoom, turned, zoomed = generator.uniform(-1, 1, 4)
@@ -40,9 +40,9 @@ def draw_pose(generator: np.random.Generator, ways: Collection[str]) -> Pose:
 def cut_patch(
     picture: np.ndarray, mask: np.ndarray | None, centre: tuple[float, float], side: int, pose: Pose
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """A square of `side` pixels around `centre` (y, x) of a picture and of its mask.
+    """Cut a square of `side` pixels around `centre` (y, x) from an image and its mask.
 
-    Beyond the border the picture is mirrored, as it is when predicting, and the mask is not labelled.
+    Beyond the border the image is mirrored, as in prediction, and the mask is "not labelled".
     """
     turn = math.radians(pose.angle)
     if turn or pose.zoom != 1:
@@ -51,7 +51,7 @@ def cut_patch(
         middle = ((centre[1] - left), (centre[0] - top))
         cosine, sine = math.cos(turn) / pose.zoom, math.sin(turn) / pose.zoom
         half = (side - 1) / 2
-        # From the patch to the cut: warpAffine asks for each pixel of the patch where it comes from.
+        # warpAffine with WARP_INVERSE_MAP takes the transform from the patch to the cut.
         back = np.array([
             [cosine, -sine, middle[0] - cosine * half + sine * half],
             [sine, cosine, middle[1] - sine * half - cosine * half],
@@ -74,23 +74,23 @@ def cut_patch(
 
 
 def cut_square(picture: np.ndarray, top: int, left: int, side: int, fill: int | None = None) -> np.ndarray:
-    """picture[top : top + side, left : left + side], which may reach beyond it: filled with `fill`, or mirrored."""
+    """Return picture[top : top + side, left : left + side], filled with `fill` outside of it, or mirrored if None."""
     height, width = picture.shape[:2]
     above, before = max(0, -top), max(0, -left)
     below, after = max(0, top + side - height), max(0, left + side - width)
     part = picture[max(0, top) : max(0, top + side), max(0, left) : max(0, left + side)]
     if not (above or before or below or after):
         return part
-    if part.size == 0:  # wholly outside: can only happen to a patch far beyond the border
+    if part.size == 0:  # entirely outside: only for a patch far beyond the border
         return cut_square(picture, min(max(0, top), height - 1), min(max(0, left), width - 1), side, fill)
     if fill is not None:
         return cv2.copyMakeBorder(part, above, below, before, after, cv2.BORDER_CONSTANT, value=fill)
-    # OpenCV mirrors as often as it must, where the picture is smaller than what is missing.
+    # OpenCV repeats the mirroring if the image is smaller than the missing part.
     return cv2.copyMakeBorder(part, above, below, before, after, cv2.BORDER_REFLECT_101)
 
 
 def vary_light(patch: np.ndarray, generator: np.random.Generator, ways: Collection[str]) -> np.ndarray:
-    """Brightness, contrast and noise of a normalised patch, float32 (C, H, W), in place."""
+    """Vary brightness, contrast and noise of a normalized patch, float32 (C, H, W), in place."""
     shift, stretch = generator.uniform(-1, 1, 2)
     strength = generator.uniform(-1, 1)
     if "contrast" in ways:

@@ -1,4 +1,4 @@
-"""What pruning has cost and brought: the network before it and the one after it, on the same pictures and machine."""
+"""Comparison of a network before and after pruning, on the same images and machine."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ from workbench.training.evaluate import Evaluation
 from workbench.training.learner import Arrays, weights
 from workbench.training.prepare import Stage
 
-_SECONDS = 1.0  # to measure the speed of each
+_SECONDS = 1.0  # to measure the speed of each network
 
 
 def compare(stage: Stage, found: Evaluation) -> dict[str, Any] | None:
-    """{"before": {"run", "widths", "parameters", "dice", "score", "milliseconds"}, "after": {...}, "tile", "pictures"}.
+    """Return {"before": {"run", "widths", "parameters", "dice", "score", "milliseconds"}, "after": {...}, "tile",
+    "pictures"}.
 
-    None if the run began with no wider UNet, or if that cannot be used any more, which is reported. found: what this
-    run came to on the held-out pictures. milliseconds: the median for one tile, in ONNX Runtime as it is by itself.
+    None if the run did not start from a wider UNet, or if that run cannot be used any more, which is reported.
+    found: evaluation of this run on the validation/test images. milliseconds: median for one tile in ONNX Runtime
+    with its default settings.
     """
     recipe = stage.recipe
     if not recipe.start_from:
@@ -46,7 +48,7 @@ def compare(stage: Stage, found: Evaluation) -> dict[str, Any] | None:
         return None
     if was is None:
         return None
-    # In turn, so that what else this machine does meanwhile falls on both.
+    # Measured alternately, so that other load on this machine affects both networks.
     turns = [[_milliseconds(one.engine, found.settings) for one in (earlier, later)] for _ in range(2)]
     speeds = np.min(turns, axis=0)
     after = weights(stage.learner.mean)

@@ -1,4 +1,4 @@
-"""The best weights of a run so far, ready to be used at any moment: weights, network.onnx and model.json."""
+"""Best weights of a run so far, ready for prediction: weights, network.onnx and model.json."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from workbench.training import checkpoint, onnx_graph
 from workbench.training.learner import weights
 from workbench.training.reporter import Reporter
 
-# Writing a large network takes a moment, so during a run it may take this share of the time.
+# Writing a large network takes time; during a run it may take at most this share of it.
 _SHARE = 0.05
 
-# The settings that come with the weights, each time anew.
+# Settings that are determined together with the weights.
 _CHOSEN = ("thresholds", "min_area", "temperature", "mirrored")
 
 
 class Best:
-    """Owns `best/`. score, step, settings: of the best weights; step is -1 before there are any.
+    """Manager of `best/`. score, step, settings: of the best weights; step is -1 before there are any.
 
-    peak: the highest score of all that were looked at.
-    writing_seconds: what making the last ones usable took.
+    peak: highest metric of all evaluated weights.
+    writing_seconds: time that the last export of the best weights took.
     """
 
     def __init__(self, run: Run, recipe: Recipe, settings: ModelSettings, report: Reporter) -> None:
@@ -47,7 +47,7 @@ class Best:
         return {"score": self.score, "peak": self.peak, "step": self.step, "chosen": chosen}
 
     def load(self, state: dict[str, Any]) -> None:
-        """state: of `last/`. A run that was killed between two writes has newer weights in `best/`: they stay."""
+        """Restore from the state of `last/`. After a kill between two writes, the newer weights in `best/` are kept."""
         kept = checkpoint.about_arrays(self._weights)
         if kept.keys() == state.keys() and kept["step"] != state["step"]:
             state = kept
@@ -56,14 +56,14 @@ class Best:
         if type(self.step) is not int or not all(type(v) in (int, float, type(None)) for v in (self.score, self.peak)):
             raise TypeError("the best score or its step is no number")
         self.settings = dataclasses.replace(self.settings, **state["chosen"])
-        self._usable_step = -1  # what lies in best/ may be of another step
+        self._usable_step = -1  # the files in best/ may belong to another step
 
     def hear(self, score: float | None, pictures: int) -> bool:
-        """The score of the newest weights; whether they are the best from now on. pictures: with a defect or a verdict.
+        """Return True if the newest weights become the best ones. pictures: number with a defect or a verdict.
 
-        They have learned longest, so they are, unless their score is clearly below the highest: by more than the
-        standard error of a share of so many pictures (one-standard-error rule, Breiman et al. 1984). Of scores that
-        differ by chance the highest belongs to the luckiest weights.
+        The newest weights were trained longest, so they are the best unless their metric is clearly below the highest:
+        by more than the standard error of a share of that many images (one-standard-error rule, Breiman et al. 1984).
+        Among metrics that differ by chance, the maximum is decided by chance.
         """
         if score is None:
             return self.step < 0
@@ -72,9 +72,9 @@ class Best:
         return self.step < 0 or self.score is None or score >= self.peak - chance
 
     def keep(self, net: paddle.nn.Layer, settings: ModelSettings, *, step: int, score: float | None) -> None:
-        """These weights are the best from now on. Makes them usable at once if that is not too dear now.
+        """Save these weights as the best ones. Export them at once if that does not take too much time now.
 
-        Raises CannotWrite; the best ones are then those before.
+        Raise CannotWrite; the previous weights then remain the best.
         """
         before = self.score, self.step, self.settings
         self.score, self.step, self.settings = score, step, settings
@@ -87,13 +87,13 @@ class Best:
             self._write(net)
 
     def make_usable(self, net: paddle.nn.Layer) -> bool:
-        """See to it that `best/` can predict with the best weights, which `net` holds. False if that is impossible."""
+        """Make `best/` able to predict with the best weights, which `net` holds. Return False if that is impossible."""
         if self._usable_step != self.step:
             self._write(net)
         return self._usable_step == self.step
 
     def settle(self, settings: ModelSettings, score: float | None) -> None:
-        """What a look at all held-out pictures has come to. Raises CannotWrite."""
+        """Store the result of an evaluation on all validation images. Raise CannotWrite."""
         self.settings, self.score = settings, score
         if self._usable_step == self.step:
             path = self.run.best / MODEL_FILE

@@ -1,4 +1,4 @@
-"""Pictures and their labels as training needs them, kept in memory within bounds and shared by threads."""
+"""Cache of images and labels prepared for training, with bounded memory, shared by threads."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ from workbench.inference.cv import cv2
 from workbench.inference.normalise import resize_for_network
 from workbench.inference.settings import ModelSettings
 
-_SPOTS = 512  # defect pixels remembered for each class of a picture
+_SPOTS = 512  # defect pixels kept per class and image
 _MOST_BYTES = 8 << 30
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """picture: as decoded (uint8, uint16 or float32), in network size. mask: uint8 (H, W) class ids of that size, or
-    None for a ResNet. spots: class id to int32 (n, 2) defect pixels (y, x), every region of the class alike.
+    """Image and label ready for training.
+
+    picture: as decoded (uint8, uint16 or float32), in network size. mask: uint8 (H, W) class ids of that size, or
+    None for a ResNet. spots: class id to int32 (n, 2) defect pixels (y, x), distributed evenly over its regions.
     """
 
     picture: np.ndarray
@@ -39,9 +41,9 @@ class Loaded:
 
 
 class PictureCache:
-    """The most recently used pictures of a project, by key. For many threads.
+    """Least-recently-used cache of the images of a project, by key. Thread-safe.
 
-    broken: what could not be read, key to the reason; asked for again it fails again without touching the disk.
+    broken: key to the problem of images that could not be read; another `get` fails again without disk access.
     """
 
     def __init__(self, project: Project, dataset: Dataset, settings: ModelSettings, most_bytes: int = 0) -> None:
@@ -53,17 +55,17 @@ class PictureCache:
         self._bytes = 0
         self._lock = threading.Lock()
         self._loading: dict[str, threading.Lock] = {}
-        self._forgotten: dict[str, int] = {}  # how often; what was being read meanwhile is out of date
+        self._forgotten: dict[str, int] = {}  # `forget` calls per key; earlier loads are discarded
 
     def get(self, key: str) -> Loaded:
-        """Raises a Problem if the picture or its label cannot be read."""
+        """Return an image and its label. Raise a Problem if one of them cannot be read."""
         with self._lock:
             found = self._loaded.get(key)
             if found is not None:
                 self._loaded.move_to_end(key)
                 return found
             busy = self._loading.setdefault(key, threading.Lock())
-        with busy:  # one thread decodes, the others wait for it
+        with busy:  # one thread decodes, the others block
             with self._lock:
                 if key in self.broken:
                     raise self.broken[key]
@@ -81,7 +83,7 @@ class PictureCache:
             return loaded
 
     def forget(self, key: str) -> None:
-        """The label was changed: read it again when it is next asked for."""
+        """Discard an image whose label was changed, so that the next `get` reads it again."""
         with self._lock:
             gone = self._loaded.pop(key, None)
             self._bytes -= gone.bytes if gone else 0
@@ -112,12 +114,12 @@ class PictureCache:
 
 
 def shrink_mask(mask: np.ndarray, height: int, width: int) -> np.ndarray:
-    """A mask in another size. Shrunk, a pixel keeps the greatest defect id below it, so that hairlines survive."""
+    """Resize a mask. When shrinking, a pixel keeps the greatest defect id it covers, so that thin scratches survive."""
     if mask.shape == (height, width):
         return mask
     if height * width >= mask.size:
         return cv2.resize(mask, (width, height), interpolation=cv2.INTER_NEAREST)
-    # Defects before "don't care", "don't care" before "not labelled", these before the background.
+    # Priority: defects, "don't care", "not labelled", background.
     rank = np.arange(256, dtype=np.uint8)
     rank[1:254], rank[254], rank[255] = np.arange(3, 256), 2, 1
     back = np.argsort(rank).astype(np.uint8)
@@ -127,7 +129,7 @@ def shrink_mask(mask: np.ndarray, height: int, width: int) -> np.ndarray:
 
 
 def find_spots(mask: np.ndarray, *, seed: int, most: int = _SPOTS) -> dict[int, np.ndarray]:
-    """Class id to int32 (n, 2) pixels (y, x) of that class. Small regions get as many as large ones."""
+    """Return class id to int32 (n, 2) pixels (y, x) of that class. Small regions get as many pixels as large ones."""
     spots = {}
     generator = np.random.default_rng(seed)
     for id in annotation.ids_in(mask):
@@ -146,12 +148,12 @@ def find_spots(mask: np.ndarray, *, seed: int, most: int = _SPOTS) -> dict[int, 
 
 
 def memory_share() -> int:
-    """Bytes that decoded pictures may take: a quarter of the machine's memory, which is the same at every start."""
+    """Return the bytes available for decoded images: a quarter of the installed memory, so equal at every start."""
     return min(_MOST_BYTES, psutil.virtual_memory().total // 4)
 
 
 def estimate_bytes(item: Item, settings: ModelSettings) -> int:
-    """About what a picture takes in the cache."""
+    """Return the approximate size of an image in the cache, in bytes."""
     if settings.task == "classification":
         pixels = settings.input_size**2
     else:

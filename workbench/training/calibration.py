@@ -1,4 +1,4 @@
-"""Pictures of the project as the network is fed them, to measure the ranges of its numbers on."""
+"""Calibration images: network inputs of the project on which the ranges of activations are measured."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from workbench.inference.normalise import normalise, resize_for_network
 from workbench.inference.settings import ModelSettings
 from workbench.inference.tiles import cut, plan_grid
 
-MOST = 64  # tiles, or pictures for verdicts
-_OF_ONE = 4  # tiles of one picture
+MOST = 64  # tiles, or images for verdicts
+_OF_ONE = 4  # tiles per image
 
 
 def calibration(project: Project, dataset: Dataset, settings: ModelSettings) -> Iterator[np.ndarray]:
-    """Batches of one, float32 (1,C,h,w), of pictures that the network learned from, those with defects first.
+    """Yield batches of one, float32 (1,C,h,w), of training images, those with defects first.
 
-    Held-out pictures are left out: what fewer bits cost is judged on them.
+    Validation/test images are excluded: the loss by quantization is measured on them.
     """
     given = 0
     for item in sorted(dataset.of("train") or dataset.items, key=lambda item: not item.classes):

@@ -1,7 +1,7 @@
-"""What a run keeps on disk so that it can go on as if nothing had happened, and what it keeps to be used.
+"""Checkpoints of a run: the state in `last/` from which training resumes, and weights for use.
 
 `last/` is switched from one state to the next by replacing one file, state.json, which names the others: at any
-instant, also under kill -9, it describes a whole state. Weights are safetensors, which cannot execute anything.
+time, also after kill -9, it describes a complete state. Weights are safetensors, which cannot execute code.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _ABOUT = "about"
 
 
 def save_last(run: Run, step: int, tensors: dict[str, Arrays], state: dict[str, Any]) -> None:
-    """Make `last/` this state. tensors: file stem ("weights", "optimiser", "average") to arrays by name.
+    """Save a state to `last/`. tensors: file stem ("weights", "optimiser", "average") to arrays by name.
 
-    Raises CannotWrite; the state before is then still whole.
+    Raise CannotWrite; the previous state is then intact.
     """
     before = _read_state(run.last / "state.json") if run.resumable else {}
-    # Two names in turn: the files of the state before are not touched until the switch.
+    # Two alternating sets of file names: files of the previous state are not touched until the switch.
     turn = 0 if before.get("turn", 1) == 1 else 1
     files = {}
     for stem, arrays in tensors.items():
@@ -44,13 +44,13 @@ def save_last(run: Run, step: int, tensors: dict[str, Arrays], state: dict[str, 
         write_bytes(run.last / files[stem], encode(arrays))
     write_json(run.last / "state.json", {"format": _FORMAT, "step": step, "turn": turn, "files": files, **state})
     for name in (Path(name).name for name in before.get("files", {}).values() if isinstance(name, str)):
-        if name.endswith(".safetensors") and name not in files.values():  # a file of ours in `last/`, whatever it says
-            with contextlib.suppress(OSError):  # held open by a reader; the next turn writes over it
+        if name.endswith(".safetensors") and name not in files.values():  # only our files in `last/`
+            with contextlib.suppress(OSError):  # held open by a reader; the next save but one overwrites it
                 (run.last / name).unlink(missing_ok=True)
 
 
 def load_last(run: Run) -> tuple[dict[str, Arrays], dict[str, Any]]:
-    """The tensors and the state of `last/`. Raises RunBroken."""
+    """Return the tensors and the state of `last/`. Raise RunBroken."""
     state = _read_state(run.last / "state.json")
     try:
         names = {str(stem): Path(name).name for stem, name in state["files"].items()}
@@ -60,12 +60,12 @@ def load_last(run: Run) -> tuple[dict[str, Arrays], dict[str, Any]]:
 
 
 def save_arrays(path: Path, arrays: Arrays, about: dict[str, Any]) -> None:
-    """about: what is to be known of them, in the same file, so that neither is there without the other."""
+    """Save arrays and the metadata `about` in one file, so that neither exists without the other."""
     write_bytes(path, encode(arrays, metadata={_ABOUT: json.dumps(about)}))
 
 
 def about_arrays(path: Path) -> dict[str, Any]:
-    """What `save_arrays` was told of them; nothing if it was not, or the file cannot be read."""
+    """Return the metadata given to `save_arrays`; empty if there is none or the file cannot be read."""
     try:
         with safe_open(path, framework="numpy") as file:
             about = parse_json((file.metadata() or {}).get(_ABOUT, "{}"))
@@ -75,7 +75,7 @@ def about_arrays(path: Path) -> dict[str, Any]:
 
 
 def load_arrays(path: Path) -> Arrays:
-    """Arrays by name. Raises RunBroken."""
+    """Return arrays by name. Raise RunBroken."""
     try:
         return decode(path.read_bytes())
     except (OSError, SafetensorError, ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
@@ -84,7 +84,7 @@ def load_arrays(path: Path) -> Arrays:
 
 
 def recipe_hash(recipe: Recipe) -> str:
-    """Of the settings; their reasons do not count."""
+    """Return a hash of the training settings without their reasons."""
     text = json.dumps(recipe.model_dump(mode="json", exclude={"reasons"}), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -1,7 +1,7 @@
-"""Which patches a network sees: a pure function of seed, step and place in the batch, computed ahead by threads.
+"""Sampling of training patches: a pure function of seed, step and place in the batch, computed ahead by threads.
 
-Nothing depends on when a thread runs, so a resumed run sees exactly what an uninterrupted one would have seen; and
-several processes share one batch by dealing out the places.
+Nothing depends on the timing of threads, so a resumed run gets exactly the samples of an uninterrupted one, and
+several processes share one batch by dividing its places.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from workbench.training.cache import PictureCache, estimate_bytes
 from workbench.training.losses import IGNORED
 from workbench.training.networks import patch_side
 
-_BLOCK = 50  # steps for which a choice of pictures stays, where not all fit into memory
+_BLOCK = 50  # steps that use one selection of images if not all fit into memory
 _TRIES = 50
-_LEAST_SIDE = 64  # less shows too little around a defect
+_LEAST_SIDE = 64  # smaller patches show too little context around a defect
 
 Sample = tuple[np.ndarray, "np.ndarray | int"]
 
 
 class Sampler:
-    """Draws samples. For a UNet a patch, float32 (C, side, side), with uint8 (side, side) channels or IGNORED; for a
-    ResNet a picture, float32 (C, size, size), with the number of its verdict.
+    """Sampler of training data. For a UNet a patch, float32 (C, side, side), with uint8 (side, side) channels or
+    IGNORED; for a ResNet an image, float32 (C, size, size), with the index of its verdict.
     """
 
     def __init__(self, recipe: Recipe, dataset: Dataset, settings: ModelSettings, cache: PictureCache) -> None:
@@ -51,7 +51,7 @@ class Sampler:
 
     @property
     def steps_per_epoch(self) -> int:
-        """Steps that cover the area of all training pictures once, or show each of them once."""
+        """Steps that cover the area of all training images once (UNet) or each image once (ResNet)."""
         if self.recipe.model == "resnet":
             patches = len(self.items)
         else:
@@ -60,11 +60,11 @@ class Sampler:
         return max(1, -(-patches // self.recipe.batch))
 
     def sample(self, step: int, place: int) -> Sample:
-        """The sample at `place` 0..batch-1 of `step`. Raises NoLabels if no picture can be read any more."""
+        """Return the sample at `place` 0..batch-1 of `step`. Raise NoLabels if no image can be read."""
         generator = np.random.default_rng([self.recipe.seed, step, place])
         strata = self._strata(step)
         for _ in range(_TRIES):
-            # A broken picture is drawn and passed over again each time, whoever found it and when.
+            # A broken image is drawn and skipped every time, independent of the thread that detected it.
             try:
                 if self.recipe.model == "resnet":
                     return self._verdict_sample(strata, generator)
@@ -74,8 +74,9 @@ class Sampler:
         raise NoLabels()
 
     def halve(self, times: int) -> bool:
-        """Cut patches of the recipe's side, halved so often, from now on. False if nothing changes: they would be too
-        small, the network takes no smaller ones, or there are none.
+        """Cut patches of the configured side halved `times` times from now on.
+
+        Return False if nothing changes: patches would be too small, the network accepts no smaller ones or uses none.
         """
         side = patch_side(self.recipe, times) if self.recipe.model == "unet" else self.side
         if side == self.side or (times and side < _LEAST_SIDE):
@@ -83,10 +84,10 @@ class Sampler:
         self.side = side
         return True
 
-    # --- what is drawn from ----------------------------------------------------------------------
+    # --- strata ----------------------------------------------------------------------------------
 
     def _strata(self, step: int) -> dict[object, list[int]]:
-        """Stratum (class id, verdict, or None for all) to numbers of items; all of them, or as many as memory holds."""
+        """Return stratum (class id, verdict, or None for all) to indices of those items that fit into memory."""
         fits = sum(self._bytes) <= self.cache.most_bytes
         block = 0 if fits else step // _BLOCK
         with self._lock:
@@ -98,7 +99,7 @@ class Sampler:
             return self._blocks[block]
 
     def _choose_block(self, block: int) -> list[int]:
-        """As many pictures as fit; each stratum in turn gives one, so that rare classes are there."""
+        """Choose as many images as fit into memory, one of each stratum in turn, so that rare classes are included."""
         generator = np.random.default_rng([self.recipe.seed, 1 << 32, block])
         queues = [list(generator.permutation(numbers)) for numbers in self._sort(range(len(self.items))).values()]
         chosen: dict[int, None] = {}
@@ -126,14 +127,14 @@ class Sampler:
     def _patch(self, strata: dict[object, list[int]], place: int, generator: np.random.Generator) -> Sample:
         painted = [stratum for stratum in strata if stratum is not None]
         pose = draw_pose(generator, self.recipe.augment)
-        # By place, not by chance: every batch holds the same share of defects.
+        # By place, not by chance, so that every batch has the same share of defects.
         if painted and (place + 0.5) / self.recipe.batch < self.recipe.foreground_share:
             id = painted[generator.integers(len(painted))]
             loaded = self.cache.get(self.items[_any(strata[id], generator)].key)
             spots = loaded.spots.get(id)  # type: ignore[arg-type]
         else:
             loaded, spots = self.cache.get(self.items[_any(strata[None], generator)].key), None
-        if spots is None:  # also where the class was painted over since
+        if spots is None:  # also if the class was removed from the label since
             centre = generator.uniform(0, loaded.picture.shape[:2])
         else:
             centre = spots[generator.integers(len(spots))] + generator.uniform(-1, 1, 2) * self.side / 3
@@ -155,7 +156,7 @@ class Sampler:
         return patch, self.dataset.verdicts.index(str(verdict))
 
     def class_shares(self, batches: int = 4) -> np.ndarray:
-        """float (K,): the classes' shares of the pixels of some batches, background first."""
+        """Return float (K,): shares of the classes in the pixels of some batches, background first."""
         counts = np.ones(len(self.dataset.classes) + 1)
         for number in range(batches * self.recipe.batch):
             batch, place = divmod(number, self.recipe.batch)
@@ -164,7 +165,7 @@ class Sampler:
         return counts / counts.sum()
 
     def renew(self, key: str) -> None:
-        """The data set says something new of this picture, or its label was changed: draw from it as it is now."""
+        """Reload an image whose entry in the data set or whose label was changed."""
         self.cache.forget(key)
         with self._lock:
             self.items = self.dataset.of("train")
@@ -173,15 +174,15 @@ class Sampler:
 
 
 class Loader:
-    """Batches, prepared ahead by threads. waited: seconds that `take` has spent waiting for them.
+    """Loader of batches, prepared ahead by threads. waited: seconds that `take` has spent waiting for them.
 
-    places: those of each batch that are wanted here; all of them if not given.
+    places: places of each batch to load in this process; all if None.
     """
 
     def __init__(
         self, sampler: Sampler, *, batch: int, threads: int, places: Sequence[int] | None = None, ahead: int = 3
     ) -> None:
-        cv2.setNumThreads(0)  # our threads are enough; OpenCV's would fight with them
+        cv2.setNumThreads(0)  # OpenCV's threads would compete with those of the loader
         self._sampler, self._ahead = sampler, ahead
         self._places = range(batch) if places is None else places
         self._pool = ThreadPoolExecutor(max(1, threads), thread_name_prefix="patches")
@@ -189,7 +190,7 @@ class Loader:
         self.waited = 0.0
 
     def take(self, step: int) -> tuple[np.ndarray, np.ndarray]:
-        """The batch of a step: float32 (N, C, H, W), and int64 (N,) or uint8 (N, H, W). Raises NoLabels."""
+        """Return the batch of a step: float32 (N, C, H, W), and int64 (N,) or uint8 (N, H, W). Raise NoLabels."""
         for missing in [other for other in self._pending if other < step]:
             _cancel(self._pending.pop(missing))
         for wanted in range(step, step + self._ahead + 1):
@@ -203,7 +204,7 @@ class Loader:
         return pictures, truth
 
     def restart(self) -> None:
-        """Forget what was prepared: the next step is another one, or labels have changed."""
+        """Discard prepared batches, after a jump to another step or a change of labels."""
         for futures in self._pending.values():
             _cancel(futures)
         self._pending.clear()
@@ -223,5 +224,5 @@ def _any(numbers: list[int], generator: np.random.Generator) -> int:
 
 
 def _inside(centre: float, half: float, length: int) -> float:
-    """A centre at which the patch stays inside the picture, where it is large enough for that."""
+    """Return the nearest center at which the patch stays inside the image, or the middle if the image is too small."""
     return length / 2 if 2 * half >= length else min(max(centre, half), length - half)

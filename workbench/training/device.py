@@ -1,4 +1,4 @@
-"""Where the network learns: the card or the processor, or a clear sentence why not."""
+"""Selection of the training device: GPU or CPU, with an explanation if it is unavailable."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CARD = "FLAGS_selected_gpus"
 
 @dataclass(frozen=True)
 class Device:
-    """name: as Paddle calls it ("cpu", "gpu:0"). capability: of a card, e.g. (8, 0); (0, 0) for a processor."""
+    """Training device. name: Paddle's name ("cpu", "gpu:0"). capability: of a GPU, e.g. (8, 0); (0, 0) for a CPU."""
 
     name: str
     title: str = ""
@@ -30,9 +30,9 @@ class Device:
 
 
 def choose(asked: str) -> Device:
-    """The device of a recipe, made Paddle's current one. Raises DeviceMissing.
+    """Select the device of the training settings and make it Paddle's current one. Raise DeviceMissing.
 
-    `set_device("gpu")` ends the process of a GPU build where there is no card, so cards are counted first.
+    `set_device("gpu")` of a GPU build ends the process if there is no GPU, so GPUs are counted first.
     """
     asked = check(asked)
     number, size = rank_of_this_process()
@@ -40,7 +40,7 @@ def choose(asked: str) -> Device:
         paddle.set_device("cpu")
         return Device("cpu" if size == 1 else f"cpu:{size}", processor_name())
     numbers = _numbers(asked)
-    # The launcher says which card is this process's.
+    # The launcher assigns a GPU to each process.
     mine = numbers[0] if size == 1 else int((os.environ.get(_CARD) or "0").split(",")[0])
     if mine >= count_cards():
         raise DeviceMissing(device=asked, why=_why_no_card(mine, count_cards()))
@@ -54,7 +54,7 @@ def choose(asked: str) -> Device:
 
 
 def check(asked: str) -> str:
-    """What a recipe calls its device, in small letters. Raises DeviceMissing if there is no such thing here."""
+    """Return the requested device in lower case. Raise DeviceMissing if it does not exist on this machine."""
     asked = asked.strip().lower() or "auto"
     if not re.fullmatch(r"auto|cpu(:[1-9]\d?)?|gpu(:\d+(,\d+)*)?", asked):
         why = "devices are called auto, cpu, gpu, gpu:0, for several cards gpu:0,1, for several processes cpu:2"
@@ -81,7 +81,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def release_memory(device: Device) -> None:
-    """Give back what Paddle keeps of a card's memory for later."""
+    """Release the GPU memory that Paddle has cached."""
     if device.is_gpu:
         paddle.device.cuda.empty_cache()
 

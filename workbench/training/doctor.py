@@ -1,4 +1,4 @@
-"""What training can use on this machine, found out by doing it: one JSON object."""
+"""Diagnosis of the training capabilities of this machine, by short trial runs: one JSON object."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from workbench.inference.cpu import cpu_environment
 
 
 def examine() -> dict[str, Any]:
-    """JSON-ready. ok: a network can be trained here. Every check that failed says why."""
+    """Return a JSON-ready report. ok: a network can be trained here. Every failed check states its reason."""
     found: dict[str, Any] = {"ok": False, "python": platform.python_version(), "environment": cpu_environment()}
     if not paddle_installed():
         return {**found, "paddle": None, "why": "PaddlePaddle is not installed."}
     began = time.perf_counter()
     try:
         import paddle
-    except Exception as error:  # a broken installation fails in any way
+    except Exception as error:  # a broken installation can raise anything
         return {**found, "paddle": None, "why": f"PaddlePaddle cannot be imported: {error}"}
     from workbench.training.device import count_cards, processor_name
 
@@ -46,19 +46,19 @@ def _try(found: dict[str, Any], name: str, work) -> None:
     try:
         work()
         why = ""
-    except Exception as error:  # whatever it is, the person is told
+    except Exception as error:  # any failure is reported
         why = (str(error).strip().splitlines() or [type(error).__name__])[-1]
     entry = {"name": name, "ok": not why, "why": why, "seconds": round(time.perf_counter() - began, 2)}
     found["checks"].append(entry)
 
 
 def _learn(paddle: Any, device: str) -> None:
-    """A convolution, backwards: right to four digits against plain NumPy sums."""
+    """Run a convolution backward and compare it to four digits with sums from plain NumPy."""
     paddle.set_device(device)
     net = paddle.nn.Conv2D(3, 8, 3, padding=1, bias_attr=False)
     picture = paddle.ones([2, 3, 32, 32])
     net(picture).sum().backward()
-    # Every weight in the middle of the kernel has seen all 2 x 32 x 32 ones.
+    # Every weight in the middle of the kernel is applied to all 2 x 32 x 32 ones.
     seen = net.weight.grad.numpy()[:, :, 1, 1]
     if not np.allclose(seen, 2048, rtol=1e-4):
         raise ArithmeticError(f"a convolution learned {seen.flat[0]:.6g} instead of 2048")

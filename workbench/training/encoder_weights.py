@@ -1,7 +1,7 @@
-"""Weights of a ResNet, by whatever names a file has them, as the start of a ResNet or of a UNet's way down.
+"""Loading of pretrained ResNet weights, under various names, into a ResNet or the encoder of a UNet.
 
-Known names: torchvision's (and timm's), Paddle's, and those of a run of ours. The last layer stays untrained: it
-answers other questions.
+Known names: torchvision's (and timm's), Paddle's, and those of this program's runs. The last layer stays untrained,
+as its outputs have another meaning.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ _OURS = re.compile(r"stem\.|blocks\.\d+\.(?:body\.\d\.|shortcut\.)")
 def begin_with(
     recipe: Recipe, net: UNet | ResNet, report: Reporter, *, cancelled: Callable[[], bool]
 ) -> dict[str, Any]:  # fmt: skip
-    """Put the weights that the recipe names into the ResNet of `net`. Raises BadRecipe, WeightsUnusable, NoDownload.
+    """Load the weights named in the training settings into the ResNet of `net`.
 
-    Returns what they were: {"weights": as in the recipe, "sha256", "depth"}.
+    Return their description: {"weights": as in the recipe, "sha256", "depth"}. Raise BadRecipe, WeightsUnusable,
+    NoDownload.
     """
     assert recipe.weights is not None
     body = net if isinstance(net, ResNet) else net.down
@@ -71,7 +72,7 @@ def begin_with(
 
 
 def _need_fitting(recipe: Recipe, body: object) -> None:
-    """Weights fit one size of network only, so settings of another are refused before anything is fetched."""
+    """Raise BadRecipe if the weights cannot fit the settings, before anything is downloaded."""
     if not isinstance(body, Body):
         why = "only a ResNet can begin with them; for a UNet set encoder=resnet18 or encoder=resnet34"
         raise BadRecipe(key="weights", value=recipe.weights, why=why)
@@ -84,7 +85,7 @@ def _need_fitting(recipe: Recipe, body: object) -> None:
 
 
 def translate(arrays: Arrays, path: str) -> Arrays:
-    """By the names of our ResNet's structure, float32; what is not of a ResNet is left out. Raises WeightsUnusable."""
+    """Return float32 arrays under this program's ResNet names, others omitted. Raise WeightsUnusable."""
     prefix = _prefix(arrays)
     if prefix is None:
         raise WeightsUnusable(path=path, why="there is no ResNet in it (neither conv1 nor layer1 by those names)")
@@ -104,10 +105,10 @@ def translate(arrays: Arrays, path: str) -> Arrays:
 
 
 def _prefix(arrays: Arrays) -> str | None:
-    """What stands before all names, as in "module.backbone.conv1.weight"."""
+    """Return the common prefix of all names, as in "module.backbone.conv1.weight"."""
     for first in ("conv1.weight", _FIRST):
         found = [name[: -len(first)] for name in arrays if name == first or name.endswith("." + first)]
-        # Blocks have a conv1 too: the net's own has no block before it.
+        # Blocks have a conv1 too; that of the network itself is not inside a block.
         found = [prefix for prefix in found if not re.search(r"layer\d\.\d+\.$", prefix)]
         if found:
             return min(found, key=len)
@@ -132,7 +133,7 @@ def _our_name(name: str, counts: list[int]) -> str | None:
 
 
 def depth_of(known: Arrays, path: str) -> int:
-    """18, 34 or 50. Raises WeightsUnusable for any other network."""
+    """Return 18, 34 or 50. Raise WeightsUnusable for any other network."""
     blocks = {int(name.split(".")[1]) for name in known if name.startswith("blocks.")}
     deep = any(".body.2." in name for name in known)
     for depth, counts in BLOCKS.items():
@@ -143,10 +144,10 @@ def depth_of(known: Arrays, path: str) -> int:
 
 
 def adapt_channels(kernel: np.ndarray, channels: int, inputs: int) -> np.ndarray:
-    """The first convolution, float32 (outputs, 3 or channels, 7, 7), for `inputs` planes, `channels` of them colours.
+    """Adapt the first convolution, float32 (outputs, 3 or channels, 7, 7), to `inputs` planes, `channels` of color.
 
-    Grey instead of colour: the sum over the colours, so that it answers as to a grey picture in colour. A colour
-    picture and a grey kernel: a third of it each. Further planes (local contrast) begin unheard.
+    Gray instead of color: the sum over the colors, equal to the response to a gray image in color. Color image and
+    gray kernel: a third of the kernel for each color. Further planes (local contrast) start with zero weights.
     """
     if kernel.ndim != 4:
         return kernel

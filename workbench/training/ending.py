@@ -1,4 +1,4 @@
-"""The end of a training: the best weights made usable, and said of all held-out pictures how good they are."""
+"""End of a training: export of the best weights and their evaluation on all validation and test images."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from workbench.training.prepare import Stage
 
 
 def finish(stage: Stage, *, images_per_second: float) -> Finished:
-    """Also after a stop, and before the first validation: then the newest weights are the best there are."""
+    """Finish a run, also after a stop. Before the first validation, the newest weights count as the best."""
     best, mean = stage.best, stage.learner.mean
     if best.step < 0:
         best.keep(mean, stage.settings, step=stage.course.step, score=None)
@@ -39,11 +39,11 @@ def finish(stage: Stage, *, images_per_second: float) -> Finished:
 
 
 def _look_at_all(stage: Stage, usable: bool) -> dict[str, Any]:
-    """The final evaluations. Thresholds are chosen on `val`; `test` has had no say in anything."""
+    """Run the final evaluations. Thresholds are chosen on `val`; `test` has influenced nothing."""
     best = stage.best
     engine = _engine(stage, usable)
     result: dict[str, Any] = {}
-    # Only now mirrored too: during the run there was no time for it.
+    # Mirrored evaluation only here: it would take too much time during the run.
     settings = dataclasses.replace(stage.settings, mirrored=networks.mirrored(stage.recipe))
     found = _look(stage, engine, "val", settings, choose=True)
     if found is not None:
@@ -67,7 +67,7 @@ def _look_at_all(stage: Stage, usable: bool) -> dict[str, Any]:
 
 
 def _engine(stage: Stage, usable: bool) -> Engine:
-    """On a processor the network as it will be used, which is also several times faster there than in Paddle."""
+    """Return the evaluation engine. On a CPU: the exported network, several times faster there than Paddle."""
     if usable and not stage.device.is_gpu:
         try:
             return Predictor.open(stage.run.best, engine="onnx").engine

@@ -14,7 +14,7 @@ _PACKAGES = (
 
 
 def environment() -> dict[str, str]:
-    """What it is: system, processor, Python, and the packages that are installed, each with its version."""
+    """Return the system, processor, Python version, and the versions of the installed packages."""
     found = {"system": platform.platform(), "processor": processor_name(), "python": platform.python_version()}
     for name in _PACKAGES:
         try:

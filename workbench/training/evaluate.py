@@ -1,4 +1,4 @@
-"""How good the network is on pictures that it does not learn from, by the same road on which it will be used."""
+"""Evaluation of a network on validation/test images, through the same code as later prediction."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from workbench.training.thresholds import (
 )
 from workbench.training.truth import Truth
 
-_UNSEEN = 0.3  # threshold where no held-out picture can tell a better one
-_SIZED = 24  # training pictures of each class, whose regions tell how small a defect may be
+_UNSEEN = 0.3  # threshold if there are no validation images to choose a better one
+_SIZED = 24  # training images per class, from whose regions the usual defect size is estimated
 
 
 class DygraphEngine:
@@ -49,7 +49,7 @@ class DygraphEngine:
     def __call__(self, batch: np.ndarray) -> np.ndarray:
         self._net.eval()
         try:
-            # No decorator: one that is entered again within itself leaves the whole process without gradients.
+            # No decorator: re-entered recursively, it leaves gradients disabled for the whole process.
             with paddle.no_grad():
                 return paddle.nn.functional.softmax(self._net(paddle.to_tensor(batch)), axis=1).numpy()
         except Exception as error:
@@ -61,9 +61,11 @@ class DygraphEngine:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """metrics: as core.metrics reports them. score: the one number of a model, 0..1; None without held-out pictures.
-    settings: those asked for, or with thresholds, least areas and temperature chosen on these pictures.
-    keys: of the pictures looked at. seconds: it took.
+    """Result of an evaluation.
+
+    metrics: as reported by core.metrics. score: main metric of a model, 0..1; None without validation/test images.
+    settings: as given, or with thresholds, minimum areas and temperature chosen on these images. keys: of the
+    evaluated images. seconds: duration.
     """
 
     metrics: dict[str, Any]
@@ -75,7 +77,7 @@ class Evaluation:
 
 @dataclass
 class _Look:
-    """One picture's truth and what the network said, small enough to keep all of them."""
+    """Truth and prediction of one image, compressed so that those of all images fit into memory."""
 
     truth: np.ndarray | str
     packed: bytes = b""
@@ -88,12 +90,12 @@ class _Look:
 
 
 class Judge:
-    """Evaluates networks on pictures of a dataset. skipped: keys of pictures that could not be read."""
+    """Evaluator of networks on images of a dataset. skipped: keys of images that could not be read."""
 
     def __init__(
         self, project: Project, dataset: Dataset, *, least_area: int = 0, threads: int = 1, truth: Truth | None = None
     ) -> None:
-        """truth: in place of the labels as they are now."""
+        """truth: masks to use instead of the current labels."""
         self.project, self.dataset, self.truth = project, dataset, truth
         self.least_area, self.threads = least_area, threads
         self.skipped: dict[str, Problem] = {}
@@ -103,10 +105,10 @@ class Judge:
         most_seconds: float | None = None, cancelled: Callable[[], bool] = lambda: False,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Evaluation | None:  # fmt: skip
-        """Look at `items`, in their order; None if cancelled, or if not one of them could be read.
+        """Evaluate `items` in their order. Return None if cancelled or if none of them could be read.
 
-        choose: choose thresholds on these pictures, and report what they give. most_seconds: no further picture is
-        begun after that; keys then says which ones were looked at.
+        choose: choose thresholds on these images and report the metrics at them. most_seconds: no further image is
+        started after that time; `keys` then lists the evaluated ones.
         """
         began = time.perf_counter()
         looks, keys = [], []
@@ -127,9 +129,10 @@ class Judge:
         return Evaluation(metrics, score(metrics), settings, keys, time.perf_counter() - began)
 
     def unseen(self, settings: ModelSettings) -> ModelSettings:
-        """Settings for a network of which nothing is held out: what is far smaller than any labelled defect is none.
+        """Return settings for a network without validation images.
 
-        A network that has seen little is too sure that what it has not seen is good, hence the low threshold.
+        Minimum area: a quarter of the smallest labelled defect. The threshold is low because a network after little
+        training is overconfident that unfamiliar defects are background.
         """
         if settings.task == "classification":
             return settings
@@ -140,7 +143,7 @@ class Judge:
     def _looks(
         self, predictor: Predictor, items: Sequence[Item], cancelled: Callable[[], bool]
     ) -> Iterator[tuple[Item, _Look]]:
-        """What can be read, in order; several pictures at once, each on a core of its own."""
+        """Yield the results of readable images, in order; several images are computed at once, each on its own core."""
         with ThreadPoolExecutor(self.threads) as pool:
             waiting = deque[tuple[Item, Future[_Look]]]()
             try:
@@ -194,12 +197,12 @@ class Judge:
         return dataclasses.replace(raw, min_area=tuple(areas.best(self.least_area, most_areas(self._labelled_areas))))
 
     def renew(self) -> None:
-        """Labels that are learned from have changed."""
+        """Discard cached label sizes after training labels have changed."""
         self.__dict__.pop("_labelled_areas", None)
 
     @cached_property
     def _labelled_areas(self) -> dict[int, np.ndarray]:
-        """What the training pictures' labels say of the sizes of defects; some of the pictures of each class do."""
+        """Areas of labelled regions by class id, from some of the training images of each class."""
         chosen: dict[str, Item] = {}
         for info in self.dataset.classes:
             painted = [item for item in self.dataset.of("train") if info.id in item.classes]
@@ -218,7 +221,7 @@ class Judge:
         if settings.task == "classification":
             verdicts = VerdictMeter(settings.verdicts)
             for look in looks:
-                # The temperature moves no probability past another, so it changes no verdict.
+                # The temperature does not change the order of probabilities, so it changes no verdict.
                 verdicts.add(str(look.truth), settings.verdicts[int(np.argmax(look.probabilities))])
             return verdicts.report()
         meter = SegmentationMeter({entry.id: entry.name for entry in settings.classes})
@@ -228,10 +231,10 @@ class Judge:
 
 
 def score(metrics: dict[str, Any]) -> float | None:
-    """The one number by which `best` is chosen.
+    """Return the metric by which the best weights are chosen.
 
     Verdicts: macro F1. Segmentation: the mean of the classes' Dice and of the Dice of "any defect", so that a defect
-    called by the name of another still counts for something.
+    marked as another class still counts partly.
     """
     if "macro_f1" in metrics:
         return metrics["macro_f1"]
@@ -240,7 +243,7 @@ def score(metrics: dict[str, Any]) -> float | None:
 
 
 def in_telling_order(items: Sequence[Item]) -> list[Item]:
-    """A fixed order of which every beginning tells something: kinds take turns, the pictures of each by hash."""
+    """Return a fixed order whose every prefix is representative: classes alternate, the images of each by hash."""
     strata: dict[object, list[Item]] = {}
     for item in sorted(items, key=lambda item: zlib.crc32(item.key.encode("utf-8", "surrogatepass"))):
         kind = item.verdict if not (item.classes or item.mask_hash) else tuple(item.classes[:1])

@@ -1,4 +1,4 @@
-"""From a run to a folder that works without the workbench, and is offered only if it gives what the run gives."""
+"""Export of a run to a self-contained folder, offered only if it reproduces the results of the run."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from workbench.training.wishes import Wishes
 
 
 def export(run: Run, out: Path, wishes: Wishes, report: Reporter, *, cancelled: Callable[[], bool]) -> Finished:
-    """Build the folder `out` of a run's best weights. Raises a Problem; then, and if cancelled, nothing is left."""
+    """Export the best weights of a run to `out`. Raise a Problem; then, and if cancelled, no files are left."""
     out = out.absolute()
     wishes.check()
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
@@ -80,7 +80,7 @@ def export(run: Run, out: Path, wishes: Wishes, report: Reporter, *, cancelled: 
 
 
 class _Builder:
-    """One export in the making, in a folder that nobody else knows yet."""
+    """Builder of one export, in a temporary folder."""
 
     def __init__(self, run: Run, folder: Path, wishes: Wishes, report: Reporter, cancelled: Callable[[], bool]) -> None:
         self.run, self.folder, self.wishes, self.report, self.cancelled = run, folder, wishes, report, cancelled
@@ -127,7 +127,7 @@ class _Builder:
         }
 
     def plan(self, chosen: list[witnesses.Witness]) -> list[tuple[str, float]]:
-        """What will be done, and the seconds that each is thought to take."""
+        """Return the planned stages with their estimated seconds."""
         pixels = sum(min(witness.pixels, witnesses.MOST_PIXELS) for witness in chosen) / 1e6
         reduced = any(KINDS[name].reduced for name in self.formats)
         stages = [("Preparing the network", 2.0), ("Converting the network", 3.0)]
@@ -144,7 +144,7 @@ class _Builder:
         return [*stages, ("Checking", 3.0), ("Writing the model card", seconds)]
 
     def settings(self) -> ModelSettings:
-        """As in best/model.json, where validation has chosen them; else as the recipe has them."""
+        """Return the settings of best/model.json if validation has written it, else those of the training settings."""
         path = self.run.best / MODEL_FILE
         name, files = self.project.file.name, {name: KINDS[name].file for name in self.formats}
         if not path.exists():
@@ -193,7 +193,7 @@ class _Builder:
             judge_cost(self.parity[name], found.get("", {}), found.get(name), note)
 
     def keep_passed(self, settings: ModelSettings) -> ModelSettings:
-        """Settings that name only the formats that passed; the files of the others are removed."""
+        """Return settings that name only the formats that passed; remove the files of the others."""
         passed = [name for name in KINDS if name in self.formats and self.parity[name].passed]
         for name in self.formats:
             if name not in passed:
@@ -215,7 +215,7 @@ class _Builder:
         self, settings: ModelSettings, reference: DygraphEngine, chosen: list[witnesses.Witness],
         golden: list[tuple[str, Path]],
     ) -> tuple[ModelSettings, dict[str, Any]]:  # fmt: skip
-        """Settings with what was found to be best here, and the content of latency.json."""
+        """Return settings with the engine order and tuning measured here, and the content of latency.json."""
         if not self.wishes.seconds or not golden:
             return settings, {}
         self.stages.begin("Measuring the speed")
@@ -241,7 +241,7 @@ class _Builder:
         return dataclasses.replace(settings, order=tuple(order), engines=tuned), content
 
     def golden_pictures(self, chosen: list[witnesses.Witness]) -> list[tuple[str, Path]]:
-        """Name and file of each; of a picture that is too large to travel a part."""
+        """Return name and file of each golden image; of an image too large to ship, a part."""
         pictures, crops = [], self.folder / ".crops"
         for witness in chosen:
             path = witness.path
@@ -249,13 +249,13 @@ class _Builder:
                 path = crops / f"{len(pictures)}.png"
                 picture = witness.read()
                 if picture.dtype.kind == "f":
-                    continue  # a PNG cannot hold it, and the whole is too large to travel
+                    continue  # PNG cannot store floats, and the whole image is too large to ship
                 write_png(path, picture)
             pictures.append((witness.key, path))
         return pictures
 
     def write_golden(self, settings: ModelSettings, pictures: list[tuple[str, Path]]) -> None:
-        """Golden pictures from the first engine with 32 bits; every engine must then reproduce them, or its own."""
+        """Write golden images with the first 32-bit engine; every engine must reproduce them, or its own if reduced."""
         names = sorted(settings.files, key=lambda name: bool(KINDS[name].reduced))
         for number, name in enumerate(names):
             if number == 0 or KINDS[name].reduced:

@@ -1,4 +1,4 @@
-"""The part of all processes but the first in a training of several."""
+"""Training loop of all processes except rank 0."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workbench.training.ranks import Do
 
 
 def follow(stage: Stage, *, make_room: Callable[[], None]) -> None:
-    """Do what rank 0 tells until the end, and nothing of one's own accord. Raises WorkerFailed."""
+    """Execute the commands of rank 0 until the end. Raise WorkerFailed."""
     while (told := stage.ranks.hear()).do is not Do.END:
         if told.do is Do.LEARN:
             try:
@@ -20,6 +20,6 @@ def follow(stage: Stage, *, make_room: Callable[[], None]) -> None:
         elif told.do is Do.LOAD:
             stage.load_last()
             stage.ranks.share(stage.learner.net)
-        else:  # a label has entered: the record of it is there already
+        else:  # a label was added; its record in the data set already exists
             stage.dataset.joined = stage.run.dataset().joined[: told.item + 1]
             renew(stage, stage.dataset.joined[told.item].item.key)

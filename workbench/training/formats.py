@@ -1,4 +1,4 @@
-"""The network in every format that an export can hold: how each is made, and why one cannot be made here."""
+"""Conversion of a network to all formats of an export, with the reason if a format cannot be made here."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ from workbench.inference.engines.kinds import KINDS, cannot_make
 from workbench.training import onnx_graph
 from workbench.training.program import save_program
 
-_SECONDS = 600  # that a child may take
+_SECONDS = 600  # time limit of a child process
 _LEGACY = "paddle-legacy/network"
 
 
 class NotMade(Exception):
-    """A format that could not be made; the text is a part of a sentence."""
+    """Format that could not be made; the text is a part of a sentence."""
 
 
 class Maker:
-    """Makes the files of one export in `folder`. tick: called while a child works; may raise to end it.
+    """Writer of the network files of one export in `folder`.
 
-    calibration: gives batches of the project's pictures, float32 (N,C,h,w).
+    tick: called while a child process runs; may raise to stop. calibration: returns batches of the
+    project's images, float32 (N,C,h,w).
     """
 
     def __init__(
@@ -42,7 +43,7 @@ class Maker:
         self._stem = folder / "paddle" / "network"
 
     def make(self, names: Sequence[str], begin: Callable[[str], None]) -> dict[str, str]:
-        """Make these formats; returns why, for those that could not be made. begin: called before each."""
+        """Make these formats. Return the reasons of those that could not be made. begin: called before each step."""
         save_program(self._net, self._run.recipe(), self._stem)
         failed: dict[str, str] = {}
         makers: dict[str, Callable[[], None]] = {
@@ -66,7 +67,7 @@ class Maker:
         return failed
 
     def _tidy(self, names: Sequence[str]) -> None:
-        """Nothing stays that was only a step on the way."""
+        """Remove intermediate files."""
         wanted = {KINDS[name].file for name in names}
         for file in {kind.file for kind in KINDS.values()} - wanted:
             remove(self._folder, file)
@@ -92,14 +93,14 @@ class Maker:
             yield batch
 
     def _legacy(self) -> None:
-        """In a process of its own: the kind of program is fixed when Paddle is imported."""
+        """Run in a separate process: the kind of program is fixed when Paddle is imported."""
         stem = self._folder / _LEGACY
         frozen = getattr(sys, "frozen", False)
         head = [sys.executable, "--worker"] if frozen else [sys.executable, "-m", __package__]
         self._child([*head, "legacy", str(self._run.root), str(stem)], stem.with_suffix(".pdmodel"))
 
     def _lite(self) -> None:
-        """Paddle Lite's own converter reads the older kind of program only."""
+        """Convert for Paddle Lite, whose converter reads only the older kind of program."""
         source = self._folder / _LEGACY
         if not source.with_suffix(".pdmodel").exists():
             self._legacy()
@@ -138,7 +139,7 @@ class Maker:
 
 
 def remove(folder: Path, file: str) -> None:
-    """A network's file, with the folder that is its alone."""
+    """Remove the file of a network, with its folder if it has one of its own."""
     path = folder / file
     if path.parent == folder:
         path.unlink(missing_ok=True)
@@ -147,7 +148,7 @@ def remove(folder: Path, file: str) -> None:
 
 
 def save_legacy(run: Run, stem: Path) -> None:
-    """The child's work: the run's best weights as stem.pdmodel and stem.pdiparams."""
+    """Write the run's best weights as stem.pdmodel and stem.pdiparams. Runs in the child process."""
     save_program(_net_of(run), run.recipe(), stem)
 
 

@@ -1,8 +1,8 @@
-"""A run of several processes, seen from outside: starts Paddle's launcher, passes orders in and events out.
+"""Launcher front end of a run with several processes: starts Paddle's launcher, forwards orders and events.
 
-The launcher gives every process the same stdin and puts its own words between theirs, so this process stands in front:
-orders go down a pipe of its own to rank 0, events are read from events.jsonl, and what is printed goes into RUN/ranks.
-If it dies, however, that pipe closes, and rank 0 saves and ends with all the others.
+The launcher gives every process the same stdin and mixes its own output with theirs. So this front process sends orders
+to rank 0 through a pipe, reads events from events.jsonl, and prints go to RUN/ranks. If this process dies, the pipe
+closes, and rank 0 saves and ends with all the others.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from workbench.training.ranks import check_batch
 from workbench.training.reporter import LAUNCHER_FOLDER, write_all
 
 _POLL = 0.05
-_GRACE = 10.0  # seconds for processes that the launcher leaves behind
+_GRACE = 10.0  # seconds for processes left behind by the launcher
 
 
 def lead(run: Run, pipe: int | None, *, resume: bool, keep_running: bool, lock: RunLock | None = None) -> int:
-    """Carry out a run whose recipe asks for several processes; returns the exit status.
+    """Carry out a run with several processes. Return the exit status.
 
-    lock: of the run; released before the processes start, as rank 0 takes it for its own life. Raises DeviceMissing,
-    BadRecipe, RunInUse, and WorkerFailed if the processes ended without a last event.
+    lock: lock of the run; released before the processes start, as rank 0 acquires it. Raise DeviceMissing, BadRecipe,
+    RunInUse, and WorkerFailed if the processes ended without a final event.
     """
     recipe = run.recipe()
     device = check(recipe.device)
@@ -48,7 +48,7 @@ def lead(run: Run, pipe: int | None, *, resume: bool, keep_running: bool, lock: 
     run.ranks.mkdir(exist_ok=True)
     for old in run.ranks.iterdir():
         old.unlink()
-    # The launcher writes all of its environment, with what is secret in it, beside its logs.
+    # The launcher writes its whole environment, secrets included, beside its logs.
     own = Path(tempfile.mkdtemp(prefix=LAUNCHER_FOLDER))
     try:
         worker = worker_command("train", run.root, "--apart", *(["--resume"] if resume else []))
@@ -57,9 +57,9 @@ def lead(run: Run, pipe: int | None, *, resume: bool, keep_running: bool, lock: 
             environment = launcher_environment(device)
             if lock is not None:
                 lock.release()
-            environment.pop("WORKBENCH_KEEP_RUNNING", None)  # whether to go on without a window is decided here
+            environment.pop("WORKBENCH_KEEP_RUNNING", None)  # this process decides
             code = front.carry_out(launcher_command(device, own, *worker), environment, log.fileno())
-            for said in sorted(own.glob("workerlog.*")):  # before a process turned to a file of its own
+            for said in sorted(own.glob("workerlog.*")):  # printed before a process redirected its output
                 log.write(said.read_bytes())
     finally:
         shutil.rmtree(own, ignore_errors=True)
@@ -69,7 +69,7 @@ def lead(run: Run, pipe: int | None, *, resume: bool, keep_running: bool, lock: 
 
 
 class Front:
-    """ending: the last event that was told, if it was the last one of the run."""
+    """Front process of a run. ending: last event if it was a final one."""
 
     def __init__(self, run: Run, pipe: int | None, *, keep_running: bool) -> None:
         self.run, self._pipe, self._keep_running = run, pipe, keep_running
@@ -79,7 +79,7 @@ class Front:
         self._asked = 0
 
     def carry_out(self, command: list[str], environment: dict[str, str], log: int) -> int:
-        """Run the launcher to its end and see to it that nothing of it is left. Returns its exit status."""
+        """Run the launcher to its end and make sure that none of its processes is left. Return its exit status."""
         with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=log, stderr=log) as process:
             for kind in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(kind, lambda number, frame: self._on_signal(process, number, frame))
@@ -98,7 +98,7 @@ class Front:
             return process.returncode
 
     def _tell(self) -> None:
-        """Pass on the events that are new; a line that is not complete yet waits."""
+        """Forward new events. An incomplete line is left for the next call."""
         try:
             with self.run.events_path.open("rb") as file:
                 file.seek(self._read_to)
@@ -115,14 +115,14 @@ class Front:
                 self._pipe = None
 
     def _pass_on(self, process: subprocess.Popen[bytes]) -> None:
-        """Orders from our pipe into that of rank 0. Its end is passed on too, unless the run is to go on without us."""
+        """Forward orders from stdin to rank 0, and its end too, unless the run continues without the window."""
         rest = b""
         with contextlib.suppress(OSError):
             while data := os.read(0, 65536):
                 *lines, rest = (rest + data).split(b"\n")
                 for line in lines:
                     if decode_order(line.decode("utf-8", "replace")) == ("keep_running", None):
-                        self._keep_running = True  # without the window, but not without this process
+                        self._keep_running = True  # continues without the window, but not without this process
                     else:
                         _send(process, line + b"\n")
             if not self._keep_running:
@@ -149,7 +149,7 @@ def _hang_up(process: subprocess.Popen[bytes]) -> None:
 
 
 def _end(process: subprocess.Popen[bytes], children: list[psutil.Process]) -> None:
-    """Wait until all are gone; kill what does not go by itself, the launcher last, which would have reaped them."""
+    """Wait until all processes are gone. Kill those left, the launcher last because it would reap them."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(_GRACE)
     _, alive = psutil.wait_procs(children, timeout=_GRACE if process.poll() is not None else 0)
@@ -162,7 +162,7 @@ def _end(process: subprocess.Popen[bytes], children: list[psutil.Process]) -> No
 
 
 def _failure(run: Run, code: int) -> Problem:
-    """Return RunInUse if rank 0 did not get the lock, otherwise what the launcher saw of the processes."""
+    """Return RunInUse if rank 0 did not get the lock, otherwise the failure logged by the launcher."""
     with contextlib.suppress(OSError):
         for line in (run.ranks / "rank-0.jsonl").read_text("utf-8", "replace").splitlines():
             event = decode(line)
@@ -179,7 +179,7 @@ def _failure(run: Run, code: int) -> Problem:
 
 
 def launch(arguments: list[str]) -> None:
-    """Paddle's launcher in this process: in a packed program, which has no Python to run it with."""
+    """Run Paddle's launcher in this process, for a packed program that has no Python to run it with."""
     from paddle.distributed.launch.main import launch as begin
 
     sys.argv[1:] = arguments

@@ -1,4 +1,4 @@
-"""What a choice at export costs, told on pictures that the network did not learn from."""
+"""Cost of the choices made at export, measured on images that the network was not trained on."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from workbench.inference.settings import ModelSettings
 from workbench.training.evaluate import Judge, in_telling_order
 from workbench.training.thresholds import ThresholdSweep
 
-POINTS = ("balanced", "more", "fewer")  # as validated; find more defects; give fewer false alarms
-_BETA = {"more": 2.0, "fewer": 0.5}  # how much more a missed pixel counts than a false one (van Rijsbergen's F)
-_SECONDS = 20.0  # that one look may take
+POINTS = ("balanced", "more", "fewer")  # as validated; more defects found; fewer false alarms
+_BETA = {"more": 2.0, "fewer": 0.5}  # weight of missed relative to false pixels (van Rijsbergen's F)
+_SECONDS = 20.0  # time limit of one evaluation
 
 
 def held_out(dataset: Dataset) -> tuple[list[Item], str]:
-    """The pictures to judge on, and what must be said of them: "" or that they were learned from."""
+    """Return the validation/test images and ""; without any, the training images and a note."""
     items = dataset.of("val", "test")
     if items:
         return in_telling_order(items), ""
@@ -35,10 +35,10 @@ def measure(
     project: Project, dataset: Dataset, engines: dict[str, Engine], settings: ModelSettings, items: Sequence[Item],
     *, cancelled: Callable[[], bool], progress: Callable[[float], None] = lambda share: None,
 ) -> dict[str, dict[str, Any]]:  # fmt: skip
-    """Metrics of each engine, all on the same pictures: as many as the first one manages in some seconds.
+    """Return metrics of each engine on the same images: as many as the first engine evaluates within `_SECONDS`.
 
-    Each: {"pictures", "dice", "found", "defects", "false_per_picture"}, of verdicts {"pictures", "accuracy",
-    "macro_f1"}; engines that fail, and all where no picture can be read, are missing.
+    Each: {"pictures", "dice", "found", "defects", "false_per_picture"}, for verdicts {"pictures", "accuracy",
+    "macro_f1"}. Engines that fail are missing; all are if no image can be read.
     """
     judge = Judge(project, dataset)
     found: dict[str, dict[str, Any]] = {}
@@ -51,7 +51,7 @@ def measure(
             seen = judge.evaluate(
                 engine, settings, items, most_seconds=None if found else _SECONDS, cancelled=cancelled, progress=tell
             )
-        except Exception:  # whatever it is, parity has told of it already
+        except Exception:  # parity has reported any such failure already
             continue
         if seen is None:
             break
@@ -75,12 +75,10 @@ def move_thresholds(
     point: str, settings: ModelSettings, engine: Engine, project: Project, items: Sequence[Item],
     *, tick: Callable[[float], None],
 ) -> ModelSettings:  # fmt: skip
-    """Settings at an operating point: one of POINTS, or a probability for every class ("0.35"). Raises BadRecipe.
+    """Return settings at an operating point: one of POINTS, or a probability for every class ("0.35").
 
-    Of verdicts a probability is what they need to be given at all.
-
-    "more" and "fewer" are the thresholds of the best F with a missed pixel counting twice, or half, as much; never on
-    the wrong side of the validated ones.
+    For verdicts a probability is the minimum at which a verdict is given. "more" and "fewer" are the thresholds of the
+    best F with a missed pixel weighted 2 or 0.5, never on the wrong side of the validated thresholds. Raise BadRecipe.
     """
     if point == "balanced":
         return settings

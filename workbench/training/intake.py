@@ -1,6 +1,6 @@
-"""Labels that are made or corrected while a run goes on: which of them enter it, and the record of that.
+"""Intake of labels that are created or corrected during a run, and their record.
 
-Pictures that are held out never enter, nor does a new picture of a part that is held out.
+Validation/test images never enter, nor does a new image of a part that they show.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from workbench.core.storage import write_json
 from workbench.training.prepare import Stage
 from workbench.training.ranks import Do
 
-_REST = 1.5  # seconds that a label has not been changed: its painter has come to a rest
+_REST = 1.5  # seconds without change after which a label counts as finished
 
 Change = Literal["new", "corrected", "gone"]
 
 
 class _LeftOut(Exception):
-    """The sentence why."""
+    """Reason why a label is left out, as a sentence."""
 
 
 class Intake:
-    """`poll` between two steps. fresh: how many labels have entered since it was set to 0."""
+    """Intake of changed labels; call `poll` between steps. fresh: labels that have entered since it was reset to 0."""
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
         self.fresh = 0
         self._due: dict[str, float] = {}
-        self._looked = 0.0  # when it was last looked for changes that nobody had told
+        self._looked = 0.0  # time of the last scan for changes without an order
 
     def poll(self) -> bool:
-        """Take in what was changed, once it has rested. True if something came in."""
+        """Take in changed labels that have rested. Return True if one entered."""
         now, before = time.monotonic(), self.fresh
         for key in self.stage.orders.take_changed():
             self._due[key] = now + _REST
@@ -53,7 +53,7 @@ class Intake:
         return self.fresh > before
 
     def look_around(self) -> None:
-        """Find what was changed without a word: before this sitting began, or by another program."""
+        """Find labels changed without an order: before this session began, or by another program."""
         folder, suffix = ("masks", ".png") if self.stage.recipe.model == "unet" else ("notes", ".json")
         root = self.stage.project.root / folder
         now, made = time.time(), self.stage.run.recipe_path.stat().st_mtime
@@ -65,7 +65,7 @@ class Intake:
         self._looked = now
 
     def take(self, key: str) -> None:
-        """Let the label of this picture enter as it is now, if it may."""
+        """Add the current label of this image to the training data, if it is eligible."""
         stage = self.stage
         step = stage.course.step
         try:
@@ -82,7 +82,7 @@ class Intake:
         stage.dataset.joined.append(Entry(step=step, item=item, ready=how != "gone"))
         try:
             self._record()
-        except Problem as problem:  # what is not on record is not learned from
+        except Problem as problem:  # a label that is not recorded is not used for training
             stage.dataset.joined.pop()
             stage.report(Trouble(what=str(problem), done="The label is not learned from.", picture=key))
             return
@@ -92,13 +92,13 @@ class Intake:
         stage.report(Joined(step=step, picture=key, how=how))
 
     def catch_up(self) -> None:
-        """A run goes on from its checkpoint: labels may have been changed after that, and are as they are now."""
+        """After resuming from a checkpoint, apply labels that were changed after it, in their present state."""
         stage, step = self.stage, self.stage.course.step
         late = [entry for entry in stage.dataset.joined if entry.step > step]
         for entry in late:
             entry.step = step
         if late:
-            with contextlib.suppress(Problem):  # it is said all the same
+            with contextlib.suppress(Problem):  # reported anyway
                 self._record()
         count = len(stage.dataset.joined)
         for item in stage.dataset.of("train"):
@@ -111,13 +111,13 @@ class Intake:
             stage.report(Trouble(what=what, done=done))
 
     def _record(self) -> None:
-        """Raises CannotWrite."""
+        """Write the data set. Raise CannotWrite."""
         write_json(self.stage.run.dataset_path, self.stage.dataset.model_dump(mode="json"))
 
-    # --- what may enter ---------------------------------------------------------------------------
+    # --- eligibility ------------------------------------------------------------------------------
 
     def _decide(self, key: str) -> tuple[Item, Change] | None:
-        """What enters; None if nothing has changed. Raises _LeftOut, Problem, OSError."""
+        """Return the item and kind of change; None if nothing has changed. Raise _LeftOut, Problem, OSError."""
         dataset, project = self.stage.dataset, self.stage.project
         known = self._known(key)
         if known is not None and known.split != "train":
@@ -147,13 +147,13 @@ class Intake:
         return item, "new"
 
     def _known(self, key: str) -> Item | None:
-        """What the run knows of a picture, also where its label was taken away."""
+        """Return the run's latest item of an image, also if its label was removed."""
         dataset = self.stage.dataset
         items = [*dataset.items, *(entry.item for entry in dataset.joined)]
         return next((item for item in reversed(items) if item.key == key), None)
 
     def _unfinished(self, key: str) -> bool:
-        """A new picture that is open: what is not painted yet would be learned as background."""
+        """Return True for a new image that is open: its unpainted defects would be learned as background."""
         if self.stage.recipe.model != "unet" or key != self.stage.orders.watched or self._known(key) is not None:
             return False
         try:
@@ -163,7 +163,7 @@ class Intake:
         return note.status != "done" and not note.explicit_background
 
     def _drop_unknown_classes(self, item: Item) -> None:
-        """Classes that were added since the run began have no channel in its network."""
+        """Drop classes added since the run began: its network has no channel for them."""
         known = {info.id for info in self.stage.dataset.classes}
         kept = [(id, pixels) for id, pixels in zip(item.classes, item.pixels) if id in known]
         if item.classes and not kept:
@@ -171,7 +171,7 @@ class Intake:
         item.classes, item.pixels = [id for id, _ in kept], [pixels for _, pixels in kept]
 
     def _spare(self, key: str) -> bool:
-        """Whether the run can do without a picture."""
+        """Return True if the run can continue without this image."""
         others = [item for item in self.stage.dataset.of("train") if item.key != key]
         if self.stage.recipe.model == "resnet":
             return bool(others)
@@ -187,7 +187,7 @@ class Intake:
 
 
 def renew(stage: Stage, key: str) -> None:
-    """Draw from a picture as the data set describes it now."""
+    """Reload an image so that samples match the data set."""
     stage.sampler.renew(key)
     stage.judge.renew()
     stage.loader.restart()

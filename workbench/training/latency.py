@@ -1,15 +1,15 @@
-"""How long a network takes on this machine, engine by engine: measured when it is exported, written to latency.json.
+"""Latency of a network on this machine by engine: measured at export, written to latency.json.
 
-The file, format 1:
+Format 1 of the file:
 
     machine       {name: value}: system, processor, versions
-    usual         [height, width] of the project's usual picture
-    engines       {name: what inference.measure tells of it, or {"error": sentence}}
-    dygraph       {"p50_ms", "p95_ms", "network_ms", "calls"}: the same network in plain Paddle, for the usual picture;
-                  {} where not measured
-    order         engines, the one that is tried first first
-    target_ms     what was asked for, or null; target_met: whether the first engine reaches it, or null
-    note          a sentence: why this order
+    usual         [height, width] of the project's usual image
+    engines       {name: result of inference.measure, or {"error": sentence}}
+    dygraph       {"p50_ms", "p95_ms", "network_ms", "calls"}: the network in plain Paddle, for the usual image;
+                  {} if not measured
+    order         engines in the order in which they are tried
+    target_ms     requested time, or null; target_met: true if the first engine reaches it, or null
+    note          reason of the order, a sentence
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from workbench.inference.tuning import Tuning
 
 LATENCY_FILE = "latency.json"
 SECONDS = 8.0  # for each engine
-_SIDES = (512, 2048)  # that people compare by
-_MOST_PIXELS = 16_000_000  # of a picture that is measured with
-# What the trainer sets for itself; on the line nobody sets it.
+_SIDES = (512, 2048)  # common sizes for comparison
+_MOST_PIXELS = 16_000_000  # limit of the measured image
+# Set by the training program for itself; not set where an export runs.
 _NOT_OURS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "KMP_BLOCKTIME")
 _RUN = "import sys; sys.path.insert(0, sys.argv[1]); from inference.measure import main; sys.exit(main(sys.argv[2:], sys.argv[1]))"  # noqa: E501
 
 
 def sizes_for(usual: tuple[int, int], task: str) -> list[tuple[int, int]]:
-    """The sizes to measure, (height, width), the usual one first."""
+    """Return the sizes to measure, (height, width), the usual one first."""
     sides = [(side, side) for side in _SIDES] if task == "segmentation" else []
     return list(dict.fromkeys([usual, *sides]))
 
 
 def usual_size(sizes: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """The picture in the middle of all pictures by their area; (height, width) each."""
+    """Return the size of median area among all images; (height, width) each."""
     fit = [size for size in sizes if size[0] * size[1] <= _MOST_PIXELS] or [(2048, 2048)]
     return sorted(fit, key=lambda size: size[0] * size[1])[len(fit) // 2]
 
@@ -55,9 +55,9 @@ def measure_engines(
     folder: Path, names: Sequence[str], picture: Path, sizes: Sequence[tuple[int, int]],
     *, seconds: float = SECONDS, tick: Callable[[], None] = lambda: None,
 ) -> dict[str, dict[str, Any]]:  # fmt: skip
-    """What `inference.measure` tells of each engine of the export in `folder`, one child after another.
+    """Return the results of `inference.measure` for each engine of the export in `folder`, one child after another.
 
-    seconds: for each. tick: called many times a second; may raise to end it.
+    seconds: per engine. tick: called many times per second; may raise to stop.
     """
     found = {}
     for name in names:
@@ -71,13 +71,13 @@ def _child(folder: Path, arguments: list[str], seconds: float, tick: Callable[[]
     if getattr(sys, "frozen", False):
         command = [sys.executable, "--worker", "measure", str(folder), *arguments]
     else:
-        # As an export runs: its own copy of the package, and nothing of the workbench in memory.
+        # As in an export: with its own copy of the package and without modules of the workbench in memory.
         command = [sys.executable, "-I", "-B", "-c", _RUN, str(folder), *arguments]
     environment = {name: value for name, value in os.environ.items() if name not in _NOT_OURS}
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
     )
-    until = time.monotonic() + 10 * seconds + 60  # an engine that hangs must not hold the export
+    until = time.monotonic() + 10 * seconds + 60  # an engine that hangs must not block the export
     try:
         while process.poll() is None:
             tick()
@@ -98,12 +98,12 @@ def _child(folder: Path, arguments: list[str], seconds: float, tick: Callable[[]
 
 
 def time_dygraph(settings: ModelSettings, engine: Engine, picture: Path, size: tuple[int, int]) -> dict[str, Any]:
-    """The reference: the network as it was trained, in this process."""
+    """Measure the reference: the network as trained, in this process."""
     return time_engine(settings, engine, fit(read_picture(picture), *size), 1.0)
 
 
 def p50(found: dict[str, Any]) -> float | None:
-    """Milliseconds for the usual picture with the threads that were chosen; None where it was not measured."""
+    """Return milliseconds for the usual image with the chosen number of threads; None if not measured."""
     threads = found.get("tuning", {}).get("threads", 0)
     rows = found.get("rows") or []
     usual = [row for row in rows if (row["height"], row["width"]) == (rows[0]["height"], rows[0]["width"])]
@@ -111,14 +111,14 @@ def p50(found: dict[str, Any]) -> float | None:
 
 
 def tunings(found: dict[str, dict[str, Any]]) -> dict[str, Tuning]:
-    """How each engine runs best."""
+    """Return the best tuning of each engine."""
     return {name: Tuning.from_json(entry["tuning"]) for name, entry in found.items() if "tuning" in entry}
 
 
 def order(found: dict[str, dict[str, Any]], target_ms: float | None) -> tuple[list[str], str]:
-    """Engines, the best first, and why: the quickest of those with 32 bits.
+    """Return the engines, best first, and the reason: the fastest with 32 bits comes first.
 
-    One with fewer bits comes first only where a target was set that nothing else reaches, or where nothing else is.
+    One with fewer bits comes first only if no other reaches the target, or if there is no other.
     """
     times = {name: p50(entry) for name, entry in found.items()}
     ranked = sorted(found, key=lambda name: (times[name] is None, times[name] or 0.0))

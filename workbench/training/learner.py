@@ -1,4 +1,4 @@
-"""A network and all that makes it learn: optimiser, precision, averaged weights. One call, one step."""
+"""Network with its optimizer, precision and averaged weights. One call runs one optimization step."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Loss = Callable[[paddle.Tensor, paddle.Tensor], paddle.Tensor]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one step came to. skipped: the weights stayed, because a 16-bit gradient had overflowed."""
+    """Result of one step. skipped: the weights were not changed because a 16-bit gradient overflowed."""
 
     loss: float
     grad_norm: float
@@ -29,22 +29,22 @@ class Outcome:
 
     @property
     def broken(self) -> bool:
-        """The numbers ran away. An overflow that the loss scaler has dealt with is no such thing."""
+        """True if the step diverged. An overflow that the loss scaler has handled does not count."""
         return not math.isfinite(self.loss) or (not self.skipped and not math.isfinite(self.grad_norm))
 
 
 class OutOfMemory(Exception):
-    """A step does not fit into the device's memory even with one picture at a time."""
+    """A step that does not fit into the device's memory even with one image at a time."""
 
 
 class Learner:
-    """`net` learns; `mean` holds the exponential average of its weights, in fp32, and is what is used.
+    """Trainer of `net`; `mean` holds the exponential average of its weights, in fp32, and is the network to use.
 
-    parts: how many parts a batch is computed in; doubled where the memory does not suffice.
-    copies: further networks like `net`. Each part is computed by `net` or one of them, at once in threads of their own:
-    on a processor this uses its cores far better than threads inside of Paddle's operations do. Gradients are summed
-    in a fixed order, so a run is repeated bit by bit; the running statistics of the norms are averaged.
-    ranks: the processes that learn together, at first this one alone; each has a learner, and all take the same steps.
+    parts: number of parts in which a batch is computed; doubled when memory is insufficient.
+    copies: further networks like `net`. Each part is computed by `net` or a copy, concurrently in threads: on a CPU
+    this uses the cores far better than threads inside Paddle's operations. Gradients are summed in a fixed order, so a
+    run is reproducible bit by bit; the running statistics of the norms are averaged.
+    ranks: processes of the run, initially this one only. Each has a learner, and all run the same steps.
     """
 
     def __init__(
@@ -67,10 +67,10 @@ class Learner:
     # --- a step ----------------------------------------------------------------------------------
 
     def step(self, pictures: np.ndarray, truth: np.ndarray, rate: float, *, whole: int = 0) -> Outcome:
-        """Learn from a batch: float32 (N, C, H, W) and its truth. Raises OutOfMemory, MemoryError, WorkerFailed.
+        """Run one optimization step on a batch: float32 (N, C, H, W) and its truth.
 
-        whole: pictures in the batch, with those that other processes compute. After a MemoryError nothing has changed
-        but the norms' statistics, a little; `split` and try again.
+        whole: images in the batch, including those of other processes. Raise OutOfMemory, MemoryError, WorkerFailed.
+        After a MemoryError nothing has changed except slightly the norms' statistics; call `split` and retry.
         """
         self.optimizer.set_lr(rate)
         whole = whole or len(pictures)
@@ -91,17 +91,17 @@ class Learner:
         return outcome
 
     def split(self, batch: int) -> None:
-        """Compute batches in twice as many parts from now on. Raises OutOfMemory if that is not possible."""
+        """Compute batches in twice as many parts from now on. Raise OutOfMemory if that is impossible."""
         self.parts = max(self.parts, len(self.nets))
         if self.parts >= batch:
             raise OutOfMemory
         self.parts *= 2
 
     def _compute(self, pictures: np.ndarray, truth: np.ndarray, whole: int) -> float:
-        """The gradients of this process; returns its share of the loss."""
-        # As many parts in every process: norms over several cards meet once a part.
+        """Compute the gradients of this process. Return its share of the loss."""
+        # Equally many parts in every process: norms over several GPUs communicate once per part.
         count = min(max(self.parts, len(self.nets)), max(1, whole // self.ranks.size))
-        # Dealt out in turn: the places of a batch with defects come first, and each part needs some of them.
+        # Interleaved: the places of a batch with defects come first, and each part needs some of them.
         parts = [np.arange(first, len(pictures), count) for first in range(count)]
         self._hand_out_weights()
         others = [
@@ -119,7 +119,7 @@ class Learner:
     def _learn_from(
         self, net: paddle.nn.Layer, pictures: np.ndarray, truth: np.ndarray, parts: list[np.ndarray], whole: int
     ) -> float:
-        """Add the gradients of some parts of a batch to those of `net`; returns their share of the loss."""
+        """Add the gradients of some parts of a batch to those of `net`. Return their share of the loss."""
         net.train()
         total = 0.0
         for part in parts:
@@ -150,7 +150,7 @@ class Learner:
     @paddle.no_grad()
     def _update_mean(self) -> None:
         self.updates += 1
-        # Young averages forget quickly, or they would remember the untrained weights for the whole of a short run.
+        # Smaller factor at first, or the average would retain the untrained weights for the whole of a short run.
         keep = min(self.average, (1 + self.updates) / (10 + self.updates)) if self.average else 0.0
         if not keep:
             self.copy_to_mean()
@@ -168,12 +168,12 @@ class Learner:
         fast = self.net.state_dict()
         return [(slow, fast[name]) for name, slow in self.mean.state_dict().items()]
 
-    # --- what a checkpoint holds -----------------------------------------------------------------
+    # --- content of a checkpoint -----------------------------------------------------------------
 
     def optimizer_arrays(self) -> Arrays:
-        """The optimiser's memory under names of the network's structure.
+        """Return the optimizer state under names of the network's structure.
 
-        Paddle's own names count all layers that the process ever made, so they mean nothing in the next process.
+        Paddle's own names count all layers created in the process, so they differ in the next process.
         """
         arrays = {}
         names = {p.name: name for name, p in self.net.named_parameters()}
@@ -185,7 +185,7 @@ class Learner:
         return arrays
 
     def load_optimizer(self, arrays: Arrays) -> None:
-        """Put the optimiser's memory back; call it before the weights are loaded. Raises RunBroken.
+        """Restore the optimizer state; call before the weights are loaded. Raise RunBroken.
 
         A step with zero gradients makes Paddle create the accumulators, which are then overwritten.
         """
@@ -205,12 +205,12 @@ class Learner:
 
 
 def weights(net: paddle.nn.Layer) -> Arrays:
-    """All parameters and statistics by structured name, fp32."""
+    """Return all parameters and statistics by structured name, fp32."""
     return {name: to_array(tensor) for name, tensor in net.state_dict().items()}
 
 
 def load_weights(net: paddle.nn.Layer, arrays: Arrays, path: str, *, strict: bool = True) -> int:
-    """Put arrays into a network; returns how many fitted. With `strict` all must fit: raises RunBroken."""
+    """Load arrays into a network. Return the number that fitted. With `strict`, raise RunBroken unless all fit."""
     fitted = 0
     tensors = net.state_dict()
     for name, tensor in tensors.items():
@@ -224,5 +224,5 @@ def load_weights(net: paddle.nn.Layer, arrays: Arrays, path: str, *, strict: boo
 
 
 def to_array(tensor: paddle.Tensor) -> np.ndarray:
-    """fp32 on the host: exact for tensors of 16 bits too, which NumPy or safetensors may not know."""
+    """Return a fp32 host array: exact for 16-bit tensors, whose types NumPy or safetensors may not support."""
     return np.ascontiguousarray(tensor.astype("float32").numpy())

@@ -1,4 +1,4 @@
-"""A training from its first step to its last: learn, look at held-out pictures, keep the best, end in time."""
+"""Training loop of a run: optimization steps, validation, best weights and checkpoints, within the budget."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from workbench.training.validating import validate
 _SAVE_SECONDS = 60.0
 _REPORT_SECONDS = 0.2
 _MOST_ROLLBACKS = 3
-_MOST_NAMED = 20  # pictures that are left out from the start, each with its reason
-_MOST_SKIPPED = 40  # in a row: the loss scale has then fallen to nothing
+_MOST_NAMED = 20  # images reported individually as left out from the start
+_MOST_SKIPPED = 40  # consecutive steps; the loss scale is then practically zero
 
 
 def train(run: Run, report: Reporter, orders: Orders, clock: Clock, *, resume: bool) -> Finished:
-    """Carry out a run. Returns its last event; raises a Problem if it cannot go on."""
+    """Carry out a run. Return its last event. Raise a Problem if it cannot continue."""
     stage = prepare(run, report, orders, clock, resume=resume)
     try:
         if resume:
             stage.resume()
         elif stage.ranks.leads:
-            stage.save_last()  # something to go back to, from the first step on
+            stage.save_last()  # so that a rollback is possible from the first step on
         stage.ranks.meet()
         stage.ranks.share(stage.learner.net)
         session = Session(stage)
@@ -56,7 +56,7 @@ def train(run: Run, report: Reporter, orders: Orders, clock: Clock, *, resume: b
 
 
 class Session:
-    """The learning itself, with what it has to remember between two steps."""
+    """Training of one process from start or resume to the end, with its state between steps."""
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
@@ -72,7 +72,7 @@ class Session:
         self.profile = Profile(stage.run, stage.device, stage.report) if profiled else None
 
     def learn(self) -> None:
-        """What was planned, and for as long as the run is kept open what is labelled meanwhile."""
+        """Train the planned round, then further rounds with new labels while the run is kept open."""
         if self.stage.course.step:
             self.intake.catch_up()
         else:
@@ -104,7 +104,7 @@ class Session:
                 self.save()
             self.showing.poll()
         if not stage.orders.stop and stage.course.validated < stage.validations:
-            stage.course.validated = stage.validations  # the time ran out between two steps
+            stage.course.validated = stage.validations  # time ran out between two steps
             self.validate()
 
     @property
@@ -114,7 +114,10 @@ class Session:
     # --- one step --------------------------------------------------------------------------------
 
     def step(self) -> Outcome | None:
-        """Take one step; None if it came to nothing and something was done about it."""
+        """Run one optimization step.
+
+        Return None if it was retried (out of memory) or rolled back (divergence).
+        """
         stage, course = self.stage, self.stage.course
         began, waited = time.perf_counter(), stage.loader.waited
         pictures, truth = stage.loader.take(course.step)
@@ -142,7 +145,7 @@ class Session:
         return outcome
 
     def make_room(self) -> None:
-        """The step is then taken again."""
+        """Reduce the memory of a step, which is then retried. Raise WorkerFailed if that is impossible."""
         stage = self.stage
         release_memory(stage.device)
         try:
@@ -163,7 +166,7 @@ class Session:
             raise WorkerFailed(what="training", why=why, log=str(self.stage.run.log_path))
         self.stage.load_last()
         self.stage.ranks.tell(Do.LOAD)
-        self.stage.ranks.share(self.stage.learner.net)  # all of them have read it before it is written again
+        self.stage.ranks.share(self.stage.learner.net)  # all have loaded `last/` before it is overwritten
         self.stage.course.rollbacks, self.stage.course.rate_factor = rollbacks, factor
         self.skipped_in_row = 0
         done = f"Went back to step {self.stage.course.step}; the learning rate is halved."
@@ -204,7 +207,7 @@ class Session:
         self.reported = now
 
     def name_left_out(self) -> None:
-        """Labelled pictures that the run was made without."""
+        """Report labelled images excluded when the run was created."""
         left_out = self.stage.dataset.skipped
         done = "It is left out; the training goes on with the others."
         for each in left_out[:_MOST_NAMED]:
@@ -233,10 +236,10 @@ class Session:
         self.saved = time.perf_counter()
 
     def validate(self) -> None:
-        """Look at held-out pictures, save, and show what the network sees now."""
+        """Evaluate on validation images, save a checkpoint and predict a preview."""
         try:
             looked = validate(self.stage)
-        except EngineError:  # it answers with numbers that are not finite
+        except EngineError:  # the network's output is not finite
             self.roll_back()
             return
         self.name_broken()

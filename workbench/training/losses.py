@@ -1,33 +1,33 @@
-"""What a network is taught to make small. All arithmetic in fp32, whatever the network computes in."""
+"""Loss functions. All arithmetic in fp32, whatever precision the network uses."""
 
 from __future__ import annotations
 
 import paddle
 from paddle.nn import functional as F
 
-# In a batch of label channels: this pixel teaches nothing (don't care, not labelled, beyond the picture).
+# Truth value of pixels without influence on the loss (don't care, not labelled, beyond the image).
 IGNORED = 255
 
 
 def segmentation_loss(
     logits: paddle.Tensor, truth: paddle.Tensor, *, dice_weight: float, cross_entropy_weight: float
 ) -> paddle.Tensor:
-    """Cross entropy plus Dice (Milletari et al. 2016) over whole batches.
+    """Return cross entropy plus Dice loss (Milletari et al. 2016) over whole batches.
 
     logits: (N, K, H, W), channel 0 being the background. truth: integer (N, H, W), channels or IGNORED. Half of the
-    Dice is pooled over the batch, half is the mean over patches: pooled alone, a pinhole would count for nothing in a
+    Dice is pooled over the batch, half is the mean over patches: if only pooled, a pinhole would have no weight in a
     batch with a large stain. Both are means over the foreground channels that occur; elsewhere there is no Dice.
     """
     logs = _log_softmax(logits.astype("float32"))
     channels = logs.shape[1]
     counted = (truth != IGNORED).astype("float32")
-    # One plane a channel by comparison: an ignored pixel is in none of them.
+    # One plane per channel, by comparison: an ignored pixel is in none of them.
     planes = paddle.stack([(truth == c).astype("float32") for c in range(channels)], axis=1)
     entropy = -(planes * logs).sum() / counted.sum().clip(min=1.0)
     if not dice_weight:
         return cross_entropy_weight * entropy
     said = logs.exp() * widened(counted.unsqueeze(1), channels)
-    # (N, foreground channels): all that both kinds of Dice need.
+    # (N, foreground channels), used by both kinds of Dice.
     both, said, real = ((plane.sum(axis=(2, 3)))[:, 1:] for plane in (said * planes, said, planes))
     alone = _lost(both, said, real)
     pooled = _lost(both.sum(axis=0), said.sum(axis=0), real.sum(axis=0))
@@ -35,26 +35,26 @@ def segmentation_loss(
 
 
 def _log_softmax(logits: paddle.Tensor) -> paddle.Tensor:
-    """Over the channels of (N, K, H, W). Paddle's own takes three times as long along this axis on a processor."""
+    """Log-softmax over channels of (N, K, H, W). Paddle's own takes three times as long along this axis on a CPU."""
     channels = logits.shape[1]
     lowered = logits - widened(logits.detach().max(axis=1, keepdim=True), channels)
     return lowered - widened(lowered.exp().sum(axis=1, keepdim=True).log(), channels)
 
 
 def widened(plane: paddle.Tensor, channels: int) -> paddle.Tensor:
-    """(N, 1, H, W) to (N, channels, H, W): broadcasting inside of an operation is ten times slower than this copy."""
+    """Copy (N, 1, H, W) to (N, channels, H, W): ten times faster than broadcasting inside an operation."""
     return plane if channels == 1 else paddle.concat([plane] * channels, axis=1)
 
 
 def _lost(both: paddle.Tensor, said: paddle.Tensor, real: paddle.Tensor) -> paddle.Tensor:
-    """1 - Dice, mean over the entries in which there is something real; 0 if there is none."""
+    """Return 1 - Dice, averaged over the entries with true pixels; 0 if there are none."""
     present = (real > 0).astype("float32")
     dice = (2 * both + 1.0) / (said + real + 1.0)
     return ((1 - dice) * present).sum() / present.sum().clip(min=1.0)
 
 
 def verdict_loss(logits: paddle.Tensor, truth: paddle.Tensor, *, label_smoothing: float) -> paddle.Tensor:
-    """Cross entropy with smoothed labels (Szegedy et al. 2016). logits: (N, V). truth: int64 (N,)."""
+    """Return cross entropy with smoothed labels (Szegedy et al. 2016). logits: (N, V). truth: int64 (N,)."""
     logs = F.log_softmax(logits.astype("float32"), axis=1)
     hit = F.one_hot(truth, logs.shape[1])
     wanted = hit * (1 - label_smoothing) + label_smoothing / logs.shape[1]

@@ -1,4 +1,4 @@
-"""From a recipe to its network, and to the settings under which everybody uses that network."""
+"""Construction of the network of a run and of its settings for prediction."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from workbench.inference.settings import ClassSettings, ModelSettings, SettingsE
 from workbench.training.resnet import ResNet
 from workbench.training.unet import UNet, multiple_of
 
-# Pixels. Greater tiles waste less on their overlap, and most pictures are one. Without a stem that shrinks the picture
+# Pixels. Larger tiles waste less on overlap, and most images fit into one. Without a stem that reduces the resolution
 # they would take too much memory.
 _TILE, _TILE_AT_FULL_RESOLUTION = 2048, 1024
-_AT_ONCE = 1 << 20  # pixels of the tiles that are computed together
+_AT_ONCE = 1 << 20  # pixels of the tiles that form one batch
 
 
 class Answer(nn.Layer):
-    """A network that answers with probabilities: what is saved, converted and shipped."""
+    """Network with softmax output: the form that is saved, converted and shipped."""
 
     def __init__(self, net: nn.Layer) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class Answer(nn.Layer):
 
 
 def build(recipe: Recipe, dataset: Dataset) -> UNet | ResNet:
-    """The untrained network of a run. A UNet has one output for the background and one a class."""
+    """Return the untrained network of a run. A UNet has one output for the background and one per class."""
     if recipe.model == "unet":
         outputs = len(dataset.classes) + 1
         return UNet(
@@ -45,21 +45,21 @@ def build(recipe: Recipe, dataset: Dataset) -> UNet | ResNet:
 
 
 def multiple(recipe: Recipe) -> int:
-    """The sides of a UNet's input are multiples of this."""
+    """Return the number of which the sides of a UNet's input must be multiples."""
     if ENCODERS[recipe.encoder]:
         return multiple_of(encoder_widths(recipe.width), stem=2, contrast=recipe.local_contrast)
     return multiple_of(recipe.widths, stem=recipe.stem, contrast=recipe.local_contrast)
 
 
 def patch_side(recipe: Recipe, halvings: int = 0) -> int:
-    """The recipe's patch, or what is left after halving it so often, rounded up to what the network takes."""
+    """Return the patch size, halved `halvings` times, rounded up to a multiple accepted by the network."""
     return -(-(recipe.patch >> halvings) // multiple(recipe)) * multiple(recipe)
 
 
 def mirrored(recipe: Recipe) -> tuple[str, ...]:
-    """The way in which the finished network looks at pictures too: one in which it has learned from them.
+    """Return the mirrored orientation that the trained network also predicts: one that occurred in training.
 
-    Of four looks the picture turned round gives nearly all that the three further ones give, at half the price.
+    Compared with three further orientations, the image rotated by 180° gives nearly the full gain at half the cost.
     """
     across, down = ("flip_horizontal" in recipe.augment, "flip_vertical" in recipe.augment)
     if not recipe.mirror or not (across or down):
@@ -72,9 +72,9 @@ def settings(
     thresholds: Sequence[float] = (), min_area: Sequence[int] = (), um_per_pixel: float | None = None,
     files: dict[str, str] | None = None,
 ) -> ModelSettings:  # fmt: skip
-    """How pictures come into the network of this recipe and what its answers mean: the content of model.json.
+    """Return the content of model.json: preparation of images and interpretation of outputs.
 
-    thresholds, min_area: per class of the dataset; empty before they were chosen. Raises BadRecipe, RunBroken.
+    thresholds, min_area: per class of the dataset; empty before they are chosen. Raise BadRecipe, RunBroken.
     """
     if not len(recipe.mean) == len(recipe.std) == recipe.channels:
         why = f"mean and std need one number for each of the {recipe.channels} channels"

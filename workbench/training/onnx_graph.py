@@ -1,8 +1,8 @@
-"""A trained network written as an ONNX model, layer by layer: what it computes when it predicts, and nothing more.
+"""Conversion of a trained network to ONNX, layer by layer, for prediction only.
 
-Our networks are a handful of layers, so they are written down here directly. A general converter traces Paddle's
-program in a process of its own for seconds, and there is none for every Python that the workbench runs on; a test
-compares its answers with these where there is one.
+The networks have few kinds of layers, so they are converted here directly. A general converter traces Paddle's
+program in a separate process for seconds and is not available for every supported Python version; where it is, a test
+compares both outputs.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from workbench.training.learner import to_array
 from workbench.training.resnet import Block, Body, ConvolutionNorm, ResNet
 from workbench.training.unet import DoubleConvolution, LocalContrast, UNet
 
-OPSET, IR_VERSION = 17, 8  # both of 2022: what runs the model in a factory may be some years old
+OPSET, IR_VERSION = 17, 8  # both of 2022: runtimes in production may be some years old
 INPUT, OUTPUT, MAPS = "picture", "probabilities", "maps"
 
 
 def to_onnx(net: UNet | ResNet, channels: int, side: int | None, *, maps: bool = False) -> onnx.ModelProto:
-    """The network with its softmax, for batches of any size.
+    """Return the network with its softmax, for batches of any size.
 
-    channels: of its pictures, float32 (N, channels, H, W). side: their height and width; None for any. The answer is
-    float32 (N, K, H, W) of a UNet and (N, V) of a ResNet. maps: a ResNet also tells what each place of its last
-    features adds to each verdict, float32 (N, V, h, w).
+    channels: of the input, float32 (N, channels, H, W). side: height and width of the input; None for any. Output:
+    float32 (N, K, H, W) of a UNet, (N, V) of a ResNet. maps: a ResNet has a second output, float32 (N, V, h, w), the
+    contribution of each position of its last features to each verdict.
     """
     graph = Graph()
     answers: dict[str, list[int | str]] = {}
@@ -48,21 +48,21 @@ def to_onnx(net: UNet | ResNet, channels: int, side: int | None, *, maps: bool =
 
 
 def write_onnx(net: UNet | ResNet, recipe: Recipe, path: Path, *, maps: bool = False) -> None:
-    """The network of this recipe as a file, which stands there whole or not at all. Raises OSError."""
+    """Write the network atomically to an ONNX file. Raise OSError."""
     model = to_onnx(net, recipe.channels, None if recipe.model == "unet" else recipe.input_size, maps=maps)
     make_folder(path.parent)
     write_atomic(path, model.SerializeToString())
 
 
 class Graph:
-    """Nodes and constants in the order of the computation. A value is known by its name."""
+    """Nodes and constants in the order of computation. A value is identified by its name."""
 
     def __init__(self) -> None:
         self._nodes: list[onnx.NodeProto] = []
         self._constants: list[onnx.TensorProto] = []
 
     def add(self, operator: str, inputs: Sequence[str], name: str = "", **attributes: object) -> str:
-        """One node; returns the name of its output."""
+        """Add one node. Return the name of its output."""
         name = name or f"{operator.lower()}.{len(self._nodes)}"
         self._nodes.append(helper.make_node(operator, list(inputs), [name], name=name, **attributes))
         return name
@@ -76,7 +76,7 @@ class Graph:
         return self.constant(np.float32(value))
 
     def convolve(self, x: str, layer: nn.Conv2D, norm: nn.BatchNorm2D | None = None) -> str:
-        """A convolution, and the normalisation after it as part of its weights."""
+        """Add a convolution, with the normalization after it folded into its weights."""
         kernel = to_array(layer.weight).astype(np.float64)
         bias = np.zeros(len(kernel)) if layer.bias is None else to_array(layer.bias).astype(np.float64)
         if norm is not None:
@@ -98,13 +98,13 @@ class Graph:
         return self.add("Concat", parts, axis=1)
 
     def split(self, x: str, count: int) -> list[str]:
-        """Equal parts of the channels."""
+        """Split the channels into equal parts."""
         names = [f"split.{len(self._nodes)}.{number}" for number in range(count)]
         self._nodes.append(helper.make_node("Split", [x], names, axis=1))
         return names
 
     def model(self, seen: Sequence[int | str], answers: Mapping[str, Sequence[int | str]]) -> onnx.ModelProto:
-        """The whole, checked. seen: the shape of the input. answers: those of the outputs, by name."""
+        """Return the checked model. seen: shape of the input. answers: shapes of the outputs, by name."""
         picture = helper.make_tensor_value_info(INPUT, TensorProto.FLOAT, list(seen))
         outputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, list(shape)) for n, shape in answers.items()]
         graph = helper.make_graph(self._nodes, "network", [picture], outputs, self._constants)
@@ -118,7 +118,7 @@ def _pair(value: int | Sequence[int]) -> list[int]:
     return [value, value] if isinstance(value, int) else list(value)
 
 
-# --- the networks: each function is the `forward` of its layer ----------------------------------------
+# --- networks: each function corresponds to the `forward` of its layer --------------------------------
 
 
 def _unet(graph: Graph, net: UNet, x: str) -> str:
@@ -144,19 +144,19 @@ def _unet(graph: Graph, net: UNet, x: str) -> str:
 
 
 def _answer_of_pixels(graph: Graph, net: UNet, x: str) -> None:
-    """Softmax over the outputs, each output a plane of its own, and then the shuffle of the pixels.
+    """Add the softmax over the outputs, each output in a plane of its own, then the pixel shuffle.
 
-    ONNX Runtime is made for a softmax over the last axis; over another one it strides through the whole picture, which
-    took more than half of the time of a small UNet. Each output's sub-pixels lie together, so they may wait. It has
-    threads for operators of two inputs, and none for a `Max` or `Sum` of many.
+    ONNX Runtime is optimized for a softmax over the last axis; over another axis its strided access took more than
+    half of the time of a small UNet. The sub-pixels of an output are adjacent, so they can be shuffled last.
+    Operators of two inputs are multithreaded; `Max` or `Sum` of many inputs are not.
     """
-    if net.outputs == 2:  # the softmax of two is the logistic function of how far one is ahead of the other
+    if net.outputs == 2:  # softmax of two outputs is the logistic function of their difference
         kernel, bias = to_array(net.head.weight), to_array(net.head.bias)
         ahead = [graph.constant(each - np.roll(each, len(each) // 2, axis=0)) for each in (kernel, bias)]
         shares = graph.add("Sigmoid", [graph.add("Conv", [x, *ahead], kernel_shape=[1, 1])])
     else:
         logits = graph.split(graph.convolve(x, net.head), net.outputs)
-        most = reduce(lambda one, other: graph.add("Max", [one, other]), logits)  # so that no exponential overflows
+        most = reduce(lambda one, other: graph.add("Max", [one, other]), logits)  # prevents overflow in Exp
         parts = [graph.add("Exp", [graph.add("Sub", [logit, most])]) for logit in logits]
         whole = reduce(lambda one, other: graph.add("Add", [one, other]), parts)
         shares = graph.join(*(graph.add("Div", [part, whole]) for part in parts))
@@ -191,14 +191,14 @@ def _local_contrast(graph: Graph, layer: LocalContrast, x: str) -> str:
 
 
 def _grown(graph: Graph, cells: str, size: int, planes: int) -> str:
-    """Cells grown to size x size pixels by linear interpolation, those at the border repeated beyond it.
+    """Enlarge cells to size x size pixels by linear interpolation, repeating those at the border beyond it.
 
-    Each pixel is a mean of its cell and of the eight around it: a convolution and a shuffle. It is what the layer does
-    by a transposed convolution of overlapping ramps, for which ONNX Runtime has no quick way. `Resize` takes nearly
-    twice as long as this.
+    Each pixel is a mean of its cell and the eight around it: a convolution and a shuffle. The layer does the same by
+    a transposed convolution of overlapping ramps, for which ONNX Runtime has no fast implementation. `Resize` takes
+    nearly twice as long as this.
     """
     padded = graph.add("Pad", [cells, graph.constant(np.array([0, 0, 1, 1, 0, 0, 1, 1], np.int64))], mode="edge")
-    at = (np.arange(size) + 0.5) / size - 0.5  # in cells, from the middle of its own
+    at = (np.arange(size) + 0.5) / size - 0.5  # in cells, relative to the center of the cell
     shares = np.maximum(0, 1 - np.abs(at[:, None] - np.array([-1, 0, 1])))
     kernel = np.einsum("ya,xb->yxab", shares, shares).reshape(size * size, 1, 3, 3).astype(np.float32)
     mixed = graph.add(
@@ -237,6 +237,6 @@ def _answer_of_pictures(graph: Graph, net: ResNet, features: str, maps: bool) ->
         kernel = graph.constant(weight.T[:, :, None, None])
         features = graph.add("Conv", [features, kernel], MAPS, kernel_shape=[1, 1])
     mean = graph.add("Flatten", [graph.add("GlobalAveragePool", [features])], axis=1)
-    # The mean of a map and its bias are the answer to its verdict, since the last layer is linear (Zhou et al. 2016).
+    # The mean of a map plus bias is the logit of its verdict, since the last layer is linear (Zhou et al. 2016).
     logits = graph.add("Add", [mean, bias]) if maps else graph.add("Gemm", [mean, graph.constant(weight), bias])
     graph.add("Softmax", [logits], OUTPUT, axis=1)

@@ -1,4 +1,4 @@
-"""What makes a step of gradients: their length is limited, then AdamW, or Muon, which turns all directions alike."""
+"""Optimizers: gradient clipping, AdamW, and Muon, whose steps have equal length in all directions."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 import paddle
 
 _MOMENTUM = 0.95
-_LIKE_ADAM = 0.2  # the root mean square of AdamW's steps, so that one learning rate serves both
-_LEAST = 16  # channels on either side; thinner layers have too few directions
-_ROUNDS = 3  # five, which are usual, cost more and teach no better
-_QUINTIC = 3.4445, -4.7750, 2.0315  # drives singular values towards 1
+_LIKE_ADAM = 0.2  # root mean square of AdamW's steps, so that one learning rate fits both
+_LEAST = 16  # minimum input and output channels; smaller layers have too few directions
+_ROUNDS = 3  # the usual five cost more without better training
+_QUINTIC = 3.4445, -4.7750, 2.0315  # drives singular values toward 1
 
 
 def make_optimizer(
     net: paddle.nn.Layer, kind: str, *, weight_decay: float, masters: bool = False
 ) -> paddle.optimizer.AdamW:
-    """kind: "adamw" or "muon". masters: weights of 16 bits follow others of 32, which the optimiser keeps."""
-    # Norms and biases have few values, and pulling them to zero only hurts.
+    """Return an optimizer. kind: "adamw" or "muon". masters: keep 32-bit copies of 16-bit weights."""
+    # Norms and biases have few values; decay only harms them.
     decayed = {p.name for p in net.parameters() if len(p.shape) > 1}
     options = {
         "learning_rate": 1e-3, "weight_decay": weight_decay, "multi_precision": masters,
@@ -29,8 +29,10 @@ def make_optimizer(
 
 @paddle.no_grad()
 def clip_gradients(parameters: Sequence[paddle.Tensor], limit: float) -> float:
-    """Shorten all gradients together to the length `limit` if they are longer. Their length before; inf or NaN if one
-    is. Paddle's own way to that number takes a twentieth of a small network's step.
+    """Scale all gradients together to the norm `limit` if it is larger.
+
+    Return the norm before scaling; inf or NaN if a gradient is. Paddle's own way to that number takes a twentieth
+    of a small network's step.
     """
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     squares = [gradient.astype("float32").square().sum() for gradient in gradients]
@@ -42,14 +44,13 @@ def clip_gradients(parameters: Sequence[paddle.Tensor], limit: float) -> float:
 
 
 class Muon(paddle.optimizer.AdamW):
-    """AdamW for the first and last layer, norms and biases; for the convolutions between, orthogonalised momentum.
+    """AdamW for first and last layer, norms and biases; orthogonalized momentum for the convolutions between.
 
-    The momentum of such a layer, as a matrix of outputs by inputs, is replaced by the orthogonal matrix nearest to it
-    (Jordan et al. 2024, "Muon: an optimizer for hidden layers in neural networks"), as large as a step of AdamW (Liu et
-    al. 2025, "Muon is scalable for LLM training"). Directions that the gradient hardly shows are learned as quickly as
-    the loud ones.
+    The momentum of such a layer, as a matrix of outputs by inputs, is replaced by the nearest orthogonal matrix (Jordan
+    et al. 2024, "Muon: an optimizer for hidden layers in neural networks"), scaled to a step of AdamW (Liu et al. 2025,
+    "Muon is scalable for LLM training"). Directions with small gradients are learned as fast as those with large ones.
 
-    net: has its last layer under the name `head`. Everything else as of AdamW, which it is.
+    net: its last layer is named `head`. Other arguments as for AdamW.
     """
 
     def __init__(self, net: paddle.nn.Layer, **options: Any) -> None:
@@ -64,12 +65,12 @@ class Muon(paddle.optimizer.AdamW):
         if parameter.name not in self._hidden:
             super()._append_optimize_op(block, param_and_grad)
             return
-        weight = self._master_weights.get(parameter.name, parameter)  # in 32 bits where the network has 16
+        weight = self._master_weights.get(parameter.name, parameter)  # 32-bit copy if the network has 16 bits
         momentum = self._get_accumulator_master(self._moment1_acc_str, parameter)
         gradient = gradient.astype("float32")
         momentum.scale_(_MOMENTUM)
         momentum.add_(gradient * (1 - _MOMENTUM))
-        ahead = momentum * _MOMENTUM + gradient * (1 - _MOMENTUM)  # Nesterov's look ahead
+        ahead = momentum * _MOMENTUM + gradient * (1 - _MOMENTUM)  # Nesterov momentum
         matrix = ahead.reshape([ahead.shape[0], -1])
         rate = self.get_lr()
         size = _LIKE_ADAM * max(matrix.shape) ** 0.5
@@ -80,18 +81,19 @@ class Muon(paddle.optimizer.AdamW):
 
 
 def orthogonal(matrix: paddle.Tensor) -> paddle.Tensor:
-    """float32 (m, n): about the orthogonal matrix nearest to this one; 0 of zeros. Singular values of 0.03 of the norm
-    and more become 0.6 to 1.2, smaller ones forty times as great.
+    """Return approximately the orthogonal matrix nearest to `matrix`, float32 (m, n); 0 for zeros.
 
-    Newton-Schulz iteration (Higham 2008, "Functions of matrices"), which needs products of matrices only. Each round
-    multiplies by a polynomial of the matrix times its own transpose, so all rounds are done with that small square, and
-    the matrix itself, mostly nine times as wide as high, is multiplied once.
+    Singular values of 0.03 of the norm and more become 0.6 to 1.2, smaller ones forty times as large.
+
+    Newton-Schulz iteration (Higham 2008, "Functions of matrices"), which needs matrix products only. Each round
+    multiplies by a polynomial of the matrix times its transpose, so all rounds use that small square, and the matrix
+    itself, usually nine times as wide as high, is multiplied once.
     """
     tall = matrix.shape[0] > matrix.shape[1]
     x = matrix.t() if tall else matrix
     first, third, fifth = _QUINTIC
     square, product = paddle.matmul(x, x, transpose_y=True), None
-    shrink = 1 / (square.trace() + 1e-14)  # its trace is the squared norm, for which Paddle takes as long as for it all
+    shrink = 1 / (square.trace() + 1e-14)  # squared norm; Paddle's norm takes as long as all the rest
     square = square * shrink
     unit = paddle.eye(len(square))
     for left in reversed(range(_ROUNDS)):

@@ -1,4 +1,4 @@
-"""What the window asks of a training while it runs: down the pipe, or through a file for one that came back later."""
+"""Orders to a running training: from the launching process through stdin, from a later one through a file."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from types import FrameType
 from workbench.core.events import decode_order
 
 _POLL_SECONDS = 0.4
-_LAST_CALL = 120.0  # seconds to save and end in
+_LAST_CALL = 120.0  # seconds to save and exit
 MOST_EXPECTED = 5
 
 
 class Orders:
-    """Read by threads of its own; asked by the training between its steps.
+    """Order queue, read by its own threads and polled by the training between steps.
 
-    path: RUN/orders.jsonl; what it held before the start is past. keep_running: a closed pipe ends nothing.
+    path: RUN/orders.jsonl; lines written before the start are ignored. keep_running: continue when the pipe is closed.
     patient: one of several processes. No signal ends it at once, as a launcher sends three of them in half a second.
     """
 
@@ -33,20 +33,20 @@ class Orders:
         self._lock = threading.Lock()
         self._changed: list[str] = []
         self.watched: str | None = None
-        self.expected: tuple[str, ...] = ()  # pictures that will be watched next
-        self.kept = False  # go on when the time is up
+        self.expected: tuple[str, ...] = ()  # images that will be watched next
+        self.kept = False  # continue when the time is up
         self._path = path
         self._read_to = path.stat().st_size if path is not None and path.exists() else 0
 
     def listen(self) -> None:
-        """Begin to listen. Main thread only."""
+        """Start the reading threads. Main thread only."""
         self.heed_signals()
         threading.Thread(target=self._read_pipe, daemon=True, name="orders").start()
         if self._path is not None:
             threading.Thread(target=self._follow_file, daemon=True, name="orders-file").start()
 
     def heed_signals(self) -> None:
-        """An interrupt or a termination becomes an order to stop. Main thread only."""
+        """Turn interrupt and termination signals into an order to stop. Main thread only."""
         for kind in (signal.SIGTERM, signal.SIGINT):
             with contextlib.suppress(ValueError, OSError):
                 signal.signal(kind, self._on_signal)
@@ -63,17 +63,17 @@ class Orders:
         self._go.wait(most)
 
     def wait(self, most: float) -> None:
-        """Nothing to do for so many seconds, unless it is to stop."""
+        """Sleep for at most `most` seconds; return early on an order to stop."""
         self._stop.wait(most)
 
     def take_changed(self) -> list[str]:
-        """Pictures whose labels were changed since the last call."""
+        """Return the images whose labels were changed since the last call."""
         with self._lock:
             changed, self._changed = self._changed, []
         return changed
 
     def obey(self, line: str) -> None:
-        """Carry out one line; anything that is no order is passed over."""
+        """Execute one line; ignore anything that is not an order."""
         order, picture = decode_order(line) or ("", None)
         if order == "stop":
             self._stop.set()
@@ -95,7 +95,7 @@ class Orders:
                 self._changed.append(picture)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if self._stop.is_set() and not self._patient:  # asked twice
+        if self._stop.is_set() and not self._patient:  # second request
             signal.default_int_handler(number, frame)
         self._stop.set()
         self._go.set()
@@ -106,7 +106,7 @@ class Orders:
             try:
                 data = os.read(0, 65536)
             except OSError:
-                return  # there is no pipe at all, as in a program without a console
+                return  # no stdin, as in a program without a console
             if not data:
                 break
             *lines, rest = (rest + data).split(b"\n")
@@ -119,7 +119,7 @@ class Orders:
                 self._leave_in_time()
 
     def _leave_in_time(self) -> None:
-        """One that waits for a message of another process hears no order, and nobody is left who would end it."""
+        """End the process: it may be blocked in a message to another process, and no parent is left to end it."""
         time.sleep(_LAST_CALL)
         os._exit(1)
 

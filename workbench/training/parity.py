@@ -1,7 +1,7 @@
-"""Whether an exported network gives what the trained one gives: the same pictures, the same road, two engines.
+"""Parity check of an exported network with the trained one: same images, same code, two engines.
 
-Networks with 32 bits must be equal to it. Those with fewer are close, not equal, and have a gate of their own: what
-they cost on labelled pictures.
+Networks with 32 bits must be equal to it. Those with fewer bits are close, not equal, and are accepted by their loss of
+quality on labelled images.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from workbench.inference.regions import Region, find_regions
 from workbench.inference.settings import ModelSettings
 
 MOST_DIFFERENCE = 1e-4  # of a probability, in fp32
-LEAST_AGREEMENT = 0.9999  # share of a mask's pixels
-REDUCED_AGREEMENT = 0.98  # the same for networks with fewer bits
-MOST_DICE_LOSS = 0.02  # that fewer bits may cost on held-out pictures; of verdicts, of the macro F1
-MOST_FOUND_LOSS = 0.02  # share of the defects found before that may be missed then
-_FEW_PIXELS = 4  # by which a region may differ: a probability on the very threshold falls either way
+LEAST_AGREEMENT = 0.9999  # share of the pixels of a mask
+REDUCED_AGREEMENT = 0.98  # for networks with fewer bits
+MOST_DICE_LOSS = 0.02  # maximum loss by fewer bits on validation/test images; for verdicts of the macro F1
+MOST_FOUND_LOSS = 0.02  # maximum share of the previously found defects that may be missed then
+_FEW_PIXELS = 4  # tolerance of a region's area: a probability exactly at the threshold may fall either way
 
 
 @dataclass
 class Parity:
-    """What the comparison of one format came to. why: of its failure; empty if it passed.
+    """Result of the comparison of one format. why: reason of the failure; empty if it passed.
 
-    reduced: "" or the kind of number with fewer bits. before, after: metrics on labelled pictures with 32 bits and with
-    fewer, of reduced networks only; judged_on: what must be said of those pictures.
+    reduced: "" or the number type with fewer bits. before, after: metrics of a reduced network on labelled images with
+    32 bits and with fewer; judged_on: note on those images.
     """
 
     max_abs: float = 0.0
-    mask_agreement: float = 1.0  # the least of any picture; for verdicts the share that agree
-    same_regions: bool = True  # for verdicts: all the same
+    mask_agreement: float = 1.0  # minimum over the images; for verdicts the share that agree
+    same_regions: bool = True  # for verdicts: all equal
     pictures: int = 0
     why: str = ""
-    rows: list[dict[str, Any]] = field(default_factory=list)  # one a picture
+    rows: list[dict[str, Any]] = field(default_factory=list)  # one per image
     reduced: str = ""
     before: dict[str, Any] = field(default_factory=dict)
     after: dict[str, Any] = field(default_factory=dict)
@@ -72,9 +72,9 @@ def compare(
     settings: ModelSettings, reference: Engine, engines: dict[str, Engine],
     pictures: Sequence[tuple[str, Callable[[], np.ndarray]]], on_picture: Callable[[int], None] = lambda done: None,
 ) -> dict[str, Parity]:  # fmt: skip
-    """Compare each engine with `reference`. pictures: name, and a call that gives the pixels.
+    """Compare each engine with `reference`. pictures: name, and a function that returns the pixels.
 
-    on_picture(done) is called after each and may raise to end it. An engine that fails has failed the comparison.
+    on_picture(done) is called after each image and may raise to stop. An engine error counts as a failed comparison.
     """
     found = {name: Parity(reduced=KINDS[name].reduced if name in KINDS else "") for name in engines}
     for number, (key, read) in enumerate(pictures, start=1):
@@ -97,7 +97,7 @@ def _answer(predictor: Predictor, picture: np.ndarray) -> _Answer:
     probabilities = predictor.probabilities(picture)
     if settings.task == "classification":
         return _Answer(probabilities, None, [], int(np.argmax(probabilities)))
-    # As `predict` does it, from the same probabilities, so that the network runs once.
+    # Same computation as in `predict`, from these probabilities, so that the network runs once.
     mask, scores = apply_thresholds(np.rint(probabilities[1:] * 255).astype(np.uint8), settings)
     return _Answer(probabilities, mask, find_regions(mask, scores, settings), None)
 
@@ -123,7 +123,7 @@ def _add(parity: Parity, key: str, picture: np.ndarray, expected: _Answer, got: 
 
 
 def same_regions(expected: Sequence[Region], got: Sequence[Region]) -> bool:
-    """Whether every region that is more than a few pixels has its like on the other side."""
+    """Return True if every region larger than a few pixels has an equal one on the other side."""
     return all(
         any(_alike(region, other) for other in others)
         for regions, others in ((expected, got), (got, expected))
@@ -158,7 +158,7 @@ def _judge_reduced(parity: Parity) -> str:
 
 
 def judge_cost(parity: Parity, before: dict[str, Any], after: dict[str, Any] | None, note: str) -> None:
-    """Put into `parity` of a reduced network what it costs on labelled pictures, and whether that is too much."""
+    """Record in `parity` of a reduced network its metrics on labelled images; set `why` if the loss is too large."""
     parity.before, parity.after, parity.judged_on = before, after or {}, note
     if parity.why:
         return
@@ -175,11 +175,11 @@ def judge_cost(parity: Parity, before: dict[str, Any], after: dict[str, Any] | N
 
 
 def report(parity: dict[str, Parity], place: str, environment: Mapping[str, str]) -> dict[str, Any]:
-    """The content of parity.json.
+    """Return the content of parity.json.
 
     reference, limits, limits_reduced (of formats with fewer bits), environment; formats: {name: {"max_abs",
-    "mask_agreement", "same_regions", "pictures", "passed", "why", "rows": one a picture}}, and of formats with fewer
-    bits "reduced" and "held_out": {"before", "after", "note"} with the metrics on labelled pictures.
+    "mask_agreement", "same_regions", "pictures", "passed", "why", "rows": one per image}}, and for formats with fewer
+    bits "reduced" and "held_out": {"before", "after", "note"} with the metrics on labelled images.
     """
     return {
         "reference": f"Paddle, 32 bits, {place}".rstrip(", "),

@@ -1,4 +1,4 @@
-"""Which operating point an export carries: who chose it, and which held-out pictures had a say in that."""
+"""Origin of an export's operating point, and the splits that were used to choose it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from workbench.inference.settings import MODEL_FILE, ModelSettings
 
 @dataclass(frozen=True)
 class Origin:
-    """chosen_by: the training, a person in review, or whoever asked for the export. chosen_on: of "val" and "test"
-    those whose pictures were looked at for it; empty where a person just named it, or where that is not on record.
+    """Origin of an operating point. chosen_by: training, user in evaluation ("review"), or request for the export.
+    chosen_on: those of "val" and "test" whose images were used; empty if it was only named or is not recorded.
     """
 
     chosen_by: Literal["training", "review", "export"] = "training"
@@ -25,7 +25,7 @@ TRAINED = Origin()
 
 
 def origin(run: Run, dataset: Dataset, wish: str) -> Origin:
-    """wish: see `held_out.move_thresholds`. Raises RunBroken."""
+    """Return the origin of the point `wish`, see `held_out.move_thresholds`. Raise RunBroken."""
     if wish in ("more", "fewer"):
         return Origin("export", tuple(split for split in ("val", "test") if dataset.of(split)))
     if wish != "balanced":
@@ -38,8 +38,8 @@ def origin(run: Run, dataset: Dataset, wish: str) -> Origin:
 
 
 def summary(settings: ModelSettings, chosen: Origin) -> dict[str, Any]:
-    """As `workbench export --json` tells it: by class the least probability and the least area in pixels; of verdicts
-    the probability below which none is given.
+    """Return the operating point for `workbench export --json`: by class the probability threshold and the minimum area
+    in pixels; for verdicts the probability below which none is given.
     """
     told: dict[str, Any] = {"chosen_by": chosen.chosen_by, "chosen_on": list(chosen.chosen_on)}
     if settings.task == "classification":

@@ -1,8 +1,8 @@
-"""Numbers of half the size where a card is faster with them: automatic mixed precision, kept honest.
+"""Automatic mixed precision on GPUs that are faster with 16-bit numbers.
 
-Paddle's mixed precision does nothing on processors, and its state is global: the kind of number that the first
-`auto_cast` names is remembered, and scaling a loss under another kind switches the scaler off for good. So a process
-uses one kind, and everything outside a training step (validation, previews, export) runs in plain fp32.
+Paddle's mixed precision has no effect on CPUs, and its state is global: the type named by the first `auto_cast` is
+remembered, and scaling a loss under another type disables the scaler permanently. So a process uses one type, and
+everything outside a training step (validation, previews, export) runs in plain fp32.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _LEAST_CAPABILITY = {"fp16": (7, 0), "bf16": (8, 0)}
 
 @dataclass(frozen=True)
 class Choice:
-    """name: "fp32", "fp16" or "bf16". reason: why, for the screen."""
+    """Number type of a training. name: "fp32", "fp16" or "bf16". reason: explanation for the user."""
 
     name: str
     reason: str
 
 
 def choose(asked: str, device: Device) -> Choice:
-    """What a recipe's wish for precision comes to on this device. Raises BadRecipe where it cannot be met."""
+    """Return the number type for a requested precision on this device. Raise BadRecipe if it is not supported."""
     if not device.is_gpu:
         reason = "A processor trains in 32 bits: Paddle has no mixed precision there."
         return Choice("fp32", reason if asked in ("auto", "fp32") else f"{reason} {asked} was asked for.")
@@ -52,9 +52,9 @@ def choose(asked: str, device: Device) -> Choice:
 
 
 class Scaler(paddle.amp.GradScaler):
-    """Paddle's scaler, which fails at the first overflow with NumPy 2.4 and prints to stdout.
+    """Paddle's loss scaler, which fails at the first overflow with NumPy 2.4 and prints to stdout.
 
-    It asks an array of one element for its float, which NumPy no longer gives (mended in Paddle after 3.3.1).
+    It converts an array of one element to float, which NumPy no longer allows (fixed in Paddle after 3.3.1).
     """
 
     @property
@@ -63,16 +63,16 @@ class Scaler(paddle.amp.GradScaler):
 
     @property
     def skipped(self) -> bool:
-        """Whether the last step was left out because a gradient had overflowed."""
+        """True if the last step was skipped because a gradient overflowed."""
         return _truth(self._cache_found_inf) if self._enable else False
 
     def scale(self, var: paddle.Tensor) -> paddle.Tensor:
-        # Were another kind of number the last that any `auto_cast` named, or none yet, Paddle would switch us off.
+        # Paddle would disable the scaler if the last `auto_cast` had named another type, or if there was none yet.
         amp_global_state().amp_dtype = "float16"
         return super().scale(var)
 
     def forget(self) -> None:
-        """A step was begun and not ended: else its gradients would count as unscaled, and so would all later ones."""
+        """Reset after an aborted step; otherwise its gradients and all later ones would count as unscaled."""
         self._optimizer_states.clear()
 
     def _update(self) -> None:
@@ -93,18 +93,18 @@ class Scaler(paddle.amp.GradScaler):
 
 
 class Precision:
-    """The part of a training step that depends on the kind of number."""
+    """Part of a training step that depends on the number type."""
 
     def __init__(self, choice: Choice, level: str = "O1", scaler: Scaler | None = None) -> None:
         self.choice = choice
         self.level = level
         if choice.name == "fp16" and scaler is None:
-            # Doubled every 500 clean steps: a run of minutes never sees Paddle's 2000.
+            # Doubled every 500 steps without overflow: a run of minutes may not reach Paddle's 2000.
             scaler = Scaler(init_loss_scaling=2.0**15, incr_every_n_steps=500)
         self.scaler = scaler
 
     def prepare(self, net: paddle.nn.Layer, optimizer: paddle.optimizer.Optimizer) -> None:
-        """Level O2: the network's own weights become 16-bit ones, the optimiser keeps 32-bit masters."""
+        """Level O2: convert the network's weights to 16 bits; the optimizer keeps 32-bit masters."""
         if self.choice.name != "fp32" and self.level == "O2":
             paddle.amp.decorate(models=net, optimizers=optimizer, level="O2", dtype=_DTYPES[self.choice.name])
 
@@ -119,7 +119,7 @@ class Precision:
     def step(
         self, optimizer: paddle.optimizer.Optimizer, parameters: list[paddle.Tensor], clip: float
     ) -> tuple[float, bool]:
-        """Unscale, clip, step. Returns the gradient norm before clipping and whether the step was left out."""
+        """Unscale, clip, step. Return the gradient norm before clipping, and True if the step was skipped."""
         if self.scaler:
             try:
                 self.scaler.unscale_(optimizer)
@@ -141,7 +141,7 @@ class Precision:
         return self.scaler.value if self.scaler else None
 
     def state(self) -> dict[str, Any]:
-        """JSON-ready; empty without a scaler."""
+        """Return the JSON-ready state of the scaler; empty without one."""
         state = self.scaler.state_dict() if self.scaler else {}
         return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in state.items()}
 

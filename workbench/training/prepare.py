@@ -1,4 +1,4 @@
-"""From a run folder to everything that its training needs."""
+"""Preparation of a training: all its components from a run folder."""
 
 from __future__ import annotations
 
@@ -37,29 +37,29 @@ from workbench.training.schedule import Budget, one_cycle
 from workbench.training.truth import Truth
 from workbench.training.warm_start import start_from
 
-LATER_PEAK = 0.4  # of the recipe's rate: later rounds refine what is there
+LATER_PEAK = 0.4  # relative to the configured rate: later rounds only refine
 
 
 @dataclass
 class Course:
-    """How far a run has come: all of it is in state.json."""
+    """Progress of a run, saved completely in state.json."""
 
     step: int = 0
-    skipped: int = 0  # steps left out because gradients overflowed
-    validated: int = 0  # how many of the recipe's validations were made
+    skipped: int = 0  # steps skipped because gradients overflowed
+    validated: int = 0  # number of validations made
     rollbacks: int = 0
-    rate_factor: float = 1.0  # halved whenever the numbers ran away
-    halvings: int = 0  # of the recipe's patch, for want of memory
-    reserve: float | None = None  # seconds kept back for the end; None: not measured yet
-    subset: list[str] | None = None  # held-out pictures that are looked at during the run; None: not chosen yet
-    round: int = 0  # of a run that is kept open, see training.rounds; 0 is what was planned
-    round_step: int = 0  # at which it began
+    rate_factor: float = 1.0  # halved after every divergence
+    halvings: int = 0  # of the patch, after running out of memory
+    reserve: float | None = None  # seconds reserved for the end; None: not measured yet
+    subset: list[str] | None = None  # validation images evaluated during the run; None: not chosen yet
+    round: int = 0  # of a run kept open, see training.rounds; 0 is the planned round
+    round_step: int = 0  # first step of the round
     round_time: float = 0.0
 
 
 @dataclass
 class Stage:
-    """Everything on the table when a training begins."""
+    """All components of a training."""
 
     run: Run
     recipe: Recipe
@@ -81,7 +81,7 @@ class Stage:
 
     @property
     def progress(self) -> float:
-        """Share of the round that is done, 0..1; the first one is all that was planned."""
+        """Share of the current round that is done, 0..1; the first round is the planned training."""
         course, elapsed = self.course, self.clock.elapsed
         if course.round:
             return self.budget.progress_of_round(course.step - course.round_step, elapsed - course.round_time)
@@ -89,17 +89,17 @@ class Stage:
 
     @property
     def validations(self) -> int:
-        """How often held-out pictures are looked at in this round."""
+        """Number of validations in this round."""
         return max(1, self.recipe.validations // 4) if self.course.round else self.recipe.validations
 
     @property
     def rate(self) -> float:
-        """The learning rate at this moment."""
+        """Current learning rate."""
         peak = self.recipe.rate * (LATER_PEAK if self.course.round else 1.0)
         return self.course.rate_factor * one_cycle(self.progress, peak=peak, warm_up=self.recipe.warm_up)
 
     def halve_patch(self) -> bool:
-        """Learn from patches of half the side from now on; False if there are no smaller ones."""
+        """Train on patches of half the side from now on. Return False if there are no smaller ones."""
         if not self.sampler.halve(self.course.halvings + 1):
             return False
         self.course.halvings += 1
@@ -108,7 +108,7 @@ class Stage:
         return True
 
     def validation_items(self) -> list[Item]:
-        """The held-out pictures that are looked at during the run, in telling order."""
+        """Return the validation images evaluated during the run, in the order of `in_telling_order`."""
         items = in_telling_order(self.dataset.of("val"))
         if self.course.subset is None:
             return items
@@ -116,7 +116,7 @@ class Stage:
         return [item for item in items if item.key in chosen]
 
     def save_last(self) -> None:
-        """Write `last/`. Raises CannotWrite."""
+        """Write `last/`. Raise CannotWrite."""
         checkpoint.save_last(
             self.run,
             self.course.step,
@@ -137,7 +137,7 @@ class Stage:
         )
 
     def load_last(self) -> dict[str, Any]:
-        """Go back to `last/`; returns the content of its state.json. Raises RunBroken.
+        """Restore the state of `last/`. Return the content of its state.json. Raise RunBroken.
 
         No random state is needed: samples are a pure function of seed and step, and no layer draws random numbers.
         """
@@ -159,10 +159,10 @@ class Stage:
         return state
 
     def resume(self) -> None:
-        """Continue from `last/` in a new process. Raises RunBroken."""
+        """Continue from `last/` in a new process. Raise RunBroken."""
         if self.ranks.leads:
             for folder in (self.run.root, self.run.last, self.run.best, self.run.previews):
-                sweep(folder)  # of writes in which the process before was killed
+                sweep(folder)  # temporary files of writes during which the previous process was killed
         state = self.load_last()
         elapsed = state.get("elapsed")
         if type(elapsed) not in (int, float) or not 0 <= elapsed < 1e10:
@@ -174,7 +174,10 @@ class Stage:
 
 
 def prepare(run: Run, report: Reporter, orders: Orders, clock: Clock, *, resume: bool = False) -> Stage:
-    """resume: the weights come from `last/`, so no other ones are needed. Raises a Problem if the run cannot begin."""
+    """Prepare all components of a training. Raise a Problem if the run cannot begin.
+
+    resume: weights come from `last/`, so no initial ones are loaded.
+    """
     recipe, dataset = run.recipe(), run.dataset()
     project = Project.open(run.project_root, write=False)
     place = device.choose(recipe.device)
@@ -201,7 +204,7 @@ def prepare(run: Run, report: Reporter, orders: Orders, clock: Clock, *, resume:
     if recipe.weights and not resume:
         origin = begin_with(recipe, net, report, cancelled=lambda: orders.stop)
         if group.leads:
-            write_json(run.root / "weights.json", origin)  # the file itself may be gone one day
+            write_json(run.root / "weights.json", origin)  # the file itself may be deleted later
     if recipe.start_from and not resume:
         start_from(project, recipe, dataset, net, report)
     net = group.normalise_together(net)
@@ -226,6 +229,6 @@ def prepare(run: Run, report: Reporter, orders: Orders, clock: Clock, *, resume:
 
 
 def _steps_per_epoch(sampler: Sampler) -> int:
-    """As it was when the run was made: what has joined since does not make the run longer."""
+    """Return the steps per epoch at the creation of the run: labels added later do not make it longer."""
     dataset = sampler.dataset.model_copy(update={"joined": []})
     return Sampler(sampler.recipe, dataset, sampler.settings, sampler.cache).steps_per_epoch

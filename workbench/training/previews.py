@@ -1,4 +1,4 @@
-"""A picture as the network in training sees it now, in files of the run: for each picture some steps are kept."""
+"""Previews: predictions of images by the network in training, stored in the run for some steps per image."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from workbench.inference.predictor import Cancelled, Engine, Predictor
 from workbench.inference.reading import write_png
 from workbench.inference.settings import ModelSettings
 
-STEPS = 12  # of one picture that are kept, the first and the newest among them
-PICTURES = 24  # that keep so many; of the others, those not seen for longest, the newest is kept
+STEPS = 12  # kept per image, including the first and the newest
+PICTURES = 24  # images that keep so many; of the least recently previewed others, only the newest step is kept
 
-_MOST_PIXELS = 1_500_000  # of the network's input: about a second on a processor
-_MOST_PLANES = 48_000_000  # bytes of scores that are written class by class
+_MOST_PIXELS = 1_500_000  # of the network's input: about a second on a CPU
+_MOST_PLANES = 48_000_000  # bytes of per-class probabilities that are written
 
 
 def preview(
     run: Run, project: Project, engine: Engine, settings: ModelSettings, key: str, step: int,
     *, cancelled: Callable[[], bool] = lambda: False,
 ) -> Preview | None:  # fmt: skip
-    """Predict a picture and write previews/NAME.STEP.mask.png and .scores.png; None if that is not possible.
+    """Predict an image and write previews/NAME.STEP.mask.png and .scores.png. Return None if that fails.
 
-    Of a large picture a part around its labels is predicted, at full resolution, since shrinking would hide what is
-    to be seen; the files then hold that part.
+    Of a large image, a part around its labels is predicted at full resolution, since downscaling would hide small
+    defects; the files then cover that part.
     """
     try:
         picture = read(project.picture_path(key))
@@ -59,28 +59,28 @@ def preview(
 
 
 def safe_name(key: str) -> str:
-    """A file name for a picture's key: short, plain, and another one for every key."""
+    """Return a file name for an image key: short, plain, and unique."""
     digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:10]
     return f"{re.sub('[^A-Za-z0-9.-]+', '_', Path(key).name)[-50:]}-{digest}"
 
 
 class Shelf:
-    """What lies in a run's `previews/`, and what of it has to go so that the folder stays within bounds."""
+    """Index of a run's `previews/`, which deletes old files to bound the size of the folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._steps: dict[str, list[int]] = {}  # by name, the one seen last at the end
+        self._steps: dict[str, list[int]] = {}  # by name, the most recent last
         for path in sorted(folder.glob("*.mask.png"), key=lambda path: path.stat().st_mtime_ns):
             name, _, step = path.name.removesuffix(".mask.png").rpartition(".")
             if step.isdecimal():
                 self._steps.setdefault(name, []).append(int(step))
 
     def put(self, key: str, step: int) -> None:
-        """A preview of this step was written."""
+        """Register a preview written for this step, and delete excess ones."""
         name = safe_name(key)
         steps = sorted({*self._steps.pop(name, []), step})
         while len(steps) > STEPS:
-            # The one whose neighbours are nearest to each other is missed least.
+            # Remove the step whose neighbors are closest to each other.
             apart = [(after - before, at) for at, (before, after) in enumerate(zip(steps, steps[2:]), start=1)]
             self._remove(name, steps.pop(min(apart)[1]))
         self._steps[name] = steps
@@ -91,12 +91,12 @@ class Shelf:
 
     def _remove(self, name: str, step: int) -> None:
         for kind in ("mask", "scores"):
-            with contextlib.suppress(OSError):  # held open by a reader; it lies there one time longer
+            with contextlib.suppress(OSError):  # held open by a reader; the file remains
                 (self._folder / f"{name}.{step}.{kind}.png").unlink(missing_ok=True)
 
 
 def _part(project: Project, key: str, picture: np.ndarray, settings: ModelSettings) -> tuple[int, int, np.ndarray]:
-    """Top, left and pixels of what is predicted: all of it, or a window around the middle of the labels."""
+    """Return top, left and pixels of the part to predict: the whole image, or a window centered on the labels."""
     height, width = picture.shape[:2]
     if settings.task == "classification" or height * width * settings.scale**2 <= _MOST_PIXELS:
         return 0, 0, picture
@@ -109,7 +109,7 @@ def _part(project: Project, key: str, picture: np.ndarray, settings: ModelSettin
 
 
 def _middle(project: Project, key: str, shape: tuple[int, int]) -> tuple[int, int]:
-    """The labelled defect pixel nearest to the middle of all of them; of a picture without, its middle."""
+    """Return the labelled defect pixel nearest to the mean of all; without labels, the center of the image."""
     try:
         mask = annotation.load_mask(project, key, (shape[1], shape[0]))
     except Problem:

@@ -1,4 +1,4 @@
-"""Where the time of a step goes: a trace for chrome://tracing, a table, and one line for the run's events."""
+"""Profile of training steps: a trace for chrome://tracing, a table, and one line for the run's events."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from workbench.core.storage import write_text
 from workbench.training.device import Device
 from workbench.training.reporter import Reporter
 
-_FIRST, _STEPS = 5, 10  # the first steps pay for memory and threads that later ones have
+_FIRST, _STEPS = 5, 10  # the first steps include one-time costs of memory and threads
 _SHOWN = 20
 FOLDER = "profile"
 
-# What a table's row is called; the first pattern that fits Paddle's name of an operation.
+# Name of a table row, and a pattern of Paddle's operation names; the first match counts.
 _KINDS = (
     ("convolution, backward", r"conv.*grad"), ("convolution, forward", r"conv"),
     ("normalisation", r"batch_norm|batchnorm"), ("optimiser", r"adam"), ("activation and pooling", r"relu|pool"),
@@ -29,7 +29,7 @@ _KINDS = (
 
 
 class Profile:
-    """Call `step` after each step with the seconds that it waited for pictures; it ends by itself."""
+    """Profiler of some steps. Call `step` after each step with the seconds it waited for images; stops by itself."""
 
     def __init__(self, run: Run, device: Device, report: Reporter) -> None:
         self.folder, self.report = run.root / FOLDER, report
@@ -53,7 +53,7 @@ class Profile:
             self.close()
 
     def close(self) -> None:
-        """Also of a run that ended before there was anything to tell."""
+        """Stop profiling; also for a run that ended before the profile was complete."""
         profiler, self._profiler = self._profiler, None
         if profiler is not None:
             profiler.stop()
@@ -74,7 +74,7 @@ class Profile:
 
 
 def sum_operations(trace: Path, steps: int) -> dict[str, float]:
-    """Milliseconds a step of each operation in a trace of Paddle's profiler, the longest first."""
+    """Return milliseconds per step of each operation in a trace of Paddle's profiler, the longest first."""
     found: dict[str, float] = defaultdict(float)
     for event in json.loads(trace.read_text("utf-8"))["traceEvents"]:
         if event.get("cat") == "Operator" and "dur" in event:
@@ -83,7 +83,7 @@ def sum_operations(trace: Path, steps: int) -> dict[str, float]:
 
 
 def sum_kinds(operations: dict[str, float]) -> dict[str, float]:
-    """The same by kind of work, the longest first."""
+    """Sum the operations by kind of work, the longest first."""
     found: dict[str, float] = defaultdict(float)
     for name, milliseconds in operations.items():
         found[next(kind for kind, pattern in _KINDS if re.search(pattern, name.lower()))] += milliseconds
@@ -91,7 +91,10 @@ def sum_kinds(operations: dict[str, float]) -> dict[str, float]:
 
 
 def table(each: float, waited: float, operations: dict[str, float]) -> str:
-    """Markdown. Several copies of a network work at once, so the operations' times may add up to more than the step."""
+    """Return the profile as Markdown.
+
+    Several copies of a network run concurrently, so the times of operations may add up to more than the step.
+    """
     lines = [
         f"A step takes {each:.1f} ms by the clock, {waited:.1f} ms of it waiting for pictures.", "",
         "| work | ms a step |", "|---|---|",

@@ -1,6 +1,6 @@
-"""A network as Paddle's own program, for the formats that Paddle reads.
+"""Conversion of a network to Paddle's program format.
 
-Saving a program beside a thread that trains crashes Paddle: it is done by exports, which are processes of their own.
+Saving a program while another thread trains crashes Paddle, so only exports do it, which are separate processes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from workbench.training.networks import Answer
 def save_program(net: paddle.nn.Layer, recipe: Recipe, stem: Path) -> None:
     """Write stem.json and stem.pdiparams: the network with its softmax, for batches of any size.
 
-    A UNet also takes pictures of any size.
+    A UNet also accepts images of any size.
     """
     make_folder(stem.parent)
     sides = [None, None] if recipe.model == "unet" else [recipe.input_size] * 2

@@ -1,8 +1,8 @@
-"""Fewer channels for a trained UNet: whole filters are taken out, everywhere where they were written or read.
+"""Pruning of a trained UNet: whole filters are removed, wherever their channels are written or read.
 
-Which ones: the strength of a channel is what it sends (the scale of its batch norm as in Liu et al. 2017, or the L1
-norm of its filter as in Li et al. 2017 where no norm follows) times what is made of it (L1 norm of the weights that
-read it). A channel that sends nothing, or that nothing reads, goes first and changes no answer.
+Channels are chosen by strength: output magnitude (scale of the batch norm as in Liu et al. 2017, or L1 norm of the
+filter as in Li et al. 2017 if no norm follows) times L1 norm of the weights that read the channel. A channel whose
+output is zero, or that is not read, is removed first and changes no prediction.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _EPSILON = 1e-5  # of the batch norms
 
 @dataclass(frozen=True)
 class _Reader:
-    """A convolution that reads channels along an axis of its weights; part 1: the second of two joined halves."""
+    """Convolution that reads channels along an axis of its weights; part 1: the second of two concatenated halves."""
 
     name: str
     axis: int = 1
@@ -31,19 +31,20 @@ class _Reader:
 
 @dataclass(frozen=True)
 class _Group:
-    """Channels that come and go together: written along `axis` by a convolution, normed, and read."""
+    """Channels that are kept or removed together: written along `axis` by a convolution, normalized, and read."""
 
     level: int
     writer: str
-    norm: str  # "": none
+    norm: str  # "": no norm
     readers: tuple[_Reader, ...]
     axis: int = 0
 
 
 def prune(arrays: Arrays, before: Sequence[int], after: Sequence[int], path: str = "") -> Arrays:
-    """The weights of a UNet of the widths `before` as those of one of the widths `after`, none of them greater.
+    """Convert the weights of a UNet of widths `before` to widths `after`, none of them greater.
 
-    arrays: by the names of `UNet`; left as they are. path: for the sentence. Raises RunBroken if they are of another.
+    arrays: by the names of `UNet`; not modified. path: for the message. Raise RunBroken if the weights do not match
+    `before`.
     """
     chosen: dict[tuple[str, int], list[tuple[int, np.ndarray]]] = defaultdict(list)
     try:
@@ -66,7 +67,7 @@ def prune(arrays: Arrays, before: Sequence[int], after: Sequence[int], path: str
 
 
 def strength(arrays: Arrays, group: _Group, count: int) -> np.ndarray:
-    """How much each of the `count` channels of a group matters: float64 (count,), 0 for those that change nothing."""
+    """Return the importance of the `count` channels of a group: float64 (count,), 0 for those without effect."""
     size = _sizes(arrays[group.writer], group.axis)
     if len(size) != count:
         raise ValueError(f"{group.writer} has {len(size)} channels and not {count}")
@@ -75,7 +76,7 @@ def strength(arrays: Arrays, group: _Group, count: int) -> np.ndarray:
         scale, shift, mean, variance = (
             arrays[f"{group.norm}.{part}"].astype(np.float64) for part in ("weight", "bias", "_mean", "_variance")
         )
-        still = np.maximum(0, shift - scale * mean / np.sqrt(variance + _EPSILON))  # of a filter that is all zero
+        still = np.maximum(0, shift - scale * mean / np.sqrt(variance + _EPSILON))  # output of an all-zero filter
         sent = np.where(size > 0, _after_relu(scale, shift), still)
     read = np.zeros(count)
     for reader in group.readers:
@@ -107,12 +108,12 @@ def _double(level: int, name: str, readers: tuple[_Reader, ...]) -> Iterator[_Gr
 
 
 def _sizes(kernel: np.ndarray, axis: int) -> np.ndarray:
-    """L1 norms of the slices of a kernel along an axis."""
+    """Return the L1 norms of the slices of a kernel along an axis."""
     return np.abs(np.moveaxis(kernel, axis, 0).reshape(kernel.shape[axis], -1)).sum(axis=1, dtype=np.float64)
 
 
 def _after_relu(scale: np.ndarray, shift: np.ndarray) -> np.ndarray:
-    """The root mean square of ReLU(scale * z + shift) for z of a normal distribution: what a norm sends on."""
+    """Return the root mean square of ReLU(scale * z + shift) for standard normal z: the magnitude after a norm."""
     scale = np.abs(scale)
     ratio = np.clip(shift / np.maximum(scale, 1e-30), -30, 30)
     below = np.array([0.5 * math.erfc(-r / math.sqrt(2)) for r in ratio])
@@ -123,5 +124,5 @@ def _after_relu(scale: np.ndarray, shift: np.ndarray) -> np.ndarray:
 
 
 def _strongest(strengths: np.ndarray, count: int) -> np.ndarray:
-    """Indices of the `count` greatest, in their order."""
+    """Return the indices of the `count` greatest values, in ascending order."""
     return np.sort(np.argsort(-strengths, kind="stable")[:count])

@@ -1,4 +1,4 @@
-"""Paddle's published ResNet weights (learned on ImageNet): fetched once, checked, and kept in the person's cache."""
+"""Paddle's published ResNet weights (trained on ImageNet): downloaded once, verified, kept in the user's cache."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from workbench.core.problems import CannotWrite, NoDownload
 from workbench.core.storage import write_bytes
 from workbench.training.reporter import Reporter
 
-# As paddle.vision.models publishes them. MD5 tells a torn or changed file from a whole one; whatever comes, it is read
-# by `weight_files`, which executes nothing.
+# As published by paddle.vision.models. MD5 detects a truncated or changed file; any content is parsed by
+# `weight_files`, which executes nothing.
 URL = "https://paddle-hapi.bj.bcebos.com/models/resnet{depth}.pdparams"
 MD5 = {
     18: "cf548f46534aa3560945be4b95cd11c4",
@@ -31,20 +31,20 @@ _CHUNK = 1 << 20
 
 
 def published(depth: int, report: Reporter, *, cancelled: Callable[[], bool] = lambda: False) -> bytes:
-    """The content of the file for a ResNet of this depth. Raises NoDownload."""
+    """Return the content of the file for a ResNet of this depth, from cache or network. Raise NoDownload."""
     kept = kept_at(depth)
     with contextlib.suppress(OSError):
         data = kept.read_bytes()
         if _is_whole(data, depth):
             return data
     data = _fetch(URL.format(depth=depth), depth, kept, report, cancelled)
-    with contextlib.suppress(CannotWrite):  # a cache that cannot be written costs another download, not the run
+    with contextlib.suppress(CannotWrite):  # an unwritable cache costs another download, not the run
         write_bytes(kept, data)
     return data
 
 
 def kept_at(depth: int) -> Path:
-    """Where the file lies, or would lie, on this machine."""
+    """Return the path of the cached file on this machine; it may not exist."""
     cache = Path(platformdirs.user_cache_dir("defect-workbench", appauthor=False))
     return cache / "weights" / f"resnet{depth}.pdparams"
 

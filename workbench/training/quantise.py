@@ -1,4 +1,4 @@
-"""A network that computes with whole numbers of eight bits, its scales measured on pictures of the project."""
+"""Quantization of a network to 8-bit integers, with scales measured on images of the project."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _KINDS = ("Conv", "MaxPool", "Concat", "Add")
 
 
 def quantise(source: Path, target: Path, batches: Iterable[np.ndarray]) -> None:
-    """Static quantisation of an ONNX file. batches: float32 (N,C,h,w) as the network is fed them.
+    """Quantize an ONNX file statically. batches: float32 (N,C,h,w) network inputs.
 
-    Only what is dear is quantised: the convolutions up to the last but one, which decides between classes. Before them
-    a UNet computes the local contrast, whose range no picture bounds.
-    Raises whatever ONNX Runtime raises, ValueError where there is nothing to measure on.
+    Only expensive layers are quantized: the convolutions except the last, which decides between classes. Before them a
+    UNet computes the local contrast, whose range is not bounded by the images.
+    Raise whatever ONNX Runtime raises, ValueError if there are no batches.
     """
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
     from onnxruntime.quantization.shape_inference import quant_pre_process
@@ -31,7 +31,7 @@ def quantise(source: Path, target: Path, batches: Iterable[np.ndarray]) -> None:
             batch = next(self._batches, None)
             return None if batch is None else {name: batch}
 
-    logging.getLogger().setLevel(logging.ERROR)  # advice for programmers
+    logging.getLogger().setLevel(logging.ERROR)  # suppresses hints for developers
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".int8-") as place:
         ready = Path(place) / "ready.onnx"
         quant_pre_process(str(source), str(ready), skip_symbolic_shape=True)
@@ -41,15 +41,15 @@ def quantise(source: Path, target: Path, batches: Iterable[np.ndarray]) -> None:
             str(ready), str(target), Reader(), quant_format=QuantFormat.QDQ,
             op_types_to_quantize=list(_KINDS), nodes_to_exclude=_left_alone(model.graph),
             activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8, per_channel=True,
-            # Seven bits of a weight: older processors add pairs of products in sixteen bits, and eight would overflow.
+            # 7-bit weights: older CPUs add pairs of products in 16 bits, which would overflow with 8 bits.
             reduce_range=True,
         )  # fmt: skip
     onnx.checker.check_model(str(target), full_check=True)
 
 
 def _left_alone(graph: onnx.GraphProto) -> list[str]:
-    """Names of the nodes that keep 32 bits: all that the first convolution between channels waits for, and all from the
-    last one on. The first too where something was computed for it: it then reads few channels, too few to be quicker.
+    """Return the names of the nodes that keep 32 bits: all before the first convolution that mixes channels, and all
+    from the last one on. The first one too if nodes precede it: it then reads too few channels to become faster.
     """
     nodes = [node for node in graph.node if node.op_type != "Constant"]
     joining = [index for index, node in enumerate(nodes) if node.op_type == "Conv" and _groups(node) == 1]

@@ -1,7 +1,7 @@
-"""Several processes that learn together: each computes its places of every batch, all take the same step.
+"""Data-parallel training by several processes: each computes its places of every batch, all run the same step.
 
-The first of them, rank 0, leads: it keeps the time, hears the orders, looks at held-out pictures, and alone writes the
-run's events and checkpoints. Before each step it tells the others what is to be done.
+Rank 0 leads: it keeps the time, receives orders, evaluates on validation images, and alone writes the run's events
+and checkpoints. Before each step it sends a command to the others.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from workbench.core.launch import rank_of_this_process
 from workbench.core.problems import BadRecipe, WorkerFailed
 from workbench.training.device import is_out_of_memory
 
-_PATIENCE = 3.0  # seconds in which one that is lost may yet say why
+_PATIENCE = 3.0  # seconds in which a lost process may still report its failure
 
 
 class Do(IntEnum):
-    """What rank 0 tells the others to do next."""
+    """Next command of rank 0 to the other processes."""
 
     LEARN = 0  # step, rate
-    RELABEL = 1  # item: the number of what joined the data set
-    LOAD = 2  # go back to what lies in last/
-    WAIT = 3  # until there is more to do, however long that takes
+    RELABEL = 1  # item: index in the list of labels that joined the data set
+    LOAD = 2  # restore the state of last/
+    WAIT = 3  # until the next command, without time limit
     END = 4
 
 
 @dataclass(frozen=True)
 class Told:
-    """One thing to do. rate is exact: it travels as it is, in 64 bits."""
+    """One command. rate is transmitted exactly, in 64 bits."""
 
     do: Do
     step: int = 0
@@ -50,9 +50,9 @@ class Told:
 
 
 class Ranks:
-    """All processes of a run, seen from one of them; of a run in one process, it alone.
+    """All processes of a run, from the view of one of them; a run in one process has size 1.
 
-    number: of this process, 0 to size - 1. folder: where each of the others writes `rank-N.jsonl`, its own events.
+    number: of this process, 0 to size - 1. folder: where each of the others writes its events, `rank-N.jsonl`.
     """
 
     def __init__(self, number: int = 0, size: int = 1, folder: Path | None = None) -> None:
@@ -60,7 +60,7 @@ class Ranks:
         self.broken = False
         self._rests = 0
         self._resting = False
-        self._processes: list[tuple[int, int]] = []  # of each rank: pid and host
+        self._processes: list[tuple[int, int]] = []  # pid and host of each rank
         if size > 1:
             self._processes = self._introduce()
 
@@ -69,18 +69,18 @@ class Ranks:
         return self.number == 0
 
     def places(self, batch: int) -> range:
-        """The places of a batch that this process computes: every size-th, so that all have defects alike."""
+        """Return the places of a batch that this process computes: every size-th, so defects are shared equally."""
         return range(self.number, batch, self.size)
 
     @property
     def here(self) -> int:
-        """How many of the processes share this computer."""
+        """Number of processes on this computer."""
         return max(1, sum(host == _host() for _, host in self._processes))
 
-    # --- what is done next ------------------------------------------------------------------------
+    # --- commands ---------------------------------------------------------------------------------
 
     def tell(self, do: Do, *, step: int = 0, rate: float = 0.0, item: int = 0) -> None:
-        """Rank 0 only. Raises WorkerFailed if one of the others is gone."""
+        """Send a command; rank 0 only. Raise WorkerFailed if another process is gone."""
         if self.size == 1:
             return
         if self._resting:
@@ -89,14 +89,14 @@ class Ranks:
         self._broadcast(paddle.to_tensor([float(do), float(step), rate, float(item)], "float64"))
 
     def rest(self) -> None:
-        """Rank 0 will be busy without the others, who would give up after half a minute in the midst of a message."""
+        """Suspend the other processes while rank 0 is busy: a pending message would time out after half a minute."""
         if self.size > 1 and not self._resting:
             self.tell(Do.WAIT)
             self._resting = True
             self._rests += 1
 
     def hear(self) -> Told:
-        """Wait for what rank 0 tells; all but rank 0. Raises WorkerFailed if it is gone."""
+        """Block until the next command of rank 0; all other ranks. Raise WorkerFailed if rank 0 is gone."""
         while True:
             told = paddle.zeros([4], "float64")
             self._broadcast(told)
@@ -107,24 +107,24 @@ class Ranks:
             self._await(f"rest-{self._rests}")
 
     def meet(self) -> None:
-        """Wait until all processes have come here, however long one of them takes."""
+        """Block until all processes have called this, without time limit."""
         if self.size > 1:
             self._mark(f"met-{self.number}")
             for number in range(self.size):
                 self._await(f"met-{number}")
 
     def dismiss(self) -> None:
-        """The others may end. Nothing where they are gone, or have ended of the same failure."""
+        """Let the other processes end. No effect if they are gone or have ended by the same failure."""
         if self.leads and not self.broken:
             self.tell(Do.END)
 
     # --- a step -----------------------------------------------------------------------------------
 
     def together(self, compute: Callable[[], float]) -> float:
-        """The sum over all processes of what `compute` returns. If it fails in one of them it fails in all.
+        """Return the sum over all processes of the result of `compute`. A failure in one process fails in all.
 
-        So none waits for gradients that never come. Raises what `compute` raises, MemoryError if that was raised in
-        another process, and WorkerFailed for anything else there.
+        So no process waits for gradients that never arrive. Raise what `compute` raises, MemoryError if that was
+        raised in another process, and WorkerFailed for any other failure there.
         """
         if self.size == 1:
             return compute()
@@ -148,7 +148,7 @@ class Ranks:
 
     @paddle.no_grad()
     def combine(self, parameters: Iterable[paddle.Tensor]) -> None:
-        """Sum the gradients of all processes, and average the running statistics of their norms: in one message."""
+        """Sum the gradients of all processes and average the running statistics of their norms, in one message."""
         if self.size == 1:
             return
         tensors = [p if p.stop_gradient else p.grad for p in parameters if p.stop_gradient or p.grad is not None]
@@ -161,15 +161,15 @@ class Ranks:
 
     @paddle.no_grad()
     def share(self, net: paddle.nn.Layer) -> None:
-        """All processes have rank 0's weights from now on. Each waits here for the others."""
+        """Copy rank 0's weights to all processes. Blocks until all have called it."""
         if self.size > 1:
             for tensor in net.state_dict().values():
                 self._broadcast(tensor)
 
     def normalise_together(self, net: paddle.nn.Layer) -> paddle.nn.Layer:
-        """On cards the norms look at the whole batch, not at the part of it that one card has. Names stay.
+        """On GPUs, convert batch norms to use the whole batch instead of the part on one GPU. Names are unchanged.
 
-        Paddle has no such norm for processors; there each process normalises its own part.
+        Paddle has no such norm for CPUs; there each process normalizes its own part.
         """
         if self.size == 1 or not paddle.get_device().startswith("gpu"):
             return net
@@ -209,7 +209,7 @@ class Ranks:
         return [(int(pid), int(host)) for pid, host in tensor.tolist()]
 
     def _lost(self, said: str) -> WorkerFailed:
-        """Which process is gone, and why, as far as can be found out."""
+        """Return the problem that names the lost process and the reason, as far as known."""
         self.broken = True
         why = f"the connection to another of its {self.size} processes broke ({said.strip().splitlines()[-1][:200]})"
         log = self.folder / "launcher.log" if self.folder else Path()
@@ -243,7 +243,7 @@ class Ranks:
 
 
 def join(folder: Path, batch: int) -> Ranks:
-    """Meet the other processes of this run, if it was started with several. Raises BadRecipe, WorkerFailed."""
+    """Connect to the other processes of this run, if there are several. Raise BadRecipe, WorkerFailed."""
     number, size = rank_of_this_process()
     if size == 1:
         return Ranks()
@@ -257,7 +257,7 @@ def join(folder: Path, batch: int) -> Ranks:
 
 
 def check_batch(batch: int, size: int) -> None:
-    """Raises BadRecipe if there is not a picture for each process."""
+    """Raise BadRecipe if the batch has fewer images than there are processes."""
     if batch < size:
         why = f"{size} processes cannot share so few; choose {size} or more"
         raise BadRecipe(key="batch", value=batch, why=why)

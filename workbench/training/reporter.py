@@ -1,4 +1,4 @@
-"""The one way in which the training program speaks: events, a line each, to stdout and to events.jsonl."""
+"""Reporting of the training program: events, one per line, to stdout and to events.jsonl."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LAUNCHER_FOLDER = "workbench-launcher-"
 
 
 class Clock:
-    """Seconds that a run has taken: over all its sittings, pauses not counted."""
+    """Duration of a run in seconds: over all its sessions, without pauses."""
 
     def __init__(self, began: float | None = None) -> None:
         self._began = time.perf_counter() if began is None else began
@@ -28,7 +28,7 @@ class Clock:
         return self._earlier + time.perf_counter() - self._began - self._stood
 
     def continue_from(self, earlier: float) -> None:
-        """This is a further sitting of a run that has already taken `earlier` seconds."""
+        """Continue a run that has already taken `earlier` seconds in previous sessions."""
         self._earlier = earlier
 
     def stand_still(self, seconds: float) -> None:
@@ -36,20 +36,20 @@ class Clock:
 
 
 class Reporter:
-    """Writes events whole, one line each, and never fails: a reader that is gone must not end a training."""
+    """Writer of events, one complete line each. Never raises: a closed pipe must not end a training."""
 
     def __init__(self, pipe: int | None, clock: Clock, path: Path | None = None) -> None:
         self._pipe, self._clock, self._path = pipe, clock, path
         self._lock = threading.Lock()
-        self._whole = False  # the last line: the process before may have been killed, or the disk full, within it
+        self._whole = False  # last line complete: a kill or a full disk may have truncated it
 
     def __call__(self, event: Event, *, keep: bool = True) -> None:
-        """Report an event. keep: False for one that does not belong into the file, which another process may write."""
+        """Report an event. keep: False to omit it from the file, which another process may be writing."""
         event = dataclasses.replace(event, time=round(self._clock.elapsed, 3))
-        # A name that is no UTF-8 holds lone surrogates: as an escape they are JSON again.
+        # Names that are not UTF-8 contain lone surrogates, which are valid JSON as escapes.
         line = (encode(event) + "\n").encode("utf-8", "backslashreplace")
         with self._lock:
-            # The disk first: it is the truth, and who hears of an event may look it up there at once.
+            # File first: a reader of the pipe may look up the event there at once.
             if self._path is not None and keep:
                 self._append(line)
             if self._pipe is not None and not write_all(self._pipe, line):
@@ -69,7 +69,7 @@ class Reporter:
 
 
 def claim_stdout() -> int | None:
-    """A descriptor for events; what anything else prints to stdout goes to stderr from now on.
+    """Return a descriptor for events, and redirect everything else printed to stdout to stderr.
 
     None if there is no stdout, as in a program without a console.
     """
@@ -84,7 +84,7 @@ def claim_stdout() -> int | None:
 
 
 def print_to(path: Path) -> None:
-    """What this process prints goes into this file from now on, also what libraries print."""
+    """Redirect stdout and stderr of this process, including output of libraries, to a file."""
     with contextlib.suppress(OSError):
         path.parent.mkdir(exist_ok=True)
         with path.open("ab", buffering=0) as file:
@@ -93,14 +93,14 @@ def print_to(path: Path) -> None:
 
 
 def forget_launcher() -> None:
-    """Remove the folder into which Paddle's launcher has written its whole environment, if the folder is ours."""
+    """Remove the folder where Paddle's launcher has written its whole environment, if this program created it."""
     folder = Path(os.environ.get("PADDLE_LOG_DIR", ""))
     if folder.name.startswith(LAUNCHER_FOLDER):
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def write_all(pipe: int, data: bytes) -> bool:
-    """False if nobody reads any more."""
+    """Write all data. Return False if the pipe is closed."""
     try:
         while data:
             data = data[os.write(pipe, data) :]

@@ -1,4 +1,4 @@
-"""ResNet-18, -34 and -50 (He et al. 2016; stride in the 3x3 convolution as in its later practice), any width."""
+"""ResNet-18, -34 and -50 (He et al. 2016; stride in the 3x3 convolution as in later practice), of any width."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from workbench.core.architecture import BLOCKS, SMALL_INPUT, stage_widths
 
 
 class ConvolutionNorm(nn.Layer):
-    """Convolution and batch normalisation."""
+    """Convolution and batch normalization."""
 
     def __init__(self, inputs: int, outputs: int, size: int, stride: int = 1) -> None:
         super().__init__()
@@ -21,7 +21,7 @@ class ConvolutionNorm(nn.Layer):
 
 
 class Block(nn.Layer):
-    """A residual block: two 3x3 convolutions, or with `bottleneck` 1x1, 3x3, 1x1 with fourfold outputs."""
+    """Residual block: two 3x3 convolutions, or with `bottleneck` 1x1, 3x3, 1x1 with fourfold outputs."""
 
     def __init__(self, inputs: int, width: int, stride: int, *, bottleneck: bool) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class Block(nn.Layer):
         same = stride == 1 and inputs == outputs
         self.shortcut = None if same else ConvolutionNorm(inputs, outputs, 1, stride)
         self.outputs = outputs
-        # A block begins as identity (Goyal et al. 2017): deep networks then start to learn at once.
+        # A block starts as identity (Goyal et al. 2017), so that deep networks train from the first steps.
         nn.initializer.Constant(0.0)(self.body[-1].norm.weight)
 
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
@@ -45,9 +45,9 @@ class Block(nn.Layer):
 
 
 class Body(nn.Layer):
-    """All of a ResNet but its last layer. width multiplies all channel counts.
+    """ResNet without its last layer. width: factor of all channel counts.
 
-    small: a 3x3 stem that halves once and no pooling, instead of one that halves, and a pooling that halves again.
+    small: a 3x3 stem of stride 2 without pooling, instead of a 7x7 stem of stride 2 followed by pooling of stride 2.
     """
 
     def __init__(self, channels: int, *, depth: int, width: float, small: bool = False) -> None:
@@ -67,9 +67,9 @@ class Body(nn.Layer):
         self._ends = ends
 
     def stages(self, x: paddle.Tensor) -> list[paddle.Tensor]:
-        """What comes out of the stem and of each of the four stages: each half as high and as wide as the one before.
+        """Return the outputs of the stem and of the four stages, each of half the height and width of the one before.
 
-        With `small`, the first stage is as large as what comes out of the stem.
+        With `small`, the first stage has the size of the stem's output.
         """
         x = nn.functional.relu(self.stem(x))
         seen = [x]
@@ -83,7 +83,7 @@ class Body(nn.Layer):
 
 
 class ResNet(Body):
-    """float32 (N, channels, H, W) to logits (N, outputs). input_size up to SMALL_INPUT: with the small stem."""
+    """ResNet from float32 (N, channels, H, W) to logits (N, outputs). Small stem for input_size up to SMALL_INPUT."""
 
     def __init__(self, channels: int, outputs: int, *, depth: int, width: float, input_size: int) -> None:
         super().__init__(channels, depth=depth, width=width, small=input_size <= SMALL_INPUT)

@@ -1,4 +1,4 @@
-"""A run that is kept open goes on after its time: in rounds, each of which begins with new labels and ends annealed."""
+"""Continuous training of a run kept open: rounds that begin with new labels and end annealed."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from workbench.training.learner import load_weights
 from workbench.training.prepare import Stage
 from workbench.training.showing import Showing
 
-_BREATH = 0.2  # seconds between two looks whether there is something new
+_BREATH = 0.2  # seconds between two polls for new labels
 
 
 class Rounds:
-    """Whether there is another round. intake: what came in. showing: goes on while it waits for labels."""
+    """Control of further rounds. intake: source of new labels. showing: continues previews between rounds."""
 
     def __init__(self, stage: Stage, intake: Intake, showing: Showing) -> None:
         self.stage, self.intake, self.showing = stage, intake, showing
 
     def another(self) -> bool:
-        """Begin the next round, as soon as there are labels that the last one has not had from its start.
+        """Begin the next round as soon as labels have entered after the start of the last one.
 
-        False: the run is to end.
+        Return False if the run is to end.
         """
         stage = self.stage
         if stage.orders.kept and not stage.orders.stop:
@@ -54,7 +54,7 @@ class Rounds:
             stage.clock.stand_still(time.perf_counter() - began)
 
     def _make_best_usable(self) -> None:
-        """So that it can be exported, and asked by others, while the run is open."""
+        """Make the best weights usable for export and prediction while the run is open."""
         stage = self.stage
         net = stage.learner.mean
         if stage.best.step < 0:

@@ -1,4 +1,4 @@
-"""How far a long work is: stages with the seconds that each is thought to take, so that the time left can be told."""
+"""Progress of a long task: stages with estimated seconds, from which the remaining time follows."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _EVERY = 0.5  # seconds between two reports of one stage
 
 
 class Cancelled(Exception):
-    """Somebody wants it no more."""
+    """Raised when the task was cancelled."""
 
 
 class Stages:
-    """plan: (what is said, seconds) in the order in which `begin` will be called. Reports in tenths of a second."""
+    """Reporter of stages. plan: (text, seconds) in the order of the calls of `begin`. Reports in tenths of a second."""
 
     def __init__(
         self, plan: list[tuple[str, float]], report: Reporter, cancelled: Callable[[], bool] = lambda: False
@@ -26,13 +26,13 @@ class Stages:
         self._told = 0.0
 
     def begin(self, what: str) -> None:
-        """Stages between the last one and this one are passed over. Raises Cancelled."""
+        """Begin a stage; those between the last one and this one are skipped. Raise Cancelled."""
         names = [name for name, _ in self._plan]
         self._stage = names.index(what, self._stage + 1)
         self._tell(0.0)
 
     def share(self, done: float) -> None:
-        """0..1 of the stage. Raises Cancelled."""
+        """Report the done share of the stage, 0..1. Raise Cancelled."""
         if time.monotonic() - self._told > _EVERY:
             self._tell(min(1.0, done))
         else:

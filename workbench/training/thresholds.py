@@ -1,6 +1,6 @@
-"""From which probability on a pixel is a defect, and from which size on a region is one: chosen on held-out pictures.
+"""Choice of probability thresholds and minimum region areas on validation images.
 
-Also the temperature that makes a verdict's probabilities mean what they say (Guo et al. 2017).
+Also the temperature that calibrates the probabilities of verdicts (Guo et al. 2017).
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ _LEVELS = np.arange(5, 99) / 100
 _AREAS = (0, *(side**2 for side in (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 50, 70, 100)))
 _TEMPERATURES = np.round(np.exp(np.linspace(np.log(0.5), np.log(4), 43)), 3)
 _ENOUGH_VERDICTS = 20
-_SHARED = 20  # pictures: as many as this the curve of all classes counts for, beside a class's own
+_SHARED = 20  # weight, in images, of the curve of all classes relative to a class's own
 
 
 @dataclass
 class ThresholdSweep:
-    """Counts, for every class and every score, the pixels that are of the class and those that are not."""
+    """Counter of pixels of the class and of other pixels, per class and probability (0..255)."""
 
     ids: tuple[int, ...]
-    right: np.ndarray = field(init=False)  # int64 (classes, 256): pixels of the class, by their score
+    right: np.ndarray = field(init=False)  # int64 (classes, 256): pixels of the class, by their probability
     wrong: np.ndarray = field(init=False)
-    missed: np.ndarray = field(init=False)  # pixels of the class at which another class scores higher
-    pictures: np.ndarray = field(init=False)  # int64 (classes,): how many show the class
+    missed: np.ndarray = field(init=False)  # pixels of the class where another class is more probable
+    pictures: np.ndarray = field(init=False)  # int64 (classes,): images that show the class
 
     def __post_init__(self) -> None:
         self.right = np.zeros((len(self.ids), 256), np.int64)
@@ -37,7 +37,7 @@ class ThresholdSweep:
         self.pictures = np.zeros(len(self.ids), np.int64)
 
     def add(self, truth: np.ndarray, class_scores: np.ndarray) -> None:
-        """One picture: uint8 (H, W) label, and uint8 (classes, H, W) scores, 255 times the probability."""
+        """Add one image: uint8 (H, W) label, and uint8 (classes, H, W) probabilities times 255."""
         counted = truth <= MAX_CLASS_ID
         highest = class_scores.max(axis=0)
         for number, (id, plane) in enumerate(zip(self.ids, class_scores)):
@@ -49,11 +49,11 @@ class ThresholdSweep:
             self.pictures[number] += real.any()
 
     def best(self) -> list[float]:
-        """Per class the threshold of the greatest Dice; 0.5 where there is nothing to measure it on.
+        """Return per class the threshold of the greatest Dice; 0.5 for all if no image shows a defect.
 
-        Few pictures make ragged curves, whose peaks are chance. So a class borrows from the curve of all classes, the
-        more the fewer pictures show it (shrinkage, Efron and Morris 1975), and a hundredth of Dice is given up for
-        every half of the way back to 0.5.
+        Curves of few images are ragged, with random peaks. So the curve of a class is mixed with that of all classes,
+        more strongly the fewer images show it (shrinkage, Efron and Morris 1975), and a hundredth of Dice is given up
+        for every half of the way back to 0.5.
         """
         if not self.pictures.any():
             return [0.5] * len(self.ids)
@@ -69,15 +69,15 @@ class ThresholdSweep:
 
 @dataclass
 class AreaSweep:
-    """Counts the labelled regions; collects the sizes of the regions by which they were found, and of false ones."""
+    """Counter of labelled regions, with the areas of the regions that found them and of false regions."""
 
     ids: tuple[int, ...]
-    real: dict[int, int] = field(default_factory=dict)  # id -> labelled regions
-    finds: dict[int, list[int]] = field(default_factory=dict)  # id -> the largest region on each that was found
+    real: dict[int, int] = field(default_factory=dict)  # id -> number of labelled regions
+    finds: dict[int, list[int]] = field(default_factory=dict)  # id -> area of the largest region on each found one
     false: dict[int, list[int]] = field(default_factory=dict)  # id -> areas of regions on no label
 
     def add(self, truth: np.ndarray, mask: np.ndarray) -> None:
-        """One picture: label and prediction before small regions are dropped, uint8 (H, W)."""
+        """Add one image: label and prediction before small regions are dropped, uint8 (H, W)."""
         counted = truth <= MAX_CLASS_ID
         for id in self.ids:
             real, labelled = _areas(truth == id)
@@ -94,12 +94,12 @@ class AreaSweep:
             self.false.setdefault(id, []).extend(said[~touching & countable].tolist())
 
     def best(self, least: int = 0, most: Mapping[int, int] | None = None) -> list[int]:
-        """Per class the least area with the best balance of defects found and regions said in vain.
+        """Return per class the minimum area with the best balance of found defects and false regions.
 
-        At least `least`, and else not above that of the class in `most`.
+        At least `least`, and otherwise not above that of the class in `most`.
 
-        The balance is F2 (van Rijsbergen 1979): a defect that is missed weighs as much as four false regions. Of equal
-        ones the smallest area is taken, so without false regions nothing is dropped.
+        The balance is F2 (van Rijsbergen 1979): a missed defect has the weight of four false regions. Of equal ones
+        the smallest area is taken, so without false regions nothing is dropped.
         """
         chosen = []
         for id in self.ids:
@@ -115,7 +115,7 @@ class AreaSweep:
 
 
 def labelled_areas(masks: Iterable[np.ndarray], ids: Sequence[int]) -> dict[int, np.ndarray]:
-    """The areas of all regions of these masks, uint8 (H, W), per class of `ids` that is there."""
+    """Return the areas of all regions of these masks, uint8 (H, W), per class of `ids` that occurs."""
     found: dict[int, list[np.ndarray]] = {id: [] for id in ids}
     for mask in masks:
         for id in found:
@@ -125,16 +125,16 @@ def labelled_areas(masks: Iterable[np.ndarray], ids: Sequence[int]) -> dict[int,
 
 
 def most_areas(labelled: Mapping[int, np.ndarray]) -> dict[int, int]:
-    """Per class half the area which four of five labelled regions exceed.
+    """Return per class half the area which four of five labelled regions exceed.
 
-    The few parts that are held out may show large defects only, by chance; a least area that suits them would drop
-    defects of a size that is known from other parts.
+    The few parts in validation may show only large defects by chance; a minimum area chosen for them would drop defects
+    of sizes known from other parts.
     """
     return {id: int(np.percentile(areas, 20) / 2) for id, areas in labelled.items()}
 
 
 def choose_temperature(probabilities: Sequence[np.ndarray], truths: Sequence[int]) -> float:
-    """The temperature of the greatest likelihood, 0.5 to 4; 1 where too few verdicts are held out to tell."""
+    """Return the temperature of the greatest likelihood, 0.5 to 4; 1 if there are too few verdicts."""
     if len(truths) < _ENOUGH_VERDICTS:
         return 1.0
     logs = np.log(np.maximum(np.stack(probabilities), 1e-12)).astype(np.float64)
@@ -148,6 +148,6 @@ def choose_temperature(probabilities: Sequence[np.ndarray], truths: Sequence[int
 
 
 def _areas(where: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Areas of the connected pieces, int (n,), and their labels, int32 (H, W)."""
+    """Return the areas of the connected components, int (n,), and their labels, int32 (H, W)."""
     count, labels, stats, _ = cv2.connectedComponentsWithStats(where.astype(np.uint8), connectivity=8)
     return stats[1:count, cv2.CC_STAT_AREA], labels

@@ -1,4 +1,4 @@
-"""The labels of a run's held-out pictures as they were when it began: it is judged by these to its end."""
+"""Labels of a run's validation/test images at its start, used for evaluation until its end."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from workbench.inference.writing import make_folder
 
 
 class Truth:
-    """Keeps masks in `held_out/`, so that a label that is corrected meanwhile does not move the score."""
+    """Copies of masks in `held_out/`, so that labels corrected during a run do not change its metrics."""
 
     def __init__(self, run: Run, project: Project, dataset: Dataset) -> None:
         self._folder = run.root / "held_out"
         if dataset.model == "unet" and not self._folder.exists():
             for item in dataset.of("val", "test"):
-                with contextlib.suppress(OSError, Problem):  # what is not here is read where it always was
+                with contextlib.suppress(OSError, Problem):  # a missing copy is read from the project instead
                     self._keep(project, item.key)
 
     def mask(self, key: str) -> np.ndarray | None:
-        """uint8 (H, W); None if there is none here."""
+        """Return uint8 (H, W); None if there is no copy."""
         try:
             return read_mask(inside(self._folder, f"{key}.png"))
         except (OSError, Problem):
@@ -39,6 +39,6 @@ class Truth:
         check_links(self._folder, target)
         make_folder(target.parent)
         try:
-            os.link(source, target)  # a label is never written in place: this name keeps the file as it is
+            os.link(source, target)  # labels are replaced, not written in place: this link keeps the content
         except OSError:
             shutil.copyfile(source, target)

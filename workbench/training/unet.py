@@ -1,4 +1,4 @@
-"""UNet (Ronneberger et al. 2015): batch normalisation, any widths, and if wanted a stem that shrinks the picture."""
+"""UNet (Ronneberger et al. 2015): batch normalization, any widths, optionally a stem that reduces the resolution."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.training.resnet import Body
 
 
 class DoubleConvolution(nn.Layer):
-    """Twice: 3x3 convolution, batch normalisation, ReLU. The size of the picture stays."""
+    """Two times 3x3 convolution, batch normalization, ReLU. Height and width are unchanged."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class DoubleConvolution(nn.Layer):
 
 
 class Rise(nn.Layer):
-    """One step up: double the size, join what the way down saw at this size, and convolve."""
+    """Decoder step: double the size, concatenate the encoder's output of that size, and convolve."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -41,19 +41,19 @@ class Rise(nn.Layer):
 
 
 class LocalContrast(nn.Layer):
-    """Adds to every channel what it is against its surroundings: minus their mean, divided by their spread.
+    """Local contrast: appends to the channels their values minus the local mean, divided by the local spread.
 
-    A defect is what differs from what is around it. A network that has to find this out by itself, under lamps of every
-    brightness, spends most of a short training on it. Surroundings: 9 x 9 cells of 8 x 8 pixels.
+    A defect differs from its surroundings. A network without this layer spends most of a short training on learning
+    such a comparison under varying brightness. Surroundings: 9 x 9 cells of 8 x 8 pixels.
     """
 
     cell, reach = 8, 9
-    even = 0.02  # the least spread, in the pictures' own: noise on an even surface is not blown up
+    even = 0.02  # added to the variance of normalized pixels, so that noise on an even surface is not amplified
 
     def __init__(self, channels: int) -> None:
         super().__init__()
         self.planes = 2 * channels + 1
-        # Linear interpolation as a transposed convolution, which every engine can run; `interpolate` they cannot.
+        # Linear interpolation as a transposed convolution, which every engine supports, unlike `interpolate`.
         ramp = 1 - np.abs(np.arange(2 * self.cell) + 0.5 - self.cell) / self.cell
         kernel = np.tile(np.outer(ramp, ramp), (self.planes, 1, 1, 1)).astype(np.float32)
         self.register_buffer("kernel", paddle.to_tensor(kernel), persistable=False)
@@ -61,14 +61,14 @@ class LocalContrast(nn.Layer):
     def forward(self, x: paddle.Tensor) -> paddle.Tensor:
         mean = self._around(nn.functional.avg_pool2d(x, self.cell))
         square = self._around(nn.functional.avg_pool2d(x * x, self.cell))
-        gain = (nn.functional.relu(square - mean * mean) + self.even) ** -0.5  # the converter knows no rsqrt
+        gain = (nn.functional.relu(square - mean * mean) + self.even) ** -0.5  # the converter does not support rsqrt
         cells = paddle.concat([gain, mean * gain, paddle.ones_like(mean[:, :1])], axis=1)
         grown = nn.functional.conv2d_transpose(
             cells, self.kernel, stride=self.cell, padding=self.cell // 2, groups=self.planes
         )
         channels = x.shape[1]
         gain, offset, ones = paddle.split(grown, [channels, channels, 1], axis=1)
-        # Beyond the border there are no cells: what the ones have lost there, the others have lost too.
+        # Beyond the border there are no cells: gain and offset are divided by the share of weight that is left.
         lost = widened(ones, channels)
         gain, offset = gain / lost, offset / lost
         return paddle.concat([x, x * gain - offset], axis=1)
@@ -78,7 +78,7 @@ class LocalContrast(nn.Layer):
 
 
 class Stem(nn.Layer):
-    """A convolution with a stride of 2 or 4: the rest of the network works on a fraction of the pixels."""
+    """Convolution of stride 2 or 4, so that the rest of the network processes a fraction of the pixels."""
 
     def __init__(self, inputs: int, outputs: int, stride: int) -> None:
         super().__init__()
@@ -90,12 +90,12 @@ class Stem(nn.Layer):
 
 
 class UNet(nn.Layer):
-    """float32 (N, channels, H, W) to logits (N, outputs, H, W); H and W must be multiples of `multiple_of(...)`.
+    """UNet from float32 (N, channels, H, W) to logits (N, outputs, H, W); H and W are multiples of `multiple_of(...)`.
 
-    widths: channels of each level, the finest first. stem: 1 works at full resolution; 2 or 4 at a half or a quarter
-    of it, and each pixel of the last layer then answers for the 4 or 16 below it (sub-pixel convolution, Shi et al.
-    2016). contrast: the network is shown the local contrast too. encoder: the depth of a ResNet that is the way down
-    instead, 18 or 34; widths are then those of `encoder_widths`, and the stem is 2: the ResNet's own.
+    widths: channels of each level, the finest first. stem: 1 for full resolution; with 2 or 4 the network works at a
+    half or a quarter of it, and each pixel of the last layer yields 4 or 16 output pixels (sub-pixel convolution, Shi
+    et al. 2016). contrast: add the local contrast to the input. encoder: depth of a ResNet used as encoder, 18 or 34;
+    widths are then those of `encoder_widths`, and the stem is 2, the ResNet's own.
     """
 
     def __init__(
@@ -137,14 +137,14 @@ class UNet(nn.Layer):
         return seen
 
     def set_prior(self, shares: np.ndarray) -> None:
-        """Let the untrained network answer with the classes' shares of the pixels, float (outputs,).
+        """Initialize the untrained network to predict the classes' shares of the pixels, float (outputs,).
 
-        Rare defects are else drowned in the first steps, while the network only learns that they are rare.
+        Otherwise the first steps only teach the network that defects are rare.
         """
         logs = np.log(np.clip(shares / shares.sum(), 1e-3, 1)).astype(np.float32)
         self.head.bias.set_value(np.repeat(logs, self.stem_size**2))
 
 
 def multiple_of(widths: Sequence[int], *, stem: int, contrast: bool) -> int:
-    """The sides of a UNet's input must be multiples of this."""
+    """Return the number of which the sides of a UNet's input must be multiples."""
     return max(stem * 2 ** (len(widths) - 1), LocalContrast.cell if contrast else 1)

@@ -1,4 +1,4 @@
-"""The looks at held-out pictures during a run: how good the network is, whether it is the best so far."""
+"""Validation during a run: metrics of the network, and a decision if its weights are the best so far."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from workbench.training.prepare import Stage
 
 
 def validate(stage: Stage) -> bool:
-    """Look at held-out pictures, and keep the weights if they are the best. False if it was stopped in between.
+    """Evaluate on validation images and keep the weights if they are the best. Return False if stopped in between.
 
-    Raises EngineError if the network answers with numbers that are not finite.
+    Raise EngineError if the network's output is not finite.
     """
     course, items = stage.course, stage.validation_items()
     stage.ranks.rest()
@@ -34,7 +34,7 @@ def validate(stage: Stage) -> bool:
     keys = set(found.keys) if found is not None else set()
     seen = [item for item in items if item.key in keys]
     telling = sum(stage.recipe.model == "resnet" or bool(item.classes) for item in seen)
-    better = stage.best.hear(score, telling) or not items  # without held-out pictures the newest weights are the best
+    better = stage.best.hear(score, telling) or not items  # without validation images the newest weights are the best
     if better:
         settings = found.settings if found else stage.judge.unseen(stage.settings)
         better = _keep(stage, settings, score)
@@ -54,12 +54,12 @@ def _keep(stage: Stage, settings: ModelSettings, score: float | None) -> bool:
 
 
 def _plan_end(stage: Stage, found: Evaluation) -> None:
-    """Keep back the time that the last look at all held-out pictures will take."""
+    """Reserve the time that the final evaluation of all validation/test images will take."""
     segments = stage.recipe.model == "unet"
     pictures = stage.dataset.of("val", "test")
     looked = [item for item in pictures if item.key in set(found.keys)]
     seconds = found.seconds * _cost(pictures, segments) / max(1.0, _cost(looked, segments))
-    if stage.device.is_gpu:  # a processor makes up for the further looks, as it then computes in ONNX Runtime
+    if stage.device.is_gpu:  # a CPU computes in ONNX Runtime then, which compensates for the mirrored passes
         seconds *= 1 + len(networks.mirrored(stage.recipe))
     most = stage.budget.final_evaluation_seconds() or 0.0
     stage.course.reserve = stage.budget.reserve = stage.best.writing_seconds + min(most, seconds)
@@ -73,5 +73,5 @@ def _warn(stage: Stage, found: Evaluation) -> None:
 
 
 def _cost(items: Sequence[Item], segments: bool) -> float:
-    """What looking at these pictures takes, in no unit."""
+    """Return the relative cost of evaluating these images, without unit."""
     return float(sum(item.width * item.height if segments else 1 for item in items))

@@ -1,4 +1,4 @@
-"""Weights of an earlier run as the start of a new one: all that fit; of the last layer, the classes both runs know."""
+"""Weights of an earlier run as initial weights: all that fit; of the last layer, the classes common to both runs."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _HEAD = ("head.weight", "head.bias")
 
 
 def start_from(project: Project, recipe: Recipe, dataset: Dataset, net: paddle.nn.Layer, report: Reporter) -> None:
-    """Put the best weights of the run that the recipe names into `net`; of a wider UNet, its strongest channels.
+    """Load the best weights of the run named in the settings into `net`; of a wider UNet, its strongest channels.
 
-    Answers are matched by class id, or by the verdict's name: a class that was added since begins untrained. Raises
-    UnknownRun, RunUnusable, RunBroken, BadRecipe.
+    Outputs are matched by class id or name of the verdict: a class added since starts untrained. Raise UnknownRun,
+    RunUnusable, RunBroken, BadRecipe.
     """
     assert recipe.start_from is not None
     name = recipe.start_from
@@ -59,14 +59,14 @@ def _fits(arrays: Arrays, fresh: Arrays, part: str) -> bool:
 
 
 def _answers(dataset: Dataset) -> list[object]:
-    """What the network's outputs stand for, in order: "" is the background."""
+    """Return the meaning of the network's outputs, in order: "" is the background."""
     return ["", *(info.id for info in dataset.classes)] if dataset.model == "unet" else list(dataset.verdicts)
 
 
 def _match_answers(arrays: Arrays, fresh: Arrays, before: Sequence[object], now: Sequence[object]) -> None:
-    """Replace the last layer in `arrays` by that of `fresh`, with what it had learned of the answers known to both.
+    """Replace the last layer in `arrays` by that of `fresh`, with the trained weights of the outputs common to both.
 
-    A UNet's has rows (outputs times the pixels that each answers for), a ResNet's has columns.
+    In a UNet outputs are rows (times the output pixels of each), in a ResNet columns.
     """
     for part in _HEAD:
         old, new = arrays[part], fresh[part].copy()

@@ -1,8 +1,8 @@
-"""Arrays from files of weights that others have made: .safetensors, and Paddle's .pdparams without executing anything.
+"""Parsing of third-party weight files: .safetensors, and Paddle's .pdparams without executing code.
 
-A .pdparams file is a pickle: a small program that may call whatever it names. It is not unpickled. The few orders of
-which tables of arrays are made are carried out here, and of what they may name, each stands for code of this module
-that looks at what it is given; NumPy's own restoring code is not among them.
+A .pdparams file is a pickle: a program that may call anything it names. It is not unpickled. Only the opcodes that
+build tables of arrays are interpreted here, and each name they may refer to is replaced by code of this module that
+checks its arguments; NumPy's own restoring code is not among them.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ _NOT_NUMBERS = "it holds something that is no array of numbers"
 
 
 def read_weights(path: Path) -> Arrays:
-    """Arrays by name, as the file has them. What kind of file it is, its content says. Raises WeightsUnusable."""
+    """Return arrays by the names in the file. The file type is detected by content. Raise WeightsUnusable."""
     return parse_weights(read_file(path), str(path))
 
 
 def read_file(path: Path) -> bytes:
-    """Raises WeightsUnusable."""
+    """Return the content of a file. Raise WeightsUnusable."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise WeightsUnusable(path=str(path), why=f"it is larger than {MOST_BYTES >> 30} GiB")
         return path.read_bytes()
-    except (OSError, ValueError) as error:  # a ValueError: a name with a zero in it
+    except (OSError, ValueError) as error:  # a ValueError: a name with a null character
         raise WeightsUnusable(path=str(path), why=getattr(error, "strerror", None) or str(error)) from error
 
 
 def parse_weights(data: bytes, path: str) -> Arrays:
-    """As `read_weights`; path is for the sentence only."""
+    """Parse file content as in `read_weights`; path is used in messages only."""
     try:
         if data[:2] == b"PK":
             why = "it is a file of PyTorch's own kind; save the weights as .safetensors and take that"
@@ -68,9 +68,9 @@ def _parse_pickle(data: bytes) -> Arrays:
     for name, value in content.items():
         if not isinstance(name, str):
             raise _Refused(_NOT_NUMBERS)
-        if name.endswith("@@"):  # Paddle's notes to itself
+        if name.endswith("@@"):  # Paddle's internal metadata
             continue
-        if isinstance(value, tuple) and len(value) == 2:  # a tensor's name in the program, and the tensor
+        if isinstance(value, tuple) and len(value) == 2:  # name of the tensor in the program, and the tensor
             value = value[1]
         if not isinstance(value, _Array):
             raise _Refused(_NOT_NUMBERS)
@@ -79,11 +79,11 @@ def _parse_pickle(data: bytes) -> Arrays:
 
 
 class _Refused(Exception):
-    """The file asks for something that is not done; the text says what."""
+    """Raised for an operation in the file that is not supported; the text names it."""
 
 
 class _Type:
-    """Stands for numpy.dtype: numbers of a plain kind."""
+    """Replacement of numpy.dtype: plain number types only."""
 
     def __init__(self, name: Any = "", *_: Any) -> None:
         try:
@@ -94,13 +94,13 @@ class _Type:
             raise _Refused(_NOT_NUMBERS)
 
     def restore(self, state: Any) -> None:
-        """The order of bytes; all else that NumPy stores here is for kinds of numbers that are refused."""
+        """Set the byte order; other state that NumPy stores belongs to unsupported types."""
         if isinstance(state, tuple) and len(state) > 1 and state[1] in ("<", ">"):
             self.type = self.type.newbyteorder(state[1])
 
 
 class _Array:
-    """Stands for numpy.ndarray: what the file says of one, looked at when it is wanted."""
+    """Replacement of numpy.ndarray: its state in the file, checked on use."""
 
     def __init__(self, *state: Any) -> None:
         self.state: Any = state
@@ -109,7 +109,7 @@ class _Array:
         self.state = state
 
     def numbers(self) -> np.ndarray:
-        """A copy in this machine's order of bytes."""
+        """Return a copy in native byte order."""
         _, shape, kind, by_columns, raw = self.state
         if isinstance(raw, str):
             raw = raw.encode("latin1")  # written by Python 2
@@ -130,14 +130,14 @@ def _encode(text: Any, _: Any = None) -> bytes:
 
 
 def _bytes(raw: Any = b"") -> bytes:
-    if not isinstance(raw, (bytes, bytearray)):  # a number would make as many zeros
+    if not isinstance(raw, (bytes, bytearray)):  # an integer would create that many zeros
         raise _Refused(_NOT_NUMBERS)
     return bytes(raw)
 
 
 @dataclass(frozen=True)
 class _Known:
-    """Something that a file names and may call."""
+    """Function that a file may name and call."""
 
     call: Callable[..., Any]
 
@@ -169,7 +169,7 @@ _MARK = object()
 
 
 def _run(data: bytes) -> Any:
-    """What a pickle comes to; of its orders, those of which tables of arrays are made, and no other."""
+    """Return the object described by a pickle. Only opcodes needed for tables of arrays are supported."""
     stack: list[Any] = []
     memory: dict[int, Any] = {}
 
@@ -207,7 +207,7 @@ def _run(data: bytes) -> Any:
 
 
 def _act(order: str, value: Any, stack: list[Any], since_mark: Callable[[], list[Any]]) -> None:
-    """The orders that look something up, call it, or change what is there."""
+    """Execute an opcode that looks up a name, calls it, or modifies an object."""
     if order == "GLOBAL":
         stack.append(_find(*value.split(" ", 1)))
     elif order == "STACK_GLOBAL":

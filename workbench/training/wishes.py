@@ -1,4 +1,4 @@
-"""What a person may choose about an export."""
+"""Options of an export."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from workbench.training.latency import SECONDS
 
 @dataclass(frozen=True)
 class Wishes:
-    """formats: names of engines.
+    """Export options. formats: names of engines.
 
-    point: the operating point, see `held_out.move_thresholds`. target_ms: for the usual picture; None for none.
-    seconds: how long to measure each engine; 0 not to. language: of the card and of README.md.
+    point: operating point, see `held_out.move_thresholds`. target_ms: for the usual image, or None.
+    seconds: measuring time per engine; 0 for no measurement. language: of the card and of README.md.
     """
 
     formats: Sequence[str] = ("onnx",)
@@ -27,7 +27,7 @@ class Wishes:
     language: str = ENGLISH
 
     def check(self) -> None:
-        """Raises BadRecipe."""
+        """Raise BadRecipe if an option is invalid."""
         for name in self.formats:
             if name not in KINDS:
                 raise BadRecipe(key="formats", value=name, why=f"an export can hold {', '.join(KINDS)}")

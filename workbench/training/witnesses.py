@@ -1,4 +1,4 @@
-"""Which of a project's pictures bear witness that an export is right: one of every kind that has caused trouble."""
+"""Selection of project images that verify an export: one of every kind that has caused errors."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from workbench.core.pictures import read
 from workbench.core.problems import Problem
 from workbench.core.project import Project
 
-MOST = 24  # pictures that are compared; some may turn out to be broken, and 20 should remain
-MOST_PIXELS = 4_000_000  # of a picture, or the part of one, that is compared; many tiles each way
+MOST = 24  # compared images; some may turn out to be broken, and 20 should remain
+MOST_PIXELS = 4_000_000  # of a compared image or its part; gives many tiles in each direction
 _MOST_HEADERS = 400
 _ORIENTATION = 0x0112
 
 
 @dataclass(frozen=True)
 class Witness:
-    """One picture. why: "smallest", "largest", "16 bit", "turned", "defects", a verdict, or "".
+    """Selected image. why: "smallest", "largest", "16 bit", "turned", "defects", a verdict, or "".
 
-    pixels: how many it has. size: (height, width) as they are stored, before it is turned.
+    pixels: number of pixels. size: (height, width) as stored, before rotation.
     """
 
     key: str
@@ -34,22 +34,22 @@ class Witness:
     size: tuple[int, int] = (0, 0)
 
     def read(self) -> np.ndarray:
-        """Its pixels, of a large one the middle. Raises PictureBroken."""
+        """Return the pixels, of a large image its central part. Raise PictureBroken."""
         picture = read(self.path)
         height, width = picture.shape[:2]
         if height * width <= MOST_PIXELS:
             return picture
         factor = (MOST_PIXELS / (height * width)) ** 0.5
         rows, columns = max(1, int(height * factor)), max(1, int(width * factor))
-        if min(rows, columns) < 64:  # a long strip: take all of its short side
+        if min(rows, columns) < 64:  # long strip: use its full short side
             rows, columns = min(height, MOST_PIXELS // max(1, columns)), min(width, MOST_PIXELS // max(1, rows))
         top, left = (height - rows) // 2, (width - columns) // 2
         return np.ascontiguousarray(picture[top : top + rows, left : left + columns])
 
 
 def choose(project: Project, dataset: Dataset) -> list[Witness]:
-    """Up to MOST pictures: the smallest, the largest, 16-bit and turned ones, with defects, one of each verdict, and
-    others spread over the project. Reads headers only. Pictures that cannot be opened are passed over.
+    """Choose up to MOST images: smallest, largest, 16-bit, rotated, with defects, one of each verdict, and others
+    spread over the project. Reads headers only. Images that cannot be opened are skipped.
     """
     seen = {item.key for item in dataset.items}
     rest = [key for key in project.pictures() if key not in seen]
@@ -81,7 +81,7 @@ def choose(project: Project, dataset: Dataset) -> list[Witness]:
 
 
 def for_golden(witnesses: list[Witness]) -> list[Witness]:
-    """Three to six that travel with an export: the smallest, the largest that is not too large, some with defects."""
+    """Return three to six images to ship with an export: smallest, largest of acceptable size, some with defects."""
     fit = [w for w in witnesses if w.pixels <= MOST_PIXELS] or sorted(witnesses, key=lambda w: w.pixels)[:1]
     by_size = sorted(fit, key=lambda w: w.pixels)
     telling = [w for w in fit if w.why not in ("", "smallest", "largest")][:4]
@@ -89,7 +89,7 @@ def for_golden(witnesses: list[Witness]) -> list[Witness]:
 
 
 def readable(witnesses: list[Witness]) -> list[tuple[str, Callable[[], np.ndarray]]]:
-    """Those that can be decoded, as `parity.compare` takes them."""
+    """Return the images that can be decoded, in the form that `parity.compare` takes."""
     found: list[tuple[str, Callable[[], np.ndarray]]] = []
     for witness in witnesses:
         try:
@@ -118,7 +118,7 @@ def _header(path: Path) -> _Header | None:
             return _Header((file.height, file.width), deep, file.getexif().get(_ORIENTATION, 1) not in (0, 1))
     except (OSError, ValueError, SyntaxError):
         pass
-    try:  # a kind that Pillow does not know: TIFF of odd depth, for example
+    try:  # unsupported by Pillow, such as TIFF of unusual depth
         picture = read(path)
     except Problem:
         return None

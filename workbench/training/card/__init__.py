@@ -1,1 +1,1 @@
-"""The card of a model: what it is, how good it is and where it ends, as a page with pictures and as plain text."""
+"""Model card: purpose, quality and limits of a model, as an HTML page with images and as plain text."""

@@ -1,4 +1,4 @@
-"""What a card is made of, and the same as Markdown."""
+"""Building blocks of a model card, and their conversion to Markdown."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.training.card.language import Say, plain
 
 @dataclass(frozen=True)
 class Share:
-    """So many of so many; its 95 % interval is Wilson's. good: whether much of it is good news."""
+    """Share `hits` of `total` with Wilson's 95 % interval. good: True if a high value is desirable."""
 
     hits: int
     total: int
@@ -35,7 +35,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Number:
-    """A score of 0 to 1, with its 95 % interval where there is one."""
+    """Metric from 0 to 1, with its 95 % interval if known."""
 
     value: float | None
     interval: Sequence[float] | None = None
@@ -53,7 +53,7 @@ Cell = "str | Share | Number"
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph. warns: it says what to beware of."""
+    """Paragraph. warns: it is a warning."""
 
     text: str
     warns: bool = False
@@ -61,7 +61,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Code:
-    """What somebody may type. Comments are said in the reader's language, line by line."""
+    """Lines of code for the user to type. Comments are translated line by line."""
 
     text: str
 
@@ -74,14 +74,14 @@ class Code:
 
 @dataclass(frozen=True)
 class Points:
-    """A list; `code` in backticks is kept in both forms."""
+    """List of items; `code` in backticks is kept in both formats."""
 
     items: Sequence[str]
 
 
 @dataclass(frozen=True)
 class Table:
-    """The first cell of each row names it."""
+    """Table; the first cell of each row is its name."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str | Share | Number]]
@@ -89,7 +89,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Shown:
-    """A picture, as the bytes of a JPEG file. tags: what is wrong, in a few words each."""
+    """Image, as the bytes of a JPEG file."""
 
     name: str
     caption: str
@@ -115,7 +115,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Headline:
-    """One of the few numbers at the top. detail: what stands below it, smaller."""
+    """One of the main numbers at the top. detail: small text below it."""
 
     name: str
     value: str
@@ -124,7 +124,7 @@ class Headline:
 
 @dataclass(frozen=True)
 class Card:
-    """title, lead: one line each. headlines: the numbers that a reader wants first."""
+    """Model card. title, lead: one line each. headlines: main numbers at the top."""
 
     title: str
     lead: str
@@ -169,7 +169,7 @@ def _cell(text: str) -> str:
 def _prose(text: str) -> str:
     """Return one line of Markdown in which only names between backticks are markup.
 
-    Names of classes, verdicts and pictures are free text: outside of code spans, HTML and Markdown are escaped.
+    Names of classes, verdicts and images are free text: outside of code spans, HTML and Markdown are escaped.
     """
     parts = re.split("(`[^`]+`)", _line(text))
     return "".join(part if number % 2 else _escape(part) for number, part in enumerate(parts))
@@ -181,12 +181,12 @@ def _escape(text: str) -> str:
 
 
 def _at_start(text: str) -> str:
-    """Escape what would make a heading, a list or a table of a paragraph."""
+    """Escape a character that would turn a paragraph into a heading, a list or a table."""
     return re.sub(r"^(?=[#+=|-])", r"\\", text)
 
 
 def _code(text: str) -> str:
-    """A code span; its fence is longer than any row of backticks in the text."""
+    """Return a code span; its fence is longer than any sequence of backticks in the text."""
     text = _line(text)
     fence = "`" * (1 + max((len(row) for row in re.findall("`+", text)), default=0))
     room = " " if "`" in text else ""

@@ -1,4 +1,4 @@
-"""What the card says: every number with what it was measured on, every choice with its reason, and where it ends."""
+"""Content of a model card: every number with the data it was measured on, every choice with its reason, and limits."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def make_card(sources: Sources) -> Card:
     )
 
 
-# --- how good, and how surely ---------------------------------------------------------------------------
+# --- quality and its uncertainty ------------------------------------------------------------------------
 
 
 def _honesty(sources: Sources) -> Iterator[Block]:
@@ -101,7 +101,7 @@ def _operating_point(settings: ModelSettings) -> list[Block]:
 
 
 def _who_chose(point: Origin) -> Iterator[Block]:
-    """Nothing where it is the one of the training: that is the usual case, and told above."""
+    """Yield the origin of the operating point; nothing for that of the training, the usual case described above."""
     looked_at = " and ".join(f"`{split}`" for split in point.chosen_on)
     if point.chosen_by == "review" and looked_at:
         yield Text(f"A person has chosen this operating point in review, on pictures of {looked_at}.")
@@ -118,7 +118,7 @@ def _parity(sources: Sources) -> list[Block]:
     for name, found in sources.parity.items():
         offered = "yes" if found.get("passed") else f"no: {found.get('why', '')}"
         kind = f"{name} ({found['reduced']})" if found.get("reduced") else name
-        most, agreement = found.get("max_abs"), found.get("mask_agreement")  # None where it could not be made here
+        most, agreement = found.get("max_abs"), found.get("mask_agreement")  # None if it could not be made here
         numbers = ["" if most is None else f"{most:.1e}", "" if agreement is None else f"{100 * agreement:.3f} %"]
         rows.append([kind, offered, *numbers, f"{found['pictures']}"])
     says = "Each network was compared with the trained one, on pictures of every kind that the project has."
@@ -189,11 +189,11 @@ def _speed_headline(sources: Sources) -> list[Headline]:
     return [Headline("A picture takes", f"{first['p50_ms']:.0f} ms", f"{size}, {order[0]}")]
 
 
-# --- data and recipe --------------------------------------------------------------------------------------
+# --- data and training settings ---------------------------------------------------------------------------
 
 
 def labels_revision(dataset: Dataset) -> str:
-    """SHA-256, shortened, of all pictures' names, labels and sides of the split: equal for equal data."""
+    """Return the shortened SHA-256 of the names, labels and splits of all images: equal for equal data."""
     lines = sorted(f"{item.key} {item.mask_hash} {item.verdict} {item.split}" for item in dataset.items)
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 

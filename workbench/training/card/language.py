@@ -1,8 +1,8 @@
-"""The card in another language: its English sentences are found again by their patterns.
+"""Translation of a model card: its English sentences are matched by patterns.
 
-What a card says itself is in LANGUAGE.tsv beside this file, `English<TAB>translation` a line; what it repeats of the
-run, such as the reasons of a recipe, is in the window's own translation. {x} stands for a name or another sentence, a
-field of _NUMBERS for a number alone. What matches nothing stays English.
+Sentences of the card are in LANGUAGE.tsv beside this file, one `English<TAB>translation` per line; sentences taken from
+the run, such as the reasons of training settings, are in the window's translation. {x} stands for a name or another
+sentence, a field of _NUMBERS for a number only. A text without a match stays English.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from workbench.core.resources import LANGUAGES
 ENGLISH = "en"
 _FIELD = re.compile(r"\{(\w+)\}")
 _NUMBERS = frozenset({"low", "high", "n", "m", "k", "p"})
-_DEEPEST = 4  # a sentence may hold a sentence
+_DEEPEST = 4  # maximum nesting of sentences
 _REPEATED = ("sentences", "problems", "recipe")  # contexts of the window's translation
 
 Say = Callable[[str], str]
 
 
 def plain(text: str) -> str:
-    """English."""
+    """Return the text unchanged, in English."""
     return text
 
 
 def speaker(language: str, names: Iterable[str] = ()) -> Say:
-    """What says a text in a language. names: given by people, such as those of classes; they stay as they are.
+    """Return the translator into a language. names: user-defined names, such as those of classes; never translated.
 
-    Raises BadRecipe.
+    Raise BadRecipe for an unknown language.
     """
     if language == ENGLISH:
         return plain
@@ -42,7 +42,7 @@ def speaker(language: str, names: Iterable[str] = ()) -> Say:
 
 
 def catalogue(language: str) -> list[tuple[str, str]]:
-    """What the card says itself: pattern and translation."""
+    """Return (pattern, translation) of the card's own sentences."""
     text = files.files(__package__).joinpath(f"{language}.tsv").read_text(encoding="utf-8")
     pairs = [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
     return [(english, other) for english, other in pairs]
@@ -52,7 +52,7 @@ def _of_window(language: str) -> list[tuple[str, str]]:
     try:
         root = ElementTree.parse(resources.path(f"i18n/workbench_{language}.ts")).getroot()
     except (OSError, ElementTree.ParseError):
-        return []  # a card in English where it repeats the run is better than none
+        return []  # sentences taken from the run then stay English
     messages = [
         (message.findtext("source", ""), message.findtext("translation") or "")
         for context in root.iter("context") if context.findtext("name") in _REPEATED
@@ -66,7 +66,7 @@ class _Speaker:
         self._names = names
         self._whole = {english: other for english, other in pairs if not _FIELD.search(english)}
         patterns = [(english, other) for english, other in pairs if _FIELD.search(english)]
-        # The most literal first: what is little more than a field fits everything.
+        # Most literal first: a pattern that is little more than a field matches everything.
         patterns.sort(key=lambda pair: -len(_FIELD.sub("", pair[0])))
         self._patterns = [(_regex(english), other) for english, other in patterns]
 

@@ -1,4 +1,4 @@
-"""The finished export looks once more at what was held out: the numbers of the card, its worst cases as pictures."""
+"""Evaluation of the finished export on the test or validation images: numbers and worst cases of the card."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from workbench.inference.predictor import Predictor
 from workbench.training.card.blocks import Shown
 from workbench.training.evaluate import in_telling_order
 
-SECONDS = 30.0  # that the look may take
+SECONDS = 30.0  # time limit of the evaluation
 _WORST = 6
-_SIDE = 480  # of a picture on the page
-_PART = 512  # of a large picture, the side of the part that is shown
-_LABEL, _PREDICTION = (47, 155, 255), (255, 140, 26)  # blue and orange differ for every eye; as in card.html
+_SIDE = 480  # of an image on the page
+_PART = 512  # side of the shown part of a large image
+_LABEL, _PREDICTION = (47, 155, 255), (255, 140, 26)  # blue and orange, safe for color blindness; as in card.html
 
 
 @dataclass(frozen=True)
 class VerdictFacts:
-    """One picture. confidence: the probability of what was said."""
+    """Result for one image. confidence: probability of the predicted verdict."""
 
     key: str
     truth: str
@@ -40,8 +40,9 @@ class VerdictFacts:
 
 @dataclass
 class HeldOut:
-    """split: "test", "val", or "" where nothing is held out. total: its pictures; looked at were those in `facts` or
-    `verdicts`. changed: labels that are others than at the training. unreadable: pictures or labels that are gone.
+    """Result of the evaluation. split: "test", "val", or "" if there is neither. total: images of the split; those
+    evaluated are in `facts` or `verdicts`. changed: labels changed since the training. unreadable: images or labels
+    that are missing or broken.
     """
 
     split: str
@@ -57,7 +58,10 @@ def look(
     project: Project, dataset: Dataset, predictor: Predictor, *, seconds: float = SECONDS,
     tick: Callable[[float], None] = lambda share: None,
 ) -> HeldOut:  # fmt: skip
-    """On the pictures of `test`, or of `val` where there are none. tick(share): after each; may raise to end it."""
+    """Evaluate on the images of `test`, or of `val` if there are none.
+
+    tick(share): called after each image; may raise to stop.
+    """
     split = next((name for name in ("test", "val") if dataset.of(name)), "")
     found = HeldOut(split)
     items = in_telling_order(dataset.of(split)) if split else []
@@ -106,7 +110,7 @@ def _hash(project: Project, key: str) -> str:
 
 
 def _worst(project: Project, dataset: Dataset, predictor: Predictor, found: HeldOut) -> Iterator[Shown]:
-    """The pictures with most wrong, of verdicts those that were wrong and surest."""
+    """Yield the images with the most errors; for verdicts the wrong ones with the highest confidence."""
     items = {item.key: item for item in dataset.items}
     if found.verdicts:
         wrong = sorted((each for each in found.verdicts if each.truth != each.said), key=lambda each: -each.confidence)
@@ -128,7 +132,7 @@ def _worst(project: Project, dataset: Dataset, predictor: Predictor, found: Held
 
 
 def _chosen(facts: list[PictureFacts]) -> list[PictureFacts]:
-    """Half of them for what they miss, the others for false alarms, and then for pixels that are wrong."""
+    """Return the worst images: half of them by missed defects, the others by false alarms, then by wrong pixels."""
     missing = sorted((each for each in facts if each.missed), key=lambda each: (-each.missed, -each.false))
     first = missing[: _WORST // 2]
     others = [each for each in facts if each not in first and (each.missed or each.false or _wrong(each) > 0.3)]
@@ -154,7 +158,7 @@ def _caption(facts: PictureFacts) -> str:
 
 
 def _part(wrong: np.ndarray) -> tuple[slice, slice]:
-    """Rows and columns to show: all of a small picture, of a large one what lies around the largest mistake."""
+    """Return the rows and columns to show: a small image entirely, a large one around its largest error."""
     height, width = wrong.shape
     if max(height, width) <= 1.5 * _PART:
         return slice(0, height), slice(0, width)
@@ -166,16 +170,16 @@ def _part(wrong: np.ndarray) -> tuple[slice, slice]:
 
 
 def _shown(name: str, caption: str, picture: np.ndarray, masks: list[tuple[np.ndarray, tuple[int, int, int]]]) -> Shown:
-    """The picture in the size of the page, with outlines drawn at that size so that they stay thin and seen."""
+    """Return the image in page size, with outlines drawn at that size so that they stay thin and visible."""
     scale = _SIDE / max(picture.shape[:2])
     size = (max(1, round(picture.shape[1] * scale)), max(1, round(picture.shape[0] * scale)))
     canvas = cv2.resize(picture, size, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC)
     canvas = cv2.cvtColor(canvas, cv2.COLOR_GRAY2RGB) if canvas.ndim == 2 else canvas
     for mask, colour in masks:
         for id in np.unique(mask[mask > 0]):
-            # Enlarged smoothly: the outline of enlarged pixels would be a staircase.
+            # Resized smoothly: the outline of enlarged pixels would be a staircase.
             large = cv2.resize((mask == id).astype(np.float32), size, interpolation=cv2.INTER_LINEAR) > 0.5
-            if not large.any():  # a speck that the page cannot hold
+            if not large.any():  # region smaller than a pixel of the page
                 large = cv2.resize((mask == id).astype(np.float32), size, interpolation=cv2.INTER_AREA) > 0
             outlines, _ = cv2.findContours(large.astype(np.uint8), cv2.RETR_LIST, cv2.CHAIN_APPROX_NONE)
             cv2.drawContours(canvas, outlines, -1, colour, 2, cv2.LINE_AA)

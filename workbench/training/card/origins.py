@@ -1,4 +1,4 @@
-"""What a card is made from, where the model comes from, and where it ends."""
+"""Inputs of a model card, lineage of the model and its limits."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from workbench.inference.settings import UNSURE, ModelSettings
 from workbench.training.card.look import HeldOut
 from workbench.training.point import TRAINED, Origin
 
-FEW = 10  # labelled pictures of a kind from which little can be learned or known
+FEW = 10  # labelled images per class or verdict below which training and metrics are unreliable
 
 
 @dataclass(frozen=True)
 class Sources:
-    """What a card is made from. parity: format to its summary. latency: the content of latency.json, or nothing.
-    environment: what the export was made with. point: who chose the operating point.
+    """Inputs of a card. parity: format to its summary. latency: content of latency.json, or empty.
+    environment: versions the export was made with. point: origin of the operating point.
     """
 
     run: Run
@@ -35,12 +35,12 @@ class Sources:
 
 
 def pictures_with(dataset: Dataset, split: str, class_id: int) -> int:
-    """How many pictures of a split show a class."""
+    """Return the number of images of a split that show a class."""
     return sum(class_id in item.classes for item in dataset.of(split))
 
 
 def limits(sources: Sources) -> Iterator[str]:
-    """What it has not seen, and what nobody can know of it."""
+    """Yield the known limits: data that the model was not trained on, and properties that were not measured."""
     dataset, settings = sources.dataset, sources.settings
     learned = dataset.of("train") or dataset.items
     depth = {255.0: "8-bit", 65535.0: "16-bit"}.get(settings.full_scale, "floating-point")
@@ -86,7 +86,7 @@ def _rare_kinds(dataset: Dataset) -> Iterator[str]:
 
 
 def lineage(sources: Sources) -> Iterator[str]:
-    """Which run, what it started from, where it was trained, and with which versions."""
+    """Yield the run, its ancestors, the training device and the versions."""
     run = sources.run
     chain = list(_ancestors(run))
     yield f"Run `{run.name}`" + "".join(f", which started from `{name}`" for name in chain) + "."
@@ -102,7 +102,7 @@ def lineage(sources: Sources) -> Iterator[str]:
 
 
 def _ancestors(run: Run) -> Iterator[str]:
-    """Names of the runs whose weights were the start, the nearest first."""
+    """Yield the names of the runs whose weights were the start, the nearest first."""
     seen = {run.root}
     while True:
         try:

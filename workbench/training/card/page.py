@@ -1,4 +1,4 @@
-"""A card as one HTML file: pictures inside, nothing from elsewhere, light or dark as the reader likes, fit to print."""
+"""Model card as one HTML file: embedded images, no external resources, light and dark theme, printable."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def to_html(card: Card, *, say: Say = plain, language: str = ENGLISH) -> str:
         parts.append(f"<section><h2>{escape(say(section.title))}</h2>\n{content}</section>")
     body = "\n".join(parts)
     template = template.replace("<html lang=en>", f"<html lang={language.replace('_', '-')}>")
-    # The content last: what a person has named must not be taken for a place in the template.
+    # The content last: user-defined text must not be replaced as a placeholder of the template.
     return template.replace("<!-- title -->", title).replace("<!-- content -->", body)
 
 
@@ -60,7 +60,7 @@ def _cell(cell: str | Share | Number, say: Say) -> str:
 
 
 def _bar(cell: Share | Number) -> str:
-    """The value as a mark on a line from 0 to 1, its interval as a band."""
+    """Return an SVG with the value as a mark on a line from 0 to 1 and its interval as a band."""
     if cell.value is None:
         return ""
     low, high = cell.interval if cell.interval else (cell.value, cell.value)
@@ -86,5 +86,5 @@ def _gallery(gallery: Gallery, say: Say) -> str:
 
 
 def _prose(text: str) -> str:
-    """Words between backticks are names."""
+    """Return escaped HTML with words between backticks as code."""
     return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))

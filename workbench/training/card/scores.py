@@ -1,4 +1,4 @@
-"""How good a model is, as the tables of its card: by class, by size of defect, by picture; or by verdict."""
+"""Tables of metrics in a model card: by class, by size of defect, by image; or by verdict."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _right(facts: list[VerdictFacts]) -> Share:
 
 
 def _band(least: float, facts: list[VerdictFacts]) -> str:
-    """What becomes of the pictures whose verdict is not given."""
+    """Return a sentence on the images whose verdict is uncertain."""
     given = [each for each in facts if each.confidence >= least]
     wrong = sum(each.truth != each.said for each in given)
     return (

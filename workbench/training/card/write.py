@@ -1,4 +1,4 @@
-"""Writes a card into an export that is complete otherwise."""
+"""Writing of the model card into an export that is otherwise complete."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def write_card(
     folder: Path, run: Run, project: Project, parity: Mapping[str, Mapping[str, Any]], environment: Mapping[str, str],
     *, language: str = ENGLISH, point: Origin = TRAINED, tick: Callable[[float], None] = lambda share: None,
 ) -> None:  # fmt: skip
-    """card.html and README.md. parity: network to its summary, those that were left out too. language: one of
-    LANGUAGES. point: who chose the operating point. tick(share): while it looks at
-    held-out pictures; may raise to end it.
+    """Write card.html and README.md.
 
-    Raises CannotWrite, EngineError, BadRecipe.
+    parity: network to its summary, rejected networks included. language: one of LANGUAGES. point: origin of the
+    operating point. tick(share): called during the evaluation on validation/test images; may raise to stop.
+    Raise CannotWrite, EngineError, BadRecipe.
     """
     dataset = run.dataset()
     found = look(project, dataset, Predictor.open(folder), tick=tick)
@@ -45,7 +45,7 @@ def write_card(
 
 
 def _latency(folder: Path) -> dict[str, Any]:
-    """What was measured of the speed; nothing where it was not."""
+    """Return the measured speed; empty if it was not measured."""
     try:
         found = json.loads((folder / _LATENCY_FILE).read_text("utf-8"))
     except (OSError, ValueError):
