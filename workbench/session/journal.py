@@ -1,8 +1,9 @@
 """Journal of unsaved strokes and note changes: written at once, removed when saved, merged after a crash.
 
-Strokes of an image lie in numbered segments `journal/<hash of key>-<n>.bin`, each a sequence of records
-`length · crc32 · JSON head · packed areas`. A record cut off by a crash ends its segment; the records before it stay
-valid. Changes of its note lie in segments `journal/<hash of key>-<n>.note`, each a sequence of records
+Strokes of an image: numbered segments `journal/<hash of key>-<n>.bin`, each with records
+`length · crc32 · JSON head · packed areas`. A record cut off by a crash ends its segment; all others stay valid.
+
+Changes of its note: segments `journal/<hash of key>-<n>.note`, each with records
 `length · crc32 · JSON`, see note_changes. A segment with a record of a newer version is left as it is and reported.
 """
 
@@ -100,8 +101,7 @@ class Journal:
     """Journal folder of one open project, for the GUI thread. Writes are unbuffered.
 
     A record that cannot be written is queued in front of the next. Strokes and changes of a note have separate
-    segments,
-    numbered in one sequence.
+    segments, numbered in one sequence.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -123,10 +123,9 @@ class Journal:
         self.put((change.key, NOTES), encode_note_record(change))
 
     def append_notes(self, changes: Sequence[NoteChange]) -> int:
-        """Record changes of many images at once, until `discard_notes`. Raises CannotWrite; the changes are then
-        dropped.
+        """Record changes of many images at once, until `discard_notes`. Return the number of the segment.
 
-        Return the number of the segment.
+        Raises CannotWrite; the changes are then dropped.
         """
         try:
             self.put((MANY, NOTES), b"".join(encode_note_record(change) for change in changes))

@@ -28,11 +28,10 @@ _TRIES = 20  # attempts to pack a mask during which no stroke is made
 
 @dataclass(eq=False)
 class Label:
-    """A mask and a note, with counters that tell which changes are on the disk.
+    """A mask and a note, with counters of changes and of saved changes.
 
     Only the GUI thread changes a label. A saving thread packs the mask meanwhile: `stirring` is odd while pixels
-    change,
-    so data packed between two equal even values is consistent, and `changes` lists the regions to pack again.
+    change, so data packed between two equal even values is consistent, and `changes` lists the regions to pack again.
     """
 
     key: str
@@ -162,8 +161,7 @@ def save_label(project: Project, label: Label, note: Note | None, note_edits: in
     """Write the unsaved parts of a label, in the saving thread. note: a copy to write, None if the note is saved.
 
     Files that another program has written meanwhile are copied to `journal/kept` before they are replaced. Raises
-    Stirred,
-    or a Problem; the old files are then unchanged.
+    Stirred, or a Problem; the old files are then unchanged.
     """
     project.need_write(label.key)
     counts, edits, content, replaced = None, label.edits, label.content, []

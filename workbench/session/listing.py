@@ -202,7 +202,7 @@ class Listing(QObject):
         if project is None or not scores:
             return
         patience = _PATIENCE_AT_CLOSE if closing else _PATIENCE
-        # Errors are ignored: the index is a cache, and the model can compute the scores again.
+        # Errors are ignored: the index is a cache, and the model can compute the probabilities again.
         self._lane.submit(lambda: looking.keep_scores(project, scores, patience=patience), lambda _, error: None)
         if closing:
             self._lane.finish()

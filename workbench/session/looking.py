@@ -108,7 +108,7 @@ def look(project: Project, keys: list[str], teller: Teller) -> None:
 
 
 def keep_scores(project: Project, scores: dict[str, float], *, patience: float = 10.0) -> None:
-    """Write scores into the index. patience: seconds to wait for another writing process; then scores are dropped."""
+    """Write defect probabilities into the index. patience: seconds to wait for another process before dropping them."""
     with_index(project, lambda index: index.set_scores(scores), patience=patience)
 
 

@@ -10,11 +10,10 @@ _MMAP_THRESHOLD = -3  # M_MMAP_THRESHOLD of malloc.h
 
 
 def keep_apart() -> None:
-    """Configure the allocator at the start of a window: on Linux large blocks are mapped separately and returned at
-    once.
+    """Configure the allocator, at the start of a window: on Linux large blocks are mapped separately.
 
-    By default the allocator soon takes blocks of up to 32 MB from its heap, where a small block above a large free one
-    keeps all of its pages.
+    They return to the system at once when freed. By default the allocator soon takes blocks of up to 32 MB from its
+    heap, where a small block above a large free one keeps all of its pages.
     """
     if sys.platform != "linux":
         return

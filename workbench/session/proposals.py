@@ -194,8 +194,7 @@ class Proposals(QObject):
                 self._propose(seen, result.mask, root)
 
     def follow(self, seen: Seen, mask: np.ndarray, run: Run) -> None:
-        """Suggest regions for the open image from another prediction: of a run in progress or with the user's
-        thresholds.
+        """Suggest regions for the open image from a run in progress or with the user's thresholds.
 
         mask: uint8 (H, W), the marked pixels of `seen`, from which suggestions are made.
         """

@@ -218,8 +218,7 @@ class Session(QObject):
         """Save unsaved labels, end all threads and close the project. Return True if no project is open afterwards.
 
         unsaved: handling of labels that cannot be saved. "refuse": the project stays open, with `problem_met`;
-        "journal": their
-        strokes stay in the journal; "discard": nothing is saved and they are lost.
+        "journal": their strokes stay in the journal; "discard": nothing is saved and they are lost.
         """
         if self.project is None:
             return True

@@ -18,8 +18,7 @@ def copy_labels(labels: Sequence[Label], project: Project, folder: Path) -> Path
     """Write masks/<key>.png and notes/<key>.json of `labels` into `folder` and return the folder used.
 
     A folder that already holds files is not touched: the copy then goes into a new folder inside it. A mask is written
-    if
-    its pixels are unsaved, a note always. Raises CannotWrite.
+    if its pixels are unsaved, a note always. Raises CannotWrite.
     """
     target = _empty_folder(folder, project)
     for label in labels:
