@@ -1,1 +1,1 @@
-"""What is open now: the only writer of labels, with its worker threads and the processes it starts. QtCore only."""
+"""State of the open project: the only writer of labels, its worker threads and child processes. QtCore only."""

@@ -1,4 +1,4 @@
-"""A folder of pictures through a model: in a thread beside the window, by the same code as the command line."""
+"""Prediction of an image folder: a background thread that runs the same code as the command line."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wish:
-    """model: a run's or an export's folder. pictures: folder, file or pattern. go_on: keep what was done in `out`.
-    watch: do so, and wait for more pictures until it is cancelled.
+    """Request for a prediction over a folder.
+
+    model: folder of a run or an export. pictures: folder, file or pattern. go_on: keep the existing results in `out`.
+    watch: like `go_on`, and process new images until canceled.
     """
 
     model: Path
@@ -33,8 +35,10 @@ class Wish:
 
 @dataclass(frozen=True)
 class Looked:
-    """One picture that is done. found: regions, None for a verdict. shown: a file to look at. why: it was skipped.
-    total: 0 where nobody knows how many will come.
+    """Result for one image.
+
+    found: number of regions, None for a classification model. shown: file to display. why: reason why the image was
+    skipped. total: 0 if the number of images is unknown.
     """
 
     number: int
@@ -50,7 +54,10 @@ class Looked:
 
 @dataclass(frozen=True)
 class Ended:
-    """pictures, skipped: in the folder of results, those of earlier runs too. whole: all were come to."""
+    """Summary of a prediction.
+
+    pictures, skipped: counts in the results folder, earlier runs included. whole: all images were processed.
+    """
 
     out: Path
     pictures: int
@@ -59,7 +66,7 @@ class Ended:
 
 
 class _Thread(ErrandThread):
-    began = Signal(int)  # pictures
+    began = Signal(int)  # number of images
     looked = Signal(object)
 
     def __init__(self, wish: Wish, parent: QObject) -> None:
@@ -68,11 +75,11 @@ class _Thread(ErrandThread):
         self._stop = Stop()
 
     def give_up(self) -> None:
-        for _ in range(2):  # in the middle of a picture, too
+        for _ in range(2):  # the second request also interrupts the image being processed
             self._stop.wish()
 
     def work(self) -> Ended:
-        # Imported here, since the window starts without them.
+        # Imported here to keep the start of the window fast.
         from workbench.core.models import model_folder, open_model
         from workbench.inference.batch import ResultsFolder, predict_all
         from workbench.inference.ledger import model_fingerprint
@@ -125,14 +132,14 @@ def _looked(number: int, total: int, path: Path, result: Result | None, why: str
 
 
 class FolderPrediction(Errand):
-    """One folder at a time; cancelled in the middle of a picture, that one is not done."""
+    """Prediction of one folder at a time. An image interrupted by a cancellation gets no result."""
 
-    began = Signal(int)  # pictures, 0 where it waits for them
+    began = Signal(int)  # number of images, 0 in watch mode
     looked = Signal(object)  # Looked
     ended = Signal(object)  # Ended
 
     def start(self, wish: Wish) -> None:
-        """`began`, `looked` for each picture, and `ended` or `failed` follow."""
+        """Start a prediction; emits `began`, `looked` for each image, then `ended` or `failed`."""
         if self.running:
             return
         thread = _Thread(wish, self)

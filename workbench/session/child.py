@@ -1,4 +1,4 @@
-"""A child process that prints events and takes orders: started gently, read without blocking, ended step by step."""
+"""Child process that prints events and reads orders; started at low priority, read without blocking."""
 
 from __future__ import annotations
 
@@ -22,12 +22,15 @@ from workbench.core.events import Checkpoint, Event, Failed, Finished, decode
 from workbench.core.launch import own_group
 from workbench.inference.writing import make_folder
 
-NICENESS = 10  # the window stays smooth beside it, at a few per cent of the child's speed
+NICENESS = 10  # keeps the window responsive, at a cost of a few percent of the child's speed
 
 
 @dataclass(frozen=True)
 class Patience:
-    """Seconds between the steps of a stop: order, terminate, kill. saving: from the order, for one that is at it."""
+    """Delays in seconds between the steps of a stop: order, terminate, kill.
+
+    saving: delay counted from the order, for a child that is writing a checkpoint.
+    """
 
     order: float = 10.0
     terminate: float = 3.0
@@ -35,7 +38,7 @@ class Patience:
 
 
 class Child:
-    """One process. `events` runs in one worker thread; `send`, `stop` and `detach` may be called from any."""
+    """One child process. `events` runs in one worker thread; `send`, `stop` and `detach` run in any thread."""
 
     def __init__(
         self, command: Sequence[str], *, environment: Mapping[str, str] | None = None, log: Path,
@@ -44,7 +47,7 @@ class Child:
         self.command = list(command)
         self.environment = environment
         self.log = log
-        self.forced = False  # it had to be ended by force
+        self.forced = False  # the process was terminated or killed
         self.detached = False
         self._patience = patience or Patience()
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
@@ -59,11 +62,11 @@ class Child:
     # --- orders, from any thread ------------------------------------------------------------------
 
     def send(self, line: str) -> None:
-        """Write one line to the child's input; a child that is gone hears nothing."""
+        """Write one line to the child's input; ignored if the child has ended."""
         self._outbox.put(line)
 
     def stop(self, order: str | None) -> None:
-        """Ask by `order`, then terminate, then kill; without an order terminate at once."""
+        """Send `order`, then terminate, then kill. Without an order, terminate at once."""
         if order is None:
             self._gently = False
         elif not self._stopping.is_set():
@@ -71,12 +74,12 @@ class Child:
         self._stopping.set()
 
     def detach(self) -> None:
-        """Let go: its input closes, so it saves and ends by itself; nothing more is told."""
+        """Close the child's input, upon which the child saves and ends by itself; no further events are reported."""
         self.detached = True
         self._outbox.put(None)
 
     def release(self, order: str, seconds: float) -> bool:
-        """Write an order, close the input and let the child go on alone; False if that took longer than `seconds`."""
+        """Write an order, close the input, leave the child running. Return False if that took longer than `seconds`."""
         self._outbox.put(order)
         self._outbox.put(None)
         self._written.wait(seconds)
@@ -84,10 +87,10 @@ class Child:
             self.detached = True
         return self._delivered
 
-    # --- the child's life, in a worker thread -----------------------------------------------------
+    # --- process, in a worker thread --------------------------------------------------------------
 
     def events(self) -> Iterator[Event]:
-        """Start it and yield what it reports, until it has ended. Raises OSError if it cannot be started."""
+        """Start the process and yield its events until it has ended. Raises OSError if it cannot be started."""
         if self.detached:
             return
         process = self._start()
@@ -101,7 +104,7 @@ class Child:
                 line = ""
             if line is None:
                 over = True
-                ladder.begin()  # who closes the pipe has nothing more to say
+                ladder.begin()  # no events can follow a closed pipe
             elif line:
                 event = decode(line)
                 if event is None:
@@ -110,9 +113,9 @@ class Child:
                     ladder.heard(event)
                     yield event
                     if isinstance(event, (Finished, Failed)):
-                        ladder.begin()  # after its last word it has as long to go as after an order
+                        ladder.begin()  # from the final event on, the same delays apply as after an order
             if process.poll() is not None:
-                # A grandchild may hold the pipe open for ever: what is said within a second is heard.
+                # A grandchild may keep the pipe open forever: reading stops one second after the child's end.
                 dead_since = dead_since or time.monotonic()
                 if over or (not line and time.monotonic() - dead_since > 1):
                     break
@@ -125,7 +128,7 @@ class Child:
         if not self.detached:
             self._outbox.put(None)
             if self.forced or process.returncode:
-                self._end(process.pid, kill=True)  # what it has started itself
+                self._end(process.pid, kill=True)  # processes started by the child
             process.wait()
 
     @property
@@ -133,7 +136,7 @@ class Child:
         return None if self._process is None else self._process.poll()
 
     def log_tail(self, lines: int = 12) -> str:
-        """The last lines that it wrote to its error output."""
+        """Return the last lines of the child's error output."""
         return log_tail(self.log, self._log_start, lines)
 
     def _start(self) -> subprocess.Popen[str]:
@@ -152,7 +155,7 @@ class Child:
 
     def _read(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
-        # Read on after a detach too: a full pipe would stop the child before it has saved.
+        # Read on after a detach: a full pipe would block the child before it has saved.
         with contextlib.suppress(OSError, ValueError), process.stdout:
             for line in process.stdout:
                 if not self.detached:
@@ -162,7 +165,7 @@ class Child:
 
     def _write(self, process: subprocess.Popen[str]) -> None:
         assert process.stdin is not None
-        # In a thread of its own: a child that does not listen must not stop the window.
+        # Separate thread: a child that does not read its input must not block the window.
         with contextlib.suppress(OSError, ValueError), process.stdin:
             while (line := self._outbox.get()) is not None:
                 process.stdin.write(line + "\n")
@@ -171,21 +174,21 @@ class Child:
         self._written.set()
 
     def _keep(self, line: str) -> None:
-        """What a library printed among the events belongs into the log."""
+        """Append to the log a line that a library printed among the events."""
         if line.strip():
             with contextlib.suppress(OSError), self.log.open("a", encoding="utf-8") as log:
                 log.write(f"{ASIDE}{line.rstrip()}\n")
 
     def _end(self, pid: int, *, kill: bool) -> None:
         if os.name == "posix":
-            with contextlib.suppress(OSError):  # the whole group, orphans of a dead child too
+            with contextlib.suppress(OSError):  # the whole group, including orphans of a dead child
                 os.killpg(pid, signal.SIGKILL if kill else signal.SIGTERM)
         else:
             end_process(pid, kill=kill)
 
 
 class Ladder:
-    """The steps of ending a process: nothing until begun, then "terminate", then "kill"."""
+    """Steps of ending a process: none before `begin`, then "terminate", then "kill"."""
 
     def __init__(self, patience: Patience) -> None:
         self._patience = patience
@@ -199,7 +202,7 @@ class Ladder:
             self._plan(self._patience.order if gently else 0)
 
     def heard(self, event: Event) -> None:
-        """A checkpoint after the order tells that it was understood; the model for prediction takes longer to write."""
+        """Extend the delay after a checkpoint: the order was received, and writing the model takes longer."""
         if isinstance(event, Checkpoint) and self._gently and self._steps is not None and len(self._steps) == 2:
             self._plan(max(self._patience.order, self._patience.saving))
 
@@ -214,7 +217,7 @@ class Ladder:
 
 
 def end_process(pid: int, *, kill: bool) -> None:
-    """Terminate or kill a process with everything it has started."""
+    """Terminate or kill a process and all its descendants."""
     with contextlib.suppress(psutil.Error):
         parent = psutil.Process(pid)
         for process in [*parent.children(recursive=True), parent]:
@@ -223,7 +226,7 @@ def end_process(pid: int, *, kill: bool) -> None:
 
 
 def _apart() -> dict[str, Any]:
-    """A group of its own, without a console of its own, and below the window in rank."""
+    """Return `Popen` arguments: own process group; on Windows no console and a priority below the window's."""
     if sys.platform == "win32":
         return own_group(flags=subprocess.CREATE_NO_WINDOW | subprocess.BELOW_NORMAL_PRIORITY_CLASS)
     return own_group()

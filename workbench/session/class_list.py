@@ -1,4 +1,4 @@
-"""The classes and verdicts of the open project, as a person changes, hides, locks and chooses them."""
+"""Classes and verdicts of the open project: editing, visibility, locks and the current class."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from workbench.session.editing import Editor
 
 
 class ClassList(QObject):
-    """Orders never raise a Problem: they tell it by `problem_met`, and nothing has changed then."""
+    """Classes and verdicts of the open project. On failure methods emit `problem_met` and change nothing."""
 
-    changed = Signal()  # classes, verdicts, or which of them are hidden or locked
+    changed = Signal()  # classes, verdicts, visibility or locks
     chosen = Signal(int)
     problem_met = Signal(object)
 
@@ -35,10 +35,10 @@ class ClassList(QObject):
             self._project.json.merged = None
         self._project, self.hidden = None, set()
 
-    # --- what is painted --------------------------------------------------------------------------
+    # --- current class, visibility, locks ---------------------------------------------------------
 
     def choose(self, id: int) -> None:
-        """Paint with this class from now on."""
+        """Make this the class to paint with."""
         if id != self._editor.class_id:
             self._editor.class_id = id
             self.chosen.emit(id)
@@ -48,11 +48,11 @@ class ClassList(QObject):
         self.changed.emit()
 
     def set_locked(self, id: int, locked: bool) -> None:
-        """A locked class is never painted over."""
+        """Lock or unlock a class; a locked class is never painted over."""
         (self._editor.locked.add if locked else self._editor.locked.discard)(id)
         self.changed.emit()
 
-    # --- what there is ----------------------------------------------------------------------------
+    # --- classes and verdicts of the project ------------------------------------------------------
 
     def add(self, name: str, color: str | None = None) -> ClassInfo | None:
         info = self._change(classes.add_class, name, color)
@@ -67,19 +67,19 @@ class ClassList(QObject):
         self._change(classes.recolor_class, id, color)
 
     def reorder(self, ids: list[int]) -> None:
-        """The order in which classes are listed; ids, masks and keys stay."""
+        """Set the display order of the classes; ids, masks and shortcut keys stay."""
         self._change(classes.reorder_classes, ids)
 
     def add_verdict(self, name: str) -> None:
         self._change(classes.add_verdict, name)
 
     def need_verdict(self, name: str | None) -> None:
-        """Add a verdict that a picture gets, unless the project has it."""
+        """Add a verdict that is about to be assigned, unless the project has it already."""
         if name is not None and self._project is not None and name not in self._project.file.verdicts:
             self.add_verdict(name)
 
     def _merged(self) -> None:
-        """Another program has changed project.json, and both versions were merged."""
+        """Report that a change of project.json by another program was merged."""
         for notice in self._project.json.take_notices():
             self.problem_met.emit(notice)
         self.changed.emit()

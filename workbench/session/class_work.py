@@ -1,4 +1,4 @@
-"""Merging and deleting classes: the masks are rewritten in a worker thread, told as it goes, stopped or taken back."""
+"""Merging and deleting classes: masks are rewritten in a worker thread with progress, cancellation and undo."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from workbench.session.lane import Lane
 from workbench.session.listing import Listing
 from workbench.session.saving import Saver
 
-_SAMPLED = 500  # masks whose files are measured to tell the cost
+_SAMPLED = 500  # number of masks measured to estimate the disk space
 
 
 @dataclass(frozen=True)
 class Extent:
-    """How much of a project classes take. bytes: about what keeping their masks costs on the disk."""
+    """Share of a project that some classes take. bytes: estimated disk space for the backup of their masks."""
 
     pictures: int
     regions: int
@@ -34,12 +34,12 @@ class Extent:
 
 
 class ClassWork(QObject):
-    """One change at a time. While it runs the open picture may be looked at and not painted on."""
+    """Merge or deletion of classes, one at a time. The open image cannot be painted on while it runs."""
 
     progressed = Signal(int, int)
-    changed = Signal()  # it began, ended, or something can be taken back now that could not
+    changed = Signal()  # start, end, or availability of undo
     ended = Signal(object, object)  # Plan, Done
-    rewritten = Signal()  # masks are others on the disk now
+    rewritten = Signal()  # mask files have changed
     history_changed = Signal()
     problem_met = Signal(object)
 
@@ -49,16 +49,16 @@ class ClassWork(QObject):
         super().__init__(parent)
         self._editor, self._saver, self._listing, self._classes = editor, saver, listing, classes
         self._project: Project | None = None
-        self.plan: Plan | None = None  # under way, cut off, or done and kept
+        self.plan: Plan | None = None  # running, interrupted, or done with a backup
         self.running = False
-        self._fresh = False  # done since the project was opened: the next undo takes it back
+        self._fresh = False  # done since the project was opened: the next undo reverts it
         self._kept: tuple[History, dict] | None = None
         self._barred: list[tuple[Label, Problem | None]] = []
         self._stop = threading.Event()
         self._lane = Lane(parent=self)
 
     def open(self, project: Project) -> None:
-        """Look whether a change of classes was cut off here."""
+        """Load the plan of an interrupted change of classes, if there is one."""
         self._project = project
         try:
             self.plan = class_changes.load_plan(project)
@@ -67,10 +67,10 @@ class ClassWork(QObject):
             self.problem_met.emit(problem)
         self.changed.emit()
 
-    # --- asked ------------------------------------------------------------------------------------
+    # --- state ------------------------------------------------------------------------------------
 
     def extent(self, ids: set[int]) -> Extent:
-        """What the list knows of some classes."""
+        """Return the extent of some classes according to the image list."""
         project, pictures, regions, pixels, size = self._project, 0, 0, 0, 0
         if project is None:
             return Extent(0, 0, 0)
@@ -87,7 +87,7 @@ class ClassWork(QObject):
 
     @property
     def half_done(self) -> bool:
-        """A change was cut off and waits to be finished or taken back."""
+        """True if an interrupted change can be finished or undone."""
         return self.plan is not None and self.plan.state != "done" and not self.running
 
     @property
@@ -95,14 +95,14 @@ class ClassWork(QObject):
         return self.plan is not None and not self.running and self._project.writable
 
     def undoes(self) -> bool:
-        """Whether it is the last thing that was done."""
+        """Return True if the change of classes is the last step, which undo would revert."""
         history = self._editor.history
         return self._fresh and self.can_take_back and history.next_undo is None
 
     # --- orders -----------------------------------------------------------------------------------
 
     def undone(self) -> bool:
-        """Take the change back, if it is the last thing that was done."""
+        """Undo the change if it is the last step. Return True if it was."""
         self._editor.commit()
         if not self.undoes():
             return False
@@ -110,7 +110,7 @@ class ClassWork(QObject):
         return True
 
     def start(self, removed: list[int], into: int = BACKGROUND) -> bool:
-        """Let classes become another one, or background. False, with a problem told, if that cannot be."""
+        """Merge classes into another one or into background. Return False and emit `problem_met` on failure."""
         if self.running or not self._flushed():
             return False
         try:
@@ -125,7 +125,7 @@ class ClassWork(QObject):
         return True
 
     def go_on(self) -> None:
-        """Finish what was cut off."""
+        """Finish an interrupted change."""
         if self.half_done and self._project.writable and self._flushed():
             if self.plan.state == "undoing":
                 self.take_back()
@@ -133,7 +133,7 @@ class ClassWork(QObject):
                 self._run()
 
     def take_back(self) -> None:
-        """Put the masks and the classes back as they were."""
+        """Restore the former masks and classes."""
         if not self.can_take_back or not self._flushed():
             return
         try:
@@ -145,11 +145,11 @@ class ClassWork(QObject):
         self._run()
 
     def cancel(self) -> None:
-        """Stop, and take back what was done so far."""
+        """Stop and undo the part done so far."""
         self._stop.set()
 
     def close(self) -> None:
-        """Stop where it is; it can be finished when the project is opened again."""
+        """Stop without undoing; the change can be finished after the project is opened again."""
         self._stop.set()
         self._lane.abandon()
         self._free()
@@ -196,7 +196,7 @@ class ClassWork(QObject):
             self.changed.emit()
             return
         except Exception:
-            self.changed.emit()  # before it is reported as unexpected: it no longer runs, and can be finished later
+            self.changed.emit()  # before the unexpected error is reported: the change can be finished later
             raise
         self._classes.changed.emit()
         for problem in done.left[:1]:
@@ -207,16 +207,16 @@ class ClassWork(QObject):
         self.history_changed.emit()
 
     def _restore(self) -> None:
-        """Steps made before the change fit again, unless others were made after it."""
+        """Restore the undo history from before the change, unless steps were made after it."""
         editor, kept = self._editor, self._kept
         self.plan, self._kept, self._fresh = None, None, False
         if kept is not None and editor.history.next_undo is None:
             editor.history, editor.contents = kept
 
-    # --- the open picture -------------------------------------------------------------------------
+    # --- the open image ---------------------------------------------------------------------------
 
     def bar(self, _: str = "") -> None:
-        """While masks are rewritten, the picture that opens may not be painted on."""
+        """Forbid painting on the open image while masks are rewritten."""
         label = self._editor.label
         if self.running and label is not None and not isinstance(label.problem, ClassesChanging):
             self._barred.append((label, label.problem))
@@ -229,7 +229,7 @@ class ClassWork(QObject):
 
 
 class _Sparse:
-    """Tells every hundredth part of the way."""
+    """Progress callback that forwards about 100 calls in total."""
 
     def __init__(self, tell: Callable[[int, int], None]) -> None:
         self._tell = tell

@@ -1,4 +1,4 @@
-"""Changes to a project's classes that touch project.json only; if it cannot be written, nothing has changed."""
+"""Changes of classes and verdicts that touch project.json only. If the file cannot be written, nothing changes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def add_class(project: Project, name: str, color: str | None = None) -> ClassInf
 
 
 def rename_class(project: Project, id: int, name: str) -> None:
-    """Give a class another name; its id and its masks stay. Raises BadClass, CannotWrite, ProjectReadOnly."""
+    """Rename a class; its id and masks stay. Raises BadClass, CannotWrite, ProjectReadOnly."""
     name = name.strip()
     if any(info.name == name and info.id != id for info in project.classes):
         raise BadClass(name=name, why="a class of this name is there already")
@@ -30,12 +30,12 @@ def rename_class(project: Project, id: int, name: str) -> None:
 
 
 def recolor_class(project: Project, id: int, color: str) -> None:
-    """Give a class another colour, "#rrggbb". Raises BadClass, CannotWrite, ProjectReadOnly."""
+    """Set the color of a class, "#rrggbb". Raises BadClass, CannotWrite, ProjectReadOnly."""
     _change(project, id, color=color)
 
 
 def reorder_classes(project: Project, ids: list[int]) -> None:
-    """List the classes in this order of their ids. Raises BadClass, CannotWrite, ProjectReadOnly."""
+    """Set the order of the classes by their ids. Raises BadClass, CannotWrite, ProjectReadOnly."""
     project.need_write("the classes")
     known = {info.id: info for info in project.classes}
     if sorted(ids) != sorted(known):

@@ -1,4 +1,4 @@
-"""The open picture compared with the project's good sample, in a worker thread, while that is switched on."""
+"""Comparison of the open image with the good sample of the project, computed in a worker thread while switched on."""
 
 from __future__ import annotations
 
@@ -15,18 +15,21 @@ from workbench.session.session import Session
 
 
 class Comparison(QObject):
-    """`compared` tells uint8 (H, W), how far each pixel of the open picture differs, or None."""
+    """Difference between the open image and the good sample.
+
+    `compared` carries uint8 (H, W), the difference per pixel, or None.
+    """
 
     compared = Signal(object)
     switched = Signal(bool)
-    changed = Signal()  # another good sample, or none
+    changed = Signal()  # the good sample was replaced or removed
 
     def __init__(self, session: Session, shelf: DisplayShelf, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._session, self._shelf = session, shelf
         self.on = False
         self._lane = Lane(1, self)
-        self._sample: tuple[str, str, np.ndarray] | None = None  # key, state of its file, pixels
+        self._sample: tuple[str, str, np.ndarray] | None = None  # key, stamp of its file, pixels
         self._asked = 0
         session.picture_opened.connect(self._look)
         session.picture_failed.connect(self._look)
@@ -47,7 +50,7 @@ class Comparison(QObject):
         return self._session.picture is not None and self.sample is not None
 
     def choose(self) -> None:
-        """The open picture becomes the good sample."""
+        """Make the open image the good sample."""
         if self._session.picture is not None:
             self._shelf.choose_good_sample(self._session.key)
 
@@ -80,7 +83,7 @@ class Comparison(QObject):
             return  # too large to be read as a whole
 
         def work() -> np.ndarray | None:
-            # Others may have been asked for while this one waited.
+            # A newer request may have arrived while this one was queued.
             return self._compare(project, picture, sample) if asked == self._asked else None
 
         self._lane.submit(work, lambda found, error: self._arrived(asked, found, error))
@@ -100,7 +103,7 @@ class Comparison(QObject):
         if asked != self._asked:
             return
         if isinstance(error, Problem):
-            if self._told != self.sample:  # once for each sample: pictures of a project may well differ in size
+            if self._told != self.sample:  # once per sample: images of a project may differ in size
                 self._told = self.sample
                 self._session.problem_met.emit(error)
         elif error is not None:

@@ -1,4 +1,4 @@
-"""The labels of one picture laid over another: parts of a series often show the same defect at the same place."""
+"""Copying labels from one image to another: parts of a series often show the same defect at the same place."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from workbench.session.editing import Editor
 from workbench.session.label import Label
 from workbench.session.lane import Lane
 
-_TRIES = 40  # times, 50 ms apart
+_TRIES = 40  # attempts, 50 ms apart
 
 Piece = tuple[int, np.ndarray, tuple[int, int]]  # id, bool (h, w), corner (x, y)
 
 
 class LabelCopier(QObject):
-    """Reads the source in a worker thread, then paints on the editor's picture."""
+    """Reads the source mask in a worker thread, then paints on the image in the editor."""
 
     problem_met = Signal(object)
 
@@ -34,7 +34,7 @@ class LabelCopier(QObject):
         self._lane.abandon()
 
     def copy(self, project: Project, source: str, unsaved: Label | None) -> None:
-        """Copy from `source`; `unsaved` is its label where memory is newer than the disk."""
+        """Copy labels from the image `source`. unsaved: its label if memory is newer than the disk."""
         target = self._editor.label
         if target is None:
             return
@@ -59,7 +59,7 @@ class LabelCopier(QObject):
 
     def _paint(self, source: str, target: Label, shape: tuple[int, ...], pieces: list[Piece]) -> None:
         if self._editor.label is not target:
-            return  # another picture was opened meanwhile
+            return  # another image was opened meanwhile
         if target.mask is not None and target.mask.shape != shape:
             (h, w), (height, width) = shape, target.mask.shape
             why = f"it is {w} x {h} pixels, and this picture is {width} x {height}"
@@ -71,7 +71,10 @@ class LabelCopier(QObject):
 
 
 def _pieces_at_rest(label: Label) -> list[Piece]:
-    """`pieces_of` a label that the GUI thread may be changing: once more, until no stroke was made meanwhile."""
+    """Return `pieces_of` a label that the GUI thread may be changing; retry until no stroke was made meanwhile.
+
+    Raises LabelsNotCopied after too many attempts.
+    """
     for _ in range(_TRIES):
         before = label.stirring
         if before % 2 == 0:
@@ -83,11 +86,11 @@ def _pieces_at_rest(label: Label) -> list[Piece]:
 
 
 def pieces_of(mask: np.ndarray) -> list[Piece]:
-    """What is painted in uint8 (H, W): for each id its pixels within their bounding box."""
+    """Return the painted pixels of uint8 (H, W), per id within their bounding box."""
     pieces = []
     for id in annotation.ids_in(mask):
         if id not in (BACKGROUND, NOT_LABELLED):
-            where = (mask == id).view(np.uint8)  # OpenCV takes a mask of one pixel for a number
+            where = (mask == id).view(np.uint8)  # OpenCV would treat a mask of one pixel as a scalar
             x, y, width, height = cv2.boundingRect(where)
             pieces.append((id, where[y : y + height, x : x + width] > 0, (x, y)))
     return pieces

@@ -1,4 +1,4 @@
-"""What a person decided on proposals: kept in the picture's note, undone and redone with the steps of its history."""
+"""Decisions on suggestions: stored in the image's note, undone and redone with the steps of its history."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ACCEPT, REJECT, BRING_BACK = "accept proposal", "reject proposal", "bring back p
 
 @dataclass
 class _Step:
-    """One decision and its step in the history. on: it holds; False while it is undone."""
+    """One decision and its step in the history. on: in effect; False while undone."""
 
     patch: Patch
     added: list[Decided] = field(default_factory=list)
@@ -25,9 +25,9 @@ class _Step:
 
 
 class Decisions(QObject):
-    """Of the open picture."""
+    """Decisions on the suggestions of the open image."""
 
-    turned = Signal()  # some of them were undone or redone
+    turned = Signal()  # decisions were undone or redone
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -36,7 +36,7 @@ class Decisions(QObject):
         session.history_changed.connect(self._follow)
 
     def mark(self, what: str) -> Patch | None:
-        """A step without pixels: it stands in the history, and is undone, like any other. None if it may not be."""
+        """Add a step without pixels to the undo history. Return None, after `problem_met`, if that is not allowed."""
         session, editor = self._session, self._session.editor
         editor.commit()
         problem = editor.refusal()
@@ -51,10 +51,9 @@ class Decisions(QObject):
     def keep(
         self, patch: Patch, detail: str, *, added: Sequence[Decided] = (), removed: Sequence[Decided] = ()
     ) -> None:
-        """From now on `added` are decided and `removed` are not; `patch` is the step that this goes with.
+        """Record that `added` are decided and `removed` no longer are; `patch` is the corresponding step.
 
-        detail: who, when and from where is told in the picture's history. It is written soon, at once where no stroke
-        is written too.
+        detail: text for the image's history. The note is written soon, or at once if no stroke is written with it.
         """
         session = self._session
         note, label = session.note, session.editor.label
@@ -64,7 +63,7 @@ class Decisions(QObject):
         note.decided = [one for one in note.decided if one not in removed] + list(added)
         last = note.history[-1] if note.history else None
         if last is not None and last.what == patch.what and not last.detail:
-            last.detail = detail  # the editor has told the act already
+            last.detail = detail  # the editor has already added the entry
         else:
             note.add(patch.what, detail)
         session.notes.touched(now=patch.what != ACCEPT)
@@ -75,7 +74,7 @@ class Decisions(QObject):
         self._steps.clear()
 
     def _follow(self) -> None:
-        """A decision that is undone is open again; one that is redone holds again."""
+        """Reopen decisions that were undone and restore those that were redone."""
         note, history, label = self._session.note, self._session.editor.history, self._session.editor.label
         if note is None or label is None:
             return
@@ -85,7 +84,7 @@ class Decisions(QObject):
             if undone != step.on:
                 continue
             if not undone and not history.is_done(step.patch):
-                self._steps.remove(step)  # another stroke was made instead
+                self._steps.remove(step)  # superseded by another stroke
                 continue
             step.on, turned = not undone, True
             out, into = (step.added, step.removed) if undone else (step.removed, step.added)

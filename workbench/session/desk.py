@@ -1,4 +1,4 @@
-"""The picture that lies open: how it comes and goes, and undo that follows a step to the picture it was made on."""
+"""The open image: loading, display, and undo that opens the image a step was made on."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from workbench.session.loading import Loaded, Loader
 
 
 class Desk(QObject):
-    """One picture at a time; while the next is read, the former one stays and can be painted on."""
+    """The open image. While the next one is read, the former one stays and can be painted on."""
 
-    wanted = Signal(str)  # key: its label is about to be read
+    wanted = Signal(str)  # key of the image whose label is about to be read
     opened = Signal(str)
     failed = Signal(str, object)  # key, Problem
     history_changed = Signal()
@@ -27,12 +27,12 @@ class Desk(QObject):
         self.key: str | None = None
         self.picture: np.ndarray | None = None
         self.label: Label | None = None
-        self.pages = 1  # of the picture's file; the first one is shown
+        self.pages = 1  # of the image file; the first one is displayed
         self._listing = listing
         self._loader = loader
         self._editor = editor
         self._direction = 1
-        self._waiting: list[str] = []  # undo and redo whose picture is on its way
+        self._waiting: list[str] = []  # undo and redo orders whose image is still loading
         loader.loaded.connect(self._arrived)
         loader.failed.connect(self._failed)
         listing.listed.connect(self._prefetch)
@@ -41,10 +41,10 @@ class Desk(QObject):
         self.key = self.picture = self.label = None
         self._waiting.clear()
 
-    # --- pictures ---------------------------------------------------------------------------------
+    # --- images -----------------------------------------------------------------------------------
 
     def open(self, key: str) -> None:
-        """Show a picture; an undo that waits for another one is given up."""
+        """Open an image; drops undo orders that are pending for another one."""
         self._waiting.clear()
         self._want(key)
 
@@ -74,7 +74,7 @@ class Desk(QObject):
 
     def _failed(self, key: str, problem: Problem) -> None:
         if self._waiting:
-            # Its steps can never be reached again, and would bar the way to older ones.
+            # Its steps can never be reached again and would block undo of older ones.
             self._editor.history.forget(key)
             self._waiting.clear()
             self.history_changed.emit()
@@ -87,7 +87,7 @@ class Desk(QObject):
         self._editor.label = label
 
     def _prefetch(self) -> None:
-        # Very large pictures would only drive each other out of memory.
+        # Very large images would evict each other from the cache.
         if self.key is not None and self.picture is not None and 3 * self.picture.nbytes <= self._loader.budget:
             self._loader.prefetch(self._listing.near(self.key, self._direction))
 
@@ -98,7 +98,7 @@ class Desk(QObject):
         return history.next_undo if order == "undo" else history.next_redo
 
     def travel(self, order: str) -> None:
-        """ "undo" or "redo" the next step, on its own picture."""
+        """Undo or redo ("undo", "redo") the next step, on the image it was made on."""
         self._editor.settle()
         if self._waiting:
             self._waiting.append(order)

@@ -1,4 +1,4 @@
-"""The open project's named displays, its good sample and its scale. Methods are orders; `changed` is the fact."""
+"""Named displays, good sample and scale of the open project."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.session.session import Session
 
 
 class DisplayShelf(QObject):
-    """A file that cannot be read is told once and never overwritten."""
+    """Displays, good sample and scale. A file that cannot be read is reported once and never overwritten."""
 
     changed = Signal()
     scale_changed = Signal()
@@ -37,7 +37,7 @@ class DisplayShelf(QObject):
 
     @property
     def good_sample(self) -> str | None:
-        """Key of the picture that others are compared with."""
+        """Key of the image that others are compared with."""
         return self._kept.good_sample
 
     @property
@@ -45,7 +45,7 @@ class DisplayShelf(QObject):
         return self._session.project.file.um_per_pixel if self._session.project else None
 
     def keep(self, name: str, display: Display) -> bool:
-        """Save a display under a name, in place of one of that name."""
+        """Save a display under a name, replacing one of the same name."""
         name = name.strip()[:60]
         return bool(name) and self._change(lambda kept: kept.presets.update({name: display}))
 
@@ -59,7 +59,7 @@ class DisplayShelf(QObject):
         return self._change(choose)
 
     def set_scale(self, um_per_pixel: float | None) -> bool:
-        """How many micrometres a pixel shows, in project.json."""
+        """Set the size of a pixel in micrometers, in project.json."""
         project = self._session.project
         if project is None:
             return False

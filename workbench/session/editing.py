@@ -1,4 +1,4 @@
-"""The open picture's mask: strokes, undo and redo. Between `begin` and `commit` lies one undo step."""
+"""Editing of the open image's mask: strokes, undo and redo. One undo step spans `begin` to `commit`."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from workbench.inference.cv import cv2
 from workbench.session.label import Label
 from workbench.session.lane import Lane
 
-# Steps that a note's history tells by their own name; every other step is told as "paint".
+# Steps with an entry of their own in the note's history; all others are entered as "paint".
 TOLD = frozenset({"accept proposal", "copy labels", "mend label"})
 EXPLICIT_ON, EXPLICIT_OFF = "label only what is painted", "unpainted is background"
 RESTORE = "restore"
-_AT_ONCE = 1 << 21  # pixels of a mask that is changed as a whole here and now; a larger one in a thread
+_AT_ONCE = 1 << 21  # pixels; a larger mask is replaced in a thread
 
 
 class Editor(QObject):
-    """Changes the mask of `label`, and nothing else does."""
+    """The only writer of the mask of `label`."""
 
-    settling = Signal()  # the step is about to be ended for another reason than the hand's: what is under way, now
+    settling = Signal()  # the step is about to end without the user's action: pending work has to be delivered now
     mask_changed = Signal(object)  # Rect
     note_changed = Signal(str)
     history_changed = Signal()
@@ -36,7 +36,7 @@ class Editor(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.contents: dict[str, str] = {}  # of the mask files that the steps of the history belong to
+        self.contents: dict[str, str] = {}  # content sums of the mask files that the steps of the history belong to
         self._label: Label | None = None
         self.class_id = BACKGROUND
         self.keep_other = False
@@ -46,8 +46,8 @@ class Editor(QObject):
         self._recording: Recording | None = None
         self._refused = False
         self._lane = Lane(1, self)
-        self._replacing = False  # the mask changes in a thread, and nothing else may change it
-        self._tip: tuple[Point, float, Paint] | None = None  # where a stroke ended, how wide, of what
+        self._replacing = False  # the mask is being changed in a thread; no other change is allowed
+        self._tip: tuple[Point, float, Paint] | None = None  # end point, radius and paint of the last segment
 
     def open(self, project: Project) -> None:
         self._project = project
@@ -65,7 +65,7 @@ class Editor(QObject):
         if label is None:
             return
         if self.contents.setdefault(label.key, label.content) != label.content:
-            # Another program has written the mask since: the steps made here would put back what it changed.
+            # Another program has written the mask since: undoing steps made here would revert its changes.
             self.contents[label.key] = label.content
             self.history.forget(label.key)
             self.history_changed.emit()
@@ -83,7 +83,7 @@ class Editor(QObject):
         return self._recording is not None
 
     def begin(self, what: str) -> bool:
-        """Start an undo step; False, with one `problem_met`, if the picture may not be painted on."""
+        """Start an undo step. Return False and emit `problem_met` if the image cannot be painted on."""
         self.commit()
         problem = self.refusal()
         label = self.label
@@ -98,16 +98,16 @@ class Editor(QObject):
         return True
 
     def set_keep_other(self, on: bool) -> None:
-        """Whether only background is painted over, of whatever class."""
+        """Restrict painting to background, for any class."""
         self.keep_other = on
 
     def settle(self) -> None:
-        """Another picture, an undo or the end comes: let what is still being computed for this one arrive first."""
+        """Deliver pending work for the open image and end the step, before another image, an undo or the end."""
         self.settling.emit()
         self.commit()
 
     def commit(self) -> None:
-        """End the step and keep it; without a change it leaves no trace."""
+        """End the step and add it to the history; without a change nothing is added."""
         self._finish_replacing()
         self._refused = False
         if self._recording is not None and self.label is not None:
@@ -123,7 +123,7 @@ class Editor(QObject):
             self._announce(patch)
 
     def cancel(self) -> None:
-        """End the step and put back what was there."""
+        """End the step and restore the former pixels."""
         self._finish_replacing()
         self._refused = False
         recording, self._recording = self._recording, None
@@ -133,17 +133,17 @@ class Editor(QObject):
             self.mask_changed.emit(rect)
 
     def refusal(self) -> Problem | None:
-        """Why the open picture may not be changed; None if it may, or if none is open."""
+        """Return the reason why the open image cannot be changed; None if it can, or if none is open."""
         if self.label is None or self._project is None:
             return None
         if self.label.problem is not None:
             return self.label.problem
         return None if self._project.writable else self._project.read_only(self.label.key)
 
-    # --- tools; outside of begin and commit each is a step of its own; id 0 erases -----------------
+    # --- tools; outside of `begin` and `commit` each is one step; id 0 erases ----------------------
 
     def paint_segment(self, start: Point, end: Point, radius: float, id: int) -> None:
-        """A round brush drawn on; where the segment before ended at `start`, only what is new is touched."""
+        """Draw a segment with a round brush; if it continues the last segment, only new pixels are touched."""
 
         def runs(mask: np.ndarray, paint: Paint) -> Runs:
             drawn = self._tip == (start, radius, paint)
@@ -161,13 +161,13 @@ class Editor(QObject):
         self.paint_region(found.inside, found.corner, id)
 
     def paint_region(self, region: np.ndarray, corner: tuple[int, int], id: int) -> None:
-        """Lay down bool (h, w) with its first pixel at `corner` (x, y)."""
+        """Paint bool (h, w) with its first pixel at `corner` (x, y)."""
         self._draw(id, lambda mask, paint: Stamp(np.asarray(region, bool), corner, mask.shape))
 
     def replace_region(self, old: Selection, new: Selection, id: int) -> None:
-        """Lay `new` down as `id` in place of `old`: a region moved, grown, given to another class, or deleted.
+        """Paint `new` as `id` in place of `old`: a region was moved, grown, given to another class, or deleted.
 
-        What is pointed at may go even where other classes are kept; what it would cover beyond is spared as ever.
+        `old` is removed even while other classes are kept; pixels beyond it follow the usual protection.
         """
         alone = self._recording is None and not self._refused
         if alone:
@@ -181,12 +181,12 @@ class Editor(QObject):
 
     @property
     def ground(self) -> int:
-        """What lies where nothing is painted: background, or "not labelled" where only what is painted counts."""
+        """Id of unpainted pixels: background, or "not labelled" if only painted pixels count."""
         explicit = self.label is not None and self.label.note.explicit_background
         return NOT_LABELLED if explicit else BACKGROUND
 
     def set_explicit_background(self, on: bool) -> None:
-        """What is unpainted becomes "not labelled" (or background again): one step for the whole mask."""
+        """Turn unpainted pixels into "not labelled", or back into background: one step for the whole mask."""
         label = self.label
         if label is None or label.note.explicit_background == on:
             return
@@ -241,7 +241,10 @@ class Editor(QObject):
             self.commit()
 
     def _paint(self, id: int) -> Paint | None:
-        """What `id` may cover. Erasing while other classes are kept takes away the current class only."""
+        """Return the paint for `id`, with the protected classes; None, with `problem_met`, for an unknown id.
+
+        While other classes are kept, erasing removes the current class only.
+        """
         if self._project is None or self._refused:
             return None
         classes = {info.id for info in self._project.classes}
@@ -258,7 +261,7 @@ class Editor(QObject):
     # --- undo and redo ----------------------------------------------------------------------------
 
     def undo(self) -> None:
-        """Take back `history.next_undo`, which must be of the open picture."""
+        """Undo `history.next_undo`, which must belong to the open image."""
         self._step(self.history.next_undo, self.history.undo, undone=True)
 
     def redo(self) -> None:
@@ -273,7 +276,7 @@ class Editor(QObject):
             if problem is not None:
                 self.problem_met.emit(problem)
             if not (isinstance(problem, ProjectReadOnly)):
-                self.history.forget(patch.key)  # else it would bar the way to older steps
+                self.history.forget(patch.key)  # otherwise it would block undo of older steps
                 self.history_changed.emit()
             return
         with label.changing(patch.bands) as mask:
@@ -284,7 +287,7 @@ class Editor(QObject):
         self._announce(patch.inverse() if undone else patch)
 
     def restore(self, step: Patch | None) -> None:
-        """The open picture as it stood after one of its steps (None: before the first), as a step of its own."""
+        """Restore the open image as of one of its steps (None: before the first), as a new step."""
         label = self.label
         route = self.history.route(label.key, step) if label is not None else []
         if not route:
@@ -314,7 +317,7 @@ class Editor(QObject):
 
     def _turn_explicit(self, label: Label, recording: Recording) -> None:
         if recording.explicit == label.note.explicit_background:
-            recording.explicit = None  # it came back to where it was
+            recording.explicit = None  # back to the original value
         elif recording.explicit is not None:
             self._set_explicit(label, recording.explicit)
 
@@ -324,7 +327,7 @@ class Editor(QObject):
 
 
 def _replace(recording: Recording, old: int, new: int) -> Patch | None:
-    """Another id in place of one, everywhere: the whole of an operation."""
+    """Replace one id by another in the whole mask. Return the patch, None without a change."""
     recording.touch(Rect(0, 0, recording.mask.shape[1], recording.mask.shape[0]))
     table = np.arange(256, dtype=np.uint8)
     table[old] = new

@@ -1,4 +1,4 @@
-"""One long work at a time, in a thread beside the window, that can be given up and ends with one word."""
+"""Long background tasks: one at a time in a thread, cancelable, with a single result."""
 
 from __future__ import annotations
 
@@ -13,38 +13,37 @@ from workbench.session.memory import give_back
 
 
 class ErrandThread(QThread):
-    """Does the work. `work` gives what came of it, or None if there is nothing to say; it looks now and then whether
-    an interruption was asked for."""
+    """Thread of one task. `work` returns the result, or None to report nothing, and polls for interruption."""
 
-    ended = Signal(object, object)  # itself, and what came of it or a Problem
+    ended = Signal(object, object)  # the thread itself, and the result or a Problem
 
     def run(self) -> None:
         try:
             ending = self.work()
         except Problem as problem:
             ending = problem
-        except Exception as error:  # a thread that dies silently would leave the window waiting
+        except Exception as error:  # without a result the window would stay busy forever
             LOGGER.exception("A background task failed")
             ending = self.as_problem(error)
-        give_back()  # a model has been asked, or thousands of pictures were looked at
+        give_back()  # frees the memory of models and images
         if ending is not None:
             self.ended.emit(self, ending)
 
     @abstractmethod
     def work(self) -> Any:
-        """In the thread. Raises a Problem."""
+        """Do the work, in the thread. Return the result; may raise a Problem."""
 
     @abstractmethod
     def as_problem(self, error: Exception) -> Problem:
-        """What is to be said of an error that nobody has foreseen."""
+        """Return the Problem that reports an unexpected error."""
 
     def give_up(self) -> None:
-        """From any thread."""
+        """Request interruption, from any thread."""
         self.requestInterruption()
 
 
 class Errand(QObject):
-    """Orders and facts of the one who has it done. `heed` is told how it ended."""
+    """Owner of one background task. Subclasses implement `heed`, which receives the result or the problem."""
 
     failed = Signal(object)  # Problem
     state_changed = Signal()
@@ -67,12 +66,12 @@ class Errand(QObject):
         self.state_changed.emit()
 
     def cancel(self) -> None:
-        """Give it up; how it ended follows."""
+        """Cancel the task; its result follows."""
         if self._thread is not None:
             self._thread.give_up()
 
     def close(self) -> None:
-        """Give it up without a word, for the end of the window; what is done stays done."""
+        """Cancel the task without a result, when the window closes; finished parts are kept."""
         thread, self._thread = self._thread, None
         if thread is not None:
             thread.blockSignals(True)
@@ -82,11 +81,11 @@ class Errand(QObject):
 
     @abstractmethod
     def heed(self, thread: ErrandThread, ending: Any) -> None:
-        """ending: what came of it, or a Problem."""
+        """Handle the result. ending: return value of `work`, or a Problem."""
 
     @Slot(object, object)
     def _end(self, thread: ErrandThread, ending: Any) -> None:
-        if thread is not self._thread:  # it was closed meanwhile, and perhaps another has begun
+        if thread is not self._thread:  # the task was closed meanwhile, and another may have begun
             return
         self._thread = None
         thread.wait()

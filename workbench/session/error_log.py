@@ -1,4 +1,4 @@
-"""Unexpected errors: written to a log file and reported by a signal, from whatever thread they come."""
+"""Log of unexpected errors: written to a file and reported by a signal, from any thread."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from PySide6.QtCore import QMessageLogContext, QObject, QtMsgType, Signal, qInst
 
 LOGGER = logging.getLogger("workbench")
 LOG_FILE = "workbench.log"
-_LARGEST, _KEPT = 1 << 20, 3  # bytes of a log file, and older ones beside it
-_QUIET = 5.0  # seconds for which the same error is not reported again: it may come from every repaint
+_LARGEST, _KEPT = 1 << 20, 3  # maximum size of a log file in bytes, number of older files
+_QUIET = 5.0  # seconds during which a repeated error is not reported again, as it may come from every repaint
 _LEVELS = {
     QtMsgType.QtDebugMsg: logging.DEBUG, QtMsgType.QtInfoMsg: logging.INFO, QtMsgType.QtWarningMsg: logging.WARNING,
     QtMsgType.QtCriticalMsg: logging.ERROR, QtMsgType.QtFatalMsg: logging.CRITICAL,
@@ -42,16 +42,17 @@ class ErrorReport:
 
 
 def log_folder() -> Path:
-    """The folder of the log files; it need not exist."""
+    """Return the folder of the log files; it need not exist."""
     return Path(user_log_dir("defect-workbench", appauthor=False))
 
 
 class ErrorLog(QObject):
-    """Receives, between `install` and `close`, what no code has handled: exceptions of slots and of threads, and Qt's
-    messages. The hooks that were installed before are still called.
+    """Handler, between `install` and `close`, of uncaught exceptions in slots and threads and of Qt's messages.
+
+    Hooks that were installed before are still called.
     """
 
-    occurred = Signal(object)  # ErrorReport; queued where the error was in another thread
+    occurred = Signal(object)  # ErrorReport; queued if the error occurred in another thread
 
     def __init__(self, folder: Path | None = None, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -72,7 +73,7 @@ class ErrorLog(QObject):
         self._messages = qInstallMessageHandler(self._qt_message)
 
     def close(self) -> None:
-        """Put the former hooks back, unless others have been installed since."""
+        """Restore the former hooks, unless others have been installed since."""
         if self._hooks is None or self._handler is None:
             return
         if sys.excepthook == self._exception:
@@ -87,7 +88,7 @@ class ErrorLog(QObject):
         self._hooks = self._handler = self._messages = None
 
     def report(self, report: ErrorReport) -> None:
-        """Log an error and emit `occurred`, once in a while if it repeats. From any thread."""
+        """Log an error and emit `occurred`, with a delay between repetitions. Callable from any thread."""
         now = time.monotonic()
         last = self._reported.get(report.details)
         if last is not None and now - last < _QUIET:
@@ -124,10 +125,10 @@ class ErrorLog(QObject):
 
 
 def _file_handler(path: Path) -> logging.Handler:
-    """A rotating log file, opened with the first entry; no log at all where the folder cannot be written."""
+    """Return a rotating log file, opened with the first entry; a null handler if the folder cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # A file name may hold what UTF-8 cannot express.
+        # A file name may contain characters that UTF-8 cannot encode.
         handler = RotatingFileHandler(
             path, maxBytes=_LARGEST, backupCount=_KEPT, delay=True, encoding="utf-8", errors="backslashreplace"
         )

@@ -1,4 +1,4 @@
-"""An export under way: a child process that writes, checks and reports."""
+"""Export of a run: a child process that writes, checks and reports."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from workbench.session.child import Child, Patience
 from workbench.session.errand import Errand, ErrandThread
 
 Command = Callable[[Run, Path, Sequence[str]], Sequence[str]]
-_EARLY = 0.1  # share done before which the time left is a guess
+_EARLY = 0.1  # fraction done below which no remaining time is estimated
 
 
 @dataclass(frozen=True)
 class Choices:
-    """What a person may choose about an export.
+    """User's choices for an export.
 
-    formats: names of engines, see inference.engines.kinds. point: where a defect begins: "balanced" as validated,
-    "more", "fewer", or a probability as text. target_ms: for the usual picture; None for none. language: of the
-    model card, "en" or "zh_CN"; "" for that of the window.
+    formats: names of engines, see inference.engines.kinds. point: detection threshold: "balanced" as validated, "more",
+    "fewer", or a probability as text. target_ms: time for the usual image; None for no target. language: of the model
+    card, "en" or "zh_CN"; "" for the language of the window.
     """
 
     formats: tuple[str, ...] = ("onnx",)
@@ -35,7 +35,7 @@ class Choices:
     language: str = ""
 
     def options(self) -> list[str]:
-        """What the child is told beside the formats."""
+        """Return the child's command-line options besides the formats."""
         target = [] if self.target_ms is None else ["--target", f"{self.target_ms:g}"]
         point = [] if self.point == "balanced" else ["--point", self.point]
         return [*point, *target, "--language", self.language or language_of_window()]
@@ -45,7 +45,7 @@ ONE_CLICK = Choices()
 
 
 def language_of_window() -> str:
-    """Of those in which there is a model card."""
+    """Return the language of the window among those with a model card."""
     return "zh_CN" if QLocale().language() == QLocale.Language.Chinese else "en"
 
 
@@ -75,10 +75,10 @@ class _ExportThread(ErrandThread):
 
 
 class Exporter(Errand):
-    """One export at a time. command: (run, out, formats) -> the child's whole command, in place of the program's."""
+    """Export of one run at a time. command: (run, out, formats) -> replacement of the child's whole command."""
 
     progressed = Signal(object)  # Progress
-    reported = Signal(object)  # every Event, Trouble too
+    reported = Signal(object)  # every Event, including Trouble
     finished = Signal(object)  # dict: path, formats, parity
     cancelled = Signal()
 
@@ -86,12 +86,12 @@ class Exporter(Errand):
         super().__init__(parent)
         self._command = command or export_command
         self._cancelling = False
-        self.choices = ONE_CLICK  # of the export under way, or of the last one
+        self.choices = ONE_CLICK  # of the current or last export
         self._heard_last: Progress | None = None
 
     @property
     def eta_seconds(self) -> float | None:
-        """Seconds until the export is done; None while that cannot be told."""
+        """Estimated seconds until the export is done; None if unknown."""
         last = self._heard_last
         if not self.running or last is None or not last.total or last.done < _EARLY * last.total:
             return None
@@ -119,12 +119,12 @@ class Exporter(Errand):
         self.begin(thread)
 
     def cancel(self) -> None:
-        """End the child; what it has not finished is not offered."""
+        """End the child; unfinished results are not reported."""
         self._cancelling = self.running
         super().cancel()
 
     def _heard(self, event: Event) -> None:
-        if not self.running:  # it was closed meanwhile
+        if not self.running:  # closed meanwhile
             return
         if isinstance(event, Progress):
             self._heard_last = event
@@ -150,7 +150,7 @@ def export_command(run: Run, out: Path, formats: Sequence[str]) -> list[str]:
 
 
 def free_folder(run: Run) -> Path:
-    """A folder of the run's name below `exports/` that is not there yet."""
+    """Return an unused folder name below `exports/`, derived from the run's name."""
     exports = run.project_root / "exports"
     names = (run.name if i == 1 else f"{run.name}-{i}" for i in range(1, 10_000))
     return next(exports / name for name in names if not (exports / name).exists())

@@ -1,4 +1,4 @@
-"""A run that another process drives: whether it lives, what it writes, and orders by file."""
+"""Runs driven by another process: liveness, events and orders by file."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ POLL = 0.2  # seconds
 
 
 def orders_path(run: Run) -> Path:
-    """Where the trainer looks for orders, beside its pipe; one JSON line each."""
+    """Return the file from which the trainer reads orders besides its pipe; one JSON line each."""
     return run.root / "orders.jsonl"
 
 
 def send_order(run: Run, line: str) -> None:
-    """Append an order for a trainer whose pipe is not ours. Raises OSError."""
+    """Append an order for a trainer that was not started by this process. Raises OSError."""
     with orders_path(run).open("a", encoding="utf-8") as file:
         file.write(line + "\n")
 
 
 def append_ending(run: Run, ending: Finished | Failed) -> None:
-    """Put the ending of a trainer that died into its events, so that the disk knows too."""
+    """Append the ending of a trainer that died to the events file."""
     try:
         with run.events_path.open("ab+") as file:
             size = file.seek(0, os.SEEK_END)
             if size:
                 file.seek(size - 1)
-                if file.read(1) != b"\n":  # its last line is torn
+                if file.read(1) != b"\n":  # the last line is incomplete
                     file.write(b"\n")
             file.write(encode(ending).encode("utf-8") + b"\n")
     except OSError:
-        return  # a full disk; the window has been told
+        return  # full disk; the ending is reported by signal all the same
 
 
 def living(run: Run) -> psutil.Process | None:
-    """The process that trains `run` now, by its last Started without an ending; None if there is none.
+    """Return the process that trains `run` now: the one of its last Started without an ending, or None.
 
-    One that holds the lock counts before it has reported anything: it is starting.
+    A process that holds the lock without having reported anything counts: it is starting.
     """
     pid = 0
     for event in run.events():
@@ -58,7 +58,7 @@ def living(run: Run) -> psutil.Process | None:
 
 
 def process_of(run: Run, pid: int) -> psutil.Process | None:
-    """The process `pid` if it still is this run's trainer, and not one that was given the number later."""
+    """Return process `pid` if it still is the trainer of this run; None for another process that reuses the number."""
     try:
         process = psutil.Process(pid)
         if process.status() == psutil.STATUS_ZOMBIE:
@@ -66,7 +66,7 @@ def process_of(run: Run, pid: int) -> psutil.Process | None:
         try:
             mine = any(_same(part, run.root) for part in process.cmdline())
         except psutil.AccessDenied:
-            # Then by age: it must have been there when the run last wrote.
+            # Fall back to the age: the process must have existed when the run last wrote.
             mine = process.create_time() <= run.events_path.stat().st_mtime
     except (psutil.Error, OSError, ValueError):
         return None
@@ -83,7 +83,7 @@ def _same(argument: str, root: Path) -> bool:
 
 
 class Tail:
-    """Events of a growing events.jsonl; a line that is not complete yet waits for its end."""
+    """Reader of a growing events.jsonl; an incomplete line is kept until its end is written."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -91,7 +91,7 @@ class Tail:
         self._part = b""
 
     def read(self, stopped: Callable[[], bool] = lambda: False) -> Iterator[Event]:
-        """What was added since the last call."""
+        """Yield the events added since the last call."""
         try:
             with self._path.open("rb") as file:
                 file.seek(self._at)

@@ -1,4 +1,4 @@
-"""Graphics cards as NVIDIA's management library sees them: the narrow edge to the driver."""
+"""NVIDIA GPU measurements by NVML."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class GpuReader(Protocol):
 
 
 class NoGpu(Exception):
-    """Why there are no numbers of a graphics card, as an English sentence without a full stop."""
+    """Reason for missing GPU measurements: an English sentence without a full stop."""
 
 
 class NvmlReader:
-    """Reads all cards by NVML. Raises NoGpu when it cannot be used."""
+    """Reader of all GPUs by NVML. Raises NoGpu if NVML cannot be used."""
 
     def __init__(self) -> None:
         try:
@@ -81,7 +81,7 @@ class NvmlReader:
         )
 
     def _memory(self, handle: Any) -> Any:
-        """The newer answer counts apart what the driver keeps for itself; older drivers know the older one only."""
+        """Return the memory information; newer libraries report the memory reserved by the driver separately."""
         version = getattr(self._nvml, "nvmlMemory_v2", None)
         found = None if version is None else self._ask(self._nvml.nvmlDeviceGetMemoryInfo, handle, version)
         return self._ask(self._nvml.nvmlDeviceGetMemoryInfo, handle) if found is None else found
@@ -96,12 +96,12 @@ class NvmlReader:
         return "heat" if reasons & heat else "power" if reasons & power else ""
 
     def _ask_newer(self, name: str, *arguments: Any) -> Any:
-        """A question that not every version of the library knows."""
+        """Query a function that older versions of the library lack; None without it."""
         question = getattr(self._nvml, name, None)
         return None if question is None else self._ask(question, *arguments)
 
     def _ask(self, question: Callable[..., Any], *arguments: Any) -> Any:
-        """Cards differ in what they tell: an unsupported question is no reason to lose the other answers."""
+        """Query NVML; None if the GPU does not support the query, so that other values are still reported."""
         try:
             return question(*arguments)
         except self._nvml.NVMLError:

@@ -1,8 +1,9 @@
-"""Strokes and changes of notes on their way to the disk: recorded at once, removed when saved, merged after a crash.
+"""Journal of unsaved strokes and note changes: written at once, removed when saved, merged after a crash.
 
-One picture's strokes lie in numbered segments `journal/<hash of key>-<n>.bin`, each a row of records
-`length · crc32 · JSON head · packed areas`. A record cut off by a crash ends its segment and harms nothing else.
-Changes of its note lie beside them in segments `journal/<hash of key>-<n>.note`, each a row of records
+Strokes of an image: numbered segments `journal/<hash of key>-<n>.bin`, each with records
+`length · crc32 · JSON head · packed areas`. A record cut off by a crash ends its segment; all others stay valid.
+
+Changes of its note: segments `journal/<hash of key>-<n>.note`, each with records
 `length · crc32 · JSON`, see note_changes. A segment with a record of a newer version is left as it is and reported.
 """
 
@@ -29,14 +30,14 @@ _FRAME = struct.Struct("<II")  # length and crc32 of the payload
 _HEAD = struct.Struct("<I")  # length of the JSON head within the payload
 _NAME = re.compile(r"([0-9a-f]{32})-(\d{1,9})(\.bin|\.note)")
 STROKES, NOTES = ".bin", ".note"
-MANY = ""  # in place of the key: the segments of changes of many images at once
+MANY = ""  # key of segments that hold changes of many images
 
 Size = tuple[int, int]
-Place = tuple[str, str]  # key of an image ("" for many) and kind of record: the suffix of its segments
+Place = tuple[str, str]  # key of an image ("" for many) and kind of record, the suffix of its segments
 
 
 def encode_record(patch: Patch, size: Size) -> bytes:
-    """One patch of a mask of `size` (width, height) as bytes."""
+    """Return one patch of a mask of `size` (width, height) as bytes."""
     blobs = [patch.areas, patch.before, patch.after]
     head = json.dumps({"format": 2, "key": patch.key, "what": patch.what, "when": patch.when, "size": size,
                        "explicit": patch.explicit, "lengths": [len(blob) for blob in blobs]}).encode()  # fmt: skip
@@ -53,7 +54,7 @@ def _framed(payload: bytes) -> bytes:
 
 
 def decode_records(data: bytes) -> Iterator[tuple[Patch, Size]]:
-    """The patches of a segment, up to the first record that is torn or damaged."""
+    """Yield the patches of a segment, up to the first record that is incomplete or damaged."""
     for payload in _payloads(data):
         try:
             yield _patch(payload)
@@ -62,7 +63,7 @@ def decode_records(data: bytes) -> Iterator[tuple[Patch, Size]]:
 
 
 def decode_note_records(data: bytes) -> list[NoteChange]:
-    """Return the changes in a segment, up to a torn record. Raises ValueError for a record of another version."""
+    """Return the changes up to an incomplete record. Raises ValueError for a record of another version."""
     return [NoteChange.decode(payload) for payload in _payloads(data)]
 
 
@@ -97,10 +98,10 @@ def _patch(payload: bytes) -> tuple[Patch, Size]:
 
 
 class Journal:
-    """The journal folder of one open project. For the GUI thread; a record is in the system's hands when written.
+    """Journal folder of one open project, for the GUI thread. Writes are unbuffered.
 
-    A record that cannot be written waits, and goes in front of the next. Strokes and changes of a note have segments
-    of their own, numbered in one row.
+    A record that cannot be written is queued in front of the next. Strokes and changes of a note have separate
+    segments, numbered in one sequence.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -109,12 +110,12 @@ class Journal:
         self._sealed: dict[str, list[tuple[int, str]]] = {}
         self._next: dict[str, int] = {}
         self._waiting: dict[Place, list[bytes]] = {}
-        self.unreadable: list[Path] = []  # found by `leftovers`
-        self.note_changes: dict[str, list[NoteChange]] = {}  # found by `leftovers`, by image, in order
-        self.together: set[str] = set()  # found by `leftovers`: images of which some changes are from `append_notes`
+        self.unreadable: list[Path] = []  # set by `leftovers`
+        self.note_changes: dict[str, list[NoteChange]] = {}  # set by `leftovers`, per image, in order
+        self.together: set[str] = set()  # set by `leftovers`: images with changes from `append_notes`
 
     def append(self, patch: Patch, size: Size) -> None:
-        """Note one patch of a mask of `size`. Raises CannotWrite; `catch_up` tries again."""
+        """Record one patch of a mask of `size` (width, height). Raises CannotWrite; `catch_up` tries again."""
         self.put((patch.key, STROKES), encode_record(patch, size))
 
     def append_note(self, change: NoteChange) -> None:
@@ -122,7 +123,10 @@ class Journal:
         self.put((change.key, NOTES), encode_note_record(change))
 
     def append_notes(self, changes: Sequence[NoteChange]) -> int:
-        """Record changes of many images at once, until `discard_notes`. Raises CannotWrite; they are then dropped."""
+        """Record changes of many images at once, until `discard_notes`. Return the number of the segment.
+
+        Raises CannotWrite; the changes are then dropped.
+        """
         try:
             self.put((MANY, NOTES), b"".join(encode_note_record(change) for change in changes))
         finally:
@@ -131,7 +135,7 @@ class Journal:
         return segment
 
     def discard_notes(self, segment: int | None = None) -> None:
-        """Remove what `append_notes` has recorded, up to a segment or all: it is in the notes or recorded again."""
+        """Remove the records of `append_notes`, up to a segment or all: they are in the notes or recorded again."""
         self.discard(MANY, self.seal(MANY) if segment is None else segment)
 
     def put(self, place: Place, record: bytes) -> None:
@@ -140,12 +144,12 @@ class Journal:
         self._write(place)
 
     def catch_up(self) -> None:
-        """Write what could not be written. Raises CannotWrite."""
+        """Write queued records. Raises CannotWrite."""
         for place in list(self._waiting):
             self._write(place)
 
     def clear_waiting(self, place: Place) -> None:
-        """Let go of what could not be written."""
+        """Drop queued records."""
         self._waiting.pop(place, None)
 
     def _write(self, place: Place) -> None:
@@ -159,7 +163,7 @@ class Journal:
                 try:
                     _write_all(file, waiting[0])
                 except OSError:
-                    file.truncate(end)  # what follows a torn record could not be read
+                    file.truncate(end)  # records after an incomplete one could not be read
                     file.seek(end)
                     raise
                 waiting.pop(0)
@@ -169,7 +173,7 @@ class Journal:
         del self._waiting[place]
 
     def seal(self, key: str) -> int:
-        """End the picture's segment: what was noted so far is in segments up to the returned number."""
+        """Close the image's open segments. Return the highest segment number so far."""
         for suffix in (STROKES, NOTES):
             if (key, suffix) in self._open:
                 number, file = self._open.pop((key, suffix))
@@ -178,19 +182,19 @@ class Journal:
         return self._next.get(key, 1) - 1
 
     def discard(self, key: str, upto: int) -> None:
-        """A save holds everything up to segment `upto`: remove it."""
+        """Remove the segments up to number `upto`, which a save contains."""
         kept = [at for at in self._sealed.pop(key, []) if at[0] > upto or not _remove(self._path(key, *at))]
         if kept:
             self._sealed[key] = kept
 
     def clear(self, key: str) -> None:
-        """A save holds everything that was noted of a picture."""
+        """Remove all records of an image, which a save contains."""
         for suffix in (STROKES, NOTES):
             self._waiting.pop((key, suffix), None)
         self.discard(key, self.seal(key))
 
     def close(self) -> None:
-        """Let go of the files; what no save holds stays for the next opening."""
+        """Close the files; unsaved records stay for the next opening."""
         with contextlib.suppress(CannotWrite):
             self.catch_up()
         for _, file in self._open.values():
@@ -198,9 +202,9 @@ class Journal:
         self._open.clear()
 
     def leftovers(self) -> dict[str, list[tuple[Patch, Size]]]:
-        """What an earlier session noted and did not save, by picture, in order. `discard` then removes it too.
+        """Return the unsaved strokes of an earlier session, per image, in order; `discard` then removes them too.
 
-        Changes of notes are then in `note_changes`, files that cannot be read in `unreadable`.
+        Sets `note_changes` to the changes of notes and `unreadable` to the files that cannot be read.
         """
         found: dict[str, list[tuple[Patch, Size]]] = {}
         for path in self._files():
@@ -219,7 +223,7 @@ class Journal:
                     changes = decode_note_records(data)
             if not records and not changes:
                 if not data[_FRAME.size :] or len(data) < _FRAME.size + _FRAME.unpack_from(data)[0]:
-                    _remove(path)  # cut off within its first record: nothing to bring back
+                    _remove(path)  # cut off within its first record: nothing to recover
                 else:
                     self.unreadable.append(path)  # damaged, or of another version: left as it is
                 continue
@@ -238,7 +242,7 @@ class Journal:
             number = int(matched[2])
             self._sealed.setdefault(key, []).append((number, suffix))
             self._next[key] = max(number + 1, self._next.get(key, 1))
-        for key in self.together:  # their segments are not numbered in one row
+        for key in self.together:  # their segments do not share one numbering
             self.note_changes[key].sort(key=lambda change: change.when)
         return found
 
@@ -256,7 +260,7 @@ class Journal:
         while True:
             try:
                 file = self._path(key, number, suffix).open("xb", buffering=0)
-            except FileExistsError:  # of a segment that could not be read
+            except FileExistsError:  # taken by a segment that could not be read
                 number += 1
                 continue
             self._next[key] = number + 1
@@ -271,7 +275,7 @@ def _hash(key: str) -> str:
 
 
 def _close(file: io.FileIO) -> None:
-    with contextlib.suppress(OSError):  # a full disk can refuse the last bytes; the save that follows says so
+    with contextlib.suppress(OSError):  # a full disk can refuse the last bytes; the following save reports it
         file.close()
 
 

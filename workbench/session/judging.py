@@ -1,4 +1,4 @@
-"""Verdicts of one or many images, and the status of the open one: one step each, which one undo takes back."""
+"""Verdicts of one or many images, and the status of the open one. Each change is one undo step."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from workbench.session.saving import Saver
 
 Values = dict[str, str | None]
 Field = Literal["verdict", "status"]
-Refused = dict[str, tuple[str | None, Problem]]  # the value that each image keeps, and why
+Refused = dict[str, tuple[str | None, Problem]]  # value kept by the image, and the reason
 
 
 @dataclass(frozen=True)
 class Step:
-    """Values of one field of some notes before and after; `under` and `over` are the strokes it lies between."""
+    """Values of one field of some notes before and after. under, over: the strokes before and after the step."""
 
     field: Field
     before: Values
@@ -39,14 +39,14 @@ class Step:
 
     @property
     def key(self) -> str:
-        """The first of its images."""
+        """Key of the first image of the step."""
         return next(iter(self.after))
 
 
 class Judging(QObject):
-    """The open picture is judged in memory, the others' notes are written in a worker thread."""
+    """Assignment of verdicts and status. The open image changes in memory; other notes are written in a thread."""
 
-    judged = Signal(int)  # images whose verdict or status changed
+    judged = Signal(int)  # number of images whose verdict or status changed
     stepped = Signal(object, str)  # Step, and "done", "undone" or "redone"
     history_changed = Signal()
     problem_met = Signal(object)
@@ -59,7 +59,7 @@ class Judging(QObject):
         self._editor, self._saver, self._listing, self._classes, self._notes = editor, saver, listing, classes, notes
         self._project: Project | None = None
         self._lane = Lane(parent=self)
-        self._writing: dict[int, set[str]] = {}  # by round: the images whose notes are being written
+        self._writing: dict[int, set[str]] = {}  # by round: images whose notes are being written
         self._round = 0
         self._done: list[Step] = []
         self._undone: list[Step] = []
@@ -68,7 +68,7 @@ class Judging(QObject):
         self._project = project
 
     def give(self, keys: Sequence[str], verdict: str | None) -> None:
-        """Give pictures a verdict, None takes it back; pictures that have it already are passed over."""
+        """Assign a verdict to images, None to remove it; images that have it already are skipped."""
         name, rows, label = (verdict or "").strip() or None, self._listing.rows, self._editor.label
         known = {key: rows[key].verdict for key in keys if key in rows}
         if label is not None and label.key in keys:
@@ -83,11 +83,11 @@ class Judging(QObject):
         self._do(Step("verdict", before, dict.fromkeys(before, name), self._editor.history.next_undo))
 
     def set_status(self, status: Status) -> None:
-        """Give the open image a status; an image marked done without a mask gets an empty one."""
-        self._editor.settle()  # a label that is still being computed belongs to this image, and before this step
+        """Set the status of the open image; an image marked done without a mask gets an empty one."""
+        self._editor.settle()  # a label that is still being computed belongs to this image and precedes this step
         label = self._editor.label
         if label is None or label.note.status == status or self._editor.refusal() is not None:
-            self._notes.set_status(status)  # nothing to undo; it reports why the image cannot be changed
+            self._notes.set_status(status)  # no undo step; reports why the image cannot be changed
             return
         before: Values = {label.key: label.note.status}
         self._do(Step("status", before, {label.key: status}, self._editor.history.next_undo))
@@ -101,11 +101,11 @@ class Judging(QObject):
 
     @property
     def last(self) -> Step | None:
-        """The step that undo would take back now, if it is one of these."""
+        """Step of this class that undo would revert now, or None."""
         return self._done[-1] if self.undoes() else None
 
     def wait_for(self, key: str) -> None:
-        """Wait until the note of an image is written, if it is among those that are: it is about to be read."""
+        """Wait until the note of an image is written, as it is about to be read."""
         if any(key in keys for keys in self._writing.values()):
             self._lane.finish()
 
@@ -113,7 +113,7 @@ class Judging(QObject):
         return bool(self._done) and self._done[-1].under is self._editor.history.next_undo
 
     def undone(self) -> bool:
-        """Take the last step back, if it is one of these."""
+        """Undo the last step if it is one of this class. Return True if it was."""
         self._editor.commit()
         if not self.undoes():
             return False
@@ -138,7 +138,7 @@ class Judging(QObject):
         return True
 
     def close(self) -> None:
-        self._lane.finish()  # what was told as given is written
+        self._lane.finish()  # assigned verdicts are written before the project closes
         self._project = None
         self._done.clear()
         self._undone.clear()
@@ -156,7 +156,7 @@ class Judging(QObject):
                 self._saver.changed(label, now=True)
                 self._listing.put(replace(self._listing.row(key), **{field: getattr(label.note, field)}))
         project, rows = self._project, self._listing
-        # Before this returns they are in the journal, as the notes themselves are written later.
+        # Record the changes in the journal first, as the notes are written later.
         changes = [
             NoteChange(key, {field: {"from": getattr(rows.row(key), field), "to": value}}, _act(field, value))
             for key, value in rest.items()
@@ -172,7 +172,7 @@ class Judging(QObject):
         self.judged.emit(len(values))
 
     def finish(self) -> None:
-        """Wait until the notes of images that are not open are written."""
+        """Wait until all pending notes are written."""
         self._lane.finish()
 
     def _written(
@@ -194,12 +194,12 @@ def _set(note: Note, field: Field, value: str | None) -> None:
 
 
 def _act(field: Field, value: str | None) -> str:
-    """Return the entry of the note's history for a change of one of its fields."""
+    """Return the entry for the note's history."""
     return "verdict" if field == "verdict" else str(value)
 
 
 def _write(project: Project, field: Field, values: Values) -> Refused:
-    """Write notes; returns those that cannot be, with the value they keep."""
+    """Write notes. Return those that cannot be written, with the value they keep."""
     refused: Refused = {}
     for key, value in values.items():
         kept = Note.model_fields[field].default

@@ -1,4 +1,4 @@
-"""A run that learns on: what is labelled while it goes on enters it, and it does not end when its time is up."""
+"""Continuous training: labels made during a run enter it, and the run does not end when its time is up."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from workbench.session.training import Training
 
 
 class KeepingOpen(QObject):
-    """`on` is what a person wants of the run under way, or of the next one. joined: how many labels came in, by how."""
+    """Continuous training of the shown run. on: the user's choice for this run or the next.
+
+    joined: number of labels that entered the run, by kind of entry.
+    """
 
     changed = Signal()
 
     def __init__(self, training: Training, parent: QObject | None = None) -> None:
         super().__init__(parent or training)
         self.on = False
-        self.state: Kept | None = None  # once the time of the run is up
+        self.state: Kept | None = None  # set once the time of the run is up
         self.joined: Counter[str] = Counter()
         self.newest: Joined | None = None
         self._training = training
@@ -28,18 +31,18 @@ class KeepingOpen(QObject):
         training.ended.connect(lambda _: self.changed.emit())
 
     def switch(self, on: bool) -> None:
-        """Keep the run open, or let it end properly as soon as its time, or its round, is over."""
+        """Switch continuous training; when off, the run ends after its time or its current round."""
         self.on = on
         self._training.order("keep_open" if on else "let_end")
         self.changed.emit()
 
     def can_go_on(self) -> bool:
-        """The run that is shown has ended, and could learn on from the labels that were made since."""
+        """Return True if the shown run has ended and can continue with the labels made since."""
         run = self._training.run
         return run is not None and not self._training.busy and run.resumable
 
     def go_on(self) -> None:
-        """Open the run that is shown again."""
+        """Resume the shown run with continuous training."""
         if self.can_go_on():
             self.on = True
             self._training.resume(self._training.run)

@@ -1,4 +1,4 @@
-"""One picture's label in memory, and how it goes to and from the disk without tearing while a person paints."""
+"""Label of one image in memory, and its loading and saving, consistent while the user paints."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ from workbench.core.storage import file_stamp, write_bytes
 from workbench.inference.opening import read_regular
 from workbench.session.note_changes import NoteChange, difference
 
-_TRIES = 20  # times that a mask is looked at again because strokes were made while it was packed
+_TRIES = 20  # attempts to pack a mask during which no stroke is made
 
 
 @dataclass(eq=False)
 class Label:
-    """A mask and a note, with counters that tell what of them is on the disk.
+    """A mask and a note, with counters of changes and of saved changes.
 
-    The GUI thread alone changes it. A saving thread packs the mask meanwhile: `stirring` is odd while pixels change,
-    so what was packed between two equal even values is whole, and `changes` says where to pack again.
+    Only the GUI thread changes a label. A saving thread packs the mask meanwhile: `stirring` is odd while pixels
+    change, so data packed between two equal even values is consistent, and `changes` lists the regions to pack again.
     """
 
     key: str
     note: Note = field(default_factory=Note)
     mask: np.ndarray | None = None  # uint8 (H, W)
-    problem: Problem | None = None  # why this label may not be changed; its files are then never written
-    stamp: str = ""  # state of its files when they were read or written
-    content: str = ""  # of its mask file then: `content_sum`
-    on_disk: bool = False  # a mask file is there
+    problem: Problem | None = None  # reason why this label cannot be changed; its files are then never written
+    stamp: str = ""  # stamp of its files when they were read or written
+    content: str = ""  # `content_sum` of its mask file at that time
+    on_disk: bool = False  # a mask file exists
     edits: int = 0
     saved_edits: int = 0
     note_edits: int = 0
     saved_note_edits: int = 0
-    journalled_note: dict[str, Any] | None = None  # its content in the files and the journal; None: that of a new note
+    journalled_note: dict[str, Any] | None = None  # content in the files and the journal; None: that of a new note
     journalled_note_edits: int = 0
     stirring: int = 0
-    changes: deque[Rect] = field(default_factory=deque)  # where pixels changed since they were packed
-    png: BandedPng | None = None  # the mask as packed for the last save; of the saving thread
+    changes: deque[Rect] = field(default_factory=deque)  # regions changed since they were packed
+    png: BandedPng | None = None  # mask as packed for the last save; used by the saving thread only
 
     @property
     def mask_unsaved(self) -> bool:
@@ -60,18 +60,18 @@ class Label:
         return self.mask_unsaved or self.note_edits != self.saved_note_edits
 
     def begin(self) -> None:
-        """Pixels are about to change."""
+        """Mark the start of a change of pixels."""
         self.stirring += 1
 
     def end(self, touched: Iterable[Rect], *, changed: bool) -> None:
-        """Pixels are at rest again. touched: where they may have been changed, even if they are as they were."""
+        """Mark the end of a change of pixels. touched: regions that may have changed. changed: False if none did."""
         self.changes.extend(touched)
         self.edits += changed
         self.stirring += 1
 
     @contextmanager
     def changing(self, touched: Sequence[Rect]) -> Iterator[np.ndarray]:
-        """touched: where pixels change; nowhere for a step that is none of the mask, which then need not be saved."""
+        """Yield the mask for a change. touched: the regions to change; if empty, the mask need not be saved."""
         assert self.mask is not None
         self.begin()
         try:
@@ -80,7 +80,7 @@ class Label:
             self.end(touched, changed=bool(touched))
 
     def tell(self, act: str) -> bool:
-        """The note's history tells each kind of work once in a row. True if the picture is a started one only now."""
+        """Add an act to the note's history, once in a row. Return True if the status became `started`."""
         history = self.note.history
         if not history or history[-1].what != act:
             self.note.add(act)
@@ -92,7 +92,7 @@ class Label:
         return True
 
     def take_note_change(self) -> NoteChange | None:
-        """Return what changed in the note since the last call or since it was read; None if nothing did."""
+        """Return the change of the note since the last call or since it was read; None without a change."""
         if self.note_edits == self.journalled_note_edits:
             return None
         before = Note().content() if self.journalled_note is None else self.journalled_note
@@ -105,16 +105,16 @@ class Label:
         return NoteChange(self.key, fields, size=(width, height), new_mask=new_mask)
 
     def set_explicit(self, on: bool) -> None:
-        """Whether only what is painted counts."""
+        """Set whether unpainted pixels count as "not labelled"."""
         self.note.explicit_background = on
         self.note_edits += 1
 
 
 @dataclass(frozen=True)
 class Saved:
-    """What one save has put on the disk. counts: (class id, pixels); None if the mask was not written.
+    """Result of one save. counts: (class id, pixels); None if the mask was not written.
 
-    replaced: files that someone else had written since they were read here, each with the copy that was kept of it.
+    replaced: files that another program had written since they were read, each with the path of the copy kept of it.
     """
 
     edits: int
@@ -128,17 +128,17 @@ class Saved:
 
 
 class Stirred(Exception):
-    """The mask changes just now: try again when the stroke is done."""
+    """The mask is being changed; the save is to be repeated after the stroke."""
 
 
 def label_stamp(project: Project, key: str) -> str:
-    """Differs when someone else has written the mask or the note of a picture."""
+    """Return a stamp that changes when another program writes the mask or the note of an image."""
     return file_stamp(project.mask_path(key), project.note_path(key))
 
 
 def load_label(project: Project, key: str, size: tuple[int, int]) -> Label:
-    """The label of a picture of `size` (width, height). Never raises: what is broken becomes `problem`."""
-    # The stamp is taken first: a write after it makes the label count as stale, never as fresh.
+    """Load the label of an image of `size` (width, height). Never raises: a broken file is reported in `problem`."""
+    # The stamp is taken first: a write during loading makes the label count as stale, never as fresh.
     label = Label(key, stamp=label_stamp(project, key))
     label.on_disk = not label.stamp.startswith("-")
     try:
@@ -158,10 +158,10 @@ def load_label(project: Project, key: str, size: tuple[int, int]) -> Label:
 
 
 def save_label(project: Project, label: Label, note: Note | None, note_edits: int) -> Saved:
-    """Write what is unsaved; called in the saving thread. note: a copy to write, None if it is on the disk already.
+    """Write the unsaved parts of a label, in the saving thread. note: a copy to write, None if the note is saved.
 
-    What someone else has written meanwhile is copied to `journal/kept` before it is replaced. Raises Stirred, or a
-    Problem; the old files are then untouched.
+    Files that another program has written meanwhile are copied to `journal/kept` before they are replaced. Raises
+    Stirred, or a Problem; the old files are then unchanged.
     """
     project.need_write(label.key)
     counts, edits, content, replaced = None, label.edits, label.content, []
@@ -184,8 +184,8 @@ def save_label(project: Project, label: Label, note: Note | None, note_edits: in
 
 
 def _pack(label: Label, classes: list[ClassInfo]) -> tuple[bytes, int, tuple[tuple[int, int], ...]]:
-    """The mask's file, the edits it holds, its counts. Only bands that changed since the last time are packed."""
-    png, label.png = label.png or BandedPng(classes), None  # after an error: all anew
+    """Return the mask's file, its edits and its counts. Only bands changed since the last call are packed."""
+    png, label.png = label.png or BandedPng(classes), None  # cleared until success, so that an error repacks everything
     png.classes = classes
     for _ in range(_TRIES):
         before = label.stirring
@@ -197,12 +197,12 @@ def _pack(label: Label, classes: list[ClassInfo]) -> tuple[bytes, int, tuple[tup
         if label.stirring == before:
             label.png = png
             return png.file(), edits, png.foreground_counts()
-    label.png = png  # a stroke in the air says itself where it was, when it ends
+    label.png = png  # an unfinished stroke adds its regions to `changes` when it ends
     raise Stirred
 
 
 def content_sum(data: bytes) -> str:
-    """Tells one file's content from another's."""
+    """Return a checksum of a file's content."""
     return f"{len(data)}-{zlib.crc32(data):08x}"
 
 
@@ -214,7 +214,7 @@ def _content_of(path: Path) -> str:
 
 
 def saved_row(row: Row, saved: Saved) -> Row:
-    """`row` after a save."""
+    """Return `row` updated by a save."""
     counts = row.counts if saved.counts is None else saved.counts
     masked = row.masked or saved.counts is not None
     return replace(row, status=saved.status, verdict=saved.verdict, counts=counts, masked=masked, broken="")

@@ -1,4 +1,4 @@
-"""One doubted place of a label after another: take the model's word for it, or say that the label is right."""
+"""Correction of suspected label errors, one at a time: accept the model's finding or confirm the label."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ ADD, MEND, RIGHT = "accept proposal", "mend label", "label is right"
 
 
 class LabelErrors(QObject):
-    """`slip` is the doubted place of the open picture that is in hand now, None outside of the list of label errors."""
+    """Suspected label errors of the open image. `slip` is the current one, None outside the list of label errors."""
 
-    changed = Signal()  # another place is in hand, or none
-    refused = Signal(str)  # nothing was painted: "locked" or "kept", as of proposals
-    kept = Signal(str)  # key: the label is right there
+    changed = Signal()  # `slip` changed
+    refused = Signal(str)  # nothing was painted: "locked" or "kept", as for suggestions
+    kept = Signal(str)  # key of the image whose label was confirmed
 
     def __init__(self, session: Session, guide: Guide, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -32,14 +32,14 @@ class LabelErrors(QObject):
 
     @property
     def slips(self) -> tuple[Slip, ...]:
-        """All of the open picture that are still to be answered, worst first."""
+        """Open suspected errors of the open image, worst first."""
         session = self._session
         here = self._guide.mode == "errors" and session.note is not None and session.key is not None
         return self._guide.slips(session.key) if here else ()
 
     @property
     def place(self) -> int:
-        """The number of `slip` among `slips`, from 0."""
+        """Index of `slip` in `slips`, from 0."""
         return min(self._at, len(self.slips) - 1)
 
     @property
@@ -53,13 +53,13 @@ class LabelErrors(QObject):
     # --- orders -----------------------------------------------------------------------------------
 
     def step(self, by: int) -> None:
-        """The next doubted place of this picture, around the end."""
+        """Go to the next suspected error of this image, cyclically."""
         if self.slips:
             self._at = (self.place + by) % len(self.slips)
             self._follow()
 
     def take_model(self) -> bool:
-        """The model is right: its region is painted, the labelled one taken away, or its verdict given."""
+        """Apply the model's finding: paint its region, erase the labeled one, or set its verdict."""
         slip, session, editor = self.slip, self._session, self._session.editor
         if slip is None or not session.writable:
             return False
@@ -70,7 +70,7 @@ class LabelErrors(QObject):
             return False
         found, mask = slip.selection, session.mask
         inside = found.inside
-        if slip.kind != "missing":  # what was painted there meanwhile stays
+        if slip.kind != "missing":  # pixels painted there since the check stay
             inside = inside & (mask[found.rect.slices] == slip.labelled_id)
         before = np.count_nonzero(mask[found.rect.slices] == slip.labelled_id)
         editor.paint_region(inside, found.corner, editor.ground if slip.kind == "extra" else slip.class_id)
@@ -83,7 +83,7 @@ class LabelErrors(QObject):
         return not unchanged
 
     def _tell_origin(self, slip: Slip) -> None:
-        """The note says whose word was taken."""
+        """Enter the model and its finding in the note's history."""
         session, doubts = self._session, self._guide.doubts
         note, project = session.note, session.project
         if note is None or project is None or not note.history:
@@ -95,7 +95,7 @@ class LabelErrors(QObject):
         session.notes.touched()
 
     def keep_label(self) -> bool:
-        """The label is right: this is not asked again, of whatever model."""
+        """Confirm the label: this error is not suggested again, by any model."""
         slip, session = self.slip, self._session
         if slip is None or not session.writable or session.note is None:
             return False
@@ -105,13 +105,13 @@ class LabelErrors(QObject):
         return True
 
     def take_back(self, key: str) -> None:
-        """Doubt again what was last said to be right in the open picture."""
+        """Undo the last confirmation in the open image."""
         session = self._session
         if session.key == key and session.note is not None and session.note.confirmed and session.writable:
             session.note.confirmed.pop()
             session.notes.add("doubt label")
 
-    # --- facts ------------------------------------------------------------------------------------
+    # --- updates ----------------------------------------------------------------------------------
 
     def _opened(self, key: str) -> None:
         if key != self._key:

@@ -1,4 +1,4 @@
-"""What a killed session has left in the journal, merged into the masks and notes when its project is opened again."""
+"""Recovery of labels after a crash: journal entries are merged into masks and notes when the project is opened."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class LabelRecovery:
         self._project, self._journal, self._changed, self._report = project, journal, changed, report
 
     def run(self) -> list[Patch]:
-        """Merge everything that can be merged; returns the steps that undo can take back."""
+        """Merge all entries that can be merged. Return the steps that undo can revert."""
         journal = self._journal
         patches: list[Patch] = []
         leftovers = journal.leftovers()
@@ -48,7 +48,7 @@ class LabelRecovery:
         for key in dict.fromkeys([*leftovers, *journal.note_changes]):
             patches += self._recover_label(key, leftovers.get(key, []), journal.note_changes.get(key, []))
         with contextlib.suppress(CannotWrite):
-            for key in journal.together:  # what is left of these waits with the others of its image
+            for key in journal.together:  # the remaining changes move to the journal of their image
                 for change in journal.note_changes[key]:
                     journal.append_note(change)
             journal.discard_notes()
@@ -57,7 +57,7 @@ class LabelRecovery:
     def _recover_label(
         self, key: str, records: Sequence[tuple[Patch, Size]], changes: Sequence[NoteChange]
     ) -> tuple[Patch, ...]:
-        """Merge what the journal holds of one image; returns the steps that undo can take back."""
+        """Merge the journal entries of one image. Return the steps that undo can revert."""
         journal = self._journal
         sizes = [size for _, size in records] or [change.size for change in changes if change.size is not None]
         label = load_label(self._project, key, sizes[-1]) if sizes else None
@@ -96,7 +96,7 @@ class LabelRecovery:
         return patches
 
     def _recover_note(self, key: str, changes: Sequence[NoteChange]) -> None:
-        """Merge what the journal holds of a note whose mask is not known, or cannot be read."""
+        """Merge the journal entries of a note whose mask is unknown or cannot be read."""
         project, journal = self._project, self._journal
         try:
             merged = merge(annotation.load_note(project, key), changes)
@@ -111,7 +111,7 @@ class LabelRecovery:
         journal.together.discard(key)
 
     def _keep_note_beside(self, key: str, note: Note) -> bool:
-        """Another program has changed the same of a note: keep the note with all changes, and report it."""
+        """Save the note with all changes to a separate file, as another program changed the same fields; report it."""
         try:
             data = json.dumps(note.content(), ensure_ascii=False, indent=1).encode()
             kept = keep_aside(self._project, key, data, ".json")
@@ -122,7 +122,7 @@ class LabelRecovery:
         return True
 
     def _keep_beside(self, label: Label, mask: np.ndarray) -> bool:
-        """Some strokes do not fit the mask any more: keep it as it would be with them, and say so."""
+        """Save the mask with all strokes to a separate file, as some no longer fit the mask; report it."""
         try:
             data = annotation.encode_mask(mask, list(self._project.classes))
             kept = keep_aside(self._project, label.key, data, ".png")

@@ -1,4 +1,4 @@
-"""Work off the GUI thread, whose answers come back in the thread that owns it."""
+"""Background jobs whose results are delivered in the thread that owns the lane."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Job(QRunnable):
 
 
 class Lane(QObject):
-    """Jobs done in order by `threads` threads, which live only while there is work."""
+    """Queue of jobs run in order by `threads` threads, which exist only while there are jobs."""
 
     _arrived = Signal()
 
@@ -41,7 +41,7 @@ class Lane(QObject):
         self._arrived.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
 
     def submit(self, work: Work, then: Then, *, urgent: bool = False) -> None:
-        """Call `work()` in a worker thread, later `then(answer, error)` here; an urgent job goes to the front."""
+        """Call `work()` in a worker thread and later `then(result, error)` in this thread; urgent jobs go first."""
 
         def answer(found: Any, error: Exception | None) -> None:
             self._answers.append((then, found, error))
@@ -50,12 +50,12 @@ class Lane(QObject):
         self._pool.start(_Job(work, answer), 1 if urgent else 0)
 
     def finish(self) -> None:
-        """Wait until all jobs are done, and deliver their answers now."""
+        """Wait until all jobs are done, and deliver their results now."""
         self._pool.waitForDone()
         self._deliver()
 
     def abandon(self) -> None:
-        """Drop what has not begun, wait for what has, and deliver nothing."""
+        """Drop queued jobs, wait for running ones, and deliver nothing."""
         self._pool.clear()
         self._pool.waitForDone()
         self._answers.clear()
@@ -66,5 +66,5 @@ class Lane(QObject):
             then, found, error = self._answers.popleft()
             try:
                 then(found, error)
-            except Exception:  # one answer that fails must neither stop the others nor whoever waits in `finish`
+            except Exception:  # a failing callback must block neither the others nor the caller of `finish`
                 sys.excepthook(*sys.exc_info())

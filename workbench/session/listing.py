@@ -1,4 +1,4 @@
-"""The list of pictures and what is known of each; a worker thread looks, and tells in batches."""
+"""List of images with their index rows, read by a worker thread and reported in batches."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from workbench.core.project import Project
 from workbench.session import looking
 from workbench.session.lane import Lane
 
-REST = 1.5  # seconds after a save until its picture is looked at again
+REST = 1.5  # seconds between a save and reading the image's files again
 _PATIENCE, _PATIENCE_AT_CLOSE = 10.0, 0.05  # seconds to wait for another process that writes the index
 
 
 class Listing(QObject):
-    """`keys` in their order and `rows` by key. What this session changed itself is newer than what the index read."""
+    """Image list: `keys` in order and `rows` by key. Changes made in this session override the index."""
 
     listed = Signal(object)  # list[str]
     rows_changed = Signal(object)  # list[Row], at most five times a second
     progressed = Signal(int, int)
     added = Signal(object)  # Added
     problem_met = Signal(object)
-    settled = Signal()  # everything asked for has been told
+    settled = Signal()  # all requests are done and reported
 
     _heard = Signal(int, str, object)
 
@@ -37,27 +37,27 @@ class Listing(QObject):
         self.rows: dict[str, Row] = {}
         self._places: dict[str, int] = {}
         self._not_opened: set[str] = set()  # marked broken because opening failed
-        self._own: set[str] = set()  # changed by this session since the index began to look
+        self._own: set[str] = set()  # changed by this session since the index started reading
         self._news: dict[str, Row] = {}
-        self._stale: dict[str, None] = {}  # saved, and to be looked at again when the hand rests
+        self._stale: dict[str, None] = {}  # saved, to be read again once `REST` has passed
         self._scores: dict[str, float] = {}  # not in the index yet
         self._project: Project | None = None
-        self.done = 0  # pictures that are marked done
+        self.done = 0  # number of images marked done
         self._rest = QTimer(self, singleShot=True, interval=round(REST * 1000), timeout=self._look)
         self._timer = QTimer(self, singleShot=True, interval=round(looking.TELL_EVERY * 1000), timeout=self._tell)
         self._lane = Lane(parent=self)
         self._under_way = 0
-        self._round = 0  # of an opening: news of an earlier project is dropped
+        self._round = 0  # counts openings; results for an earlier project are dropped
         self._stop = threading.Event()
         self._heard.connect(self._hear, Qt.ConnectionType.QueuedConnection)
 
     # --- orders -----------------------------------------------------------------------------------
 
     def refresh(self, project: Project) -> None:
-        """List the pictures, tell the rows known so far, then those that changed."""
+        """List the images, report the rows known so far, then those that changed."""
         first, self._project = self._project is not project, project
         if not self._under_way:
-            self._own.clear()  # read from now on, so newer than what was changed before
+            self._own.clear()  # rows are read from now on, hence newer than earlier changes
         self._submit(lambda teller: looking.refresh(project, teller, first=first))
 
     def add(self, project: Project, paths: Sequence[Path], left_out: Sequence[tuple[str, str]] = ()) -> None:
@@ -66,30 +66,30 @@ class Listing(QObject):
         self.refresh(project)
 
     def put(self, row: Row) -> None:
-        """A row that this session changed."""
+        """Set a row changed by this session."""
         self._own.add(row.key)
         self._take(row)
 
     def mark_broken(self, key: str, problem: Problem) -> None:
-        """A picture could not be opened: it is shown so until it can be, or its files are changed."""
+        """Mark an image that could not be opened, until it can be or its files change."""
         if key in self._places and not self.row(key).broken:
             self._not_opened.add(key)
             self.put(replace(self.row(key), broken=str(problem)))
 
     def mark_opened(self, key: str, _loaded: object = None) -> None:
-        """A picture was opened; if it could not be before, its mark is taken away and it is looked at again."""
+        """Remove the mark of an image that can be opened again, and read its files again."""
         if key in self._not_opened:
             self._not_opened.discard(key)
             self.put(replace(self.row(key), broken=""))
             self.look_again(key)
 
     def look_again(self, key: str) -> None:
-        """Soon read a picture's files again: they were saved."""
+        """Schedule reading an image's files again after a save."""
         self._stale[key] = None
         self._rest.start()
 
     def set_score(self, key: str, score: float) -> None:
-        """A model said how sure it is of the strongest defect in a picture, 0..1."""
+        """Set the highest defect probability that a model found in an image, 0..1."""
         self._take(replace(self.row(key), score=score))
         self._scores[key] = score
         self._rest.start()
@@ -109,13 +109,13 @@ class Listing(QObject):
         self._own.clear()
         self._not_opened.clear()
 
-    # --- where is what ----------------------------------------------------------------------------
+    # --- lookup -----------------------------------------------------------------------------------
 
     def row(self, key: str) -> Row:
         return self.rows.get(key) or Row(key)
 
     def at(self, key: str | None, step: int) -> str | None:
-        """The key `step` places from `key`, or at the end of the list; None if that is `key` itself."""
+        """Return the key `step` places from `key`, clamped to the list; None if that is `key` itself."""
         if not self.keys:
             return None
         here = self._places.get(key or "", -1)
@@ -123,11 +123,11 @@ class Listing(QObject):
         return self.keys[there] if there != here else None
 
     def near(self, key: str, direction: int) -> list[str]:
-        """The readable neighbours of `key`, the one in `direction` first."""
+        """Return the readable neighbors of `key`, the one in `direction` first."""
         found = [self.at(key, direction), self.at(key, -direction)] if key in self._places else []
         return [k for k in found if k is not None and not self.row(k).broken]
 
-    # --- news -------------------------------------------------------------------------------------
+    # --- results ----------------------------------------------------------------------------------
 
     def _submit(self, work: Callable[[looking.Teller], None]) -> None:
         round = self._round
@@ -136,7 +136,7 @@ class Listing(QObject):
         self._lane.submit(lambda: work(teller), lambda _, error: self._ended(error))
 
     def _ended(self, error: Exception | None) -> None:
-        # Behind the last news, which are on their way as queued signals; also after an unforeseen error.
+        # Queued after the last results, which arrive as queued signals; also after an unexpected error.
         self._heard.emit(self._round, "settled", None)
         if isinstance(error, Problem):
             self.problem_met.emit(error)
@@ -196,13 +196,13 @@ class Listing(QObject):
         self._keep_scores()
 
     def _keep_scores(self, *, closing: bool = False) -> None:
-        """Write new scores in the worker thread. closing: wait for it, but only shortly for another process."""
+        """Write new scores in the worker thread. closing: wait for it, but only briefly for another process."""
         scores, self._scores = self._scores, {}
         project = self._project
         if project is None or not scores:
             return
         patience = _PATIENCE_AT_CLOSE if closing else _PATIENCE
-        # Errors are passed over: it is a cache, and the model can give the scores again.
+        # Errors are ignored: the index is a cache, and the model can compute the probabilities again.
         self._lane.submit(lambda: looking.keep_scores(project, scores, patience=patience), lambda _, error: None)
         if closing:
             self._lane.finish()

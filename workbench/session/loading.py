@@ -1,4 +1,4 @@
-"""Pictures and labels from the disk in worker threads: the wanted one first, its neighbours ahead of time."""
+"""Loading of images and labels in worker threads: the requested image first, then prefetched neighbors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from workbench.session.lane import Lane
 
 @dataclass(frozen=True)
 class Loaded:
-    """A picture with its label. stamp: state of the picture's file when it was read. pages: of its file."""
+    """An image with its label. stamp: stamp of the image file when it was read. pages: number of pages of the file."""
 
     picture: np.ndarray
     label: Label
@@ -32,7 +32,7 @@ class Loaded:
 
 
 class Shelf:
-    """The most recently used pictures, up to `limit` bytes; the newest is always kept."""
+    """Cache of the most recently used images, up to `limit` bytes; the newest is always kept."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -65,11 +65,11 @@ class Shelf:
 
 
 class Loader(QObject):
-    """Answers `want(key)` with `loaded` or `failed`, for the last wanted picture only."""
+    """Loader of images and labels. Answers `want(key)` by `loaded` or `failed`, for the last request only."""
 
     loaded = Signal(str, object)  # key, Loaded
     failed = Signal(str, object)  # key, Problem
-    previewed = Signal(str, object, object)  # key, the picture reduced, its true (width, height): `loaded` will follow
+    previewed = Signal(str, object, object)  # key, reduced image, full (width, height); `loaded` follows
     _reduced = Signal(str, object)
 
     def __init__(
@@ -79,11 +79,11 @@ class Loader(QObject):
         self.wanted: str | None = None
         self._unsaved = unsaved
         self._shelf = Shelf(limit)
-        self._lane = Lane(2, self)  # the wanted picture need not wait for a neighbour under way
+        self._lane = Lane(2, self)  # two threads: the requested image need not wait for a neighbor being loaded
         self._project: Project | None = None
         self._loading: set[str] = set()
         self._of_use: frozenset[str] = frozenset()
-        self._reduced.connect(self._preview, Qt.ConnectionType.QueuedConnection)  # from the worker thread
+        self._reduced.connect(self._preview, Qt.ConnectionType.QueuedConnection)  # emitted in the worker thread
 
     def open(self, project: Project) -> None:
         self._project = project
@@ -96,7 +96,7 @@ class Loader(QObject):
         self._project = self.wanted = None
 
     def want(self, key: str) -> None:
-        """Load a picture and its label; the answer may come at once."""
+        """Load an image and its label; `loaded` may be emitted before this returns."""
         self.wanted = key
         self._of_use = frozenset((key,))
         found = self._at_hand(key)
@@ -106,7 +106,7 @@ class Loader(QObject):
             self._load(key, urgent=True)
 
     def prefetch(self, keys: Sequence[str]) -> None:
-        """Load these ahead of time, if nothing else is wanted meanwhile."""
+        """Load these images ahead of time, unless another one is requested meanwhile."""
         self._of_use = frozenset((*keys, *([] if self.wanted is None else [self.wanted])))
         for key in keys:
             if key not in self._shelf:
@@ -114,7 +114,7 @@ class Loader(QObject):
 
     @property
     def budget(self) -> int:
-        """Bytes that pictures in memory may take."""
+        """Limit of the image cache in bytes."""
         return self._shelf.limit
 
     def _at_hand(self, key: str) -> Loaded | None:
@@ -167,7 +167,7 @@ class Loader(QObject):
             self._shelf.put(key, found)
         if key != self.wanted:
             return
-        # Skipped as of no use, and wanted again since? Read before a save of ours? Then once more.
+        # Load again if the job was skipped and requested again since, or read the files before a save of this session.
         fresh = self._at_hand(key)
         if fresh is not None:
             self.loaded.emit(key, fresh)
@@ -176,7 +176,7 @@ class Loader(QObject):
 
 
 def read(project: Project, key: str, at_hand: Loaded | None = None) -> Loaded:
-    """A picture and its label from the disk; of `at_hand` the picture is taken if its file is the same."""
+    """Read an image and its label; the pixels of `at_hand` are reused if the image file is unchanged."""
     stamp = picture_stamp(project, key)
     if at_hand is not None and at_hand.stamp == stamp:
         picture, pages = at_hand.picture, at_hand.pages
@@ -203,7 +203,7 @@ def picture_stamp(project: Project, key: str) -> str:
 
 def _with_label(picture: np.ndarray, label: Label, stamp: str) -> Loaded:
     if label.mask is not None and label.mask.shape != picture.shape[:2]:
-        # The picture was exchanged while its strokes were unsaved: they are saved, and no longer painted on.
+        # The image was replaced while its strokes were unsaved: they are saved, but can no longer be edited.
         (h, w), (height, width) = label.mask.shape, picture.shape[:2]
         problem = MaskWrongSize(path=label.key, mask_width=w, mask_height=h, width=width, height=height)
         label = Label(label.key, label.note, problem=problem)

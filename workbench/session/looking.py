@@ -1,4 +1,4 @@
-"""What the listing's worker thread does: walk the folders, bring the index up to date, copy new pictures in."""
+"""Work of the image list's thread: scan folders, update the index, copy new images."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from workbench.core.sources import natural_key
 from workbench.core.walking import walk
 
 TELL_EVERY = 0.2  # seconds
-# A worker that never rests keeps the interpreter to itself for 5 ms at a time, and a window asks for it often.
+# A worker that never sleeps holds the interpreter lock for 5 ms at a time, and the window needs it often.
 WORK, REST = 0.004, 0.001  # seconds
 FIRST_REST = 0.15  # until the first rows are painted
 
 
 class Teller:
-    """Carries news out of the worker thread, rows and progress at most five times a second."""
+    """Progress reporter of the worker thread. Rows and progress are reported at most five times a second."""
 
     def __init__(self, tell: Callable[[str, object], None], stop: threading.Event) -> None:
         self.tell = tell
@@ -33,7 +33,7 @@ class Teller:
         self._told = self._rested = time.monotonic()
 
     def rest(self, seconds: float = REST) -> None:
-        """Leave the window its turn."""
+        """Sleep to release the interpreter lock for the window."""
         time.sleep(seconds)
         self._rested = time.monotonic()
 
@@ -62,7 +62,7 @@ class Teller:
 
 
 def refresh(project: Project, teller: Teller, *, first: bool) -> None:
-    """Tell the keys and each row that changed; when the project was just opened, what is known of it at once."""
+    """Report the keys and each changed row. first: the project was just opened; report the known rows at once."""
 
     def work(index: Index) -> None:
         known = index.keys() if first else []
@@ -99,7 +99,7 @@ def _check_pattern(project: Project, keys: list[str], teller: Teller) -> None:
 
 
 def look(project: Project, keys: list[str], teller: Teller) -> None:
-    """Read some pictures' files again: what a save cannot tell, such as how many regions there are."""
+    """Read the files of some images again, for data that a save does not provide, such as the number of regions."""
 
     def work(index: Index) -> None:
         teller.tell("looked", [index.look(key) for key in keys if not teller.stopped()])
@@ -108,7 +108,7 @@ def look(project: Project, keys: list[str], teller: Teller) -> None:
 
 
 def keep_scores(project: Project, scores: dict[str, float], *, patience: float = 10.0) -> None:
-    """Write scores into the index. patience: seconds to wait while another process writes; then they are dropped."""
+    """Write defect probabilities into the index. patience: seconds to wait for another process before dropping them."""
     with_index(project, lambda index: index.set_scores(scores), patience=patience)
 
 
@@ -116,19 +116,19 @@ def keep_scores(project: Project, scores: dict[str, float], *, patience: float =
 class Added:
     """Result of copying images into a project.
 
-    left_out: (name, reason) of what was dropped or chosen and holds nothing to copy; the reason is "kind" (a file that
-    is no image), "empty" (a folder without images), "project" or "remote".
+    left_out: (name, reason) of dropped or chosen entries without anything to copy; the reason is "kind" (not an image
+    file), "empty" (a folder without images), "project" or "remote".
     """
 
     copied: int
-    there: int = 0  # were in the project already
+    there: int = 0  # already in the project
     left_out: tuple[tuple[str, str], ...] = ()
 
 
 def left_out_reason(path: Path) -> str:
-    """Reason why nothing of a file or folder can be copied into a project, without a look into folders; "" if it can.
+    """Return the reason why nothing of a path can be copied, without scanning folders; "" if it can be.
 
-    A project is none of the images: copying it would take its masks for images.
+    A project folder is excluded: copying it would import its masks as images.
     """
     if path.is_dir():
         return "project" if (path / "project.json").is_file() else ""
@@ -136,7 +136,7 @@ def left_out_reason(path: Path) -> str:
 
 
 def add(project: Project, paths: list[Path], teller: Teller, left_out: Sequence[tuple[str, str]] = ()) -> None:
-    """Copy the image files of `paths` and below them, report those that cannot be copied, and tell how many were."""
+    """Copy the image files of `paths` and their subfolders; report failures and the number of copies."""
     wanted: list[tuple[Path, str]] = []
     refused, copied, there = list(left_out), 0, 0
     for path in paths:
@@ -165,7 +165,7 @@ def add(project: Project, paths: list[Path], teller: Teller, left_out: Sequence[
 
 
 def _pictures_in(path: Path) -> Iterator[tuple[Path, str]]:
-    """(file, key) of a picture file, or of all below a folder, whose own name the keys keep."""
+    """Yield (file, key) of an image file, or of all below a folder; the keys begin with the folder's name."""
     if path.is_file():
         if path.suffix.lower() in PICTURE_SUFFIXES:
             yield path, path.name

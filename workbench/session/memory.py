@@ -1,19 +1,19 @@
-"""Memory that is free goes back to the system: a window that is open for weeks does not keep what a run has needed."""
+"""Return of free memory to the system: a window open for weeks does not keep the memory that a run needed."""
 
 from __future__ import annotations
 
 import ctypes
 import sys
 
-_LARGE = 4 << 20  # bytes; what is smaller comes and goes with every frame that is drawn
+_LARGE = 4 << 20  # bytes; smaller blocks are allocated with every frame drawn
 _MMAP_THRESHOLD = -3  # M_MMAP_THRESHOLD of malloc.h
 
 
 def keep_apart() -> None:
-    """For the start of a window: on Linux large blocks are taken from the system one by one, and go back at once.
+    """Configure the allocator, at the start of a window: on Linux large blocks are mapped separately.
 
-    Left to itself the allocator soon takes blocks of up to 32 MB from its heap, where a small one above a large free
-    one holds all of its pages.
+    They return to the system at once when freed. By default the allocator soon takes blocks of up to 32 MB from its
+    heap, where a small block above a large free one keeps all of its pages.
     """
     if sys.platform != "linux":
         return
@@ -24,10 +24,10 @@ def keep_apart() -> None:
 
 
 def give_back() -> None:
-    """For a worker thread: on Linux the allocator keeps freed pages for later until it is told not to."""
+    """Return freed pages to the system, from a worker thread; on Linux the allocator keeps them otherwise."""
     if sys.platform != "linux":
         return
     try:
         ctypes.CDLL(None).malloc_trim(0)
     except (OSError, AttributeError):
-        return  # another C library, which has no such habit
+        return  # another C library, which does not keep them

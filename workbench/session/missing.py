@@ -1,4 +1,4 @@
-"""The project's folder while it is not available, or locked by somebody else: when that began, and when it is over."""
+"""Availability of the project folder: detects when it is missing or locked by another program, and when it is back."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from workbench.session.saving import Saver
 
 
 class FolderWatch(QObject):
-    """problem: why the open project cannot be written; None while it can."""
+    """Watch over the project folder. problem: reason why the open project cannot be written; None if it can."""
 
-    changed = Signal()  # the problem, or how much is unsaved meanwhile
+    changed = Signal()  # the problem, or the number of unsaved changes
     problem_met = Signal(object)
 
     def __init__(self, saver: Saver, parent: QObject | None = None, *, retry: float = 5.0) -> None:
@@ -33,12 +33,12 @@ class FolderWatch(QObject):
         self._set(None)
 
     def met(self, problem: object) -> None:
-        """A write failed; watch the folder from now on if that is because it is gone or locked."""
+        """Handle a failed write: watch the folder from now on if it is missing or locked."""
         if isinstance(problem, (ProjectGone, ProjectTaken)) and self._project is not None:
             self._set(problem)
 
     def look(self) -> bool:
-        """See whether the project can be written again, and save then; True if it can."""
+        """Check whether the project can be written again, and save then. Return True if it can."""
         if self._project is None or self.problem is None:
             return True
         try:
@@ -51,7 +51,7 @@ class FolderWatch(QObject):
         return True
 
     def relocate(self, root: Path) -> bool:
-        """Go on in the folder to which the project was moved, and save there; False, with a problem told, if not."""
+        """Continue in the folder to which the project was moved, and save there. Return False on failure."""
         if self._project is None:
             return False
         try:
@@ -64,18 +64,18 @@ class FolderWatch(QObject):
         return self._saver.flush()
 
     def refresh(self) -> None:
-        """Something was changed or saved."""
+        """Report that something was changed or saved."""
         if self.problem is not None:
             self.changed.emit()
 
     @property
     def unsaved(self) -> int:
-        """How many changes are kept until the project can be written again."""
+        """Number of changes kept until the project can be written again."""
         return self._saver.unsaved_changes
 
     @property
     def rescued(self) -> bool:
-        """Whether they are in the rescue journal too."""
+        """True if the unsaved changes are in the rescue journal too."""
         return self._saver.rescued
 
     def _set(self, problem: CannotWrite | None) -> None:

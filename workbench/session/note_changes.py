@@ -1,8 +1,8 @@
-"""Changes of notes on their way to the disk: recorded in the journal, and merged into the notes after a crash.
+"""Changes of notes: recorded in the journal, and merged into the notes after a crash.
 
-Only the fields that differ are recorded. A plain field has its value before and after, a list has the entries that were
-removed and added. So a note that another program has written meanwhile keeps what was changed there: lists are merged,
-and a plain field takes the recorded value only if it holds one of the recorded values still.
+Only the fields that differ are recorded: a plain field with its value before and after, a list with the entries removed
+and added. This preserves changes that another program has made in the note meanwhile: lists are merged, and a plain
+field takes the recorded value only if it still holds one of the recorded values.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from typing import Any
 from workbench.core.annotation import Note
 
 FORMAT = 1
-# The editor records this one with the pixels that change with it, see history.Patch.
+# Recorded by the editor together with the pixels that change with it, see history.Patch.
 _RECORDED_ELSEWHERE = frozenset({"explicit_background"})
 
-Content = dict[str, Any]  # of a note, as JSON values
+Content = dict[str, Any]  # content of a note, as JSON values
 Size = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class NoteChange:
-    """The difference between two states of the note of the image `key`.
+    """Difference between two states of the note of image `key`.
 
     fields: {"from": value, "to": value} of a plain field, {"removed": [...], "added": [...]} of a list.
-    act: for the history of the note, where the change does not hold the history itself.
-    size: (width, height) of the image's mask, None where it is not known.
+    act: entry for the note's history, if the change does not contain the history itself.
+    size: (width, height) of the image's mask, None if unknown.
     new_mask: an image without a mask gets an empty one.
     """
 
@@ -48,7 +48,7 @@ class NoteChange:
 
     @classmethod
     def decode(cls, data: bytes) -> NoteChange:
-        """Read the content of a journal record. Raises ValueError for anything that is none, or of a newer version."""
+        """Read the content of a journal record. Raises ValueError if it is invalid or of a newer version."""
         try:
             head = json.loads(data)
             if head["format"] != FORMAT:
@@ -99,7 +99,7 @@ def _list_difference(old: list, new: list) -> dict[str, Any]:
 class Merged:
     """A note after recorded changes were merged into it.
 
-    beside: the note with all recorded values, if some were not taken as another program has changed the same field.
+    beside: the note with all recorded values, if some were not taken because another program changed the same field.
     """
 
     note: Note
@@ -114,7 +114,7 @@ class _Values:
 
 
 def merge(note: Note, changes: Sequence[NoteChange]) -> Merged:
-    """Merge recorded changes, oldest first, into a note as it was read; the note itself stays as it is."""
+    """Return a note with recorded changes merged, oldest first; `note` itself stays as it is."""
     before = note.content()
     content, plain = note.content(), dict[str, _Values]()
     for change in changes:

@@ -1,4 +1,4 @@
-"""What is said of the open picture beside its mask: verdict, status, and what was done, in its note."""
+"""Note of the open image: verdict, status, split and history."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.session.saving import Saver
 
 
 class Notes(QObject):
-    """Every change of the note goes to the disk like a stroke."""
+    """Changes of the open image's note. Each one is saved like a stroke."""
 
     changed = Signal(str)  # key
     problem_met = Signal(object)
@@ -22,7 +22,7 @@ class Notes(QObject):
         self._editor, self._saver, self._classes = editor, saver, classes
 
     def set_verdict(self, name: str | None) -> None:
-        """The picture's verdict; a name that is new to the project is added to it."""
+        """Set the image's verdict; a name that is new is added to the project."""
         name = (name or "").strip() or None
         if not self._may() or self._editor.label.note.verdict == name:
             return
@@ -31,7 +31,7 @@ class Notes(QObject):
         self.add("verdict")
 
     def set_status(self, status: Status) -> None:
-        """new, started or done; a done picture without a mask gets an empty one, which says that it is good."""
+        """Set the status: new, started or done. A done image without a mask gets an empty one, marking it good."""
         if not self._may():
             return
         label = self._editor.label
@@ -41,20 +41,20 @@ class Notes(QObject):
         self.add(status)
 
     def set_pin(self, split: Split | None) -> None:
-        """The side of the split for the picture and the others of its part, from the next training on; None: any."""
+        """Pin the image and its group to a split, from the next training on; None: no restriction."""
         if self._may() and self._editor.label.note.pin != split:
             self._editor.label.note.pin = split
             self.add("pin")
 
     def add(self, what: str) -> None:
-        """Its history tells what was done; written at once."""
+        """Add an entry to the note's history; written at once."""
         label = self._editor.label
         label.note.add(what)
         self.touched(now=True)
         self.changed.emit(label.key)
 
     def touched(self, *, now: bool = False) -> None:
-        """The note was changed: write it soon, or at once."""
+        """Save a change of the note, soon or at once (`now`)."""
         self._editor.label.note_edits += 1
         self._saver.changed(self._editor.label, now=now)
 

@@ -1,4 +1,4 @@
-"""The pages of the open picture's file: the first is the picture, the others can be looked at in its place."""
+"""Pages of the open image file: the first is the labeled image, the others can be displayed in its place."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from workbench.session.session import Session
 
 
 class Pages(QObject):
-    """Labels, training and predictions belong to the first page, whichever is looked at."""
+    """Page display of the open image. Labels, training and predictions always belong to the first page."""
 
-    turned = Signal(object)  # the page's picture; None: the first page again
+    turned = Signal(object)  # image of the page; None: the first page again
     changed = Signal()  # `number` or `count`
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.number = 0  # of the page that is looked at, from 0
+        self.number = 0  # page displayed, from 0
         self._session = session
         self._wanted = 0
         self._lane = Lane(parent=self)
@@ -34,7 +34,7 @@ class Pages(QObject):
         return self.count > 1
 
     def go(self, step: int) -> None:
-        """So many pages on or back; the first follows the last."""
+        """Turn by `step` pages, cyclically."""
         project, key = self._session.project, self._session.key
         if not self.possible() or project is None or key is None:
             return

@@ -1,6 +1,6 @@
-"""What a trained model sees in the pictures of the project: predicted in a worker thread, kept, told by key.
+"""Predictions of a trained model for images of the project, computed in a worker thread, cached, reported by key.
 
-Pictures that will be opened next are predicted ahead, whenever nobody waits for another one.
+Images expected next are predicted ahead while no other image is requested.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from workbench.inference.predictor import Predictor, Result
     from workbench.inference.settings import ModelSettings
 
-LIMIT = 256 << 20  # bytes of results kept
-AHEAD_PIXELS = 6_000_000  # of a picture that is predicted without being asked for
-RELEASE = 2000  # ms after the last prediction: what it took for the while goes back to the system
-_GENTLE = 5  # niceness of the thread, below the window's
+LIMIT = 256 << 20  # bytes of cached results
+AHEAD_PIXELS = 6_000_000  # maximum size in pixels of an image that is predicted ahead
+RELEASE = 2000  # ms after the last prediction until its memory is returned to the system
+_GENTLE = 5  # niceness of the thread: lower priority than the window
 
 
 class Predictions(QObject):
-    """One model at a time, by ONNX Runtime. The last picture asked for is predicted; older wishes are dropped."""
+    """Predictions of one model at a time, by ONNX Runtime. Only the last requested image is predicted."""
 
     predicted = Signal(str, object)  # key, inference.Result
     failed = Signal(object)  # Problem
@@ -46,7 +46,7 @@ class Predictions(QObject):
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.source: Run | Path | None = None  # the run or export that is loaded
+        self.source: Run | Path | None = None  # the run or export in use
         self._session = session
         self._folder: Path | None = None
         self._stamp = ""
@@ -55,7 +55,7 @@ class Predictions(QObject):
         self._wanted: str | None = None
         self._expected: list[str] = []
         self._looking_ahead = False
-        self._settings: ModelSettings | None = None  # of the model that has predicted last
+        self._settings: ModelSettings | None = None  # of the model that made the last prediction
         self._lane = Lane(parent=self)
         self._release = QTimer(self, singleShot=True, interval=RELEASE, timeout=self._give_back)
         session.project_closed.connect(self.close)
@@ -64,7 +64,7 @@ class Predictions(QObject):
             app.aboutToQuit.connect(self.close)
 
     def load(self, source: Run | Path | str) -> None:
-        """Use a run's best model, or an export folder; its file is opened with the first prediction."""
+        """Use a run's best model, or an export folder; the model file is opened at the first prediction."""
         if isinstance(source, Run):
             try:
                 source.need_usable()
@@ -79,12 +79,12 @@ class Predictions(QObject):
             return
         self._lane.abandon()
         self.source, self._folder, self._stamp, self._predictor = source, folder, stamp, None
-        self._kept.clear()  # every run leaves a model behind, and hundreds of megabytes could be of former ones
+        self._kept.clear()  # results of former models could add up to hundreds of megabytes
         self._forget_wishes()
         self.model_changed.emit()
 
     def predict(self, key: str) -> None:
-        """`predicted` or `failed` follows."""
+        """Predict one image; `predicted` or `failed` follows."""
         folder, stamp, project = self._folder, self._stamp, self._session.project
         if folder is None or project is None:
             return
@@ -113,7 +113,7 @@ class Predictions(QObject):
         self._lane.submit(work, then, urgent=True)
 
     def expect(self, keys: Sequence[str]) -> None:
-        """These pictures will be opened next, in this order: predict them when there is nothing else to do."""
+        """Set the images that will be opened next, in order; they are predicted while the thread is idle."""
         self._expected = list(keys)
         self._look_ahead()
 
@@ -129,7 +129,7 @@ class Predictions(QObject):
         wanted, path = self._wanted, project.picture_path(key)
 
         def hurry() -> bool:
-            """Somebody waits for another picture."""
+            """Return True if another image was requested."""
             return self._wanted != wanted
 
         def work() -> Result | None:
@@ -141,7 +141,7 @@ class Predictions(QObject):
             if result is not None and stamp == self._stamp:
                 self._keep((stamp, key), result)
                 self._tell(key, result)
-            self._look_ahead()  # what cannot be read is told when it is opened
+            self._look_ahead()  # an unreadable image is reported when it is opened
 
         self._lane.submit(work, then)
 
@@ -151,9 +151,9 @@ class Predictions(QObject):
         return 0 < pixels <= AHEAD_PIXELS and (self._stamp, key) not in self._kept
 
     def _look(self, folder: Path, picture: np.ndarray, cancelled: Callable[[], bool] | None = None) -> Result:
-        """In the worker thread."""
+        """Predict an image, in the worker thread."""
         if self._predictor is None:
-            _be_gentle()  # the network's own threads, which begin now, are so, too
+            _be_gentle()  # inherited by the network's own threads, which start now
             self._predictor = _open(folder)
             self._settings = self._predictor.settings
         classes = len(self._predictor.settings.classes)
@@ -163,14 +163,14 @@ class Predictions(QObject):
         )
 
     def seen(self, key: str) -> Seen | None:
-        """What the loaded model has marked in a picture."""
+        """Return the prediction of the loaded model for an image as a `Seen`; None if there is none in the cache."""
         result = self.result(key)
         if result is None or result.mask is None or result.scores is None:
             return None
         return Seen(result.mask, result.scores, result.class_scores, self._settings)
 
     def result(self, key: str) -> Result | None:
-        """What the loaded model has already predicted for a picture."""
+        """Return the cached prediction of the loaded model for an image."""
         kept = self._kept.get((self._stamp, key))
         if kept is not None:
             self._kept.move_to_end((self._stamp, key))
@@ -206,13 +206,13 @@ class Predictions(QObject):
 
 
 def _be_gentle() -> None:
-    if sys.platform == "linux":  # where threads have a niceness each
+    if sys.platform == "linux":  # only Linux has a niceness per thread
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _GENTLE)
 
 
 def _open(folder: Path) -> Predictor:
-    """What a network needs for one picture is given back after it, as a window looks at few of them."""
+    """Open a model without memory arenas, as a window predicts few images: memory is freed after each."""
     from workbench.inference.engines import choose_engine
     from workbench.inference.predictor import Predictor
     from workbench.inference.settings import MODEL_FILE, load_settings
@@ -225,7 +225,7 @@ def _open(folder: Path) -> Predictor:
 
 
 def _stamp(folder: Path) -> str:
-    """Path and state of a model's files: a better checkpoint of the same run is another model."""
+    """Return path and stamp of a model's files: a better checkpoint of the same run counts as another model."""
     parts = [str(folder)]
     for path in sorted(folder.glob("*")) if folder.is_dir() else []:
         if path.is_file():

@@ -1,4 +1,4 @@
-"""The previews of a run, read in a worker thread: the newest of each picture as they arrive, others on demand."""
+"""Previews of a run, read in a worker thread: the newest per image as they arrive, others on demand."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from workbench.core.storage import inside
 from workbench.inference.settings import ClassSettings, ModelSettings, SettingsError
 from workbench.session.lane import Lane
 
-LIMIT = 256 << 20  # bytes kept while the run goes on
-MOST_PIXELS = 64_000_000  # of a picture whose previews are shown
+LIMIT = 256 << 20  # bytes cached while the run is active
+MOST_PIXELS = 64_000_000  # maximum image size in pixels for a preview in full size
 
 
 class Previews(QObject):
-    """`events` of a picture, oldest first; each is one step of the run whose files were there when it was told."""
+    """Previews per image. Each preview belongs to one step of the run whose files existed when it was reported."""
 
     arrived = Signal(str)
-    recalled = Signal(str, int)  # picture, step: an earlier preview that was asked for
+    recalled = Signal(str, int)  # image, step: an earlier preview that was requested
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -44,7 +44,7 @@ class Previews(QObject):
         self._limit = LIMIT
 
     def rest(self) -> None:
-        """The run has ended, and its model looks at pictures in its place: only what was asked for last is kept."""
+        """Keep only the last requested preview: the run has ended, and its model predicts images instead."""
         self._limit = 0
         self._shown.clear()
 
@@ -57,30 +57,30 @@ class Previews(QObject):
         self._wanted = None
 
     def add(self, event: Preview) -> None:
-        """A preview was written; `arrived` follows when it has been read. A replay reads the last of a picture only."""
+        """Register a written preview; `arrived` follows once it is read. A replay reads only the last per image."""
         of_picture = self._events.setdefault(event.picture, {})
         if event.mask:
-            # A picture that was written over, as former versions did, is of its newest step only.
+            # A file that was overwritten, as in former versions, belongs to its newest step only.
             for step in [step for step, other in of_picture.items() if other.mask == event.mask]:
                 del of_picture[step]
         of_picture[event.step] = event
         if event.mask:
             self._read(event.picture)
-        else:  # of a verdict there is nothing to read
+        else:  # a verdict has no files
             self.arrived.emit(event.picture)
 
     @property
     def nbytes(self) -> int:
-        """Of the previews that are in memory."""
+        """Size in bytes of the previews in memory."""
         return sum(seen.nbytes for seen in self._shown.values())
 
     def steps(self, key: str) -> list[int]:
-        """The steps of which there are previews of a picture, ascending."""
+        """Return the steps that have a preview of an image, ascending."""
         run, events = self._run, self._events.get(key, {})
         return sorted(s for s, event in events.items() if event.mask and run and (run.root / event.mask).exists())
 
     def get(self, key: str, step: int | None = None) -> Seen | None:
-        """The newest preview of a picture, or that of a step; one that was put aside for memory is read again."""
+        """Return the newest preview of an image, or that of a step; one evicted from the cache is read again."""
         event, run = self._event(key, step), self._run
         if event is None or run is None or not event.mask:
             return None
@@ -92,7 +92,7 @@ class Previews(QObject):
         return self._shown.get((key, event.step))
 
     def recall(self, key: str, step: int) -> None:
-        """Read the preview of an earlier step; `recalled` follows, of the last one asked for."""
+        """Read the preview of an earlier step; `recalled` follows, for the last request only."""
         event, run = self._event(key, step), self._run
         self._wanted = (key, step)
         if event is None or run is None:
@@ -123,7 +123,7 @@ class Previews(QObject):
 
         def then(seen: Seen | None, _: Exception | None) -> None:
             self._reading.discard(key)
-            if seen is not None:  # a file that is already gone was followed by a newer one
+            if seen is not None:  # a missing file was replaced by a newer one
                 if self._limit:
                     self._keep((key, event.step), seen)
                 self.arrived.emit(key)
@@ -140,7 +140,7 @@ class Previews(QObject):
 
 
 def read_preview(run: Run, event: Preview) -> Seen:
-    """Raises a Problem or OSError if a file is missing, broken, or outside of the run."""
+    """Read the files of a preview. Raises a Problem or OSError if a file is missing, broken, or outside of the run."""
     mask = read_mask(inside(run.root, event.mask))
     stacked = read_mask(inside(run.root, event.scores)) if event.scores else np.zeros_like(mask)
     fits = stacked.shape[1] == mask.shape[1] and stacked.shape[0] % mask.shape[0] == 0
@@ -155,7 +155,7 @@ def read_preview(run: Run, event: Preview) -> Seen:
 
 
 def _placed(part: np.ndarray, event: Preview, fill: int) -> np.ndarray:
-    """A part of a picture at its place in the whole."""
+    """Return the whole image with `part` at its place and `fill` elsewhere."""
     assert event.size is not None
     whole = np.full((event.size[1], event.size[0]), fill, np.uint8)
     left, top = event.corner
@@ -165,7 +165,7 @@ def _placed(part: np.ndarray, event: Preview, fill: int) -> np.ndarray:
 
 
 def _settings(run: Run, event: Preview) -> ModelSettings | None:
-    """How its mask was made; None if an older version did not say."""
+    """Return the settings with which the mask was made; None if an older version did not store them."""
     try:
         classes = tuple(ClassSettings(id=c.id, name=c.name, color=c.color) for c in run.dataset().classes)
         return ModelSettings(

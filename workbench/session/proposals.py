@@ -1,4 +1,4 @@
-"""What is proposed for the open picture, and what a person decides: accepted ones become labels, one step each."""
+"""Suggestions for the open image and the user's decisions: accepted ones become labels, one step each."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ from workbench.session.session import Session
 if TYPE_CHECKING:
     from workbench.inference.predictor import Result
 
-_SHOWN = 200  # at a time, the most certain ones; more come when these are decided on
+_SHOWN = 200  # suggestions shown at a time, highest probability first; more follow after decisions
 _SETTLED = 120  # ms after the last change of the labels
 
 
 class Proposals(QObject):
-    """`shown` are those of the open picture that are to be decided. Nothing becomes a label but by `accept`."""
+    """Suggestions for the open image. `shown` are the undecided ones. Only `accept` turns a suggestion into a label."""
 
-    changed = Signal()  # what is shown, or what could be brought back
-    refused = Signal(str)  # why nothing was accepted
+    changed = Signal()  # `shown`, or the suggestions that can be restored
+    refused = Signal(str)  # reason why nothing was accepted
 
     def __init__(self, session: Session, predictions: Predictions, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.shown: list[Proposal] = []
-        self.left_out = 0  # regions that the model marks and that are not proposed, being too many or too large
+        self.left_out = 0  # regions marked by the model but not suggested, being too many or too large
         self._session, self._predictions = session, predictions
         self._live, self._live_model = Found(), ""
-        self._seen: np.ndarray | None = None  # the mask that the live ones are regions of
-        self._source: tuple[Seen, Path] | None = None  # what that mask marks, and the run or export it is of
-        self._spent: list[Proposal] = []  # decided on, and no more listed, as there were too many for all
+        self._seen: np.ndarray | None = None  # mask from which the live suggestions were made
+        self._source: tuple[Seen, Path] | None = None  # prediction of that mask, and its run or export
+        self._spent: list[Proposal] = []  # decided and removed from the list to make room for more
         self._kept: Kept | None = None
-        self._edits: dict[int, tuple[Decided, Proposal]] = {}  # by the identity of the origin, which is kept alive
+        self._edits: dict[int, tuple[Decided, Proposal]] = {}  # by the id() of the origin, which is kept alive here
         self._decisions = Decisions(session, self)
         self._decisions.turned.connect(self._sift)
         self._round = 0
@@ -65,14 +65,14 @@ class Proposals(QObject):
 
     @property
     def rejected(self) -> int:
-        """How many regions of the open picture were rejected and could be brought back."""
+        """Number of rejected suggestions of the open image, which can be restored."""
         note = self._session.note
         return sum(one.what == "rejected" for one in note.decided) if note is not None else 0
 
     # --- orders ----------------------------------------------------------------------------------
 
     def accept(self, proposals: Sequence[Proposal]) -> bool:
-        """Lay proposals down as labels of their classes: one step, through the editor as any stroke."""
+        """Paint suggestions as labels of their classes: one step. Return False if nothing was painted."""
         editor = self._session.editor
         wanted = self._still_shown(proposals)
         if not wanted:
@@ -95,7 +95,7 @@ class Proposals(QObject):
         return self.accept([one for one in self.shown if one.class_id not in self._session.classes.hidden])
 
     def reject(self, proposals: Sequence[Proposal]) -> bool:
-        """Do not propose these again, by this model, in this picture: one step, which changes no pixel."""
+        """Reject suggestions for this image and model: one step, which changes no pixel."""
         wanted = self._still_shown(proposals)
         patch = self._decisions.mark(REJECT) if wanted else None
         if patch is not None:
@@ -103,7 +103,7 @@ class Proposals(QObject):
         return patch is not None
 
     def bring_back(self) -> bool:
-        """Propose again what was rejected in this picture: one step."""
+        """Restore the rejected suggestions of this image: one step."""
         note = self._session.note
         back = [one for one in note.decided if one.what == "rejected"] if note is not None else []
         patch = self._decisions.mark(BRING_BACK) if back else None
@@ -114,7 +114,7 @@ class Proposals(QObject):
         return True
 
     def change(self, proposal: Proposal, changed: Proposal) -> None:
-        """Another class or shape before it is decided on; nothing is written."""
+        """Replace class or shape of an undecided suggestion; nothing is written."""
         mine = proposal if proposal in self.shown else self._like(proposal)
         if mine is None or not changed.area:
             return
@@ -124,7 +124,7 @@ class Proposals(QObject):
         self.changed.emit()
 
     def look_again(self, key: str) -> None:
-        """The file of proposals of a picture was written by someone else."""
+        """Reload an image's file of suggestions after another program has written it."""
         if key == self._session.key:
             self._load(key)
 
@@ -136,7 +136,7 @@ class Proposals(QObject):
         self._soon.start()
 
     def _still_shown(self, proposals: Sequence[Proposal]) -> list[Proposal]:
-        """Those that are open, as a person has seen them: a model that looks again makes others that are like them."""
+        """Return those that are still undecided; a new prediction replaces suggestions by similar ones."""
         shown = set(map(id, self.shown))
         return [one for one in proposals if id(one) in shown or self._like(one) is not None]
 
@@ -147,7 +147,7 @@ class Proposals(QObject):
         project = self._session.project
         return {info.id: info.name for info in project.classes} if project is not None else {}
 
-    # --- what is proposed ------------------------------------------------------------------------
+    # --- computation -----------------------------------------------------------------------------
 
     def _opened(self, key: str) -> None:
         self._forget()
@@ -194,20 +194,20 @@ class Proposals(QObject):
                 self._propose(seen, result.mask, root)
 
     def follow(self, seen: Seen, mask: np.ndarray, run: Run) -> None:
-        """The open picture is seen in another way: by a run under way, or with thresholds of a person's own.
+        """Suggest regions for the open image from a run in progress or with the user's thresholds.
 
-        mask: uint8 (H, W), what of `seen` is marked; what is marked is proposed.
+        mask: uint8 (H, W), the marked pixels of `seen`, from which suggestions are made.
         """
         self._propose(seen, mask, run.root)
 
     def _propose(self, seen: Seen, mask: np.ndarray, root: Path) -> None:
-        """The surest regions of a mask. root: of the run or export that has marked them."""
+        """Suggest the regions of highest probability of a mask. root: of the run or export that made the mask."""
         if mask is not self._seen:
             self._seen, self._spent, self._source = mask, [], (seen, root)
             self._look()
 
     def _look(self) -> None:
-        """List regions of what is seen, in the worker thread: as many as are listed at a time, without spent ones."""
+        """List regions in the worker thread, without decided ones, up to the limit."""
         project, mask = self._session.project, self._seen
         if project is None or mask is None or self._source is None:
             return
@@ -220,7 +220,7 @@ class Proposals(QObject):
 
         def work() -> Found | None:
             if mask is not self._seen:
-                return None  # by now it is seen in yet another way
+                return None  # replaced by a newer prediction
             rest = without(mask, spent) if spent else mask
             found, beyond = surest_regions(rest, seen.scores, settings, MOST)
             return propose(rest, found, class_table(classes, found, own=own), model, beyond=beyond)
@@ -236,14 +236,14 @@ class Proposals(QObject):
         self._lane.submit(work, then)
 
     def _carry_edits(self, found: Found) -> None:
-        """What a person has changed stays changed where the model sees nearly the same again."""
+        """Apply the user's changes to similar suggestions of the new prediction."""
         for origin, changed in list(self._edits.values()):
             again = first_like(found.proposals, origin)
             if again is not None:
                 self._edits[id(again.origin)] = again.origin, replace(changed, origin=again.origin)
 
     def _sift(self) -> None:
-        """Which of them are open: asked in the worker thread, as the labels have to be looked at."""
+        """Find the undecided suggestions, in the worker thread, as the mask has to be compared."""
         session, round = self._session, self._round
         project, note, key = session.project, session.note, session.key
         if project is None or note is None or key is None or session.mask is None:
@@ -258,7 +258,7 @@ class Proposals(QObject):
 
         def work() -> tuple[list[Proposal], Kept | None]:
             if kept is not None and (kept.stored.width, kept.stored.height) != size:
-                every = list(live.proposals)  # of a picture that was exchanged since
+                every = list(live.proposals)  # the stored suggestions belong to an image file that was replaced since
             else:
                 every = merged(live.proposals, older)
             every = sorted((edits.get(id(one.origin), one) for one in every), key=lambda one: -one.score)
@@ -279,7 +279,7 @@ class Proposals(QObject):
                 left, self._kept = found[0], found[1] if self._kept is kept else self._kept
                 self.left_out = live.left_out + max(0, len(left) - _SHOWN)
                 decided_now = session.note.decided if session.note is not None else []
-                # A person may have decided or changed something since this was asked.
+                # The user may have decided or changed suggestions since the job was submitted.
                 now = {number: changed for number, (_, changed) in self._edits.items()}
                 left = open_ones((now.get(id(one.origin), one) for one in left[:_SHOWN]), None, decided_now)
                 self._show(left)
@@ -289,7 +289,7 @@ class Proposals(QObject):
         self._lane.submit(work, then)
 
     def _look_further(self, live: Found, left: list[Proposal]) -> None:
-        """Most of what was listed is decided on: list what was left out for it."""
+        """Decided suggestions make room: list regions that were left out."""
         waiting = {id(one.origin) for one in left}
         decided = [one for one in live.proposals if id(one.origin) not in waiting]
         if decided:
@@ -307,16 +307,16 @@ class Proposals(QObject):
         self._lane.abandon()
 
     def finish(self) -> None:
-        """Wait until it is known what is proposed."""
+        """Wait until the suggestions are up to date."""
         if self._soon.isActive():
             self._soon.stop()
             self._sift()
-        for _ in range(4):  # what is listed is sifted; if little is left, more is listed and sifted
+        for _ in range(4):  # a round of listing and sifting may trigger another one if few are left
             self._lane.finish()
 
 
 def _origin(proposals: list[Proposal], names: dict[int, str]) -> str:
-    """Where accepted or rejected regions came from, for the picture's history."""
+    """Return the origin of accepted or rejected regions, for the image's history."""
     models = ", ".join(dict.fromkeys(one.model for one in proposals))
     if len(proposals) == 1:
         one = proposals[0]

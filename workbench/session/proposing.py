@@ -1,4 +1,4 @@
-"""All pictures of the project through one model, in a thread beside the window; what it finds waits as proposals."""
+"""Suggestions for all images of the project by one model, in a background thread."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.session.session import Session
 
 @dataclass(frozen=True)
 class Ended:
-    """pictures: that were looked at. proposals: found in them. skipped: could not be read. whole: none was left."""
+    """Summary. pictures: predicted. proposals: found in them. skipped: unreadable. whole: all images were processed."""
 
     pictures: int
     proposals: int
@@ -26,7 +26,7 @@ class Ended:
 
 
 class _Thread(ErrandThread):
-    looked = Signal(int, str, int, str)  # number, key, proposals, why it was skipped
+    looked = Signal(int, str, int, str)  # number, key, suggestions, reason for skipping
 
     def __init__(self, project: Project, model: Path, keys: Sequence[str], parent: QObject) -> None:
         super().__init__(parent)
@@ -37,7 +37,7 @@ class _Thread(ErrandThread):
         return ModelUnusable(path=str(self._model), why=str(error) or type(error).__name__)
 
     def work(self) -> Ended:
-        # Imported here, since the window starts without them.
+        # Imported here to keep the start of the window fast.
         from workbench.core.models import model_folder, open_model
         from workbench.core.proposing import propose_all
 
@@ -59,10 +59,10 @@ class _Thread(ErrandThread):
 
 
 class AllPictures(Errand):
-    """One round at a time. Pictures that this very model has looked at before are not looked at again."""
+    """Prediction of all images, one round at a time. Images already predicted by the same model are skipped."""
 
-    began = Signal(int)  # pictures
-    looked = Signal(int, str, int, str)  # number, key, proposals, why it was skipped
+    began = Signal(int)  # number of images
+    looked = Signal(int, str, int, str)  # number, key, suggestions, reason for skipping
     ended = Signal(object)  # Ended
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
@@ -71,7 +71,7 @@ class AllPictures(Errand):
         session.project_closed.connect(self.close)
 
     def start(self, model: Path) -> None:
-        """`began`, `looked` for each picture, and `ended` or `failed` follow. The labels in memory are saved first."""
+        """Save unsaved labels and start; emits `began`, `looked` per image, then `ended` or `failed`."""
         project, keys = self._session.project, self._session.keys
         if self.running or project is None or not project.writable or not keys:
             return
@@ -82,7 +82,7 @@ class AllPictures(Errand):
         self.begin(thread, QThread.Priority.LowPriority)
 
     def close(self) -> None:
-        """End without a word; what was found is kept."""
+        """Cancel without a result; suggestions found so far are kept."""
         if self.running:
             super().close()
             self.state_changed.emit()

@@ -1,6 +1,4 @@
-"""What to label next, and which labels to look at again: looked for in a thread beside the window, kept up to date as
-pictures are labelled.
-"""
+"""Label queue and list of suspected label errors: computed in a background thread, updated as images are labeled."""
 
 from __future__ import annotations
 
@@ -21,11 +19,11 @@ from workbench.session.session import Session
 from workbench.session.training import Training
 
 Mode = Literal["", "next", "errors"]
-COUNT = 200  # pictures in the list of what to label next
+COUNT = 200  # images in the label queue
 
 
 class _Thread(ErrandThread):
-    """Looks, and says what it has found; interrupted, it says what it has found so far."""
+    """Thread that computes a list; if interrupted, the result so far is returned."""
 
     progressed = Signal(int, int)
 
@@ -48,9 +46,9 @@ class _Thread(ErrandThread):
 
 
 class Guide(Errand):
-    """`mode` is which of the two lists leads through the pictures, "" for none. Signals tell, `keys` and `whys` say."""
+    """Label queue and list of suspected label errors. `mode` selects the list in use, "" for none."""
 
-    changed = Signal()  # the mode, or which pictures are listed
+    changed = Signal()  # the mode, or the listed images
     progressed = Signal(int, int)
 
     def __init__(self, session: Session, training: Training, parent: QObject | None = None) -> None:
@@ -60,9 +58,9 @@ class Guide(Errand):
         self.doubts: Doubts | None = None
         self._session = session
         self._stale = False
-        self._newest: Run | None = None  # the run that is asked
+        self._newest: Run | None = None  # the newest usable run
         self._reasons: dict[str, tuple[Why, ...]] = {}
-        self._left: dict[str, tuple[Slip, ...]] = {}  # what is still to be answered, by picture
+        self._left: dict[str, tuple[Slip, ...]] = {}  # open suspected errors, by image
         self._listed: list[str] = []
         session.pictures_listed.connect(self._find_run)
         session.project_closed.connect(self._closed)
@@ -75,16 +73,16 @@ class Guide(Errand):
 
     @property
     def found(self) -> Suggestions | Doubts | None:
-        """What the present list was made of."""
+        """Result from which the present list was made."""
         return {"next": self.suggestions, "errors": self.doubts}.get(self.mode)
 
     @property
     def keys(self) -> list[str]:
-        """The pictures of the present list, in its order."""
+        """Images of the present list, in order."""
         return self._listed
 
     def whys(self, key: str) -> tuple[Why, ...]:
-        """Why a picture is in the present list."""
+        """Return the reasons why an image is in the present list."""
         if self.mode == "errors":
             row, project = self._session.rows.get(key, Row(key)), self._session.project
             names = {info.id: info.name for info in project.classes} if project is not None else {}
@@ -93,7 +91,7 @@ class Guide(Errand):
         return self._reasons.get(key, ()) if self.mode == "next" else ()
 
     def slips(self, key: str | None) -> tuple[Slip, ...]:
-        """What is doubted in the label of a picture and not answered yet, worst first."""
+        """Return the open suspected errors in the label of an image, worst first."""
         return self._left.get(key, ()) if key is not None else ()
 
     def possible(self, mode: Mode) -> bool:
@@ -102,7 +100,7 @@ class Guide(Errand):
     # --- orders -----------------------------------------------------------------------------------
 
     def lead(self, mode: Mode) -> None:
-        """Lead by one of the lists from now on, or with "" by none; what is not known yet is looked for."""
+        """Select a list, or none with ""; a missing list is computed."""
         if mode == self.mode:
             return
         self.cancel()
@@ -112,7 +110,7 @@ class Guide(Errand):
             self.look()
 
     def look(self, *, more: bool = False) -> None:
-        """Look anew. more: at more pictures than before. `changed` or `failed` follows."""
+        """Compute the present list again; `changed` or `failed` follows. more: from more images than before."""
         project = self._session.project
         if project is None or not self.mode or self.running:
             return
@@ -123,7 +121,7 @@ class Guide(Errand):
         thread.progressed.connect(self.progressed)
         self.begin(thread, QThread.Priority.LowPriority)
 
-    # --- facts ------------------------------------------------------------------------------------
+    # --- updates ----------------------------------------------------------------------------------
 
     def _find_run(self, *_: object) -> None:
         project = self._session.project
@@ -132,7 +130,7 @@ class Guide(Errand):
     def heed(self, thread: ErrandThread, found: Suggestions | Doubts | Problem) -> None:
         stale, self._stale = self._stale, False
         if stale:
-            pass  # another model has come meanwhile
+            pass  # another model has been trained meanwhile
         elif isinstance(found, Suggestions):
             self.suggestions = found
             self._reasons = {entry.key: entry.whys for entry in found.entries}
@@ -142,12 +140,12 @@ class Guide(Errand):
         else:
             self.failed.emit(found)
         if self.mode and self.found is None and (stale or not isinstance(found, Problem)):
-            self.look()  # the other list was asked for meanwhile
+            self.look()  # the other list was selected meanwhile
         self._sift()
         self._list()
 
     def _model_changed(self, _: object) -> None:
-        """A training has ended: what its model would say is another thing."""
+        """Discard the lists after a training, as they depend on the model."""
         self.suggestions = self.doubts = None
         self._find_run()
         if self.running:
@@ -165,7 +163,7 @@ class Guide(Errand):
         self.changed.emit()
 
     def _sift(self, *_: object) -> None:
-        """The open picture's label may have answered what was doubted; a picture that is done leaves the list."""
+        """Remove resolved label errors of the open image, and done images, from the list."""
         session, key = self._session, self._session.key
         if self.mode == "errors" and self.doubts is not None and key in self.doubts.slips and session.note is not None:
             note, mask = session.note, session.mask

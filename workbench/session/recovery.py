@@ -1,8 +1,8 @@
-"""Strokes of a session that was killed, brought back onto their masks.
+"""Recovery of strokes after a crash.
 
-Tile by tile the strokes tell what the mask showed before and after each of them. A tile that shows any of this gets
-what stood there last. A tile that shows anything else was changed by someone else since: it is left as it is, and the
-mask as it would be with the strokes is handed out beside, so that neither is lost.
+The strokes record the content of each tile before and after. A tile with any of these contents gets the last one. A
+tile with any other content was changed by another program since: it is left as it is, and the mask with all strokes is
+returned separately, so that neither version is lost.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from workbench.core.history import TILE, Content, Patch, Recording
 
 @dataclass(frozen=True)
 class Recovered:
-    """patches: steps that undo can take back now. beside: the mask with the strokes on the tiles that they misfit."""
+    """patches: steps that undo can revert. beside: the mask with all strokes, if some tiles do not fit; else None."""
 
     patches: tuple[Patch, ...]
     changed: bool
@@ -27,14 +27,14 @@ class Recovered:
 
 
 def bring_back(patches: Sequence[Patch], mask: np.ndarray) -> Recovered:
-    """Put one picture's journalled strokes, oldest first, on its mask as it was read."""
-    shown: dict[Rect, list[Content]] = {}  # what each tile showed, one stroke after another
+    """Apply the journaled strokes of one image, oldest first, to its mask as read from the disk."""
+    shown: dict[Rect, list[Content]] = {}  # contents of each tile, in the order of the strokes
     in_line = True
     for patch in patches:
         for (rect, before), (_, after) in zip(patch.contents(0), patch.contents(1)):
             for tile, old, new in _tiles(rect, before, after):
                 known = shown.setdefault(tile, [old])
-                if not _equal(known[-1], old):  # a stroke between is missing
+                if not _equal(known[-1], old):  # a stroke in between is missing
                     in_line = False
                     known.append(old)
                 known.append(new)
@@ -63,7 +63,7 @@ RECOVERED = "recover strokes"
 
 
 def _tiles(rect: Rect, before: Content, after: Content) -> Iterator[tuple[Rect, Content, Content]]:
-    if isinstance(before, int) and isinstance(after, int):  # it may be a whole row of tiles
+    if isinstance(before, int) and isinstance(after, int):  # may be a whole row of tiles
         for x in range(rect.x, rect.x + rect.width, TILE):
             yield Rect(x, rect.y, min(TILE, rect.x + rect.width - x), rect.height), before, after
     else:

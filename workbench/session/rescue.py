@@ -1,7 +1,7 @@
-"""A journal that also writes outside of the project while the project cannot be written.
+"""Journal that also writes outside of the project while the project cannot be written.
 
-What is not saved yet is then in `rescue/<id of the project>-<token>/` of the user's data folder, in the records of the
-project's own journal. It is read again by the next opening of that project, and removed when all of it is saved.
+Unsaved changes are then in `rescue/<id of the project>-<token>/` in the user's data folder, in the record format of the
+project's own journal. They are read at the next opening of that project, and removed when all of them are saved.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _ORIGIN, _LOCK = "origin.json", "lock"
 
 
 def rescue_folder() -> Path:
-    """The folder of all rescue journals of this user."""
+    """Return the folder of all rescue journals of this user."""
     return Path(user_data_dir("defect-workbench", appauthor=False)) / "rescue"
 
 
 class Rescue:
-    """One rescue journal; locked by the process that writes or reads it."""
+    """One rescue journal, locked by the process that writes or reads it."""
 
     def __init__(self, folder: Path, lock: filelock.BaseFileLock) -> None:
         self.folder, self._lock = folder, lock
@@ -41,7 +41,7 @@ class Rescue:
 
     @classmethod
     def create(cls, project: Project) -> Rescue:
-        """A new, empty one. Raises CannotWrite."""
+        """Create an empty rescue journal. Raises CannotWrite."""
         folder = rescue_folder() / f"{project.file.id}-{secrets.token_hex(4)}"
         origin = {"format": 1, "id": project.file.id, "path": str(project.root), "content": _digest(project)}
         write_json(folder / _ORIGIN, origin)
@@ -52,7 +52,7 @@ class Rescue:
 
     @classmethod
     def of(cls, project: Project) -> list[Rescue]:
-        """Those that ended sessions left of a project."""
+        """Return the rescue journals that ended sessions left for a project."""
         found = []
         try:
             folders = sorted(rescue_folder().iterdir())
@@ -60,7 +60,7 @@ class Rescue:
             return []
         for folder in folders:
             if _belongs(folder, project):
-                with contextlib.suppress(OSError, filelock.Timeout):  # of a session that still runs
+                with contextlib.suppress(OSError, filelock.Timeout):  # raised for a session that still runs
                     found.append(cls(folder, _locked(folder)))
         return found
 
@@ -79,7 +79,7 @@ class Rescue:
         return found
 
     def clear(self, key: str) -> bool:
-        """A save holds all of a picture; True if nothing of any other is left, and the folder is gone then."""
+        """Remove an image's records, which a save contains. Return True if none are left and the folder is deleted."""
         if key in self.keys:
             self.journal.clear(key)
             self.keys.discard(key)
@@ -95,12 +95,12 @@ class Rescue:
 
 
 class RescuedJournal(Journal):
-    """The journal of an open project, and its rescue journals."""
+    """Journal of an open project together with its rescue journals."""
 
     def __init__(self, project: Project) -> None:
         super().__init__(project.root / "journal")
         self._project = project
-        self._records: dict[str, list[tuple[Place, bytes]]] = {}  # of images that are not saved yet
+        self._records: dict[str, list[tuple[Place, bytes]]] = {}  # of unsaved images
         self._recorded: set[int] = set()
         self._outside: set[int] = set()
         self._rescue: Rescue | None = None
@@ -108,16 +108,16 @@ class RescuedJournal(Journal):
 
     @property
     def count(self) -> int:
-        """How many changes no save holds yet."""
+        """Number of unsaved changes."""
         return sum(map(len, self._records.values()))
 
     def rescued(self, keys: Iterable[str]) -> bool:
-        """Whether the changes of these pictures, and of all others, are in a rescue journal."""
+        """Return True if all unsaved changes, those of `keys` included, are in a rescue journal."""
         records = [record for records in self._records.values() for _, record in records]
         return self._records.keys() >= set(keys) and all(id(record) in self._outside for record in records)
 
     def keep_outside(self) -> None:
-        """Write what no save holds to the rescue journal; where that fails too, it is tried again with the next."""
+        """Write unsaved changes to the rescue journal; after a failure the next call tries again."""
         for key, _ in list(self._open):
             self.seal(key)
         with contextlib.suppress(CannotWrite):
@@ -187,7 +187,7 @@ def _digest(project: Project) -> str:
 
 
 def _belongs(folder: Path, project: Project) -> bool:
-    """Whether a rescue journal is one of `project`; without an id on the disk the path or the content tells."""
+    """Return True if a rescue journal belongs to `project`; without an id on the disk, path or content decide."""
     try:
         origin = json.loads((folder / _ORIGIN).read_text("utf-8"))
     except (OSError, ValueError, RecursionError):

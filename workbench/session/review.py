@@ -1,4 +1,4 @@
-"""The review of a run: its held-out pictures looked at in a worker thread, judged anew at every operating point."""
+"""Evaluation of a run on its validation or test images, in a worker thread, at any operating point."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ from workbench.session.training import Training
 if TYPE_CHECKING:
     from workbench.core.project import Project
 
-# none: no run is open. nothing: the run holds no picture out. broken: the look failed. leak: the scores wait until
-# a person has seen that they are too good.
+# none: no run is open. nothing: the run has no validation or test images. broken: the evaluation failed. leak: the
+# metrics are withheld until the user has acknowledged a leak between the splits, which makes them too good.
 Stage = Literal["none", "looking", "nothing", "broken", "leak", "ready"]
 
 
 class Review(QObject):
-    """One UNet run at a time. Orders never raise a Problem: they tell it by `failed`."""
+    """Evaluation of one UNet run at a time. Methods never raise a Problem: they emit `failed`."""
 
-    changed = Signal()  # stage, or which point is in use
+    changed = Signal()  # stage, or the operating point in use
     progressed = Signal(int, int)
     judged = Signal(object)  # Reviewed
     swept = Signal()
     failed = Signal(object)  # Problem
-    stored = Signal(object)  # Run: another point is in use
+    stored = Signal(object)  # Run: the operating point in use was changed
     _seen = Signal(int, int, int)
 
     def __init__(self, session: Session, training: Training, parent: QObject | None = None) -> None:
@@ -52,10 +52,10 @@ class Review(QObject):
         self._session, self._training = session, training
         self._looking, self._judging, self._cropping = Lane(1, self), Lane(1, self), Lane(1, self)
         self._stop = threading.Event()
-        self._turn = 0  # of looks
-        self._asked = 0  # of points
-        self._crops = 0  # of which crops are waited for
-        self._agreed: set[tuple[str, str]] = set()  # (run, split) whose leak was seen
+        self._turn = 0  # counts evaluations
+        self._asked = 0  # counts requested operating points
+        self._crops = 0  # counts generations of requested crops
+        self._agreed: set[tuple[str, str]] = set()  # (run, split) whose leak was acknowledged
         self._cropper: Cropper | None = None
         self._seen.connect(self._tell_progress)
         self._clear()
@@ -70,22 +70,22 @@ class Review(QObject):
         self.stage: Stage = "none"
         self.run: Run | None = None
         self.split = ""
-        self.splits: dict[str, int] = {}  # pictures of each that is not empty
+        self.splits: dict[str, int] = {}  # number of images of each non-empty split
         self.settings: ModelSettings | None = None
         self.chosen: Chosen | None = None
         self.point: Point | None = None
         self.looked = Looked()
         self.leaks: list[Leak] = []
         self._look_over: Look | None = None
-        self.stale = False  # labels were changed since they were counted
+        self.stale = False  # labels were changed since the evaluation
         self.reviewed: Reviewed | None = None
         self.sweep: Sweep | None = None
-        self.classes: dict[int, tuple[str, str]] = {}  # id to name and colour
+        self.classes: dict[int, tuple[str, str]] = {}  # id to name and color
 
-    # --- which run --------------------------------------------------------------------------------
+    # --- run --------------------------------------------------------------------------------------
 
     def open(self, run: Run, split: str | None = None) -> None:
-        """Look at what `run` holds out: `test` if there is one, else `val`."""
+        """Evaluate `run` on `split`; by default on `test` if it has images, else on `val`."""
         self._leave()
         project = self._session.project
         if project is None:
@@ -115,14 +115,14 @@ class Review(QObject):
         self._look(project, run, data)
 
     def close(self) -> None:
-        """Forget the run, and wait for what was under way."""
+        """Close the run, and wait for the work in progress."""
         self._leave()
         for lane in (self._looking, self._judging, self._cropping):
             lane.abandon()
         self.changed.emit()
 
     def _leave(self) -> None:
-        """Whatever is under way ends by itself soon, and is not heard any more."""
+        """Cancel the work in progress; its results are ignored."""
         self._stop.set()
         self._turn += 1
         self._asked += 1
@@ -134,19 +134,19 @@ class Review(QObject):
             self.open(self.run, split)
 
     def refresh(self) -> None:
-        """The labels may have changed: count them anew, at the same point. What the network said is kept."""
+        """Evaluate again with the present labels, at the same operating point. Predictions are reused."""
         point = self.point
         if self.run is not None:
             self.open(self.run, self.split)
             self.point = self.point and point
 
     def cancel(self) -> None:
-        """End the look; what was seen is kept for the next one."""
+        """Cancel the evaluation; finished predictions are reused by the next one."""
         self._leave()
         self.changed.emit()
 
     def agree(self) -> None:
-        """A person has seen that pictures leak between the splits, and wants the scores all the same."""
+        """Acknowledge a leak between the splits and show the metrics."""
         if self.run is not None and self.stage == "leak":
             self._agreed.add((self.run.name, self.split))
             self._enter("ready")
@@ -199,18 +199,18 @@ class Review(QObject):
         self.stage = stage
         self.changed.emit()
 
-    # --- which point ------------------------------------------------------------------------------
+    # --- operating point --------------------------------------------------------------------------
 
     def set_point(self, point: Point) -> None:
-        """`judged` follows; of many points asked for quickly the last one."""
+        """Set the operating point; `judged` follows, for the last of several quick requests."""
         if point != self.point and self.stage == "ready":
             self.point = point
             self._judge()
 
     def cheapest(self, escape: float, number: int | None = None) -> None:
-        """The point that costs least if a missed defect costs `escape` times a false alarm.
+        """Set the operating point of least cost if a missed defect costs `escape` times a false alarm.
 
-        number: of the class that is moved, the others staying; None for all.
+        number: of the only class whose point changes; None for all.
         """
         if self.sweep is not None and self.chosen is not None and self.point is not None:
             start = self.chosen.trained if number is None else self.point
@@ -258,36 +258,36 @@ class Review(QObject):
     def um_per_pixel(self) -> float | None:
         return self.settings.um_per_pixel if self.settings is not None else None
 
-    # --- which one is in use ----------------------------------------------------------------------
+    # --- operating point in use -------------------------------------------------------------------
 
     @property
     def busy(self) -> bool:
-        """Whether the run is being trained, so that it may not be changed."""
+        """True if the run is being trained and cannot be changed."""
         return self._training.busy and self._training.run is not None and self.run is not None and (
             self._training.run.root == self.run.root
         )  # fmt: skip
 
     @property
     def moved(self) -> bool:
-        """Whether another point is looked at than the one in use."""
+        """True if the present operating point differs from the one in use."""
         return self.settings is not None and self.point != Point.of(self.settings)
 
     def can_store(self) -> bool:
         return self.stage == "ready" and self._session.writable and not self.busy and self.moved
 
     def can_restore(self) -> bool:
-        """Whether another point than the trained one is looked at or in use."""
+        """Return True if the present operating point or the one in use differs from the trained one."""
         return self.stage == "ready" and self.chosen is not None and (
             self.point != self.chosen.trained or bool(self.chosen.chosen_on)
         )  # fmt: skip
 
     def store(self) -> None:
-        """Use the point that is looked at: overlay, prediction and export carry it from now on."""
+        """Put the present operating point to use in overlay, prediction and export."""
         if self.can_store():
             self._write(lambda run: operating_point.store(run, self.point, chosen_on=(self.split,)))
 
     def restore(self) -> None:
-        """Back to the point that the training chose."""
+        """Restore the operating point chosen by the training."""
         if not self.can_restore() or self.chosen is None:
             return
         if self.chosen.chosen_on and self._session.writable and not self.busy:
@@ -306,10 +306,10 @@ class Review(QObject):
         self.changed.emit()
         self.stored.emit(self.run)
 
-    # --- cards ------------------------------------------------------------------------------------
+    # --- crops ------------------------------------------------------------------------------------
 
     def crop(self, evidence: Evidence, frame: Frame, then: Callable[[np.ndarray | None], None]) -> None:
-        """A small picture of a part, made in a worker thread; None if it cannot be read any more."""
+        """Cut out a part of an image in a worker thread; `then` receives None if the image cannot be read."""
         if self._cropper is None or self.settings is None or self.point is None:
             return
         cropper, settings, turn = self._cropper, self.point.on(self.settings), self._crops
@@ -324,5 +324,5 @@ class Review(QObject):
         self._cropping.submit(work, answer)
 
     def forget_crops(self) -> None:
-        """Those that are not made yet are of no interest any more."""
+        """Drop the crops that are not made yet."""
         self._crops += 1

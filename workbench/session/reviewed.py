@@ -1,4 +1,4 @@
-"""All pictures of a review judged at one operating point, several at once."""
+"""Evaluation of all images at one operating point, several in parallel."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from workbench.core.review.figures import Figures, figures
 from workbench.inference.cpu import cores
 from workbench.inference.settings import ModelSettings
 
-THREADS = min(4, cores())  # OpenCV and NumPy let go of the interpreter for most of the time
+THREADS = min(4, cores())  # OpenCV and NumPy release the interpreter lock most of the time
 
 
 @dataclass(frozen=True)
 class Reviewed:
-    """What an operating point comes to. judgements: one a picture, in the order of the room's evidence."""
+    """Evaluation at an operating point. judgements: one per image, in the order of the evidence."""
 
     point: Point
     judgements: list[Judgement]
@@ -25,7 +25,7 @@ class Reviewed:
 
     @property
     def place(self) -> tuple[float, float]:
-        """Recall of defects and precision of regions; NaN where there is nothing to count."""
+        """Recall of defects and precision of regions; NaN if there is nothing to count."""
         regions = sum(each.facts.regions for each in self.judgements)
         precision = 1 - self.figures.false.count / regions if regions else float("nan")
         recall = self.figures.found.value
@@ -35,7 +35,7 @@ class Reviewed:
 def review(
     evidence: list[Evidence], settings: ModelSettings, point: Point, stale: Callable[[], bool]
 ) -> Reviewed | None:
-    """What `point` comes to; None as soon as `stale` says that another one is asked for."""
+    """Evaluate at `point`. Return None as soon as `stale` returns True, for a newer request."""
     at = point.on(settings)
     with ThreadPoolExecutor(THREADS) as pool:
         judged = list(pool.map(lambda each: None if stale() else judge(each, at), evidence))

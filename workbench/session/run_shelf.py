@@ -1,4 +1,4 @@
-"""The runs of the project: one line each for a list, and the whole of those that are compared with the one shown."""
+"""Runs of the project: a summary line each, and full curves of those compared with the shown run."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from workbench.session.lane import Lane
 from workbench.session.session import Session
 from workbench.session.training import Training
 
-MOST = 3  # runs beside the one that is shown: more lines are told apart by nobody
+MOST = 3  # compared runs besides the shown one; more curves cannot be told apart
 
 
 @dataclass(frozen=True)
 class Compared:
-    """Another run beside the one that is shown. track: what of it may be drawn in the same plots."""
+    """A run compared with the shown one. track: the curves that can be drawn in the same plots."""
 
     run: Run
     track: Track
@@ -28,7 +28,7 @@ class Compared:
 
 
 class RunShelf(QObject):
-    """Reads in a worker thread. `lines` are newest first; `compared` stand in the order of their choice."""
+    """List of runs, read in a worker thread. `lines` are newest first; `compared` in the order of selection."""
 
     listed = Signal()
     compared_changed = Signal()
@@ -48,7 +48,7 @@ class RunShelf(QObject):
         training.ended.connect(self.look)
 
     def look(self, *_: object) -> None:
-        """List the runs anew."""
+        """List the runs again."""
         project = self._session.project
         if project is None:
             return
@@ -72,7 +72,7 @@ class RunShelf(QObject):
         self.listed.emit()
 
     def compare(self, runs: list[Run]) -> None:
-        """Put these runs beside the one that is shown."""
+        """Compare these runs with the shown one."""
         shown = self._training.run
         self._asked += 1
         if shown is None or not runs:
@@ -104,7 +104,7 @@ class RunShelf(QObject):
         self.compared_changed.emit()
 
     def _shown_changed(self, run: Run) -> None:
-        """What was chosen stays beside the other run, if it may."""
+        """Compare the selected runs with the newly shown one, as far as possible."""
         if self.compared:
             self.compare([other.run for other in self.compared])
         if all(line.run.name != run.name for line in self.lines):

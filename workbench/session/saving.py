@@ -1,8 +1,9 @@
-"""Autosave: unsaved labels go to the disk soon after a stroke, one after another, off the GUI thread.
+"""Autosave: unsaved labels are written soon after a stroke, one after another, off the GUI thread.
 
-Two rules where another program has written a mask or note too. While it is open here, what is painted here is saved,
-and the other's file is first copied to `journal/kept`. Before strokes of a killed session are on it, the other's file
-stays as it is where they do not fit, and the mask with all of them is written to `journal/kept`. Both are told.
+Conflicts with another program that has written a mask or note too are resolved by two rules, and reported. While the
+project is open, the label painted here is saved, and the other program's file is first copied to `journal/kept`. When
+strokes are recovered after a crash, the other program's file stays where they do not fit, and the mask with all strokes
+is written to `journal/kept`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from workbench.session.unsaved_copy import copy_labels
 
 
 class Saver(QObject):
-    """Holds every unsaved label until it is on the disk. A failed save keeps it and is tried again."""
+    """Holder of unsaved labels until they are on the disk. A failed save is retried."""
 
     state_changed = Signal(str)  # "saved" | "dirty" | "failed"
     saved = Signal(str, object)  # key, Saved
@@ -43,8 +44,8 @@ class Saver(QObject):
         self._unsaved: dict[str, Label] = {}
         self._busy: set[str] = set()
         self._failed: set[str] = set()
-        self.failure: Problem | None = None  # the newest reason why something could not be saved
-        self._cause: type[Problem] | None = None  # its kind, as reported last
+        self.failure: Problem | None = None  # the latest reason for a failed save
+        self._cause: type[Problem] | None = None  # its type, as reported last
         self._stirred: set[str] = set()
         self._lane = Lane(parent=self)
         self._retry_ms = round(retry * 1000)
@@ -54,7 +55,7 @@ class Saver(QObject):
     # --- open and close ---------------------------------------------------------------------------
 
     def open(self, project: Project) -> list[Patch]:
-        """Serve `project`. Strokes of a session that was killed are put on their masks; returns their patches."""
+        """Open the journal of `project` and recover strokes after a crash. Return the recovered patches."""
         self._project = project
         self._journal = RescuedJournal(project) if project.writable else None
         patches: list[Patch] = []
@@ -66,9 +67,9 @@ class Saver(QObject):
         return patches
 
     def close(self, *, discard: bool = False) -> bool:
-        """Save what is unsaved and let go of the project; False if something stayed in the journal only.
+        """Save the unsaved labels and release the project. Return False if changes remain in the journal only.
 
-        discard: do not save what is unsaved, and remove it from the journal too.
+        discard: do not save unsaved changes, and remove them from the journal too.
         """
         self._closing.set()
         clean = discard or self.flush()
@@ -90,47 +91,47 @@ class Saver(QObject):
 
     @property
     def unsaved_keys(self) -> list[str]:
-        """The images whose mask or note is not on the disk yet."""
+        """Images whose mask or note is not on the disk yet."""
         return list(self._unsaved)
 
     def copy_unsaved(self, folder: Path, then: Callable[[Path | None, Exception | None], None]) -> None:
-        """Write the unsaved labels into another folder, in the thread that saves; `then` receives where they are."""
+        """Write the unsaved labels to another folder, in the saving thread; `then` receives the folder used."""
         project, labels = self._project, list(self._unsaved.values())
         self._lane.submit(lambda: copy_labels(labels, project, folder), then)
 
     def unsaved(self, key: str) -> Label | None:
-        """The label of a picture, if it holds anything that is not on the disk yet."""
+        """Return the label of an image if it has unsaved changes."""
         return self._unsaved.get(key)
 
     @property
     def unsaved_changes(self) -> int:
-        """How many changes are not on the disk yet."""
+        """Number of changes that are not on the disk yet."""
         return max(len(self._unsaved), 0 if self._journal is None else self._journal.count)
 
     @property
     def rescued(self) -> bool:
-        """Whether each of them is in a journal outside of the project."""
+        """True if all unsaved changes are in a journal outside of the project."""
         return self._journal is not None and self._journal.rescued(self._unsaved)
 
     def retry(self) -> None:
-        """Save what is unsaved now, without waiting for it; the project may lie in another folder than before."""
+        """Save unsaved labels without delay; the project folder may have been moved."""
         if self._journal is not None and self._project is not None:
             self._journal.folder = self._project.root / "journal"
         self._save_all()
 
     def note_down(self, label: Label, patch: Patch) -> None:
-        """A stroke was committed: write it to the journal at once and save the mask soon."""
+        """Write a committed stroke to the journal at once and save the mask soon."""
         if self._journal is not None and label.mask is not None:
             height, width = label.mask.shape
             try:
                 self._journal.append(patch, (width, height))
             except CannotWrite as problem:
                 self._refused(label.key, problem)
-        # A save that met this stroke in the air has waited for its end.
+        # A save that failed because of this stroke is repeated now.
         self.changed(label, now=label.key in self._stirred)
 
     def changed(self, label: Label, *, now: bool = False) -> None:
-        """A mask or a note differs from the disk; what changed in the note is in the journal when this returns."""
+        """Schedule a save of a mask or note; a change of the note is in the journal when this returns."""
         change = label.take_note_change() if self._journal is not None else None
         if change is not None:
             try:
@@ -145,21 +146,21 @@ class Saver(QObject):
         self._tell()
 
     def notes_change(self, changes: Sequence[NoteChange]) -> int:
-        """Record that notes without a label in memory are about to be written, until `notes_written`."""
+        """Record changes of notes before they are written. Return the record for `notes_written`."""
         if self._journal is None:
             return 0
         try:
             return self._journal.append_notes(changes)
         except CannotWrite:
-            return 0  # writing the notes themselves meets the same, and reports it
+            return 0  # writing the notes fails too, and reports it
 
     def notes_written(self, record: int) -> None:
-        """Drop the record that `notes_change` has returned."""
+        """Drop the record returned by `notes_change`."""
         if self._journal is not None:
             self._journal.discard_notes(record)
 
     def flush(self) -> bool:
-        """Save everything now, waiting for it; True if nothing is unsaved afterwards."""
+        """Save everything and wait for it. Return True if nothing is unsaved afterwards."""
         self._lane.finish()
         for _ in range(2):
             if not self._unsaved:
@@ -186,7 +187,7 @@ class Saver(QObject):
         note_edits = label.note_edits
         note = None
         if note_edits != label.saved_note_edits:
-            note = label.note.model_copy(deep=True)  # entries of its lists are changed in place too
+            note = label.note.model_copy(deep=True)  # deep, as entries of its lists are changed in place
         self._stirred.discard(key)
 
         def then(saved: Saved | None, error: Exception | None) -> None:
@@ -211,7 +212,7 @@ class Saver(QObject):
         label.on_disk = label.on_disk or saved.counts is not None
         self._failed.discard(label.key)
         if self._journal is not None:
-            # A stroke may be in the file and yet in a segment of its own; when all is saved, all may go.
+            # A saved stroke may lie in a newer segment; when everything is saved, all segments are removed.
             if label.unsaved:
                 self._journal.discard(label.key, segment)
             else:
@@ -233,7 +234,7 @@ class Saver(QObject):
         self.failure = problem
         told, self._cause = bool(self._failed) and self._cause is type(problem), type(problem)
         self._failed.add(key)
-        if not told:  # a retry that fails again has nothing new to say
+        if not told:  # a repeated failure is not reported again
             self.problem_met.emit(problem)
 
     def _tell(self) -> None:

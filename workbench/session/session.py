@@ -1,4 +1,4 @@
-"""What is open now: one project, one picture, its label. Methods are orders; signals are facts."""
+"""Session: one open project, one open image, its label. Methods are requests; signals report results."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ from workbench.session.saving import Saver
 
 
 class Session(QObject):
-    """The window's silent engine. Orders never raise a Problem: they tell it by `problem_met`. `editor` paints."""
+    """Session of the window. Methods never raise a Problem: they emit `problem_met`. Painting is done by `editor`."""
 
     project_opened = Signal()
     project_closed = Signal()
     pictures_listed = Signal(object)  # list[str]
     rows_changed = Signal(object)  # list[Row], at most five times a second
     index_progress = Signal(int, int)
-    settling = Signal()  # a step ends, not by the hand: work under way for the open picture has to arrive now
-    picture_previewed = Signal(str, object, object)  # key, reduced picture, (width, height); `picture_opened` follows
+    settling = Signal()  # a step is about to end: pending work for the open image has to be delivered now
+    picture_previewed = Signal(str, object, object)  # key, reduced image, (width, height); `picture_opened` follows
     picture_opened = Signal(str)
     picture_failed = Signal(str, object)  # key, Problem
     mask_changed = Signal(object)  # Rect
     note_changed = Signal(str)
     label_saved = Signal(str)
-    classes_changed = Signal()  # classes, verdicts, or which of them are hidden or locked
+    classes_changed = Signal()  # classes, verdicts, visibility or locks
     current_class_changed = Signal(int)
     history_changed = Signal()
     save_state_changed = Signal(str)  # "saved" | "dirty" | "failed"
@@ -111,7 +111,7 @@ class Session(QObject):
 
     @property
     def keys(self) -> list[str]:
-        """The pictures of the project, in their order."""
+        """Images of the project, in order."""
         return self._listing.keys
 
     @property
@@ -120,11 +120,11 @@ class Session(QObject):
 
     @property
     def done_count(self) -> int:
-        """How many pictures are marked done."""
+        """Number of images marked done."""
         return self._listing.done
 
     def set_score(self, key: str, score: float) -> None:
-        """What a model said of a picture, for the list: how sure it is of the strongest defect, 0..1."""
+        """Set the highest defect probability that a model found in an image, 0..1, for the list."""
         if key in self._listing.rows:
             self._listing.set_score(key, score)
 
@@ -134,17 +134,17 @@ class Session(QObject):
 
     @property
     def key(self) -> str | None:
-        """The open picture; also one that failed to open."""
+        """Key of the open image, including one that failed to open."""
         return self._desk.key
 
     @property
     def picture(self) -> np.ndarray | None:
-        """(H, W) or (H, W, 3) RGB, uint8, uint16 or float32."""
+        """Open image: (H, W) or (H, W, 3) RGB, uint8, uint16 or float32."""
         return self._desk.picture
 
     @property
     def pages(self) -> int:
-        """How many pages the open picture's file has; the first one is the picture."""
+        """Number of pages of the open image file; the first one is the image."""
         return self._desk.pages
 
     @property
@@ -153,7 +153,7 @@ class Session(QObject):
 
     @property
     def mask(self) -> np.ndarray | None:
-        """uint8 (H, W) of the open picture; changed in place. None where there is none or it is broken."""
+        """Mask of the open image: uint8 (H, W), changed in place. None if there is none or it is broken."""
         return None if self._label is None else self._label.mask
 
     @property
@@ -178,7 +178,7 @@ class Session(QObject):
         self, root: Path | str, pictures: Path | str | None = None, classes: Sequence[str] = (),
         verdicts: Sequence[str] = (),
     ) -> bool:  # fmt: skip
-        """Make a project and open it; False if that failed or the labels of the open project cannot be saved."""
+        """Create a project and open it. Return False on failure or if labels of the open project cannot be saved."""
         if not self._all_saved():
             return False
         try:
@@ -189,13 +189,13 @@ class Session(QObject):
         return self._take(made)
 
     def open_project(self, root: Path | str, write: bool = True) -> bool:
-        """Open a project; read-only, with `problem_met`, if it is held elsewhere or cannot be written.
+        """Open a project; read-only, with `problem_met`, if it is locked or cannot be written.
 
-        False if that failed or the labels of the open project cannot be saved; that one then stays open.
+        Return False on failure or if labels of the open project cannot be saved; that project then stays open.
         """
         root = Path(root).absolute()
         if self.project is not None and self.project.root == root:
-            # What the rescue journal holds is recovered by the opening that follows.
+            # The content of the rescue journal is recovered by the opening that follows.
             rescued = not self.writable and self._saver.rescued
             if not self.close_project("journal" if rescued else "refuse"):
                 return False
@@ -215,10 +215,10 @@ class Session(QObject):
         return self._take(found)
 
     def close_project(self, unsaved: Literal["refuse", "journal", "discard"] = "refuse") -> bool:
-        """Save what is unsaved, end all threads, let go of the project; True if no project is open afterwards.
+        """Save unsaved labels, end all threads and close the project. Return True if no project is open afterwards.
 
-        unsaved: what becomes of labels that cannot be saved. With "refuse" the project stays open, with `problem_met`;
-        with "journal" their strokes stay in the journal; with "discard" nothing is saved and they are given up.
+        unsaved: handling of labels that cannot be saved. "refuse": the project stays open, with `problem_met`;
+        "journal": their strokes stay in the journal; "discard": nothing is saved and they are lost.
         """
         if self.project is None:
             return True
@@ -240,18 +240,18 @@ class Session(QObject):
         return True
 
     def end(self) -> None:
-        """Close the project without a question, as the application ends; nothing is discarded."""
+        """Close the project without asking, as the application ends; nothing is discarded."""
         self.close_project("journal")
 
     @property
     def saver(self) -> Saver:
-        """The labels that are not on the disk yet."""
+        """Holder of the unsaved labels."""
         return self._saver
 
     def find_folder(self, root: Path | str) -> bool:
-        """Go on with the open project in `root`, to which it was moved; what is unsaved is saved there.
+        """Continue with the open project in `root`, to which it was moved; unsaved changes are saved there.
 
-        False, with a problem told, where another project or none lies there, or it cannot be written.
+        Return False, with a problem, if there is no project or another one, or it cannot be written.
         """
         self.editor.settle()
         if self.project is None or not self.folder.relocate(Path(root)):
@@ -265,14 +265,14 @@ class Session(QObject):
         return opened
 
     def flush(self) -> bool:
-        """Save now, and wait for it; True if nothing is unsaved afterwards."""
+        """Save now and wait for it. Return True if nothing is unsaved afterwards."""
         self.editor.settle()
         return self._saver.flush()
 
     def add_pictures(self, paths: Sequence[Path | str], left_out: Sequence[tuple[str, str]] = ()) -> bool:
-        """Copy image files and folders into the project, in a worker thread; False if that cannot be.
+        """Copy image files and folders into the project, in a worker thread. Return False if that is not possible.
 
-        `pictures_added` follows, with what was left out here and before (`left_out`: names and reasons).
+        `pictures_added` follows, with the files left out, including those given by `left_out`: names and reasons.
         """
         if self.project is None:
             return False
@@ -286,12 +286,12 @@ class Session(QObject):
         return False
 
     def refresh_pictures(self) -> None:
-        """Look at the folders again."""
+        """Scan the folders again."""
         if self.project is not None:
             self._listing.refresh(self.project)
 
     def _all_saved(self) -> bool:
-        """Whether nothing is unsaved after a last attempt to save; if something is, `problem_met` is emitted."""
+        """Try to save. Return True if nothing is unsaved; otherwise emit `problem_met`."""
         if self.flush():
             return True
         self.problem_met.emit(UnsavedLabels(count=len(self._saver.unsaved_keys)))
@@ -314,27 +314,27 @@ class Session(QObject):
         self.refresh_pictures()
         return True
 
-    # --- pictures ---------------------------------------------------------------------------------
+    # --- images -----------------------------------------------------------------------------------
 
     def open_picture(self, key: str) -> None:
-        """Show a picture: `picture_opened` or `picture_failed` follows; until then the former one stays open."""
+        """Open an image; `picture_opened` or `picture_failed` follows. Until then the former one stays open."""
         if self.project is not None:
             self._desk.open(key)
 
     def go(self, step: int) -> bool:
-        """`step` pictures on (or back), not past the ends; False if there is nowhere to go."""
+        """Open the image `step` places on or back, clamped to the list. Return False if there is none."""
         return self._desk.go(step)
 
-    # --- steps: strokes are the editor's --------------------------------------------------------------
+    # --- steps (the editor makes the strokes) ---------------------------------------------------------
 
     def copy_previous_labels(self) -> None:
-        """Lay the painted pixels of the picture before this one over it, as one step."""
+        """Copy the labels of the previous image to this one, as one step."""
         source = self._listing.at(self.key, -1)
         if source is not None and self.key in self.keys and self.project is not None:
             self._copier.copy(self.project, source, self._saver.unsaved(source))
 
     def undo(self) -> None:
-        """Take back the last step; if it was made on another picture, that one is opened first."""
+        """Undo the last step; if it was made on another image, that image is opened first."""
         step = self.judging.last
         if self.judging.undone():
             self._show_step(step)
@@ -346,17 +346,17 @@ class Session(QObject):
             self._desk.travel("redo")
 
     def _show_step(self, step: Step) -> None:
-        """Open the image whose status was changed back, as undo does for strokes."""
+        """Open the image whose status was changed, as undo does for strokes."""
         if step.field == "status" and (self.key, self._loader.wanted) != (step.key, step.key):
             self.judging.finish()
             self.open_picture(step.key)
 
     def steps(self) -> tuple[list[Patch], list[Patch]]:
-        """The steps made on the open picture: done, oldest first, and undone, the next to redo first."""
+        """Return the steps of the open image: done, oldest first, and undone, the next to redo first."""
         return self.editor.history.steps(self.key) if self.key is not None else ([], [])
 
     def restore(self, step: Patch | None) -> None:
-        """The open picture as it stood after one of its `steps` (None: before the first); undo takes it back."""
+        """Restore the open image as of one of its `steps` (None: before the first); undo reverts it."""
         self.editor.settle()
         self.editor.restore(step)
 
@@ -367,10 +367,10 @@ class Session(QObject):
     def can_redo(self) -> bool:
         return self.judging.redoes() or self._desk.next_step("redo") is not None
 
-    # --- facts from the parts ---------------------------------------------------------------------
+    # --- updates ----------------------------------------------------------------------------------
 
     def _reread(self) -> None:
-        """Masks are others on the disk now."""
+        """Reload the open image and the list after mask files have changed."""
         if self.key is not None:
             self.open_picture(self.key)
         self.refresh_pictures()

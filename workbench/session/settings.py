@@ -1,4 +1,4 @@
-"""A person's preferences on this computer, in one small JSON file that may be missing or broken."""
+"""User preferences on this computer: one small JSON file, which may be missing or broken."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ CHOICES = {
 }
 RANGES = {"brush_radius": (0.5, 500.0), "minutes": (0.1, 20_160.0), "overlay_opacity": (0.0, 1.0)}
 RECENT = 12
-PLACES = 200  # projects whose last picture is remembered
+PLACES = 200  # projects for which the last image is remembered
 
 
 @dataclass
 class Settings:
-    """What the window remembers. A value that a file does not hold, or holds wrongly, is the one below."""
+    """User preferences. Missing or invalid values in the file are replaced by these defaults."""
 
     recent_projects: list[str] = field(default_factory=list)  # newest first
     theme: str = "system"
@@ -39,7 +39,7 @@ class Settings:
 
     @classmethod
     def load(cls, path: Path | None = None) -> Settings:
-        """The preferences in `path`, or in their usual place. Never raises."""
+        """Load the preferences from `path` or from the default location. Never raises."""
         try:
             raw = read_json(path or settings_path())
         except (FileNotFoundError, JsonError):
@@ -51,7 +51,7 @@ class Settings:
         return settings
 
     def save(self, path: Path | None = None) -> bool:
-        """Write them; False if that cannot be done, which harms nothing."""
+        """Write the preferences. Return False on failure, which callers may ignore."""
         try:
             write_json(path or settings_path(), dataclasses.asdict(self))
         except (CannotWrite, UnicodeEncodeError):
@@ -59,7 +59,7 @@ class Settings:
         return True
 
     def opened(self, project: Path | str, picture: str | None = None) -> None:
-        """A project was opened, or a picture in it."""
+        """Remember an opened project, and the image opened in it."""
         name = str(project)
         self.recent_projects = [name, *(p for p in self.recent_projects if p != name)][:RECENT]
         if picture is not None:

@@ -1,4 +1,4 @@
-"""The run that is shown, told in numbers as they come: its steps and scores, and what the machine did meanwhile."""
+"""Data of the shown run as it arrives: steps, metrics and machine load."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from workbench.session.session import Session
 from workbench.session.telemetry import TelemetryThread
 from workbench.session.training import Training
 
-RELEASE = 2000  # ms after the end: what came with it has been read by then
-THINNING = 2000  # samples are kept at most this share of the run apart: two weeks are 15,000 lines, not a million
+RELEASE = 2000  # ms after the end, when its data has been read
+THINNING = 2000  # stored samples are 1/2000 of the elapsed time apart: two weeks give 15,000 lines, not a million
 
 
 class Story(QObject):
-    """Listens to the training and to the machine. `track` and `vitals` are those of the run that is shown."""
+    """Collector of training events and machine samples. `track` and `vitals` belong to the shown run."""
 
     changed = Signal()
 
     def __init__(self, session: Session, training: Training, telemetry: TelemetryThread) -> None:
         super().__init__(training)
         self.track, self.vitals = Track(), Vitals()
-        self.result: Evaluated | None = None  # the newest look that found the best model so far
-        self.machine: Sample | None = None  # the newest, whether a run goes on or not
+        self.result: Evaluated | None = None  # the newest evaluation that found the best model so far
+        self.machine: Sample | None = None  # the newest sample, also without a run
         self._session, self._training = session, training
         self._lane = Lane(parent=self)
-        self._clock: float | None = None  # time.monotonic() at the run's second 0, while it is live
+        self._clock: float | None = None  # time.monotonic() at second 0 of the run, while it is live
         self._heard = 0.0  # time.monotonic() of the newest event
-        self._kept = 0.0  # seconds of the run of the newest sample on the disk
+        self._kept = 0.0  # time of the newest stored sample, in seconds of the run
         training.started.connect(self._started)
         training.reported.connect(self._reported)
         training.recalled.connect(self._recalled)
@@ -46,7 +46,7 @@ class Story(QObject):
         telemetry.sampled.connect(self._sampled)
 
     def finding(self) -> Finding:
-        """The one thing to say of the run now."""
+        """Return the diagnosis of the run at present."""
         silent = time.monotonic() - self._heard if self._training.running and self._heard else 0.0
         return diagnose(self.vitals, silent=silent, paused=self._training.paused)
 
@@ -54,7 +54,7 @@ class Story(QObject):
     def run(self) -> Run | None:
         return self._training.run
 
-    # --- facts -----------------------------------------------------------------------------------
+    # --- updates ---------------------------------------------------------------------------------
 
     def _forget(self) -> None:
         self.track, self.vitals, self._clock, self._heard, self._kept = Track(), Vitals(), None, 0.0, 0.0
@@ -77,7 +77,7 @@ class Story(QObject):
         self.changed.emit()
 
     def _recalled(self, past: Past) -> None:
-        """All at once, in place of the few events of it that came one by one."""
+        """Take over the complete past of a run, replacing the few events reported individually."""
         self.track, self.vitals = past.track, past.vitals
         self._heard = time.monotonic()
         self.changed.emit()
@@ -89,12 +89,12 @@ class Story(QObject):
         QTimer.singleShot(RELEASE, self, lambda: self._lane.submit(give_back, lambda *_: None))
 
     def _sampled(self, sample: Sample) -> None:
-        """One look at the machine, put on the time axis of the run under way; while it stands still there is none."""
+        """Add a machine sample on the time axis of the active run; none is added while the run is paused."""
         self.machine = sample
         if self.track.begun is None:
             self.track.no_cards = sample.reason
         if self._training.paused:
-            self._clock = None  # until the first event after it
+            self._clock = None  # until the first event after the pause
         if self._clock is None or self.track.begun is None:
             return
         now = time.monotonic() - self._clock
@@ -111,6 +111,6 @@ class Story(QObject):
 
 
 def _keep(run: Run, line: str) -> None:
-    # A full disk costs the curves of the machine, and nothing else.
+    # A full disk affects only the stored machine curves.
     with contextlib.suppress(OSError), machine_path(run).open("a", encoding="utf-8") as file:
         file.write(line + "\n")

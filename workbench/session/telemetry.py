@@ -1,4 +1,4 @@
-"""How busy this machine is: processor, memory, disk and graphics cards, once a second, in a thread of its own."""
+"""Machine load: CPU, memory, disk and GPUs, sampled once a second in a separate thread."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["GpuSample", "Sample", "TelemetryThread"]
 
 
 class TelemetryThread(QThread):
-    """Emits a Sample every `interval` seconds until `stop`.
+    """Thread that emits a Sample every `interval` seconds until `stop`.
 
-    open_gpus: makes the reader of the cards, or raises NoGpu.
+    open_gpus: creates the GPU reader, or raises NoGpu.
     """
 
     sampled = Signal(object)  # Sample
@@ -42,7 +42,7 @@ class TelemetryThread(QThread):
 
     def run(self) -> None:
         reader, reason = self._reader()
-        psutil.cpu_percent()  # the first answer has no past to compare with
+        psutil.cpu_percent()  # the first value has no reference interval
         read, then = _bytes_read(), time.monotonic()
         try:
             while not self._stop.wait(self._interval):
@@ -71,7 +71,7 @@ class TelemetryThread(QThread):
             return self._open_gpus(), ""
         except NoGpu as error:
             return None, str(error)
-        except Exception as error:  # a driver in pieces must not cost the other numbers
+        except Exception as error:  # a broken driver must not affect the other values
             return None, f"The NVIDIA driver cannot be asked: {error}"
 
 
@@ -80,7 +80,7 @@ def _ask(reader: GpuReader | None, reason: str) -> tuple[tuple[GpuSample, ...], 
         return (), reason
     try:
         return reader.read(), ""
-    except Exception as error:  # a card that fell off the bus; it may come back
+    except Exception as error:  # a GPU that dropped off the bus may come back
         return (), f"The NVIDIA driver cannot be asked: {error}"
 
 

@@ -1,6 +1,6 @@
-"""Thresholds of a person's own for a run's predictions, for the eye only: the kept scores are read anew, no network is.
+"""User thresholds for displaying a run's predictions: stored probabilities are thresholded again, without inference.
 
-The run, its model and its exports keep theirs.
+The thresholds of the run, its model and its exports stay unchanged.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from workbench.session.session import Session
 
 
 class Thresholds(QObject):
-    """For each run of the open project, until it is closed."""
+    """Display thresholds of each run of the open project, kept until it is closed."""
 
     changed = Signal()
-    applied = Signal(object, object)  # Seen, and its mask with the thresholds of now
+    applied = Signal(object, object)  # Seen, and its mask with the present thresholds
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -28,7 +28,7 @@ class Thresholds(QObject):
         session.project_closed.connect(self.close)
 
     def of(self, run: str, seen: Seen) -> tuple[float, ...]:
-        """One for each class: as chosen, or else as the run has it."""
+        """Return one threshold per class: the user's, or else the run's."""
         assert seen.settings is not None
         chosen = self._chosen.get(run, {})
         return tuple(
@@ -37,21 +37,21 @@ class Thresholds(QObject):
         )  # fmt: skip
 
     def differ(self, run: str) -> bool:
-        """Whether a person has chosen any for this run."""
+        """Return True if the user has chosen a threshold for this run."""
         return bool(self._chosen.get(run))
 
     def choose(self, run: str, ids: list[int], value: float) -> None:
-        """value: above 0, at most 1, for these classes."""
+        """Set the threshold of these classes. value: above 0, at most 1."""
         self._chosen.setdefault(run, {}).update(dict.fromkeys(ids, min(1.0, max(1 / 255, value))))
         self.changed.emit()
 
     def reset(self, run: str) -> None:
-        """Back to the run's own."""
+        """Restore the run's own thresholds."""
         if self._chosen.pop(run, None):
             self.changed.emit()
 
     def apply(self, run: str, seen: Seen) -> None:
-        """`applied` follows; while one is under way only the last wish counts."""
+        """Compute the mask; `applied` follows. While one is being computed, only the last request is kept."""
         self._wanted = (run, seen)
         if not self._busy:
             self._begin()

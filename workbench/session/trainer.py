@@ -1,4 +1,7 @@
-"""One training: a QThread in front, a process behind. The disk is the truth, so a run can be followed again later."""
+"""Training of one run: a QThread that drives or follows the training process.
+
+All state is on the disk, so that a run can be followed again later.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +21,13 @@ from workbench.session.following import POLL, Tail, append_ending, living, order
 
 
 class TrainerThread(QThread):
-    """Runs one child, or with `attach` follows a run that another process drives or has driven.
+    """Thread that runs a training process, or with `attach` follows a run that another process drives or has driven.
 
-    command: the child's whole command, in place of the training program's.
+    command: replaces the child's whole command.
     """
 
     reported = Signal(object)  # Event
-    recalled = Signal(object)  # Past: what had been reported before the thread began to follow, its steps too
+    recalled = Signal(object)  # Past: everything reported before the thread began to follow, steps included
     ended = Signal(object)  # Finished | Failed
 
     def __init__(
@@ -33,7 +36,7 @@ class TrainerThread(QThread):
     ) -> None:  # fmt: skip
         super().__init__(parent)
         self.training_run = run
-        self.live = False  # a process is at work (and not a past that is told again)
+        self.live = False  # a process is running; False during a replay
         self._time = 0.0
         self._patience = patience or Patience()
         self._wake = threading.Event()
@@ -47,7 +50,7 @@ class TrainerThread(QThread):
     # --- orders, from any thread ------------------------------------------------------------------
 
     def stop(self, *, force: bool = False) -> None:
-        """Save and end: by order, after 10 s (60 s if it is seen to save) by signal, after 3 s more by force.
+        """Save and end: by order, after 10 s (60 s if it is saving) by signal, after 3 s more by force.
 
         force: by signal at once.
         """
@@ -64,7 +67,7 @@ class TrainerThread(QThread):
         self._order(encode_order("resume"))
 
     def watch(self, key: str) -> None:
-        """Preview this picture."""
+        """Request previews of this image."""
         self._order(encode_order("watch", key))
 
     def labels_changed(self, key: str) -> None:
@@ -74,14 +77,14 @@ class TrainerThread(QThread):
         self._order(encode_order(order, picture))
 
     def detach(self) -> None:
-        """Let go of the run without an ending: a child of ours saves and ends, another's process goes on."""
+        """Stop following without an ending: an own child saves and ends, another process continues."""
         self._detached = True
         if self._child is not None:
             self._child.detach()
         self._wake.set()
 
     def release(self, seconds: float = 10.0) -> bool:
-        """Let go of the run while its process goes on; False if the process could not be given that order."""
+        """Stop following while the process continues. Return False if the order could not be delivered."""
         released = self._child is None or self._child.release(encode_order("keep_running"), seconds)
         self._detached = self._detached or released
         self._wake.set()
@@ -97,9 +100,9 @@ class TrainerThread(QThread):
         try:
             send_order(self.training_run, line)
         except OSError:
-            return  # the ladder goes on to the next step
+            return  # the next step of the ladder follows
 
-    # --- the thread -------------------------------------------------------------------------------
+    # --- thread -----------------------------------------------------------------------------------
 
     def run(self) -> None:
         try:
@@ -113,7 +116,7 @@ class TrainerThread(QThread):
             self.ended.emit(ending)
 
     def _tell(self, events: Iterator[Event]) -> Finished | Failed | None:
-        """Report events; the ending, if one was among them."""
+        """Report events. Return the ending if one was among them."""
         ending = None
         for event in events:
             if self._detached:
@@ -129,7 +132,7 @@ class TrainerThread(QThread):
     def _lead(self, child: Child) -> Finished | Failed | None:
         run = self.training_run
         child.environment = worker_environment(run.recipe().device)
-        orders_path(run).unlink(missing_ok=True)  # of an earlier life
+        orders_path(run).unlink(missing_ok=True)  # of an earlier process
         self.live = True
         ending = self._tell(child.events())
         if ending is None and not self._detached:
@@ -153,7 +156,7 @@ class TrainerThread(QThread):
         ladder = Ladder(self._patience)
         process = living(run)
         self.live = process is not None
-        # Not one by one: a long run has a million of them, and the window has other things to do.
+        # Not reported one by one: a long run has a million events, which would block the window.
         past = read_past(run, tail.read(lambda: self._detached), lambda: self._detached)
         ending = self._tell(iter(past.notable))
         self._time = past.track.last
@@ -170,7 +173,7 @@ class TrainerThread(QThread):
                 ladder.begin(gently=self._gently)
             if (step := ladder.due()) is not None and process_of(run, process.pid) is not None:
                 end_process(process.pid, kill=step == "kill")
-            alive = process_of(run, process.pid) is not None  # asked before reading: its last words count
+            alive = process_of(run, process.pid) is not None  # checked before reading, so that the last events are read
             ending = self._tell(self._watched(tail, ladder))
             if not alive:
                 break

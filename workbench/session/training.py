@@ -1,4 +1,4 @@
-"""What the training panel talks to: one training at a time, or the replay of one, with its newest previews."""
+"""Training controller: one training at a time, or the replay of one, with its newest previews."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from workbench.session.session import Session
 from workbench.session.trainer import TrainerThread
 
 Command = Callable[[Run, bool], Sequence[str]]  # (run, resume) -> the child's whole command
-NEWEST = 20  # runs that are looked at for one that still lives
+NEWEST = 20  # number of newest runs checked for a live trainer
 
 
 class _Ear(QObject):
-    """Listens to one trainer. What is still under way when the next one begins is not passed on."""
+    """Receiver of one trainer's signals. After `close`, pending signals are dropped."""
 
     def __init__(self, thread: TrainerThread, training: Training) -> None:
         super().__init__(training)
@@ -56,11 +56,11 @@ class _Ear(QObject):
 
 
 class Training(QObject):
-    """Starts, follows and stops runs of the session's project. command: in place of the training program's."""
+    """Starts, follows and stops runs of the session's project. command: replacement of the training command."""
 
     started = Signal(object)  # Run
     reported = Signal(object)  # Event
-    recalled = Signal(object)  # Past: after its notable events were reported, all that a followed run had been
+    recalled = Signal(object)  # Past: the full history of a followed run, after its notable events were reported
     ended = Signal(object)  # Finished | Failed
     preview_arrived = Signal(str)
     state_changed = Signal()
@@ -70,9 +70,9 @@ class Training(QObject):
         self.run: Run | None = None
         self.preparing = False
         self.stopping = False
-        self.paused = False  # it was ordered to stand still
+        self.paused = False  # a pause was ordered
         self.progress = 0.0  # 0..1
-        self.kept_open: Kept | None = None  # once its time is up and it goes on all the same
+        self.kept_open: Kept | None = None  # set in continuous training once the time is up
         self._session = session
         self._command = command
         self._thread: TrainerThread | None = None
@@ -94,17 +94,17 @@ class Training(QObject):
 
     @property
     def running(self) -> bool:
-        """A trainer is at work; False while the past of a run is told again."""
+        """True while a training process runs; False during a replay."""
         return self._thread is not None and self._thread.live
 
     @property
     def busy(self) -> bool:
-        """Nothing else can be started now."""
+        """True if no other run can be started now."""
         return self.preparing or self.running
 
     @property
     def eta_seconds(self) -> float | None:
-        """Seconds until the run is done; None while that cannot be told."""
+        """Estimated seconds until the run is done; None if unknown."""
         if not self.running:
             return None
         if self._planned is not None:
@@ -115,24 +115,24 @@ class Training(QObject):
 
     @property
     def seconds(self) -> float:
-        """How long the run has taken, pauses not counted; as of its newest event."""
+        """Duration of the run without pauses, as of its newest event."""
         return self._time
 
     @property
     def planned_seconds(self) -> float | None:
-        """What it was given for all it does; None where it is bounded by epochs."""
+        """Planned duration of the whole run; None if it is limited by epochs."""
         return self._planned
 
     @property
     def share(self) -> float:
-        """Of the whole run, what follows the last step included, 0..1."""
+        """Progress of the whole run, including the work after the last step, 0..1."""
         if self.kept_open is not None:
             return 1.0
         return min(1.0, self._time / self._planned) if self._planned else self.progress
 
     @property
     def previews(self) -> Previews:
-        """What this run has shown of pictures as it learned."""
+        """Previews of images made during this run."""
         return self._previews
 
     # --- orders -----------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ class Training(QObject):
         self, model: str, minutes: float | None = None, epochs: int | None = None, device: str = "auto",
         quality: str = "balanced", **settings: Any,
     ) -> None:  # fmt: skip
-        """Plan a run from the labels as they are now, then train. What is wrong arrives as `ended(Failed)`."""
+        """Plan a run from the present labels, then train. Problems are reported by `ended(Failed)`."""
         project = self._session.project
         if self.busy or project is None:
             return
@@ -159,7 +159,7 @@ class Training(QObject):
         self._lane.submit(work, self._prepared)
 
     def resume(self, run: Run) -> None:
-        """Go on with a run where it stopped."""
+        """Resume a run where it stopped."""
         if self.busy:
             return
         self._session.flush()
@@ -171,7 +171,7 @@ class Training(QObject):
         self._lead(run, resume=True)
 
     def stop(self, *, force: bool = False) -> None:
-        """Finish the step, save, end. Not heeded, it gets firmer by itself; with `force` it does so at once."""
+        """Finish the step, save, end. The stop is enforced after a delay; with `force` at once."""
         if not self.busy or (self.stopping and not force):
             return
         self.stopping = True
@@ -180,7 +180,7 @@ class Training(QObject):
         self.state_changed.emit()
 
     def pause(self) -> None:
-        """Save and stand still after the step under way; the time of the run stands still as well."""
+        """Save and pause after the current step; the time of the run is paused as well."""
         if self.running and not (self.paused or self.stopping):
             self._thread.pause()
             self.paused = True
@@ -193,24 +193,24 @@ class Training(QObject):
             self.state_changed.emit()
 
     def watch(self, key: str) -> None:
-        """Preview this picture from now on."""
+        """Request previews of this image from now on."""
         if self._thread is not None:
             self._thread.watch(key)
 
     def order(self, order: str, picture: str | None = None) -> None:
-        """Tell the trainer one of `core.events.ORDERS`; nothing where none is at work."""
+        """Send the trainer one of `core.events.ORDERS`; ignored without a trainer."""
         if self._thread is not None:
             self._thread.order(order, picture)
 
     def follow(self, run: Run) -> None:
-        """Tell the events of a run again, and go on with them if it still lives. Not while one is running."""
+        """Replay the events of a run, and follow it if it is still running. Ignored while a run is active."""
         if not self.busy:
             self._begin(run, TrainerThread(run, attach=True, parent=self))
 
     def leave_running(self) -> bool:
-        """Let the trainer go on without the window; its project finds it when it is opened again.
+        """Leave the trainer running without the window; it is found when its project is opened again.
 
-        False if the trainer could not be reached; it is then still followed. Not while a run is being prepared.
+        Return False if the trainer could not be reached; it is then still followed. Not while a run is being prepared.
         """
         self.unpause()
         thread = self._thread
@@ -220,7 +220,7 @@ class Training(QObject):
         return True
 
     def close(self) -> None:
-        """Let go of everything. A trainer of ours sees its pipe close: it saves and ends by itself."""
+        """Release everything. The pipe of an own trainer is closed, upon which it saves and ends by itself."""
         self._lane.abandon()
         self._let_go()
         self._previews.close()
@@ -229,7 +229,7 @@ class Training(QObject):
         self.progress = 0.0
         self.state_changed.emit()
 
-    # --- the trainer ------------------------------------------------------------------------------
+    # --- trainer ----------------------------------------------------------------------------------
 
     def _prepared(self, run: Run | None, error: Exception | None) -> None:
         self.preparing = False
@@ -241,7 +241,7 @@ class Training(QObject):
             ending = endings.from_problem(error) if problem else endings.failed("training", repr(error), log)
             self._end(ending)
         elif self.stopping:
-            shutil.rmtree(run.root, ignore_errors=True)  # made a moment ago, and nothing was trained
+            shutil.rmtree(run.root, ignore_errors=True)  # just created, nothing was trained
             self._end(Finished(why="stopped"))
         else:
             self._lead(run, resume=False)
@@ -265,7 +265,7 @@ class Training(QObject):
         self.state_changed.emit()
 
     def _let_go(self) -> None:
-        # Both at once: whatever interrupts this, no trainer is left without the one that listens to it.
+        # Cleared together: even after an interruption no trainer remains without its receiver.
         thread, ear, self._thread, self._ear = self._thread, self._ear, None, None
         if ear is not None:
             ear.close()
@@ -305,7 +305,7 @@ class Training(QObject):
         self.ended.emit(ending)
         self.state_changed.emit()
 
-    # --- facts of the session ---------------------------------------------------------------------
+    # --- session updates --------------------------------------------------------------------------
 
     def _look_for_living(self) -> None:
         root = self._session.project.root

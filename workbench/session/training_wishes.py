@@ -1,4 +1,4 @@
-"""What is wished for the next trainings of the open project, and what would be decided about the rest now."""
+"""Training settings of the open project for the next runs, and the plan that results from them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from workbench.session.session import Session
 
 
 class TrainingWishes(QObject):
-    """A file that cannot be read is told once and never overwritten; of a read-only project nothing is written."""
+    """Training settings per kind of model, never written for a read-only project or over an unreadable file."""
 
     changed = Signal()
     planned = Signal(object)  # Recipe
-    unplanned = Signal(object)  # Problem: why no run could be made
+    unplanned = Signal(object)  # Problem: reason why no run can be planned
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -29,18 +29,18 @@ class TrainingWishes(QObject):
         self._broken: Problem | None = None
         self._lane = Lane(1, self)
         self._asked = 0
-        # Of the last plan: the model, the run that it begins with, and what would be learned from.
+        # Of the last plan: model, initial run, and dataset.
         self._known: tuple[str, str | None, Dataset] | None = None
         session.project_opened.connect(self._load)
         session.project_closed.connect(self._load)
         self._load()
 
     def of(self, model: str) -> Choices:
-        """Settings of a recipe, as `Training.start` takes them."""
+        """Return the training settings, as taken by `Training.start`."""
         return self._kept.of(model)
 
     def keep(self, model: str, choices: Choices) -> None:
-        """From now on, for every training of this kind of model."""
+        """Set the training settings for every following run of this kind of model."""
         self._kept = self._kept.with_choices(model, choices)
         if self._session.writable and self._broken is None:
             try:
@@ -52,7 +52,7 @@ class TrainingWishes(QObject):
         self.changed.emit()
 
     def plan(self, model: str, choices: dict[str, Any], *, anew: bool) -> None:
-        """`planned` or `unplanned` follows. choices: minutes and device too. anew: look at the labels again."""
+        """Plan a run; `planned` or `unplanned` follows. choices: with minutes, device. anew: read the labels again."""
         project = self._session.project
         if project is None:
             return

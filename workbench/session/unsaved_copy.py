@@ -1,4 +1,4 @@
-"""A copy of unsaved labels in a folder outside the project, in the project's own format."""
+"""Copy of unsaved labels in a folder outside the project, in the project's own format."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def copy_labels(labels: Sequence[Label], project: Project, folder: Path) -> Path
     """Write masks/<key>.png and notes/<key>.json of `labels` into `folder` and return the folder used.
 
     A folder that already holds files is not touched: the copy then goes into a new folder inside it. A mask is written
-    where its pixels are unsaved, a note always. Raises CannotWrite.
+    if its pixels are unsaved, a note always. Raises CannotWrite.
     """
     target = _empty_folder(folder, project)
     for label in labels:
@@ -29,7 +29,7 @@ def copy_labels(labels: Sequence[Label], project: Project, folder: Path) -> Path
 
 
 def _encoded(label: Label, project: Project) -> bytes:
-    """The file of a mask, which no stroke may change meanwhile."""
+    """Return the file of a mask. Raises CannotWrite if a stroke changes it meanwhile."""
     before = label.stirring
     try:
         data = encode_mask(label.mask, list(project.classes))
@@ -41,7 +41,7 @@ def _encoded(label: Label, project: Project) -> bytes:
 
 
 def _empty_folder(folder: Path, project: Project) -> Path:
-    """`folder` if it is empty or new, else a new folder in it that is named after the project."""
+    """Return `folder` if it is empty or new, else a new folder in it, named after the project."""
     try:
         if not folder.exists() or not any(folder.iterdir()):
             folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The held-out pictures of a run as its best network judges them: predicted in a worker thread and kept on disk."""
+"""Evaluation of a verdict model on the validation and test images: predicted in a worker thread and cached on disk."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from workbench.session.memory import give_back
 from workbench.session.session import Session
 
 _FORMAT = 1
-_CACHE = "verdicts"  # under .cache/, a file a run
+_CACHE = "verdicts"  # under .cache/, one file per run
 
-Kept = dict[str, tuple[str, list[float]]]  # key -> state of the picture's file, probabilities
-Looked = tuple[Dataset, ModelSettings, Kept, int]  # and how many pictures could not be read
+Kept = dict[str, tuple[str, list[float]]]  # key -> stamp of the image file, probabilities
+Looked = tuple[Dataset, ModelSettings, Kept, int]  # and the number of unreadable images
 
 
 class VerdictJudge(QObject):
-    """One run at a time. `review` is made anew whenever a verdict is corrected, without asking the network again."""
+    """Evaluation of one run at a time. It is updated when a verdict is corrected, without another prediction."""
 
-    reviewed = Signal(object)  # core.verdict_review.VerdictReview, of all held-out pictures
+    reviewed = Signal(object)  # core.verdict_review.VerdictReview of all validation and test images
     progressed = Signal(int, int)
     failed = Signal(object)  # Problem
-    stored = Signal(object)  # Run: from where on it is unsure was written down
-    _moved = Signal(int, int, int)  # in the worker's thread
+    stored = Signal(object)  # Run: its reject probability was stored
+    _moved = Signal(int, int, int)  # emitted in the worker thread
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -57,11 +57,11 @@ class VerdictJudge(QObject):
 
     @property
     def unsure(self) -> float:
-        """As it is stored with the run."""
+        """Reject probability stored with the run."""
         return self.settings.unsure if self.settings is not None else 0.0
 
     def look(self, run: Run) -> None:
-        """`reviewed` follows, or `failed`; `progressed` meanwhile."""
+        """Evaluate a run; `reviewed` or `failed` follows, with `progressed` meanwhile."""
         project = self._session.project
         if project is None:
             return
@@ -91,9 +91,9 @@ class VerdictJudge(QObject):
         self._lane.submit(work, then)
 
     def store(self, least: float, chosen_on: Sequence[str]) -> None:
-        """From now on this run gives no verdict that is less probable. `stored` follows, or `failed`.
+        """Store the minimum probability of a verdict with the run; `stored` or `failed` follows.
 
-        chosen_on: of "val" and "test" those whose pictures were looked at.
+        chosen_on: those of "val" and "test" whose images were considered.
         """
         run = self.run
         if run is None or self.settings is None or not self._session.writable:
@@ -110,7 +110,7 @@ class VerdictJudge(QObject):
             self.stored.emit(run)
 
     def close(self) -> None:
-        """End the work under way."""
+        """Cancel the work in progress."""
         self._asked += 1
         self._lane.abandon()
         self.run = self.settings = self._looked = None
@@ -141,14 +141,14 @@ class VerdictJudge(QObject):
 def _look(
     run: Run, path_of: Callable[[str], Path], root: Path, writable: bool, tell: Callable[[int, int], bool]
 ) -> Looked | None:
-    """Predict what is not known yet; None if nobody wants it any more."""
+    """Predict the images that are not cached. Return None if `tell` reports a cancellation."""
     from workbench.inference.predictor import Predictor
 
     run.need_usable()
     dataset, settings = run.dataset(), load_settings(run.best / MODEL_FILE)
     if settings.task != "classification":
         raise RunUnusable(name=run.name, why="it marks defects and gives no verdicts")
-    # The band changes no probability.
+    # The reject probability does not change the predicted probabilities.
     stamp = f"{settings_hash(replace(settings, unsure=0.0))} {file_stamp(run.best / 'network.onnx')}"
     cache = root / ".cache" / _CACHE / f"{run.name}.json"
     kept = _load(cache, stamp, len(settings.verdicts))
@@ -175,7 +175,7 @@ def _look(
 
 
 def _load(path: Path, stamp: str, verdicts: int) -> Kept:
-    """What was kept; nothing where the model is another one now, or the file is none of ours."""
+    """Return the cached probabilities; empty if the model changed or the file is invalid."""
     try:
         raw = read_json(path)
         if raw["format"] != _FORMAT or raw["model"] != stamp:
@@ -190,7 +190,7 @@ def _save(path: Path, stamp: str, kept: Kept) -> None:
     try:
         write_json(path, {"format": _FORMAT, "model": stamp, "pictures": kept})
     except (OSError, CannotWrite):
-        return  # then they are predicted anew next time
+        return  # predicted again next time
 
 
 def _as_problem(error: Exception, run: Run) -> Problem:
