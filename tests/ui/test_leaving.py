@@ -58,6 +58,7 @@ class Full:
 
     def go(self, way: str) -> None:
         table, window = self.window.table, self.window
+        self.former = self.session.project
         if way == "window":
             window.close()
         elif way == "quit":
@@ -110,7 +111,7 @@ class Full:
         if way == "close":
             return project is None
         if way == "again":
-            return project is not None and not self.session.saver.unsaved_keys
+            return project is not None and project is not self.former
         return project is not None and project.root != self.root
 
     def wait_left(self, way: str) -> None:

@@ -109,7 +109,8 @@ class RescuedJournal(Journal):
     @property
     def count(self) -> int:
         """Number of unsaved changes."""
-        return sum(map(len, self._records.values()))
+        strokes = (sum(place[1] == STROKES for place, _ in records) for records in self._records.values())
+        return sum(max(1, number) for number in strokes)  # a stroke also changes the note
 
     def rescued(self, keys: Iterable[str]) -> bool:
         """Return True if all unsaved changes, those of `keys` included, are in a rescue journal."""

@@ -86,6 +86,8 @@ class Application(QObject):
         """Close the window and release all resources, without asking."""
         self.window.retire()
         self.rooms.close()
+        for translator in self._translators:
+            self._app.removeTranslator(translator)
         # Delete the widgets before the QApplication, not in the arbitrary order of interpreter shutdown.
         self.window.deleteLater()
         self._app.sendPostedEvents(None, QEvent.Type.DeferredDelete)

@@ -161,6 +161,8 @@ class Surface(QWidget):
         """Offer a pointer event to the items over the image; the one that takes a press owns the pointer from then on,
         until no button is down.
         """
+        if kind in PRESS and event.buttons() == event.button():
+            self._owner = None  # the first button down: a release before it was missed
         owner, taken = self._owner, False
         for guest in [owner] if owner is not None else self._guests:
             if guest.take(kind, event):
