@@ -15,6 +15,7 @@ from tests.inference.conftest import grey_export, spotted, verdict_export
 from workbench.inference.reading import write_png
 from workbench.session import batch
 from workbench.ui.dialogs.predict_folder import PredictFolder
+from workbench.ui.dialogs.question import Question
 
 __all__ = ["grey_export", "verdict_export"]
 
@@ -169,3 +170,10 @@ def test_closing_the_window_ends_the_work(application, dialog, grey_export, pict
     with qtbot.waitSignal(dialog.destroyed, timeout=LONG):
         assert work.running
         application.window.close()
+
+        def questions() -> list[Question]:
+            return [one for one in application.window.findChildren(Question) if one.isVisible()]
+
+        qtbot.waitUntil(lambda: bool(questions()), timeout=LONG)
+        assert work.running  # nothing is stopped before the question is answered
+        questions()[0].buttons["stop"].click()
