@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QSettings, Qt
 from PySide6.QtTest import QTest
 
 from tests.conftest import fill_project
@@ -40,6 +40,7 @@ def application(qapp, qtbot):
     qtbot.waitUntil(lambda: qapp.activeWindow() is application.window, timeout=5000)
     yield application
     application.end()
+    QSettings().clear()  # tool options of one test must not reach the next one
 
 
 @pytest.fixture
