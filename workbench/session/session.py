@@ -138,6 +138,11 @@ class Session(QObject):
         return self._desk.key
 
     @property
+    def opening(self) -> str | None:
+        """Key of the image that was requested last, also while it is still read."""
+        return self._loader.wanted
+
+    @property
     def picture(self) -> np.ndarray | None:
         """Open image: (H, W) or (H, W, 3) RGB, uint8, uint16 or float32."""
         return self._desk.picture

@@ -179,7 +179,7 @@ class Commands(QObject):
     def _open_first(self, keys: list[str]) -> None:
         """Open the image that was open last in this project, or the first one."""
         project = self._session.project
-        if project is not None and keys and self._session.key is None:
+        if project is not None and keys and self._session.key is None and self._session.opening is None:
             last = self._settings.last_pictures.get(str(project.root))
             self._session.open_picture(last if last in self._session.rows or last in keys else keys[0])
 
