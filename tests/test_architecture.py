@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -137,6 +138,18 @@ def test_files_stay_readable():
         if (count := len(path.read_text("utf-8").splitlines())) > LONGEST_FILE
     }
     assert not long
+
+
+def test_docstrings_name_their_subject():
+    """A docstring begins with a noun phrase or an imperative verb, never with a question word."""
+    found = []
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+                text = ast.get_docstring(node) or ""
+                if re.match(r"(What|How|Which|Where|Whether|The same)\b", text):
+                    found.append(f"{path.relative_to(ROOT)}: {text.splitlines()[0]}")
+    assert not found
 
 
 # The import name of each dependency whose import name differs from its own.
