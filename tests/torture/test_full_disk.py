@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import itertools
 import random
 import shutil
@@ -11,7 +10,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit
@@ -30,7 +28,6 @@ BLOCK = 8  # pixels; each stroke fills a separate block
 PLACES = [(x, y) for y in range(0, 80, BLOCK) for x in range(0, 96, BLOCK)]
 WAYS = ("window", "quit", "close", "drop", "new", "open", "again")
 ANSWERS = ("cancel", "retry", "copy", "discard")
-RESCUED = importlib.util.find_spec("workbench.session.rescue") is not None
 Strokes = list[tuple[str, tuple[int, int]]]
 
 
@@ -176,8 +173,7 @@ def test_no_stroke_is_lost_on_a_way_out(qapp, qtbot, tmp_path, size, cases, repo
     # Each answer with each kind of failure; the ways to leave alternate. Ending without a question is a separate way.
     plans = list(itertools.product(kinds, ANSWERS)) * 2
     tried = [(kind, way, answer) for (kind, answer), way in zip(plans, itertools.cycle(WAYS), strict=False)]
-    if RESCUED:
-        tried += [(kind, "end", "") for kind in kinds]
+    tried += [(kind, "end", "") for kind in kinds]
     if size == "sample":
         tried = [tried[2]]
     made = lost = 0
@@ -192,6 +188,5 @@ def test_no_stroke_is_lost_on_a_way_out(qapp, qtbot, tmp_path, size, cases, repo
     assert lost == 0
 
 
-@pytest.mark.skipif(not RESCUED, reason="needs the rescue journal")
 def test_the_end_without_a_question_keeps_strokes_of_a_full_disk(qapp, qtbot, tmp_path):
     assert Case(qapp, qtbot, tmp_path, "full", "end", "", random.Random(1)).run(5) == 0

@@ -1,6 +1,6 @@
 """Events reported by a run, one JSON line each.
 
-The same lines go to stdout and to events.jsonl, so one decoder serves both.
+Each line is written to stdout and to events.jsonl; one decoder reads both.
 """
 
 from __future__ import annotations

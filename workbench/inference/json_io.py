@@ -8,10 +8,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
+
+from .opening import open_regular
 
 LIMIT = 256 << 20  # maximum file size in bytes
 LINE_LIMIT = 16 << 20  # maximum line length in bytes
@@ -37,7 +39,7 @@ def read_json(path: Path | str, *, limit: int = LIMIT, surrogates: bool = False)
 def read_file(path: Path | str, *, limit: int = LIMIT) -> bytes:
     """Return the bytes of a regular file of at most `limit` bytes. Raises FileNotFoundError, JsonError."""
     try:
-        with open_regular(path) as file:
+        with BufferedReader(open_regular(path)) as file:
             if os.fstat(file.fileno()).st_size > limit:
                 raise JsonError(f"it is larger than {limit >> 20} MB")
             data = file.read(limit + 1)
@@ -54,21 +56,9 @@ def read_file(path: Path | str, *, limit: int = LIMIT) -> bytes:
     return data
 
 
-def open_regular(path: Path | str) -> BinaryIO:
-    """Open a file for reading. Raises OSError, also for pipes and devices, on which reading could block forever."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError("it is not a regular file")
-        return os.fdopen(descriptor, "rb")
-    except BaseException:
-        os.close(descriptor)
-        raise
-
-
 def read_lines(path: Path | str, *, limit: int = LINE_LIMIT) -> Iterator[tuple[int, bytes]]:
     """Yield (offset, line) of a regular file, newlines included, without lines longer than `limit`. Raises OSError."""
-    with open_regular(path) as file:
+    with BufferedReader(open_regular(path)) as file:
         end = 0
         while line := file.readline(limit):
             start, end = end, end + len(line)
