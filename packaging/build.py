@@ -27,11 +27,22 @@ def app() -> None:
     folder = DIST / "DefectWorkbench"
     shutil.rmtree(folder, ignore_errors=True)
     subprocess.run(
-        [sys.executable, "-m", "PyInstaller", "--noconfirm", "--log-level", "WARN", "--distpath", str(DIST),
-         "--workpath", str(ROOT / "build"), str(ROOT / "packaging" / "workbench.spec")],
+        [
+            sys.executable,
+            "-m",
+            "PyInstaller",
+            "--noconfirm",
+            "--log-level",
+            "WARN",
+            "--distpath",
+            str(DIST),
+            "--workpath",
+            str(ROOT / "build"),
+            str(ROOT / "packaging" / "workbench.spec"),
+        ],
         check=True,
         cwd=ROOT,
-    )  # fmt: skip
+    )
     check(folder)
 
 

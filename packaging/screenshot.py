@@ -12,16 +12,16 @@ from pathlib import Path
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
-from workbench.core.run import find_run
-from workbench.session.settings import Settings
-from workbench.ui.application import Application
+from workbench.core.runs.run import find_run
+from workbench.session.preferences import Preferences
+from workbench.ui.shell.application import Application
 
 OUT = Path(__file__).resolve().parents[1] / "resources" / "screenshot.png"
 
 
 def main(sample: Path, out: Path = OUT, theme: str = "dark", language: str = "en") -> int:
     app = QApplication(sys.argv[:1])
-    application = Application(app, Settings(theme=theme, language=language))
+    application = Application(app, Preferences(theme=theme, language=language))
     window, session = application.window, application.rooms.session
     window.resize(1440, 900)
     application.show()
@@ -33,7 +33,7 @@ def main(sample: Path, out: Path = OUT, theme: str = "dark", language: str = "en
     def prepare() -> None:
         window.training.make_curves()
         application.rooms.training.follow(run)
-        session.open_picture(picture)
+        session.open_image(picture)
 
     def shoot() -> None:
         window.grab().save(str(out))

@@ -11,9 +11,9 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 import numpy as np
 import pytest
 
-from workbench.core import annotation
-from workbench.core.project import Project
-from workbench.inference.reading import write_png
+from workbench.core.project import annotation
+from workbench.core.project.project import Project
+from workbench.inference.io.image_io import write_png
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -68,7 +68,7 @@ def fill_project(project: Project, count: int, *, seed: int = 0, good: int = 0, 
     for i in range(count + good):
         picture, mask = scratched(rng, defects=1 if i < count else 0)
         key = f"lot{i // 4}/p{i * 7:03d}.png"
-        write_png(project.picture_path(key), picture)
+        write_png(project.image_path(key), picture)
         annotation.save_mask(project, key, mask)
         note = annotation.Note(status="done")
         if verdicts:

@@ -108,7 +108,7 @@ def test_nothing_unpickles_or_executes_files():
 def test_cv2_import_leaves_the_qt_variables_alone():
     out = run_python(
         "import os\n"
-        "from workbench.inference.cv import cv2\n"
+        "from workbench.inference.io.opencv import cv2\n"
         "print(sorted(k for k in os.environ if k.startswith('QT_') and k != 'QT_QPA_PLATFORM'))\n"
     )
     assert out.strip() == "[]"

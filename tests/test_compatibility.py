@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from workbench import cli
-from workbench.core import annotation
-from workbench.core.project import Project
-from workbench.core.run import list_runs
+from workbench.core.project import annotation
+from workbench.core.project.project import Project
+from workbench.core.runs.run import list_runs
 
 ARCHIVE = Path(__file__).parent / "fixtures" / "project-0.1.0.zip"
 CLASSES = {"scratch": 1, "dent": 2}
@@ -31,7 +31,7 @@ def test_the_project_opens_with_all_labels(root):
     with Project.open(root) as project:
         assert {info.name: info.id for info in project.classes} == CLASSES
         assert project.file.verdicts == ["OK", "NG"]
-        keys = project.pictures()
+        keys = project.images()
         assert len(keys) == 14
         notes = [annotation.load_note(project, key) for key in keys]
         masks = [annotation.load_mask(project, key, (64, 48)) for key in keys]

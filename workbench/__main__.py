@@ -23,7 +23,7 @@ def main(argv: list[str] | None = None) -> int:
         # Neither a verb nor a folder: the command line reports the error and the known verbs.
         return cli.main(arguments)
 
-    from workbench.ui.application import run
+    from workbench.ui.shell.application import run
 
     return run(Path(arguments[0]) if arguments else None)
 

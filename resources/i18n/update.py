@@ -17,12 +17,12 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT))
 
-from workbench.ui.sentences import kinds  # noqa: E402
+from workbench.ui.text.message_translation import problem_types  # noqa: E402
 
 
 def patterns() -> list[tuple[str, str]]:
     """(context, text) of everything that lower rooms say."""
-    found = [("problems", text) for kind in kinds() for text in (kind.says, kind.advice) if text]
+    found = [("problems", text) for kind in problem_types() for text in (kind.says, kind.advice) if text]
     lines = (HERE / "sentences.txt").read_text("utf-8").splitlines()
     return found + [("sentences", line) for line in lines if line and not line.startswith("#")]
 

@@ -2,7 +2,7 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="zh_CN" sourcelanguage="en">
 <context>
-    <name>About</name>
+    <name>AboutDialog</name>
     <message>
         <source>About Defect Workbench</source>
         <translation>关于 Defect Workbench</translation>
@@ -12,72 +12,12 @@
         <translation>版本 {version}</translation>
     </message>
     <message>
-        <source>Label surface defects, train UNet and ResNet on this workstation, see the overlay get right, export what the line can run. Nothing leaves this computer.</source>
-        <translation>标注表面缺陷，在本机训练 UNet 和 ResNet，看着预测一步步变准，再导出产线可用的模型。数据不会离开这台电脑。</translation>
+        <source>Label surface defects, train UNet and ResNet models on this workstation, review the results and export a model for the production line. No data leaves this computer.</source>
+        <translation>标注表面缺陷，在本机训练 UNet 和 ResNet，复核结果，并导出供产线使用的模型。数据不会离开这台电脑。</translation>
     </message>
     <message>
         <source>Close</source>
         <translation>关闭</translation>
-    </message>
-</context>
-<context>
-    <name>Advice</name>
-    <message>
-        <source>Remembered: the label is right there.</source>
-        <translation>已记住：该处标注正确。</translation>
-    </message>
-    <message>
-        <source>Take back</source>
-        <translation>撤回</translation>
-    </message>
-</context>
-<context>
-    <name>Beside</name>
-    <message>
-        <source>Take this run away again</source>
-        <translation>不再并排显示这次训练</translation>
-    </message>
-</context>
-<context>
-    <name>ByClass</name>
-    <message>
-        <source>Found</source>
-        <translation>找到</translation>
-    </message>
-    <message>
-        <source>95 % sure of</source>
-        <translation>95 % 置信区间</translation>
-    </message>
-    <message>
-        <source>False alarms</source>
-        <translation>误报</translation>
-    </message>
-    <message>
-        <source>Dice</source>
-        <translation>Dice</translation>
-    </message>
-    <message>
-        <source>IoU</source>
-        <translation>IoU</translation>
-    </message>
-    <message>
-        <source>By class and by size</source>
-        <translation>按类别和大小</translation>
-    </message>
-    <message>
-        <source>Too few defects to part them by size</source>
-        <translation>缺陷太少，无法按大小划分</translation>
-    </message>
-    <message>
-        <source>{hits} of {total}</source>
-        <translation>{hits} / {total}</translation>
-    </message>
-</context>
-<context>
-    <name>ByPicture</name>
-    <message>
-        <source>By picture</source>
-        <translation>按图片</translation>
     </message>
 </context>
 <context>
@@ -87,8 +27,8 @@
         <translation>图片</translation>
     </message>
     <message>
-        <source>The open picture with its labels. F1 lists all keys.</source>
-        <translation>当前图片及其标注。按 F1 查看全部快捷键。</translation>
+        <source>Current image with labels. Press F1 for keyboard shortcuts.</source>
+        <translation>当前图片及其标注。按 F1 查看快捷键。</translation>
     </message>
     <message>
         <source>This picture cannot be read</source>
@@ -100,7 +40,80 @@
     </message>
 </context>
 <context>
-    <name>ClassChange</name>
+    <name>CanvasHeader</name>
+    <message>
+        <source>Labels</source>
+        <translation>标注</translation>
+    </message>
+    <message>
+        <source>Predictions</source>
+        <translation>预测</translation>
+    </message>
+    <message>
+        <source>{number} of {count}</source>
+        <translation>第 {number} / {count} 张</translation>
+    </message>
+</context>
+<context>
+    <name>CardGalleryView</name>
+    <message>
+        <source>What is wrong</source>
+        <translation>有错之处</translation>
+    </message>
+</context>
+<context>
+    <name>ClassMergeCard</name>
+    <message>
+        <source>Progress of the change of classes</source>
+        <translation>类别更改的进度</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Finish</source>
+        <translation>完成</translation>
+    </message>
+    <message>
+        <source>Take back</source>
+        <translation>撤回</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Interrupted: {what}</source>
+        <translation>已中断：{what}</translation>
+    </message>
+    <message>
+        <source>{names} – taking back</source>
+        <translation>{names}：正在撤回</translation>
+    </message>
+    <message>
+        <source>{names} – deleting</source>
+        <translation>{names}：正在删除</translation>
+    </message>
+    <message>
+        <source>{names} – merging into “{target}”</source>
+        <translation>{names}：正在合并到“{target}”</translation>
+    </message>
+    <message>
+        <source>{what}: {done} of {total} masks, {time} left</source>
+        <translation>{what}：已处理 {done} / {total} 个掩膜，剩余 {time}</translation>
+    </message>
+    <message>
+        <source>{names} deleted from {n} masks. The masks before take up to {size}.</source>
+        <translation>已从 {n} 个掩膜中删除{names}。更改前的掩膜最多占 {size}。</translation>
+    </message>
+    <message>
+        <source>{names} merged into “{target}” in {n} masks. The masks before take up to {size}.</source>
+        <translation>已在 {n} 个掩膜中将{names}合并到“{target}”。更改前的掩膜最多占 {size}。</translation>
+    </message>
+</context>
+<context>
+    <name>ClassMergeDialog</name>
     <message>
         <source>Merge “{name}” into another class</source>
         <translation>将“{name}”合并到另一类别</translation>
@@ -138,59 +151,43 @@
         <translation>没有图片用到它，因此不会改动任何掩膜。</translation>
     </message>
     <message>
-        <source>One undo takes it back. For that the masks as they are now stay in the project until the next such change (about {size}).</source>
-        <translation>一次撤销即可还原。为此，现有掩膜会保留在项目中，直到下一次此类更改（约 {size}）。</translation>
+        <source>You can undo this once. A backup of the current masks (about {size}) is kept until the next class change.</source>
+        <translation>可撤销一次。当前掩膜的备份（约 {size}）会保留到下一次类别更改。</translation>
     </message>
 </context>
 <context>
-    <name>ClassWorkCard</name>
+    <name>ClassTable</name>
     <message>
-        <source>Progress of the change of classes</source>
-        <translation>类别更改的进度</translation>
+        <source>Found</source>
+        <translation>找到</translation>
     </message>
     <message>
-        <source>Cancel</source>
-        <translation>取消</translation>
+        <source>95% CI</source>
+        <translation>95% 置信区间</translation>
     </message>
     <message>
-        <source>Finish</source>
-        <translation>完成</translation>
+        <source>False alarms</source>
+        <translation>误报</translation>
     </message>
     <message>
-        <source>Take back</source>
-        <translation>撤回</translation>
+        <source>Dice</source>
+        <translation>Dice</translation>
     </message>
     <message>
-        <source>Close</source>
-        <translation>关闭</translation>
+        <source>IoU</source>
+        <translation>IoU</translation>
     </message>
     <message>
-        <source>This was cut off before its end: {what}</source>
-        <translation>此操作中途被打断：{what}</translation>
+        <source>By class and by size</source>
+        <translation>按类别和大小</translation>
     </message>
     <message>
-        <source>{names} – taking back</source>
-        <translation>{names}：正在撤回</translation>
+        <source>Too few defects to group by size</source>
+        <translation>缺陷太少，无法按尺寸分组</translation>
     </message>
     <message>
-        <source>{names} – deleting</source>
-        <translation>{names}：正在删除</translation>
-    </message>
-    <message>
-        <source>{names} – merging into “{target}”</source>
-        <translation>{names}：正在合并到“{target}”</translation>
-    </message>
-    <message>
-        <source>{what}: {done} of {total} masks, {time} left</source>
-        <translation>{what}：已处理 {done} / {total} 个掩膜，剩余 {time}</translation>
-    </message>
-    <message>
-        <source>{names} deleted from {n} masks. The masks before take up to {size}.</source>
-        <translation>已从 {n} 个掩膜中删除{names}。更改前的掩膜最多占 {size}。</translation>
-    </message>
-    <message>
-        <source>{names} merged into “{target}” in {n} masks. The masks before take up to {size}.</source>
-        <translation>已在 {n} 个掩膜中将{names}合并到“{target}”。更改前的掩膜最多占 {size}。</translation>
+        <source>{hits} of {total}</source>
+        <translation>{hits} / {total}</translation>
     </message>
 </context>
 <context>
@@ -212,12 +209,12 @@
         <translation>缺陷 {n}</translation>
     </message>
     <message>
-        <source>Don&apos;t care</source>
-        <translation>不计入</translation>
+        <source>Ignore</source>
+        <translation>忽略</translation>
     </message>
     <message>
-        <source>Paint where nobody can tell: left out of learning and of all scores</source>
-        <translation>涂在无法判断的地方：不参与学习，也不计入任何评分</translation>
+        <source>Paint areas that cannot be judged. They are excluded from training and metrics.</source>
+        <translation>涂在无法判断的区域；不参与训练，也不计入指标。</translation>
     </message>
     <message>
         <source>Double-click or F2: rename. Click the colour: change it.</source>
@@ -252,8 +249,8 @@
         <translation>删除…</translation>
     </message>
     <message>
-        <source>Take back the last merging or deleting</source>
-        <translation>撤回上一次合并或删除</translation>
+        <source>Undo last merge or delete</source>
+        <translation>撤销上一次合并或删除</translation>
     </message>
     <message>
         <source>Show</source>
@@ -268,8 +265,8 @@
         <translation>允许被覆盖</translation>
     </message>
     <message>
-        <source>Protect from painting over</source>
-        <translation>保护，不被覆盖</translation>
+        <source>Lock class</source>
+        <translation>锁定类别</translation>
     </message>
     <message>
         <source>Another colour…</source>
@@ -277,46 +274,21 @@
     </message>
 </context>
 <context>
-    <name>Commands</name>
+    <name>CollapsibleSection</name>
     <message>
-        <source>Open &amp;recent</source>
-        <translation>最近的项目(&amp;R)</translation>
-    </message>
-    <message>
-        <source>Open a project</source>
-        <translation>打开项目</translation>
-    </message>
-    <message>
-        <source>Making the sample project in {path}…</source>
-        <translation>正在 {path} 中生成示例项目…</translation>
-    </message>
-    <message>
-        <source>Everything is saved.</source>
-        <translation>全部已保存。</translation>
-    </message>
-    <message>
-        <source>Add pictures</source>
-        <translation>添加图片</translation>
-    </message>
-    <message>
-        <source>Pictures ({kinds})</source>
-        <translation>图片 ({kinds})</translation>
-    </message>
-    <message>
-        <source>Add a folder of pictures</source>
-        <translation>添加图片文件夹</translation>
-    </message>
-    <message>
-        <source>Open or create a project first, then drop the images again.</source>
-        <translation>请先打开或新建项目，然后重新拖入图片。</translation>
-    </message>
-    <message>
-        <source>No project yet</source>
-        <translation>还没有项目</translation>
+        <source>Fold or unfold this part</source>
+        <translation>折叠或展开此部分</translation>
     </message>
 </context>
 <context>
-    <name>Confusion</name>
+    <name>ComparedRuns</name>
+    <message>
+        <source>Take this run away again</source>
+        <translation>不再并排显示这次训练</translation>
+    </message>
+</context>
+<context>
+    <name>ConfusionTable</name>
     <message>
         <source>Confusion matrix</source>
         <translation>混淆矩阵</translation>
@@ -347,46 +319,42 @@
     </message>
 </context>
 <context>
-    <name>ContactSheet</name>
+    <name>ContinuousSwitch</name>
     <message>
-        <source>Contact sheet</source>
-        <translation>缩略图总览</translation>
+        <source>Continuous training</source>
+        <translation>持续训练</translation>
     </message>
     <message>
-        <source>Table of pictures</source>
-        <translation>图片表格</translation>
+        <source>After the time limit, training continues with new labels until you stop it. You can export the best model at any time (Ctrl+Shift+K).</source>
+        <translation>到时后用新标注继续训练，直到停止；期间可随时导出最佳模型（Ctrl+Shift+K）。</translation>
     </message>
     <message>
-        <source>Sheet</source>
-        <translation>总览</translation>
+        <source>1 label came in</source>
+        <translation>已加入 1 个标注</translation>
     </message>
     <message>
-        <source>Table</source>
-        <translation>表格</translation>
+        <source>{n} labels added</source>
+        <translation>已加入 {n} 个标注</translation>
     </message>
     <message>
-        <source>Select all</source>
-        <translation>全选</translation>
+        <source>{n} left out</source>
+        <translation>{n} 个未加入</translation>
     </message>
     <message>
-        <source>{n} selected</source>
-        <translation>已选 {n} 张</translation>
+        <source>New image: used for training from this point</source>
+        <translation>新图片：从此刻起用于训练</translation>
     </message>
     <message>
-        <source>No verdict</source>
-        <translation>无判定</translation>
+        <source>A corrected label: it is learned from since then</source>
+        <translation>修正的标注：从那时起用于学习</translation>
     </message>
     <message>
-        <source>All selected pictures are: {name}{key}</source>
-        <translation>所有选中的图片判定为：{name}{key}</translation>
-    </message>
-    <message>
-        <source>Take the verdicts back</source>
-        <translation>撤回判定</translation>
+        <source>Label removed: no longer used for training</source>
+        <translation>标注已删除：不再用于训练</translation>
     </message>
 </context>
 <context>
-    <name>CurveFiles</name>
+    <name>CurveExport</name>
     <message>
         <source>Save the curves as a picture</source>
         <translation>将曲线保存为图片</translation>
@@ -397,22 +365,30 @@
     </message>
 </context>
 <context>
-    <name>CurvePlot</name>
+    <name>CurveLegend</name>
     <message>
-        <source>Precision over recall</source>
-        <translation>精确率—召回率曲线</translation>
+        <source>Show the whole run again (double-click on a curve)</source>
+        <translation>重新显示整个训练过程（双击曲线）</translation>
     </message>
     <message>
-        <source>From a score of {threshold} on: {recall} of the defects found, {precision} of the marks right, {false} false alarms a picture</source>
-        <translation>分数阈值 {threshold}：找到 {recall} 的缺陷，{precision} 的标记正确，每张图片 {false} 处误报</translation>
+        <source>Save the curves</source>
+        <translation>保存曲线</translation>
     </message>
     <message>
-        <source>defects found, %</source>
-        <translation>找到的缺陷，%</translation>
+        <source>As a picture (PNG)…</source>
+        <translation>保存为图片（PNG）…</translation>
     </message>
     <message>
-        <source>marks right, %</source>
-        <translation>标记正确，%</translation>
+        <source>As a table (CSV)…</source>
+        <translation>保存为表格（CSV）…</translation>
+    </message>
+    <message>
+        <source>Curves</source>
+        <translation>曲线</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>无</translation>
     </message>
 </context>
 <context>
@@ -571,42 +547,7 @@
     </message>
 </context>
 <context>
-    <name>DoubtBar</name>
-    <message>
-        <source>Correct the doubted label as the model says</source>
-        <translation>按模型的说法改正存疑的标注</translation>
-    </message>
-    <message>
-        <source>Label is right (K)</source>
-        <translation>标注正确 (K)</translation>
-    </message>
-    <message>
-        <source>Keep the label; this place is not doubted again</source>
-        <translation>保留标注；此处不再提出疑问</translation>
-    </message>
-    <message>
-        <source>To the next doubted place of this picture</source>
-        <translation>到此图的下一处存疑</translation>
-    </message>
-    <message>
-        <source>{n} of {count} (J)</source>
-        <translation>第 {n}/{count} 处 (J)</translation>
-    </message>
-    <message>
-        <source>Add it (Y)</source>
-        <translation>添加 (Y)</translation>
-    </message>
-    <message>
-        <source>Remove it (Y)</source>
-        <translation>移除 (Y)</translation>
-    </message>
-    <message>
-        <source>Make it {name} (Y)</source>
-        <translation>改为{name} (Y)</translation>
-    </message>
-</context>
-<context>
-    <name>EditRows</name>
+    <name>EditCommands</name>
     <message>
         <source>&amp;Undo</source>
         <translation>撤销(&amp;U)</translation>
@@ -641,6 +582,40 @@
     </message>
 </context>
 <context>
+    <name>EmptyProjectPage</name>
+    <message>
+        <source>Drop pictures or folders here</source>
+        <translation>将图片或文件夹拖到这里</translation>
+    </message>
+    <message>
+        <source>They are copied into the project; the originals stay as they are.</source>
+        <translation>它们会被复制到项目中；原文件保持不变。</translation>
+    </message>
+    <message>
+        <source>Add pictures…</source>
+        <translation>添加图片…</translation>
+    </message>
+    <message>
+        <source>Add a folder…</source>
+        <translation>添加文件夹…</translation>
+    </message>
+</context>
+<context>
+    <name>EmptyQueuePage</name>
+    <message>
+        <source>Show all pictures</source>
+        <translation>显示所有图片</translation>
+    </message>
+    <message>
+        <source>Analyzing images. The list appears when the analysis is complete.</source>
+        <translation>正在分析图片，完成后显示列表。</translation>
+    </message>
+    <message>
+        <source>No images left in this list</source>
+        <translation>列表中没有剩余图片</translation>
+    </message>
+</context>
+<context>
     <name>ErrorDetails</name>
     <message>
         <source>Unexpected error</source>
@@ -668,10 +643,206 @@
     </message>
 </context>
 <context>
-    <name>ExportChoices</name>
+    <name>EvaluationCommands</name>
     <message>
-        <source>Export for the line</source>
-        <translation>导出到产线</translation>
+        <source>&amp;Review</source>
+        <translation>审查(&amp;R)</translation>
+    </message>
+    <message>
+        <source>Missed defects and false alarms on validation and test images; choose the detection threshold here</source>
+        <translation>查看验证/测试图片上的漏检和误报，并选择检出阈值</translation>
+    </message>
+</context>
+<context>
+    <name>EvaluationNotices</name>
+    <message>
+        <source>No defects are predicted although the images contain defects. Train longer or label more defects. The metrics below are not meaningful.</source>
+        <translation>图片上有缺陷，但模型没有检出任何缺陷。请延长训练或标注更多缺陷。以下指标没有意义。</translation>
+    </message>
+    <message>
+        <source>More than half of all pixels are predicted as defects, so the recall is not meaningful. Raise the threshold or train longer.</source>
+        <translation>超过一半的像素被预测为缺陷，召回率没有意义。请提高阈值或延长训练。</translation>
+    </message>
+    <message>
+        <source>There is a false alarm on every good picture: the model does not tell good from bad here.</source>
+        <translation>每张良品图片上都有误报：模型在这里分不清好坏。</translation>
+    </message>
+    <message>
+        <source>The model calls everything by the same class, although there are several: it does not tell them apart.</source>
+        <translation>有多个类别，但模型把一切都归为同一类：它没有区分它们。</translation>
+    </message>
+    <message>
+        <source>{n} pictures of {parts} parts.</source>
+        <translation>{parts} 个零件的 {n} 张图片。</translation>
+    </message>
+    <message>
+        <source>The operating point was chosen on these images, so the metrics are slightly optimistic.</source>
+        <translation>工作点是在这些图片上选择的，因此指标略偏高。</translation>
+    </message>
+    <message>
+        <source>This point is being tried on these very pictures, so its figures are somewhat too good.</source>
+        <translation>正在用这些图片试选此工作点，因此数字略微偏好。</translation>
+    </message>
+    <message>
+        <source>The training chose its thresholds and its best moment on these pictures, so the figures are somewhat too good.</source>
+        <translation>训练在这些图片上选择了阈值和最佳时刻，因此数字略微偏好。</translation>
+    </message>
+    <message>
+        <source>Test pictures had no say.</source>
+        <translation>测试图片没有参与选择。</translation>
+    </message>
+    <message>
+        <source>These images were not used in training. Expect similar results on new parts.</source>
+        <translation>这些图片未参与训练，新零件上的结果应与此相近。</translation>
+    </message>
+    <message>
+        <source>Choose an operating point on the validation pictures, so that this stays true.</source>
+        <translation>请在验证图片上选择工作点，这样才能保持如此。</translation>
+    </message>
+    <message>
+        <source>Data leakage: {n} images show parts that were used in training, so the metrics are too high.</source>
+        <translation>数据泄漏：{n} 张图片的零件参与过训练，指标偏高。</translation>
+    </message>
+    <message>
+        <source>Labels changed since the training: {n}. The present ones are counted.</source>
+        <translation>训练之后改过的标注：{n} 个。按现在的标注统计。</translation>
+    </message>
+    <message>
+        <source>Pictures that could not be used: {n} ({names})</source>
+        <translation>无法使用的图片：{n} 张（{names}）</translation>
+    </message>
+</context>
+<context>
+    <name>EvaluationPage</name>
+    <message>
+        <source>Review</source>
+        <translation>审查</translation>
+    </message>
+    <message>
+        <source>Run</source>
+        <translation>训练</translation>
+    </message>
+    <message>
+        <source>Which run is reviewed</source>
+        <translation>审查哪一次训练</translation>
+    </message>
+    <message>
+        <source>Held out from learning; thresholds are chosen on these</source>
+        <translation>未参与学习；阈值在这些图片上选择</translation>
+    </message>
+    <message>
+        <source>Not used for training or any choice. These metrics are unbiased.</source>
+        <translation>未参与训练和任何选择，指标无偏。</translation>
+    </message>
+    <message>
+        <source>Count anew</source>
+        <translation>重新统计</translation>
+    </message>
+    <message>
+        <source>Recalculate after label changes; predictions are reused</source>
+        <translation>标注修改后重新统计；沿用已有预测</translation>
+    </message>
+    <message>
+        <source>Back to the picture</source>
+        <translation>返回图片</translation>
+    </message>
+    <message>
+        <source>Back to the picture (Esc)</source>
+        <translation>返回图片 (Esc)</translation>
+    </message>
+    <message>
+        <source>Validation  {n}</source>
+        <translation>验证  {n}</translation>
+    </message>
+    <message>
+        <source>Test  {n}</source>
+        <translation>测试  {n}</translation>
+    </message>
+</context>
+<context>
+    <name>EvaluationPlaceholder</name>
+    <message>
+        <source>Progress</source>
+        <translation>进度</translation>
+    </message>
+    <message>
+        <source>Pictures that leak</source>
+        <translation>泄漏的图片</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Looking at the held-out pictures</source>
+        <translation>正在查看留出的图片</translation>
+    </message>
+    <message>
+        <source>The model marks each picture once. What it says is kept, so the next review opens at once.</source>
+        <translation>模型对每张图片只运行一次，结果会保留，下次审查立即打开。</translation>
+    </message>
+    <message>
+        <source>No picture is held out</source>
+        <translation>没有留出图片</translation>
+    </message>
+    <message>
+        <source>All labeled images were used for training, so the quality on other images is unknown. Label images of more parts and train again; some are then used for validation.</source>
+        <translation>全部已标注图片都参与了训练，无法评估其他图片上的效果。请标注更多零件的图片后重新训练，其中一部分将用于验证。</translation>
+    </message>
+    <message>
+        <source>The held-out pictures could not be looked at</source>
+        <translation>无法查看留出的图片</translation>
+    </message>
+    <message>
+        <source>They or their labels cannot be read any more. The messages say why.</source>
+        <translation>图片或其标注已无法读取。原因见消息。</translation>
+    </message>
+    <message>
+        <source>See what the model misses</source>
+        <translation>看看模型漏掉了什么</translation>
+    </message>
+    <message>
+        <source>Train a model first. The evaluation then shows every missed defect and every false alarm on images that were not used for training, and you can set the probability threshold of a defect.</source>
+        <translation>请先训练模型。评估随后会显示未用于训练的图片上的所有漏检和误报，并可设置缺陷的概率阈值。</translation>
+    </message>
+    <message>
+        <source>Data leakage between training and validation images</source>
+        <translation>训练图片与验证图片之间存在数据泄漏</translation>
+    </message>
+    <message>
+        <source>{n} of {total} images show the same part or the same image as training data, so the metrics would be too high. Assign these images to one group, or define a part rule for the project, then train again.</source>
+        <translation>{total} 张中有 {n} 张与训练数据是同一零件或同一图片，指标会偏高。请将它们设为同一分组，或为项目定义零件规则，然后重新训练。</translation>
+    </message>
+    <message>
+        <source>{held} is the same picture as {learned}</source>
+        <translation>{held} 与 {learned} 是同一张图片</translation>
+    </message>
+    <message>
+        <source>{held} looks like {learned}</source>
+        <translation>{held} 看起来像 {learned}</translation>
+    </message>
+    <message>
+        <source>{held} shows the same part as {learned}</source>
+        <translation>{held} 与 {learned} 是同一个零件</translation>
+    </message>
+    <message>
+        <source>Show metrics anyway</source>
+        <translation>仍然显示指标</translation>
+    </message>
+    <message>
+        <source>{done} of {total}</source>
+        <translation>{done} / {total}</translation>
+    </message>
+    <message>
+        <source>{progress}, {time} left</source>
+        <translation>{progress}，剩余 {time}</translation>
+    </message>
+</context>
+<context>
+    <name>ExportOptionsDialog</name>
+    <message>
+        <source>Export model</source>
+        <translation>导出模型</translation>
     </message>
     <message>
         <source>Exactly what you saw here</source>
@@ -686,20 +857,20 @@
         <translation>低精度的代价会在已标注图片上测量并显示；代价过大的格式不会导出。</translation>
     </message>
     <message>
-        <source>As validated</source>
-        <translation>按验证结果</translation>
+        <source>Current operating point</source>
+        <translation>当前工作点</translation>
     </message>
     <message>
-        <source>Find more defects</source>
-        <translation>多找出缺陷</translation>
+        <source>Fewer missed defects</source>
+        <translation>减少漏检</translation>
     </message>
     <message>
         <source>Give fewer false alarms</source>
         <translation>减少误报</translation>
     </message>
     <message>
-        <source>From a probability of</source>
-        <translation>概率不低于</translation>
+        <source>Custom probability</source>
+        <translation>自定义概率</translation>
     </message>
     <message>
         <source>Least probability of a defect</source>
@@ -714,8 +885,8 @@
         <translation> 毫秒</translation>
     </message>
     <message>
-        <source>A &amp;defect begins</source>
-        <translation>缺陷判定起点(&amp;D)</translation>
+        <source>&amp;Detection threshold</source>
+        <translation>检出阈值(&amp;D)</translation>
     </message>
     <message>
         <source>A picture &amp;takes at most</source>
@@ -761,16 +932,16 @@
         <translation>格式</translation>
     </message>
     <message>
-        <source>Beside the run</source>
-        <translation>与训练结果相比</translation>
+        <source>Agreement with training</source>
+        <translation>与训练结果的一致性</translation>
     </message>
     <message>
         <source>Speed</source>
         <translation>速度</translation>
     </message>
     <message>
-        <source>On labelled pictures</source>
-        <translation>在已标注图片上</translation>
+        <source>On labeled images</source>
+        <translation>已标注图片上的指标</translation>
     </message>
     <message>
         <source>probability ± {most}</source>
@@ -782,7 +953,1827 @@
     </message>
 </context>
 <context>
-    <name>Found</name>
+    <name>FileCommands</name>
+    <message>
+        <source>&amp;New project…</source>
+        <translation>新建项目(&amp;N)…</translation>
+    </message>
+    <message>
+        <source>&amp;Open project…</source>
+        <translation>打开项目(&amp;O)…</translation>
+    </message>
+    <message>
+        <source>Make the &amp;sample project</source>
+        <translation>生成示例项目(&amp;S)</translation>
+    </message>
+    <message>
+        <source>Add &amp;pictures…</source>
+        <translation>添加图片(&amp;P)…</translation>
+    </message>
+    <message>
+        <source>Add a &amp;folder of pictures…</source>
+        <translation>添加图片文件夹(&amp;F)…</translation>
+    </message>
+    <message>
+        <source>&amp;Look for new pictures</source>
+        <translation>查找新图片(&amp;L)</translation>
+    </message>
+    <message>
+        <source>Show the project&apos;s folde&amp;r</source>
+        <translation>显示项目文件夹(&amp;R)</translation>
+    </message>
+    <message>
+        <source>&amp;Close project</source>
+        <translation>关闭项目(&amp;C)</translation>
+    </message>
+    <message>
+        <source>&amp;Quit</source>
+        <translation>退出(&amp;Q)</translation>
+    </message>
+</context>
+<context>
+    <name>HeadlineFigures</name>
+    <message>
+        <source>Defects found</source>
+        <translation>找到的缺陷</translation>
+    </message>
+    <message>
+        <source>False alarms a picture</source>
+        <translation>每张图片误报</translation>
+    </message>
+    <message>
+        <source>Dice of the pixels</source>
+        <translation>像素 Dice</translation>
+    </message>
+    <message>
+        <source>A labeled defect counts as detected if predictions cover at least 10% of it. The interval is a Wilson interval.</source>
+        <translation>预测覆盖标注缺陷的 10% 以上即计为检出。区间为 Wilson 区间。</translation>
+    </message>
+    <message>
+        <source>Predicted regions that touch no labeled defect. The interval accounts for images of the same part being similar.</source>
+        <translation>与任何标注缺陷都不相交的预测区域。区间已考虑同一零件图片的相似性。</translation>
+    </message>
+    <message>
+        <source>Dice and IoU of all pictures together. Good pictures that are left empty earn nothing.</source>
+        <translation>所有图片合计的 Dice 和 IoU。良品图片上什么也不标，不会得分。</translation>
+    </message>
+    <message>
+        <source>on good pictures {rate}</source>
+        <translation>良品图片上 {rate}</translation>
+    </message>
+    <message>
+        <source>95 % sure of {range}</source>
+        <translation>95 % 置信区间 {range}</translation>
+    </message>
+</context>
+<context>
+    <name>HelpCommands</name>
+    <message>
+        <source>&amp;Keys</source>
+        <translation>快捷键(&amp;K)</translation>
+    </message>
+    <message>
+        <source>Show &amp;log folder</source>
+        <translation>打开日志文件夹(&amp;L)</translation>
+    </message>
+    <message>
+        <source>&amp;About Defect Workbench</source>
+        <translation>关于 Defect Workbench(&amp;A)</translation>
+    </message>
+</context>
+<context>
+    <name>HistoryPanel</name>
+    <message>
+        <source>History</source>
+        <translation>历史</translation>
+    </message>
+    <message>
+        <source>Every stroke on this picture will be listed here, and can be gone back to.</source>
+        <translation>在此图片上的每一笔都会列在这里，可随时回到任一步。</translation>
+    </message>
+</context>
+<context>
+    <name>ImageCommands</name>
+    <message>
+        <source>&amp;Next picture</source>
+        <translation>下一张图片(&amp;N)</translation>
+    </message>
+    <message>
+        <source>&amp;Previous picture</source>
+        <translation>上一张图片(&amp;P)</translation>
+    </message>
+    <message>
+        <source>Next &amp;unlabelled picture</source>
+        <translation>下一张未标注图片(&amp;U)</translation>
+    </message>
+    <message>
+        <source>Previous un&amp;labelled picture</source>
+        <translation>上一张未标注图片(&amp;L)</translation>
+    </message>
+    <message>
+        <source>Next picture that is no&amp;t done</source>
+        <translation>下一张未完成的图片(&amp;T)</translation>
+    </message>
+    <message>
+        <source>Next picture that cannot be &amp;read</source>
+        <translation>下一张无法读取的图片(&amp;R)</translation>
+    </message>
+    <message>
+        <source>Contact s&amp;heet</source>
+        <translation>缩略图总览(&amp;H)</translation>
+    </message>
+    <message>
+        <source>All listed pictures at a glance; judge many at once</source>
+        <translation>一览所有列出的图片，可同时判定多张</translation>
+    </message>
+    <message>
+        <source>Mark as &amp;done and next</source>
+        <translation>标为完成并转到下一张(&amp;D)</translation>
+    </message>
+    <message>
+        <source>Mark this picture done and go on</source>
+        <translation>把这张图片标为完成，并转到下一张</translation>
+    </message>
+    <message>
+        <source>Mark as not d&amp;one</source>
+        <translation>标为未完成(&amp;O)</translation>
+    </message>
+    <message>
+        <source>Takes effect at the next training. All images of the same part move together.</source>
+        <translation>下次训练起生效；同一零件的所有图片一起调整。</translation>
+    </message>
+    <message>
+        <source>&amp;Automatic</source>
+        <translation>自动(&amp;A)</translation>
+    </message>
+    <message>
+        <source>&amp;Training set</source>
+        <translation>训练集(&amp;L)</translation>
+    </message>
+    <message>
+        <source>&amp;Validation set</source>
+        <translation>验证集(&amp;H)</translation>
+    </message>
+    <message>
+        <source>T&amp;est set</source>
+        <translation>测试集(&amp;T)</translation>
+    </message>
+    <message>
+        <source>Verdict {n}</source>
+        <translation>判定 {n}</translation>
+    </message>
+    <message>
+        <source>Verdict {n}, then on</source>
+        <translation>判定 {n} 并转到下一张</translation>
+    </message>
+</context>
+<context>
+    <name>ImageDelegate</name>
+    <message>
+        <source>cannot be read</source>
+        <translation>无法读取</translation>
+    </message>
+</context>
+<context>
+    <name>ImageFilters</name>
+    <message>
+        <source>Which pictures are listed</source>
+        <translation>列出哪些图片</translation>
+    </message>
+    <message>
+        <source>What the pictures are sorted by</source>
+        <translation>图片的排序方式</translation>
+    </message>
+    <message>
+        <source>Greatest first</source>
+        <translation>从大到小</translation>
+    </message>
+    <message>
+        <source>What to label next</source>
+        <translation>接着标注什么</translation>
+    </message>
+    <message>
+        <source>What to label next: pictures from which the model would learn most</source>
+        <translation>接着标注什么：模型能从中学到最多的图片</translation>
+    </message>
+    <message>
+        <source>All pictures</source>
+        <translation>全部图片</translation>
+    </message>
+    <message>
+        <source>Not done yet</source>
+        <translation>未完成</translation>
+    </message>
+    <message>
+        <source>Started</source>
+        <translation>已开始</translation>
+    </message>
+    <message>
+        <source>Done</source>
+        <translation>已完成</translation>
+    </message>
+    <message>
+        <source>With defects</source>
+        <translation>有缺陷</translation>
+    </message>
+    <message>
+        <source>Done, without defects</source>
+        <translation>已完成，无缺陷</translation>
+    </message>
+    <message>
+        <source>Cannot be read</source>
+        <translation>无法读取</translation>
+    </message>
+    <message>
+        <source>By name</source>
+        <translation>按名称</translation>
+    </message>
+    <message>
+        <source>By status</source>
+        <translation>按状态</translation>
+    </message>
+    <message>
+        <source>By verdict</source>
+        <translation>按判定</translation>
+    </message>
+    <message>
+        <source>By number of classes</source>
+        <translation>按类别数</translation>
+    </message>
+    <message>
+        <source>By number of regions</source>
+        <translation>按区域数</translation>
+    </message>
+    <message>
+        <source>By painted area</source>
+        <translation>按标注面积</translation>
+    </message>
+    <message>
+        <source>By model score</source>
+        <translation>按模型得分</translation>
+    </message>
+    <message>
+        <source>By date</source>
+        <translation>按日期</translation>
+    </message>
+</context>
+<context>
+    <name>ImageListModel</name>
+    <message>
+        <source>Name</source>
+        <translation>名称</translation>
+    </message>
+    <message>
+        <source>Status</source>
+        <translation>状态</translation>
+    </message>
+    <message>
+        <source>Verdict</source>
+        <translation>判定</translation>
+    </message>
+    <message>
+        <source>Classes</source>
+        <translation>类别</translation>
+    </message>
+    <message>
+        <source>Regions</source>
+        <translation>区域</translation>
+    </message>
+    <message>
+        <source>Painted pixels</source>
+        <translation>标注像素</translation>
+    </message>
+    <message>
+        <source>Model score</source>
+        <translation>模型得分</translation>
+    </message>
+    <message>
+        <source>Date</source>
+        <translation>日期</translation>
+    </message>
+    <message>
+        <source>cannot be read</source>
+        <translation>无法读取</translation>
+    </message>
+    <message>
+        <source>new</source>
+        <translation>新</translation>
+    </message>
+    <message>
+        <source>started</source>
+        <translation>进行中</translation>
+    </message>
+    <message>
+        <source>done</source>
+        <translation>完成</translation>
+    </message>
+</context>
+<context>
+    <name>ImageTableView</name>
+    <message>
+        <source>By picture</source>
+        <translation>按图片</translation>
+    </message>
+</context>
+<context>
+    <name>ImagesPanel</name>
+    <message>
+        <source>Pictures</source>
+        <translation>图片</translation>
+    </message>
+    <message>
+        <source>{n} pictures</source>
+        <translation>{n} 张图片</translation>
+    </message>
+    <message>
+        <source>1 picture</source>
+        <translation>1 张图片</translation>
+    </message>
+    <message>
+        <source>{shown} of {total} pictures</source>
+        <translation>{shown} / {total} 张图片</translation>
+    </message>
+    <message>
+        <source>{pictures} · {done} done</source>
+        <translation>{pictures} · 已完成 {done}</translation>
+    </message>
+</context>
+<context>
+    <name>InspectionCommands</name>
+    <message>
+        <source>Next re&amp;gion</source>
+        <translation>下一个区域(&amp;G)</translation>
+    </message>
+    <message>
+        <source>To the next labelled or predicted region, always at the same scale</source>
+        <translation>到下一个标注或预测的区域，始终以相同比例</translation>
+    </message>
+    <message>
+        <source>Previous regi&amp;on</source>
+        <translation>上一个区域(&amp;O)</translation>
+    </message>
+    <message>
+        <source>&amp;Measure</source>
+        <translation>测量(&amp;M)</translation>
+    </message>
+    <message>
+        <source>Measure: drag a line, read its length</source>
+        <translation>测量：拖出一条线，读出长度</translation>
+    </message>
+    <message>
+        <source>Set the scale…</source>
+        <translation>设置比例…</translation>
+    </message>
+    <message>
+        <source>How many micrometres a pixel shows</source>
+        <translation>一个像素代表多少微米</translation>
+    </message>
+    <message>
+        <source>O&amp;verview</source>
+        <translation>总览(&amp;V)</translation>
+    </message>
+    <message>
+        <source>The whole picture in a corner while only a part is in sight</source>
+        <translation>只看到局部时，在角落显示整张图片</translation>
+    </message>
+    <message>
+        <source>Show the &amp;difference to the good sample</source>
+        <translation>显示与良品样本的差异(&amp;D)</translation>
+    </message>
+    <message>
+        <source>Use as the good sa&amp;mple</source>
+        <translation>用作良品样本(&amp;M)</translation>
+    </message>
+    <message>
+        <source>Use the current image as the defect-free reference image</source>
+        <translation>将当前图片设为良品参考图</translation>
+    </message>
+    <message>
+        <source>In&amp;vert</source>
+        <translation>反相(&amp;V)</translation>
+    </message>
+    <message>
+        <source>Stretch &amp;brightness</source>
+        <translation>拉伸亮度(&amp;B)</translation>
+    </message>
+    <message>
+        <source>From the darkest to the brightest values that occur</source>
+        <translation>从实际出现的最暗值到最亮值</translation>
+    </message>
+    <message>
+        <source>&amp;Reset display</source>
+        <translation>重置显示(&amp;R)</translation>
+    </message>
+</context>
+<context>
+    <name>LabelIssueBar</name>
+    <message>
+        <source>Correct the doubted label as the model says</source>
+        <translation>按模型的说法改正存疑的标注</translation>
+    </message>
+    <message>
+        <source>Label is right (K)</source>
+        <translation>标注正确 (K)</translation>
+    </message>
+    <message>
+        <source>Keep the label; this place is not doubted again</source>
+        <translation>保留标注；此处不再提出疑问</translation>
+    </message>
+    <message>
+        <source>To the next doubted place of this picture</source>
+        <translation>到此图的下一处存疑</translation>
+    </message>
+    <message>
+        <source>{n} of {count} (J)</source>
+        <translation>第 {n}/{count} 处 (J)</translation>
+    </message>
+    <message>
+        <source>Add it (Y)</source>
+        <translation>添加 (Y)</translation>
+    </message>
+    <message>
+        <source>Remove it (Y)</source>
+        <translation>移除 (Y)</translation>
+    </message>
+    <message>
+        <source>Make it {name} (Y)</source>
+        <translation>改为{name} (Y)</translation>
+    </message>
+</context>
+<context>
+    <name>LabelNextCommands</name>
+    <message>
+        <source>&amp;Label next</source>
+        <translation>推荐标注(&amp;W)</translation>
+    </message>
+    <message>
+        <source>Images that would improve the model most, with the reason for each</source>
+        <translation>对提升模型最有帮助的图片及推荐理由</translation>
+    </message>
+    <message>
+        <source>Possible label &amp;errors</source>
+        <translation>可能的标注错误(&amp;E)</translation>
+    </message>
+    <message>
+        <source>Labels that a confident model contradicts, worst first</source>
+        <translation>与有把握的模型相矛盾的标注，最可疑的在前</translation>
+    </message>
+    <message>
+        <source>Use &amp;model result</source>
+        <translation>采用模型结果(&amp;M)</translation>
+    </message>
+    <message>
+        <source>Correct the doubted label as the model says</source>
+        <translation>按模型的说法改正存疑的标注</translation>
+    </message>
+    <message>
+        <source>Keep my la&amp;bel</source>
+        <translation>保留我的标注(&amp;G)</translation>
+    </message>
+    <message>
+        <source>Keep the doubted label, and do not ask again</source>
+        <translation>保留存疑的标注，不再询问</translation>
+    </message>
+    <message>
+        <source>Ne&amp;xt flagged region</source>
+        <translation>下一处可疑标注(&amp;X)</translation>
+    </message>
+</context>
+<context>
+    <name>LabelNextController</name>
+    <message>
+        <source>Label kept. It will not be flagged again.</source>
+        <translation>已保留标注，不再提示。</translation>
+    </message>
+    <message>
+        <source>Take back</source>
+        <translation>撤回</translation>
+    </message>
+</context>
+<context>
+    <name>LabelQueueHeader</name>
+    <message>
+        <source>Label next</source>
+        <translation>接着标注</translation>
+    </message>
+    <message>
+        <source>What to label next: pictures from which the model would learn most</source>
+        <translation>接着标注什么：模型能从中学到最多的图片</translation>
+    </message>
+    <message>
+        <source>Label errors</source>
+        <translation>标注错误</translation>
+    </message>
+    <message>
+        <source>Labels that a confident model contradicts</source>
+        <translation>与有把握的模型相矛盾的标注</translation>
+    </message>
+    <message>
+        <source>Back to all pictures</source>
+        <translation>回到所有图片</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Analyze more images</source>
+        <translation>分析更多图片</translation>
+    </message>
+    <message>
+        <source>Look again</source>
+        <translation>重新查看</translation>
+    </message>
+    <message>
+        <source>Looking at pictures…</source>
+        <translation>正在查看图片…</translation>
+    </message>
+    <message>
+        <source>Nothing has been looked at yet.</source>
+        <translation>还没有查看任何图片。</translation>
+    </message>
+    <message>
+        <source>Looking at pictures: {done} of {total}</source>
+        <translation>正在查看图片：{done}/{total}</translation>
+    </message>
+</context>
+<context>
+    <name>LayersPanel</name>
+    <message>
+        <source>Labels</source>
+        <translation>标注</translation>
+    </message>
+    <message>
+        <source>Show or hide the labels (H)</source>
+        <translation>显示或隐藏标注 (H)</translation>
+    </message>
+    <message>
+        <source>How strongly labels are shown</source>
+        <translation>标注的不透明度</translation>
+    </message>
+    <message>
+        <source>Predictions</source>
+        <translation>预测</translation>
+    </message>
+    <message>
+        <source>Show or hide the predictions (Shift+H)</source>
+        <translation>显示或隐藏预测 (Shift+H)</translation>
+    </message>
+    <message>
+        <source>How strongly predictions are shown</source>
+        <translation>预测的不透明度</translation>
+    </message>
+    <message>
+        <source>Difference</source>
+        <translation>差异</translation>
+    </message>
+    <message>
+        <source>Show what differs from the good sample (Ctrl+D)</source>
+        <translation>显示与良品样本的差异 (Ctrl+D)</translation>
+    </message>
+    <message>
+        <source>How strongly the difference is shown</source>
+        <translation>差异显示的强度</translation>
+    </message>
+    <message>
+        <source>Use this one</source>
+        <translation>用这张</translation>
+    </message>
+    <message>
+        <source>Use the current image as the defect-free reference image</source>
+        <translation>将当前图片设为良品参考图</translation>
+    </message>
+    <message>
+        <source>No good sample</source>
+        <translation>没有良品样本</translation>
+    </message>
+    <message>
+        <source>A picture of a part without defects, of the same size</source>
+        <translation>同样大小、无缺陷零件的图片</translation>
+    </message>
+</context>
+<context>
+    <name>LeaveGuard</name>
+    <message>
+        <source>The training could not be left running, so nothing was closed.</source>
+        <translation>无法让训练在后台继续运行，因此未关闭任何内容。</translation>
+    </message>
+    <message>
+        <source>The labels that could not be saved are in {path}.</source>
+        <translation>无法保存的标注已存放在 {path}。</translation>
+    </message>
+    <message>
+        <source>Copy its folders masks and notes into the project when it can be written again.</source>
+        <translation>项目恢复可写后，请将其中的 masks 和 notes 文件夹复制到项目中。</translation>
+    </message>
+    <message>
+        <source>The labels of 1 image could not be saved.</source>
+        <translation>1 张图片的标注无法保存。</translation>
+    </message>
+    <message>
+        <source>The labels of {n} images could not be saved.</source>
+        <translation>{n} 张图片的标注无法保存。</translation>
+    </message>
+    <message>
+        <source>Free some space or make the folder writable, then try again.</source>
+        <translation>请腾出磁盘空间或将文件夹设为可写，然后重试。</translation>
+    </message>
+    <message>
+        <source>Discard</source>
+        <translation>放弃</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Save a copy elsewhere…</source>
+        <translation>另存副本…</translation>
+    </message>
+    <message>
+        <source>Try again</source>
+        <translation>重试</translation>
+    </message>
+    <message>
+        <source>Unsaved labels</source>
+        <translation>未保存的标注</translation>
+    </message>
+    <message>
+        <source>Save a copy of the unsaved labels</source>
+        <translation>保存未保存标注的副本</translation>
+    </message>
+    <message>
+        <source>Saving a copy of the labels…</source>
+        <translation>正在保存标注副本…</translation>
+    </message>
+    <message>
+        <source>Training is running.</source>
+        <translation>正在训练。</translation>
+    </message>
+    <message>
+        <source>Training is running ({time} left).</source>
+        <translation>正在训练（剩余 {time}）。</translation>
+    </message>
+    <message>
+        <source>Left running, it goes on in the background and is shown again when the project is opened.</source>
+        <translation>若让其继续运行，训练将在后台进行，再次打开项目时会重新显示。</translation>
+    </message>
+    <message>
+        <source>Stopped, it keeps the best model so far and can be continued later.</source>
+        <translation>若停止，将保留目前最好的模型，之后可以继续训练。</translation>
+    </message>
+    <message>
+        <source>Stop and keep the model</source>
+        <translation>停止并保留模型</translation>
+    </message>
+    <message>
+        <source>Leave it running</source>
+        <translation>继续运行</translation>
+    </message>
+    <message>
+        <source>Training</source>
+        <translation>训练</translation>
+    </message>
+    <message>
+        <source>Preparing the training…</source>
+        <translation>正在准备训练…</translation>
+    </message>
+    <message>
+        <source>Stopping the training and saving the model…</source>
+        <translation>正在停止训练并保存模型…</translation>
+    </message>
+    <message>
+        <source>An export is running.</source>
+        <translation>正在导出。</translation>
+    </message>
+    <message>
+        <source>A folder of images is being predicted.</source>
+        <translation>正在对文件夹中的图片进行预测。</translation>
+    </message>
+    <message>
+        <source>The window closes when it is done.</source>
+        <translation>完成后窗口将关闭。</translation>
+    </message>
+    <message>
+        <source>Stopping…</source>
+        <translation>正在停止…</translation>
+    </message>
+    <message>
+        <source>Stop it</source>
+        <translation>停止</translation>
+    </message>
+    <message>
+        <source>Wait for it</source>
+        <translation>等待完成</translation>
+    </message>
+    <message>
+        <source>Work in the background</source>
+        <translation>后台任务</translation>
+    </message>
+</context>
+<context>
+    <name>LiveTrainingCommands</name>
+    <message>
+        <source>&amp;Pause or go on</source>
+        <translation>暂停或继续(&amp;P)</translation>
+    </message>
+    <message>
+        <source>Pause training. The time limit is paused as well.</source>
+        <translation>暂停训练，计时同时暂停。</translation>
+    </message>
+    <message>
+        <source>Show the &amp;whole run</source>
+        <translation>显示整个训练过程(&amp;W)</translation>
+    </message>
+    <message>
+        <source>&amp;Compare with other runs…</source>
+        <translation>与其他训练比较(&amp;C)…</translation>
+    </message>
+    <message>
+        <source>Put the curves of other runs beside this one</source>
+        <translation>将其他训练的曲线与之并排</translation>
+    </message>
+    <message>
+        <source>Save the curves as a &amp;picture…</source>
+        <translation>将曲线保存为图片(&amp;P)…</translation>
+    </message>
+    <message>
+        <source>Save the curves as a &amp;table…</source>
+        <translation>将曲线保存为表格(&amp;T)…</translation>
+    </message>
+</context>
+<context>
+    <name>Message</name>
+    <message>
+        <source>Close this message</source>
+        <translation>关闭此消息</translation>
+    </message>
+</context>
+<context>
+    <name>MissingFolder</name>
+    <message>
+        <source>Find the project folder</source>
+        <translation>查找项目文件夹</translation>
+    </message>
+    <message>
+        <source>The project folder is available again; everything is saved.</source>
+        <translation>项目文件夹已恢复可用，全部更改均已保存。</translation>
+    </message>
+    <message>
+        <source>The project folder {path} is not available.</source>
+        <translation>项目文件夹 {path} 当前不可用。</translation>
+    </message>
+    <message>
+        <source>Find folder…</source>
+        <translation>查找文件夹…</translation>
+    </message>
+    <message>
+        <source>Try again</source>
+        <translation>重试</translation>
+    </message>
+    <message>
+        <source>You can go on labeling; changes are saved when the folder is available again.</source>
+        <translation>您可以继续标注；文件夹恢复可用后会自动保存更改。</translation>
+    </message>
+    <message>
+        <source>Unsaved changes: {count}. They are kept in memory and in a rescue journal.</source>
+        <translation>未保存的更改：{count} 处。这些更改保留在内存和应急日志中。</translation>
+    </message>
+    <message>
+        <source>Unsaved changes: {count}. They are kept in memory.</source>
+        <translation>未保存的更改：{count} 处。这些更改保留在内存中。</translation>
+    </message>
+</context>
+<context>
+    <name>NewProjectDialog</name>
+    <message>
+        <source>New project</source>
+        <translation>新建项目</translation>
+    </message>
+    <message>
+        <source>my-project</source>
+        <translation>我的项目</translation>
+    </message>
+    <message>
+        <source>Optional; pictures can also be dropped in later</source>
+        <translation>可不填；以后也可以把图片拖进来</translation>
+    </message>
+    <message>
+        <source>scratch, pit, stain</source>
+        <translation>划痕，凹坑，污渍</translation>
+    </message>
+    <message>
+        <source>OK, NG</source>
+        <translation>OK，NG</translation>
+    </message>
+    <message>
+        <source>&amp;Name</source>
+        <translation>名称(&amp;N)</translation>
+    </message>
+    <message>
+        <source>Where the project&apos;s folder is made</source>
+        <translation>项目文件夹建在哪里</translation>
+    </message>
+    <message>
+        <source>&amp;Folder</source>
+        <translation>位置(&amp;F)</translation>
+    </message>
+    <message>
+        <source>A folder of pictures, used where it lies</source>
+        <translation>图片文件夹，原地使用，不复制</translation>
+    </message>
+    <message>
+        <source>&amp;Pictures</source>
+        <translation>图片(&amp;P)</translation>
+    </message>
+    <message>
+        <source>&amp;Classes</source>
+        <translation>类别(&amp;C)</translation>
+    </message>
+    <message>
+        <source>Kinds of defects to paint, for UNet; more can be added at any time</source>
+        <translation>要涂画的缺陷种类，供 UNet 学习；可随时添加</translation>
+    </message>
+    <message>
+        <source>&amp;Verdicts</source>
+        <translation>判定(&amp;V)</translation>
+    </message>
+    <message>
+        <source>Judgements of a whole picture, for ResNet; may stay empty</source>
+        <translation>对整张图片的判定，供 ResNet 学习；可以不填</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Create project</source>
+        <translation>创建项目</translation>
+    </message>
+    <message>
+        <source>The project will be made in {path}</source>
+        <translation>项目将建在 {path}</translation>
+    </message>
+    <message>
+        <source>The name becomes a folder: it must not be empty or hold any of &lt; &gt; : &quot; / \ | ? *</source>
+        <translation>名称会成为文件夹名：不能为空，也不能含有 &lt; &gt; : &quot; / \ | ? *</translation>
+    </message>
+    <message>
+        <source>Choose the folder in which the project is made.</source>
+        <translation>请选择用来存放项目的文件夹。</translation>
+    </message>
+    <message>
+        <source>There is a project of this name already. Choose another name, or open it.</source>
+        <translation>已有同名项目。请换一个名称，或者直接打开它。</translation>
+    </message>
+    <message>
+        <source>This folder of pictures does not exist.</source>
+        <translation>这个图片文件夹不存在。</translation>
+    </message>
+    <message>
+        <source>Browse…</source>
+        <translation>浏览…</translation>
+    </message>
+</context>
+<context>
+    <name>NoMatchPage</name>
+    <message>
+        <source>No picture matches</source>
+        <translation>没有符合条件的图片</translation>
+    </message>
+    <message>
+        <source>Show all pictures</source>
+        <translation>显示所有图片</translation>
+    </message>
+</context>
+<context>
+    <name>Notifications</name>
+    <message>
+        <source>There is no class to paint with yet.</source>
+        <translation>还没有可以涂画的类别。</translation>
+    </message>
+    <message>
+        <source>Add one with the + beside Classes.</source>
+        <translation>点击“类别”旁的 + 添加一个。</translation>
+    </message>
+    <message>
+        <source>This project is open read-only, so nothing can be painted.</source>
+        <translation>项目以只读方式打开，不能涂画。</translation>
+    </message>
+    <message>
+        <source>Close the window that holds it, then open it again.</source>
+        <translation>请关闭占用它的窗口，然后重新打开。</translation>
+    </message>
+    <message>
+        <source>This area is too large for one gesture; nothing was painted.</source>
+        <translation>该区域过大，无法一次选取；没有涂任何内容。</translation>
+    </message>
+    <message>
+        <source>Lower the tolerance, or take a smaller part.</source>
+        <translation>请降低容差，或选取较小的部分。</translation>
+    </message>
+    <message>
+        <source>No defect found in this box.</source>
+        <translation>框内没有分割出缺陷。</translation>
+    </message>
+    <message>
+        <source>Leave some surface around the defect inside the box, or use the wand.</source>
+        <translation>请在框内缺陷周围留一些表面，或改用魔棒。</translation>
+    </message>
+    <message>
+        <source>There is nothing to take here.</source>
+        <translation>这里没有可选取的内容。</translation>
+    </message>
+    <message>
+        <source>No continuous line found between the two points.</source>
+        <translation>两点之间没有找到连续的线。</translation>
+    </message>
+    <message>
+        <source>These two clicks are too far apart.</source>
+        <translation>两次点击相距太远。</translation>
+    </message>
+    <message>
+        <source>Click once more in between.</source>
+        <translation>请在中间再点击一次。</translation>
+    </message>
+    <message>
+        <source>There is no region here.</source>
+        <translation>这里没有区域。</translation>
+    </message>
+    <message>
+        <source>Click on something that is painted.</source>
+        <translation>请点击已标注的内容。</translation>
+    </message>
+    <message>
+        <source>Nothing was painted: “Keep other classes” protects this area.</source>
+        <translation>未涂画：“保留其他类别”保护了此区域。</translation>
+    </message>
+    <message>
+        <source>Switch “Keep other classes” off first (X).</source>
+        <translation>请先关闭“保留其他类别”(X)。</translation>
+    </message>
+    <message>
+        <source>Nothing is proposed here.</source>
+        <translation>此处没有建议。</translation>
+    </message>
+    <message>
+        <source>Ctrl+R lets the model look at this picture.</source>
+        <translation>按 Ctrl+R 让模型查看此图片。</translation>
+    </message>
+    <message>
+        <source>This class is locked.</source>
+        <translation>该类别已锁定。</translation>
+    </message>
+    <message>
+        <source>Allow it in the class&apos;s menu first.</source>
+        <translation>请先在该类别的菜单中允许。</translation>
+    </message>
+    <message>
+        <source>The curves are saved in {path}.</source>
+        <translation>曲线已保存到 {path}。</translation>
+    </message>
+    <message>
+        <source>It is shown read-only here; nothing can be changed by accident.</source>
+        <translation>这里以只读方式显示，不会被误改。</translation>
+    </message>
+    <message>
+        <source>Unexpected error: {what}</source>
+        <translation>意外错误：{what}</translation>
+    </message>
+    <message>
+        <source>Save your work and restart the program if it no longer behaves as expected.</source>
+        <translation>如果程序表现异常，请保存工作并重新启动程序。</translation>
+    </message>
+    <message>
+        <source>Details</source>
+        <translation>详细信息</translation>
+    </message>
+    <message>
+        <source>Copy report</source>
+        <translation>复制报告</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>撤销</translation>
+    </message>
+    <message>
+        <source>Undone: {step}</source>
+        <translation>已撤销：{step}</translation>
+    </message>
+    <message>
+        <source>Redone: {step}</source>
+        <translation>已重做：{step}</translation>
+    </message>
+    <message>
+        <source>Undone on {name}: {step}</source>
+        <translation>已在 {name} 上撤销：{step}</translation>
+    </message>
+    <message>
+        <source>Redone on {name}: {step}</source>
+        <translation>已在 {name} 上重做：{step}</translation>
+    </message>
+    <message>
+        <source>The export is ready in {path}.</source>
+        <translation>导出已完成，位于 {path}。</translation>
+    </message>
+    <message>
+        <source>{name} marked done</source>
+        <translation>{name} 已标记为完成</translation>
+    </message>
+    <message>
+        <source>{name} marked as not done</source>
+        <translation>{name} 已标记为未完成</translation>
+    </message>
+    <message>
+        <source>{n} images</source>
+        <translation>{n} 张图片</translation>
+    </message>
+    <message>
+        <source>verdict of {name} removed</source>
+        <translation>已移除 {name} 的判定</translation>
+    </message>
+    <message>
+        <source>verdict {verdict} for {name}</source>
+        <translation>{name} 的判定为 {verdict}</translation>
+    </message>
+    <message>
+        <source>1 image copied into the project</source>
+        <translation>已将 1 张图片复制到项目中</translation>
+    </message>
+    <message>
+        <source>{n} images copied into the project</source>
+        <translation>已将 {n} 张图片复制到项目中</translation>
+    </message>
+    <message>
+        <source>No image was copied into the project</source>
+        <translation>没有图片被复制到项目中</translation>
+    </message>
+    <message>
+        <source>already in the project: {n}</source>
+        <translation>项目中已有 {n} 张</translation>
+    </message>
+    <message>
+        <source>{name} is not an image</source>
+        <translation>{name} 不是图片</translation>
+    </message>
+    <message>
+        <source>{name} contains no image</source>
+        <translation>{name} 中没有图片</translation>
+    </message>
+    <message>
+        <source>{name} is a project; drop it alone to open it</source>
+        <translation>{name} 是一个项目；请单独拖入以打开</translation>
+    </message>
+    <message>
+        <source>{name} is not on this computer</source>
+        <translation>{name} 不在本机上</translation>
+    </message>
+    <message>
+        <source>{n} more left out</source>
+        <translation>另有 {n} 项未复制</translation>
+    </message>
+    <message>
+        <source>; </source>
+        <translation>；</translation>
+    </message>
+    <message>
+        <source>Open folder</source>
+        <translation>打开文件夹</translation>
+    </message>
+    <message>
+        <source>The export was cancelled; nothing half made is left.</source>
+        <translation>已取消导出，没有留下未完成的文件。</translation>
+    </message>
+</context>
+<context>
+    <name>OperatingPointPanel</name>
+    <message>
+        <source>Detection threshold</source>
+        <translation>检出阈值</translation>
+    </message>
+    <message>
+        <source>Min. probability</source>
+        <translation>最低概率</translation>
+    </message>
+    <message>
+        <source>The least area of a region: smaller ones are dropped</source>
+        <translation>区域的最小面积：更小的会被舍去</translation>
+    </message>
+    <message>
+        <source>What mistakes cost</source>
+        <translation>错误的代价</translation>
+    </message>
+    <message>
+        <source>What a missed defect costs, in false alarms</source>
+        <translation>一处漏检相当于多少处误报</translation>
+    </message>
+    <message>
+        <source>Moves both sliders to the operating point with the lowest cost on these images</source>
+        <translation>将两个滑块移到在这些图片上代价最低的工作点</translation>
+    </message>
+    <message>
+        <source>Find lowest cost</source>
+        <translation>求最低代价</translation>
+    </message>
+    <message>
+        <source>Use this operating point</source>
+        <translation>使用此工作点</translation>
+    </message>
+    <message>
+        <source>Predictions and exports of this run use this operating point from now on</source>
+        <translation>此训练记录的预测和导出今后都使用该工作点</translation>
+    </message>
+    <message>
+        <source>Reset to trained value</source>
+        <translation>恢复训练值</translation>
+    </message>
+    <message>
+        <source>Back to the point that the training chose</source>
+        <translation>回到训练选择的工作点</translation>
+    </message>
+    <message>
+        <source>Missed: {missed}. False alarms: {false}. Together they cost {total}.</source>
+        <translation>漏检 {missed} 处，误报 {false} 处，总代价 {total}。</translation>
+    </message>
+    <message>
+        <source>This run is being trained: its point can be changed when it has ended.</source>
+        <translation>此训练正在进行：结束后才能更改工作点。</translation>
+    </message>
+    <message>
+        <source>In use is a point that was chosen in review.</source>
+        <translation>当前使用的是在审查中选择的工作点。</translation>
+    </message>
+    <message>
+        <source>In use is the point that the training chose.</source>
+        <translation>当前使用的是训练选择的工作点。</translation>
+    </message>
+    <message>
+        <source>A missed defect costs as much as {n} false alarms</source>
+        <translation>一处漏检的代价相当于 {n} 处误报</translation>
+    </message>
+    <message>
+        <source>A false alarm costs as much as {n} missed defects</source>
+        <translation>一处误报的代价相当于 {n} 处漏检</translation>
+    </message>
+</context>
+<context>
+    <name>OptionBar</name>
+    <message>
+        <source>Size</source>
+        <translation>大小</translation>
+    </message>
+    <message>
+        <source> px</source>
+        <translation> 像素</translation>
+    </message>
+    <message>
+        <source>Train on painted areas only</source>
+        <translation>仅用已涂画区域训练</translation>
+    </message>
+    <message>
+        <source>Fill closed strokes</source>
+        <translation>闭合笔画自动填充</translation>
+    </message>
+    <message>
+        <source>A stroke that comes back to its start is filled</source>
+        <translation>笔画回到起点时填充内部</translation>
+    </message>
+    <message>
+        <source>Pen pressure</source>
+        <translation>笔压</translation>
+    </message>
+    <message>
+        <source>The harder the pen is pressed, the wider the stroke</source>
+        <translation>笔压得越重，笔画越宽</translation>
+    </message>
+    <message>
+        <source>Find it at the click, from how far the touched tone reaches</source>
+        <translation>点击时根据所触灰度的范围自动确定</translation>
+    </message>
+    <message>
+        <source>Tolerance</source>
+        <translation>容差</translation>
+    </message>
+    <message>
+        <source>Band</source>
+        <translation>灰度带</translation>
+    </message>
+    <message>
+        <source>Smooth</source>
+        <translation>平滑</translation>
+    </message>
+    <message>
+        <source>Fill holes</source>
+        <translation>填充孔洞</translation>
+    </message>
+    <message>
+        <source>Take what lies inside as well</source>
+        <translation>连同内部一起选取</translation>
+    </message>
+    <message>
+        <source>Dark or bright (automatic)</source>
+        <translation>暗线或亮线（自动）</translation>
+    </message>
+    <message>
+        <source>Dark line</source>
+        <translation>暗线</translation>
+    </message>
+    <message>
+        <source>Bright line</source>
+        <translation>亮线</translation>
+    </message>
+    <message>
+        <source>Up to</source>
+        <translation>最宽</translation>
+    </message>
+    <message>
+        <source> px wide</source>
+        <translation> 像素宽</translation>
+    </message>
+    <message>
+        <source>Step</source>
+        <translation>步长</translation>
+    </message>
+    <message>
+        <source>Grow</source>
+        <translation>扩大</translation>
+    </message>
+    <message>
+        <source>Shrink</source>
+        <translation>缩小</translation>
+    </message>
+    <message>
+        <source>Delete</source>
+        <translation>删除</translation>
+    </message>
+    <message>
+        <source>Auto</source>
+        <translation>自动</translation>
+    </message>
+    <message>
+        <source>Which line</source>
+        <translation>哪种线</translation>
+    </message>
+    <message>
+        <source>{n} px</source>
+        <translation>{n} px</translation>
+    </message>
+    <message>
+        <source>{area}   {long} × {wide}</source>
+        <translation>{area}   {long} × {wide}</translation>
+    </message>
+    <message>
+        <source>Traced, {width} wide</source>
+        <translation>已追踪，宽 {width}</translation>
+    </message>
+    <message>
+        <source>Ctrl erases</source>
+        <translation>按住 Ctrl 擦除</translation>
+    </message>
+    <message>
+        <source>Removes labels</source>
+        <translation>清除标注</translation>
+    </message>
+    <message>
+        <source>Left out of learning and scores</source>
+        <translation>不参与学习和评分</translation>
+    </message>
+    <message>
+        <source>Says: good here</source>
+        <translation>表示：此处完好</translation>
+    </message>
+    <message>
+        <source>Drag to paint gray values similar to the start point</source>
+        <translation>拖动：涂画与起点灰度相近的像素</translation>
+    </message>
+    <message>
+        <source>Press; drag right for more, left for less</source>
+        <translation>按住；向右拖更多，向左拖更少</translation>
+    </message>
+    <message>
+        <source>Click along the line; Enter ends</source>
+        <translation>沿线点击；回车结束</translation>
+    </message>
+    <message>
+        <source>Click around it; Enter closes; Backspace takes back</source>
+        <translation>沿边点击；回车闭合；退格撤回</translation>
+    </message>
+    <message>
+        <source>Drag a box around the defect</source>
+        <translation>在缺陷周围拖出一个框</translation>
+    </message>
+    <message>
+        <source>Click corners; drag moves, a side adds, Shift removes; Enter closes</source>
+        <translation>点击顶点；拖动移动，拖边添加，Shift 删除；回车闭合</translation>
+    </message>
+    <message>
+        <source>Drag around it</source>
+        <translation>拖动圈出</translation>
+    </message>
+    <message>
+        <source>Drag; Shift makes a square</source>
+        <translation>拖动；按住 Shift 为正方形</translation>
+    </message>
+    <message>
+        <source>Drag; Shift makes a circle</source>
+        <translation>拖动；按住 Shift 为圆</translation>
+    </message>
+    <message>
+        <source>Click an area of one class</source>
+        <translation>点击同一类别的一片区域</translation>
+    </message>
+    <message>
+        <source>Click a region; Ctrl takes it all away</source>
+        <translation>点击区域；按住 Ctrl 全部去掉</translation>
+    </message>
+    <message>
+        <source>Click a region; drag moves, 1–9 change the class, Del deletes</source>
+        <translation>点击区域；拖动移动，1–9 更改类别，Del 删除</translation>
+    </message>
+    <message>
+        <source>Click or drag a box to accept; Ctrl rejects; 1–9, +, − change the one under it</source>
+        <translation>单击或拖框接受；Ctrl 拒绝；1–9、+、− 修改指针下的建议</translation>
+    </message>
+</context>
+<context>
+    <name>PageCommands</name>
+    <message>
+        <source>Next page of the &amp;file</source>
+        <translation>文件的下一页(&amp;F)</translation>
+    </message>
+    <message>
+        <source>Labels belong to the first page; the others can be looked at</source>
+        <translation>标注属于第一页；其他页可以查看</translation>
+    </message>
+    <message>
+        <source>Previous pa&amp;ge of the file</source>
+        <translation>文件的上一页(&amp;G)</translation>
+    </message>
+</context>
+<context>
+    <name>PageIndicator</name>
+    <message>
+        <source>Page {number} of {count}</source>
+        <translation>第 {number} 页，共 {count} 页</translation>
+    </message>
+    <message>
+        <source> – of another size: labels lie on page 1</source>
+        <translation> – 尺寸不同：标注在第 1 页上</translation>
+    </message>
+</context>
+<context>
+    <name>PrecisionRecallPlot</name>
+    <message>
+        <source>Precision over recall</source>
+        <translation>精确率—召回率曲线</translation>
+    </message>
+    <message>
+        <source>Threshold {threshold}: recall {recall}, precision {precision}, {false} false alarms per image</source>
+        <translation>阈值 {threshold}：召回率 {recall}，精确率 {precision}，每张图片 {false} 处误报</translation>
+    </message>
+    <message>
+        <source>Recall, %</source>
+        <translation>召回率，%</translation>
+    </message>
+    <message>
+        <source>Precision, %</source>
+        <translation>精确率，%</translation>
+    </message>
+</context>
+<context>
+    <name>PredictFolderDialog</name>
+    <message>
+        <source>Predict a folder</source>
+        <translation>预测文件夹</translation>
+    </message>
+    <message>
+        <source>A folder that was exported</source>
+        <translation>已导出的文件夹</translation>
+    </message>
+    <message>
+        <source>The folder is searched with all below it</source>
+        <translation>包括其下所有文件夹</translation>
+    </message>
+    <message>
+        <source>Masks, overlays, regions.csv and results.json are written here</source>
+        <translation>掩码、叠加图、regions.csv 和 results.json 写在这里</translation>
+    </message>
+    <message>
+        <source>Draw &amp;overlays</source>
+        <translation>绘制叠加图(&amp;O)</translation>
+    </message>
+    <message>
+        <source>&amp;Skip images that already have results</source>
+        <translation>跳过已有结果的图片(&amp;K)</translation>
+    </message>
+    <message>
+        <source>&amp;Watch folder</source>
+        <translation>监视文件夹(&amp;W)</translation>
+    </message>
+    <message>
+        <source>Looks at each picture that comes into the folder, until it is stopped</source>
+        <translation>文件夹中每来一张图片就看一张，直到停止</translation>
+    </message>
+    <message>
+        <source>&amp;Model</source>
+        <translation>模型(&amp;M)</translation>
+    </message>
+    <message>
+        <source>A run or an export</source>
+        <translation>训练或导出</translation>
+    </message>
+    <message>
+        <source>&amp;Pictures</source>
+        <translation>图片(&amp;P)</translation>
+    </message>
+    <message>
+        <source>The folder of pictures to look at</source>
+        <translation>要查看的图片文件夹</translation>
+    </message>
+    <message>
+        <source>&amp;Results</source>
+        <translation>结果(&amp;R)</translation>
+    </message>
+    <message>
+        <source>The folder that the results are written to</source>
+        <translation>写入结果的文件夹</translation>
+    </message>
+    <message>
+        <source>Browse…</source>
+        <translation>浏览…</translation>
+    </message>
+    <message>
+        <source>What was found</source>
+        <translation>发现的内容</translation>
+    </message>
+    <message>
+        <source>Choose a picture in the table to see it; Enter opens it.</source>
+        <translation>在表中选择图片即可查看；按回车键打开。</translation>
+    </message>
+    <message>
+        <source>Show the folder of results</source>
+        <translation>显示结果文件夹</translation>
+    </message>
+    <message>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Stopping…</source>
+        <translation>正在停止…</translation>
+    </message>
+    <message>
+        <source>Loading the model and looking for pictures…</source>
+        <translation>正在载入模型并查找图片…</translation>
+    </message>
+    <message>
+        <source>Waiting for pictures in {folder}…</source>
+        <translation>正在等待 {folder} 中的图片…</translation>
+    </message>
+    <message>
+        <source>Waiting for more: {done} pictures, {skipped} skipped</source>
+        <translation>等待更多：已处理 {done} 张图片，跳过 {skipped} 张</translation>
+    </message>
+    <message>
+        <source>{done} of {total} pictures, about {left} left</source>
+        <translation>{done}/{total} 张图片，约剩 {left}</translation>
+    </message>
+    <message>
+        <source>Done: {done} pictures, {skipped} skipped. The results are in {path}</source>
+        <translation>完成：{done} 张图片，跳过 {skipped} 张。结果在 {path}</translation>
+    </message>
+    <message>
+        <source>Stopped. {done} images done, {skipped} skipped. Results are kept; select “Skip images that already have results” to continue.</source>
+        <translation>已停止：完成 {done} 张，跳过 {skipped} 张。结果已保留；勾选“跳过已有结果的图片”可继续。</translation>
+    </message>
+    <message>
+        <source>Stop</source>
+        <translation>停止</translation>
+    </message>
+    <message>
+        <source>Predict</source>
+        <translation>预测</translation>
+    </message>
+</context>
+<context>
+    <name>PredictionCommands</name>
+    <message>
+        <source>Predictions as &amp;outlines</source>
+        <translation>用轮廓显示预测(&amp;O)</translation>
+    </message>
+    <message>
+        <source>Predictions as &amp;filled areas</source>
+        <translation>用填充区域显示预测(&amp;F)</translation>
+    </message>
+    <message>
+        <source>&amp;Probability map</source>
+        <translation>概率图(&amp;S)</translation>
+    </message>
+    <message>
+        <source>&amp;Uncertainty map</source>
+        <translation>不确定度图(&amp;D)</translation>
+    </message>
+    <message>
+        <source>&amp;Next way of drawing predictions</source>
+        <translation>切换预测的显示方式(&amp;N)</translation>
+    </message>
+    <message>
+        <source>&amp;Earlier in the training</source>
+        <translation>训练中更早的一步(&amp;E)</translation>
+    </message>
+    <message>
+        <source>Prediction for this image at an earlier training step</source>
+        <translation>训练早期对此图片的预测</translation>
+    </message>
+    <message>
+        <source>&amp;Later in the training</source>
+        <translation>训练中更晚的一步(&amp;L)</translation>
+    </message>
+    <message>
+        <source>The run&apos;s own &amp;thresholds</source>
+        <translation>这次训练自己的阈值(&amp;T)</translation>
+    </message>
+    <message>
+        <source>&amp;Keep learning</source>
+        <translation>持续学习(&amp;K)</translation>
+    </message>
+    <message>
+        <source>When its time is up the run goes on with what is labelled, until it is stopped</source>
+        <translation>时间用完后，训练用新的标注继续进行，直到停止</translation>
+    </message>
+    <message>
+        <source>C&amp;ontinue training with new labels</source>
+        <translation>用新标注继续训练(&amp;O)</translation>
+    </message>
+    <message>
+        <source>Open the shown run again: it goes on with all that was labelled since</source>
+        <translation>重新打开所显示的训练：用此后的全部标注继续学习</translation>
+    </message>
+</context>
+<context>
+    <name>PredictionDisplay</name>
+    <message>
+        <source>Outline</source>
+        <translation>轮廓</translation>
+    </message>
+    <message>
+        <source>Predictions as outlines</source>
+        <translation>用轮廓显示预测</translation>
+    </message>
+    <message>
+        <source>Filled</source>
+        <translation>填充</translation>
+    </message>
+    <message>
+        <source>Predictions as filled areas</source>
+        <translation>用填充区域显示预测</translation>
+    </message>
+    <message>
+        <source>Scores</source>
+        <translation>得分</translation>
+    </message>
+    <message>
+        <source>Defect probability of each pixel; for a verdict, the image areas that influenced it most</source>
+        <translation>每个像素的缺陷概率；对整图判定则为影响最大的区域</translation>
+    </message>
+    <message>
+        <source>Doubt</source>
+        <translation>疑问</translation>
+    </message>
+    <message>
+        <source>Areas where the two most likely classes have nearly the same probability</source>
+        <translation>前两个类别概率接近的区域</translation>
+    </message>
+    <message>
+        <source>How predictions are drawn</source>
+        <translation>预测的绘制方式</translation>
+    </message>
+    <message>
+        <source>Drawn as</source>
+        <translation>绘制为</translation>
+    </message>
+    <message>
+        <source>Look back: what the model saw in this picture earlier, as it learned</source>
+        <translation>回看：学习过程中模型早先在这张图片上看到了什么</translation>
+    </message>
+    <message>
+        <source>Step {n}</source>
+        <translation>第 {n} 步</translation>
+    </message>
+    <message>
+        <source>Whose threshold</source>
+        <translation>哪个类别的阈值</translation>
+    </message>
+    <message>
+        <source>Threshold</source>
+        <translation>阈值</translation>
+    </message>
+    <message>
+        <source>Minimum probability for a defect pixel. Affects this view only; the run keeps its own threshold.</source>
+        <translation>像素判为缺陷的最低概率。仅影响当前显示，不改变训练记录的阈值。</translation>
+    </message>
+    <message>
+        <source>The run&apos;s own threshold</source>
+        <translation>这次训练自己的阈值</translation>
+    </message>
+    <message>
+        <source>Now</source>
+        <translation>现在</translation>
+    </message>
+    <message>
+        <source>All classes</source>
+        <translation>全部类别</translation>
+    </message>
+    <message>
+        <source>various</source>
+        <translation>各不相同</translation>
+    </message>
+    <message>
+        <source>Moved by hand; click for the run&apos;s own thresholds</source>
+        <translation>已手动调整；单击恢复这次训练自己的阈值</translation>
+    </message>
+</context>
+<context>
+    <name>PredictionOverlay</name>
+    <message>
+        <source>Predicting…</source>
+        <translation>正在预测…</translation>
+    </message>
+    <message>
+        <source>Ctrl+R: predict</source>
+        <translation>Ctrl+R：预测</translation>
+    </message>
+    <message>
+        <source>Model after step {step}</source>
+        <translation>第 {step} 步的模型</translation>
+    </message>
+    <message>
+        <source>Model: no defect</source>
+        <translation>模型：没有缺陷</translation>
+    </message>
+    <message>
+        <source>Model: 1 defect</source>
+        <translation>模型：1 处缺陷</translation>
+    </message>
+    <message>
+        <source>Model: {n} defects</source>
+        <translation>模型：{n} 处缺陷</translation>
+    </message>
+    <message>
+        <source>Prediction: unsure, most likely {verdict} ({sure})</source>
+        <translation>预测：不确定，可能为 {verdict}（{sure}）</translation>
+    </message>
+    <message>
+        <source>Model says: {verdict}{sure}</source>
+        <translation>模型判定：{verdict}{sure}</translation>
+    </message>
+    <message>
+        <source>Prediction (thresholds changed)</source>
+        <translation>预测（阈值已调整）</translation>
+    </message>
+</context>
+<context>
+    <name>ProjectCommands</name>
+    <message>
+        <source>Open &amp;recent</source>
+        <translation>最近的项目(&amp;R)</translation>
+    </message>
+    <message>
+        <source>Open a project</source>
+        <translation>打开项目</translation>
+    </message>
+    <message>
+        <source>Making the sample project in {path}…</source>
+        <translation>正在 {path} 中生成示例项目…</translation>
+    </message>
+    <message>
+        <source>Everything is saved.</source>
+        <translation>全部已保存。</translation>
+    </message>
+    <message>
+        <source>Add pictures</source>
+        <translation>添加图片</translation>
+    </message>
+    <message>
+        <source>Pictures ({kinds})</source>
+        <translation>图片 ({kinds})</translation>
+    </message>
+    <message>
+        <source>Add a folder of pictures</source>
+        <translation>添加图片文件夹</translation>
+    </message>
+    <message>
+        <source>Open or create a project first, then drop the images again.</source>
+        <translation>请先打开或新建项目，然后重新拖入图片。</translation>
+    </message>
+    <message>
+        <source>No project yet</source>
+        <translation>还没有项目</translation>
+    </message>
+</context>
+<context>
+    <name>RegionMenu</name>
+    <message>
+        <source>Change class</source>
+        <translation>更改类别</translation>
+    </message>
+    <message>
+        <source>Grow</source>
+        <translation>扩大</translation>
+    </message>
+    <message>
+        <source>Shrink</source>
+        <translation>缩小</translation>
+    </message>
+    <message>
+        <source>Smooth</source>
+        <translation>平滑</translation>
+    </message>
+    <message>
+        <source>Fill holes</source>
+        <translation>填充孔洞</translation>
+    </message>
+    <message>
+        <source>Delete</source>
+        <translation>删除</translation>
+    </message>
+    <message>
+        <source>Del</source>
+        <translation>Del</translation>
+    </message>
+</context>
+<context>
+    <name>RejectOption</name>
+    <message>
+        <source>&amp;Unsure below</source>
+        <translation>低于此概率为不确定(&amp;U)</translation>
+    </message>
+    <message>
+        <source>Leave no error</source>
+        <translation>不留错误</translation>
+    </message>
+    <message>
+        <source>The lowest probability at which these pictures get no wrong verdict</source>
+        <translation>使这些图片不出现错误判定的最低概率</translation>
+    </message>
+    <message>
+        <source>Off</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Every picture gets a verdict</source>
+        <translation>每张图片都给出判定</translation>
+    </message>
+    <message>
+        <source>Keep with this run</source>
+        <translation>保存到此次训练</translation>
+    </message>
+    <message>
+        <source>Predictions and exports of this run then say “unsure” below it</source>
+        <translation>此后该训练的预测与导出在低于此概率时给出“unsure”（不确定）</translation>
+    </message>
+    <message>
+        <source>Least probability of a verdict</source>
+        <translation>判定的最低概率</translation>
+    </message>
+    <message>
+        <source>off</source>
+        <translation>关</translation>
+    </message>
+    <message>
+        <source>All {n} pictures get a verdict; {left} of them are wrong.</source>
+        <translation>全部 {n} 张图片都给出判定，其中 {left} 张错误。</translation>
+    </message>
+    <message>
+        <source>All {n} pictures are unsure: a person must look at every one.</source>
+        <translation>全部 {n} 张图片都不确定：每一张都须人工查看。</translation>
+    </message>
+    <message>
+        <source>{unsure} of {n} images ({share}) need manual inspection; {caught} of them would have been wrong.</source>
+        <translation>{n} 张中有 {unsure} 张（{share}）需人工复判，其中 {caught} 张原会误判。</translation>
+    </message>
+    <message>
+        <source>Of the other {given}, {left} are wrong ({interval} of such pictures).</source>
+        <translation>其余 {given} 张中有 {left} 张错误（此类图片的 {interval}）。</translation>
+    </message>
+    <message>
+        <source>This is kept with the run.</source>
+        <translation>已保存到此次训练。</translation>
+    </message>
+</context>
+<context>
+    <name>ReliabilityPlot</name>
+    <message>
+        <source>Reliability: how probable a verdict was, and how often it was right</source>
+        <translation>可靠性：判定的概率与实际正确率</translation>
+    </message>
+    <message>
+        <source>how sure it is → how often right ↑</source>
+        <translation>把握程度 → 实际正确率 ↑</translation>
+    </message>
+</context>
+<context>
+    <name>ResultsModel</name>
     <message>
         <source>Picture</source>
         <translation>图片</translation>
@@ -813,145 +2804,165 @@
     </message>
 </context>
 <context>
-    <name>Gallery</name>
+    <name>RunCompareMenu</name>
     <message>
-        <source>What is wrong</source>
-        <translation>有错之处</translation>
+        <source>Put beside the shown run</source>
+        <translation>与当前训练并排显示</translation>
+    </message>
+    <message>
+        <source>Runs to compare</source>
+        <translation>要比较的训练</translation>
+    </message>
+    <message>
+        <source>{run}  ·  checked on other pictures</source>
+        <translation>{run}  ·  检验图片不同</translation>
+    </message>
+    <message>
+        <source>Up to {n} runs.</source>
+        <translation>最多 {n} 次训练。</translation>
+    </message>
+    <message>
+        <source>Runs with different validation images cannot be compared; their metrics are hidden.</source>
+        <translation>验证图片不同的训练记录无法比较，不显示其指标。</translation>
+    </message>
+    <message>
+        <source>There is no other run yet.</source>
+        <translation>还没有其他训练。</translation>
     </message>
 </context>
 <context>
-    <name>Header</name>
+    <name>RunDashboard</name>
     <message>
-        <source>Labels</source>
+        <source>At {time}</source>
+        <translation>{time} 时</translation>
+    </message>
+    <message>
+        <source>Now</source>
+        <translation>现在</translation>
+    </message>
+    <message>
+        <source>At the end</source>
+        <translation>结束时</translation>
+    </message>
+</context>
+<context>
+    <name>RunSelector</name>
+    <message>
+        <source>Runs</source>
+        <translation>训练记录</translation>
+    </message>
+    <message>
+        <source>Which run is shown; older runs can be looked at again and exported</source>
+        <translation>显示哪一次训练；以前的训练可以再次查看和导出</translation>
+    </message>
+    <message>
+        <source>Earlier runs</source>
+        <translation>以前的训练</translation>
+    </message>
+</context>
+<context>
+    <name>SearchField</name>
+    <message>
+        <source>Search: name, class:, score:&lt;0.5 …</source>
+        <translation>搜索：名称、class:、score:&lt;0.5 …</translation>
+    </message>
+    <message>
+        <source>Search by name or by terms</source>
+        <translation>按名称或条件搜索</translation>
+    </message>
+</context>
+<context>
+    <name>SegmentationEvaluation</name>
+    <message>
+        <source>Classes</source>
+        <translation>类别</translation>
+    </message>
+    <message>
+        <source>Classes included in the metrics and affected by the sliders</source>
+        <translation>统计指标和滑块所针对的类别</translation>
+    </message>
+    <message>
+        <source>labelled</source>
         <translation>标注</translation>
     </message>
     <message>
-        <source>Predictions</source>
+        <source>predicted</source>
         <translation>预测</translation>
     </message>
     <message>
-        <source>{number} of {count}</source>
-        <translation>第 {number} / {count} 张</translation>
+        <source>Trying all thresholds…</source>
+        <translation>正在尝试所有阈值…</translation>
+    </message>
+    <message>
+        <source>All classes</source>
+        <translation>全部类别</translation>
+    </message>
+    <message>
+        <source>highest score on it {score}</source>
+        <translation>其上最高分数 {score}</translation>
+    </message>
+    <message>
+        <source>score {score}</source>
+        <translation>分数 {score}</translation>
+    </message>
+    <message>
+        <source>No defect is missed at this operating point.</source>
+        <translation>在此工作点没有漏检的缺陷。</translation>
+    </message>
+    <message>
+        <source>There is no false alarm at this operating point.</source>
+        <translation>在此工作点没有误报。</translation>
+    </message>
+    <message>
+        <source>Missed  {n}</source>
+        <translation>漏检  {n}</translation>
+    </message>
+    <message>
+        <source>False alarms  {n}</source>
+        <translation>误报  {n}</translation>
+    </message>
+    <message>
+        <source>Pictures  {n}</source>
+        <translation>图片  {n}</translation>
+    </message>
+    <message>
+        <source>Table</source>
+        <translation>表格</translation>
+    </message>
+    <message>
+        <source>{n} missed</source>
+        <translation>{n} 处漏检</translation>
+    </message>
+    <message>
+        <source>{n} false alarms</source>
+        <translation>{n} 处误报</translation>
+    </message>
+    <message>
+        <source>1 false alarm</source>
+        <translation>1 处误报</translation>
+    </message>
+    <message>
+        <source>nothing wrong</source>
+        <translation>没有错误</translation>
     </message>
 </context>
 <context>
-    <name>HelpRows</name>
+    <name>SettingsPage</name>
     <message>
-        <source>&amp;Keys</source>
-        <translation>快捷键(&amp;K)</translation>
+        <source>Asked for</source>
+        <translation>要求</translation>
     </message>
     <message>
-        <source>Show &amp;log folder</source>
-        <translation>打开日志文件夹(&amp;L)</translation>
+        <source>Back to automatic</source>
+        <translation>恢复自动</translation>
     </message>
     <message>
-        <source>&amp;About Defect Workbench</source>
-        <translation>关于 Defect Workbench(&amp;A)</translation>
-    </message>
-</context>
-<context>
-    <name>HistoryPanel</name>
-    <message>
-        <source>History</source>
-        <translation>历史</translation>
-    </message>
-    <message>
-        <source>Every stroke on this picture will be listed here, and can be gone back to.</source>
-        <translation>在此图片上的每一笔都会列在这里，可随时回到任一步。</translation>
+        <source>{setting}: back to automatic</source>
+        <translation>{setting}：恢复自动</translation>
     </message>
 </context>
 <context>
-    <name>KeepLearning</name>
-    <message>
-        <source>Keep learning</source>
-        <translation>持续学习</translation>
-    </message>
-    <message>
-        <source>When its time is up the run goes on with what is labelled, until it is stopped; its best model can be exported all the while (Ctrl+Shift+K)</source>
-        <translation>时间用完后，训练用新的标注继续进行，直到停止；其间随时可以导出最佳模型 (Ctrl+Shift+K)</translation>
-    </message>
-    <message>
-        <source>1 label came in</source>
-        <translation>已加入 1 个标注</translation>
-    </message>
-    <message>
-        <source>{n} labels came in</source>
-        <translation>已加入 {n} 个标注</translation>
-    </message>
-    <message>
-        <source>{n} left out</source>
-        <translation>{n} 个未加入</translation>
-    </message>
-    <message>
-        <source>A new picture: it is learned from since then</source>
-        <translation>新图片：从那时起用于学习</translation>
-    </message>
-    <message>
-        <source>A corrected label: it is learned from since then</source>
-        <translation>修正的标注：从那时起用于学习</translation>
-    </message>
-    <message>
-        <source>Its label was taken away: it is learned from no more</source>
-        <translation>标注已被移除：不再用于学习</translation>
-    </message>
-</context>
-<context>
-    <name>KeptRows</name>
-    <message>
-        <source>Predictions as &amp;outlines</source>
-        <translation>用轮廓显示预测(&amp;O)</translation>
-    </message>
-    <message>
-        <source>Predictions as &amp;filled areas</source>
-        <translation>用填充区域显示预测(&amp;F)</translation>
-    </message>
-    <message>
-        <source>&amp;Scores at every pixel</source>
-        <translation>每个像素的得分(&amp;S)</translation>
-    </message>
-    <message>
-        <source>Where the model is in &amp;doubt</source>
-        <translation>模型有疑问的地方(&amp;D)</translation>
-    </message>
-    <message>
-        <source>&amp;Next way of drawing predictions</source>
-        <translation>切换预测的显示方式(&amp;N)</translation>
-    </message>
-    <message>
-        <source>&amp;Earlier in the training</source>
-        <translation>训练中更早的一步(&amp;E)</translation>
-    </message>
-    <message>
-        <source>What the model saw in this picture earlier, as it learned</source>
-        <translation>学习过程中模型早先在这张图片上看到了什么</translation>
-    </message>
-    <message>
-        <source>&amp;Later in the training</source>
-        <translation>训练中更晚的一步(&amp;L)</translation>
-    </message>
-    <message>
-        <source>The run&apos;s own &amp;thresholds</source>
-        <translation>这次训练自己的阈值(&amp;T)</translation>
-    </message>
-    <message>
-        <source>&amp;Keep learning</source>
-        <translation>持续学习(&amp;K)</translation>
-    </message>
-    <message>
-        <source>When its time is up the run goes on with what is labelled, until it is stopped</source>
-        <translation>时间用完后，训练用新的标注继续进行，直到停止</translation>
-    </message>
-    <message>
-        <source>Learn &amp;on from the newest labels</source>
-        <translation>用最新的标注继续学习(&amp;O)</translation>
-    </message>
-    <message>
-        <source>Open the shown run again: it goes on with all that was labelled since</source>
-        <translation>重新打开所显示的训练：用此后的全部标注继续学习</translation>
-    </message>
-</context>
-<context>
-    <name>Keys</name>
+    <name>ShortcutsDialog</name>
     <message>
         <source>Keys</source>
         <translation>快捷键</translation>
@@ -1098,2168 +3109,7 @@
     </message>
 </context>
 <context>
-    <name>LayersPanel</name>
-    <message>
-        <source>Labels</source>
-        <translation>标注</translation>
-    </message>
-    <message>
-        <source>Show or hide the labels (H)</source>
-        <translation>显示或隐藏标注 (H)</translation>
-    </message>
-    <message>
-        <source>How strongly labels are shown</source>
-        <translation>标注的不透明度</translation>
-    </message>
-    <message>
-        <source>Predictions</source>
-        <translation>预测</translation>
-    </message>
-    <message>
-        <source>Show or hide the predictions (Shift+H)</source>
-        <translation>显示或隐藏预测 (Shift+H)</translation>
-    </message>
-    <message>
-        <source>How strongly predictions are shown</source>
-        <translation>预测的不透明度</translation>
-    </message>
-    <message>
-        <source>Difference</source>
-        <translation>差异</translation>
-    </message>
-    <message>
-        <source>Show what differs from the good sample (Ctrl+D)</source>
-        <translation>显示与良品样本的差异 (Ctrl+D)</translation>
-    </message>
-    <message>
-        <source>How strongly the difference is shown</source>
-        <translation>差异显示的强度</translation>
-    </message>
-    <message>
-        <source>Use this one</source>
-        <translation>用这张</translation>
-    </message>
-    <message>
-        <source>The open picture is a good one: show how others differ from it</source>
-        <translation>当前图片是良品：显示其他图片与它的差异</translation>
-    </message>
-    <message>
-        <source>No good sample</source>
-        <translation>没有良品样本</translation>
-    </message>
-    <message>
-        <source>A picture of a part without defects, of the same size</source>
-        <translation>同样大小、无缺陷零件的图片</translation>
-    </message>
-</context>
-<context>
-    <name>Leaving</name>
-    <message>
-        <source>The training could not be left running, so nothing was closed.</source>
-        <translation>无法让训练在后台继续运行，因此未关闭任何内容。</translation>
-    </message>
-    <message>
-        <source>The labels that could not be saved are in {path}.</source>
-        <translation>无法保存的标注已存放在 {path}。</translation>
-    </message>
-    <message>
-        <source>Copy its folders masks and notes into the project when it can be written again.</source>
-        <translation>项目恢复可写后，请将其中的 masks 和 notes 文件夹复制到项目中。</translation>
-    </message>
-    <message>
-        <source>The labels of 1 image could not be saved.</source>
-        <translation>1 张图片的标注无法保存。</translation>
-    </message>
-    <message>
-        <source>The labels of {n} images could not be saved.</source>
-        <translation>{n} 张图片的标注无法保存。</translation>
-    </message>
-    <message>
-        <source>Free some space or make the folder writable, then try again.</source>
-        <translation>请腾出磁盘空间或将文件夹设为可写，然后重试。</translation>
-    </message>
-    <message>
-        <source>Discard</source>
-        <translation>放弃</translation>
-    </message>
-    <message>
-        <source>Cancel</source>
-        <translation>取消</translation>
-    </message>
-    <message>
-        <source>Save a copy elsewhere…</source>
-        <translation>另存副本…</translation>
-    </message>
-    <message>
-        <source>Try again</source>
-        <translation>重试</translation>
-    </message>
-    <message>
-        <source>Unsaved labels</source>
-        <translation>未保存的标注</translation>
-    </message>
-    <message>
-        <source>Save a copy of the unsaved labels</source>
-        <translation>保存未保存标注的副本</translation>
-    </message>
-    <message>
-        <source>Saving a copy of the labels…</source>
-        <translation>正在保存标注副本…</translation>
-    </message>
-    <message>
-        <source>Training is running.</source>
-        <translation>正在训练。</translation>
-    </message>
-    <message>
-        <source>Training is running ({time} left).</source>
-        <translation>正在训练（剩余 {time}）。</translation>
-    </message>
-    <message>
-        <source>Left running, it goes on in the background and is shown again when the project is opened.</source>
-        <translation>若让其继续运行，训练将在后台进行，再次打开项目时会重新显示。</translation>
-    </message>
-    <message>
-        <source>Stopped, it keeps the best model so far and can be continued later.</source>
-        <translation>若停止，将保留目前最好的模型，之后可以继续训练。</translation>
-    </message>
-    <message>
-        <source>Stop and keep the model</source>
-        <translation>停止并保留模型</translation>
-    </message>
-    <message>
-        <source>Leave it running</source>
-        <translation>继续运行</translation>
-    </message>
-    <message>
-        <source>Training</source>
-        <translation>训练</translation>
-    </message>
-    <message>
-        <source>Preparing the training…</source>
-        <translation>正在准备训练…</translation>
-    </message>
-    <message>
-        <source>Stopping the training and saving the model…</source>
-        <translation>正在停止训练并保存模型…</translation>
-    </message>
-    <message>
-        <source>An export is running.</source>
-        <translation>正在导出。</translation>
-    </message>
-    <message>
-        <source>A folder of images is being predicted.</source>
-        <translation>正在对文件夹中的图片进行预测。</translation>
-    </message>
-    <message>
-        <source>The window closes when it is done.</source>
-        <translation>完成后窗口将关闭。</translation>
-    </message>
-    <message>
-        <source>Stopping…</source>
-        <translation>正在停止…</translation>
-    </message>
-    <message>
-        <source>Stop it</source>
-        <translation>停止</translation>
-    </message>
-    <message>
-        <source>Wait for it</source>
-        <translation>等待完成</translation>
-    </message>
-    <message>
-        <source>Work in the background</source>
-        <translation>后台任务</translation>
-    </message>
-</context>
-<context>
-    <name>Legend</name>
-    <message>
-        <source>Show the whole run again (double-click on a curve)</source>
-        <translation>重新显示整个训练过程（双击曲线）</translation>
-    </message>
-    <message>
-        <source>Save the curves</source>
-        <translation>保存曲线</translation>
-    </message>
-    <message>
-        <source>As a picture (PNG)…</source>
-        <translation>保存为图片（PNG）…</translation>
-    </message>
-    <message>
-        <source>As a table (CSV)…</source>
-        <translation>保存为表格（CSV）…</translation>
-    </message>
-    <message>
-        <source>Curves</source>
-        <translation>曲线</translation>
-    </message>
-    <message>
-        <source>none</source>
-        <translation>无</translation>
-    </message>
-</context>
-<context>
-    <name>LiveRows</name>
-    <message>
-        <source>&amp;Pause or go on</source>
-        <translation>暂停或继续(&amp;P)</translation>
-    </message>
-    <message>
-        <source>Let the training stand still for a while; its time does, too</source>
-        <translation>让训练暂停一会儿；计时也会停止</translation>
-    </message>
-    <message>
-        <source>Show the &amp;whole run</source>
-        <translation>显示整个训练过程(&amp;W)</translation>
-    </message>
-    <message>
-        <source>&amp;Compare with other runs…</source>
-        <translation>与其他训练比较(&amp;C)…</translation>
-    </message>
-    <message>
-        <source>Put the curves of other runs beside this one</source>
-        <translation>将其他训练的曲线与之并排</translation>
-    </message>
-    <message>
-        <source>Save the curves as a &amp;picture…</source>
-        <translation>将曲线保存为图片(&amp;P)…</translation>
-    </message>
-    <message>
-        <source>Save the curves as a &amp;table…</source>
-        <translation>将曲线保存为表格(&amp;T)…</translation>
-    </message>
-</context>
-<context>
-    <name>LookingRows</name>
-    <message>
-        <source>Next re&amp;gion</source>
-        <translation>下一个区域(&amp;G)</translation>
-    </message>
-    <message>
-        <source>To the next labelled or predicted region, always at the same scale</source>
-        <translation>到下一个标注或预测的区域，始终以相同比例</translation>
-    </message>
-    <message>
-        <source>Previous regi&amp;on</source>
-        <translation>上一个区域(&amp;O)</translation>
-    </message>
-    <message>
-        <source>&amp;Measure</source>
-        <translation>测量(&amp;M)</translation>
-    </message>
-    <message>
-        <source>Measure: drag a line, read its length</source>
-        <translation>测量：拖出一条线，读出长度</translation>
-    </message>
-    <message>
-        <source>Set the scale…</source>
-        <translation>设置比例…</translation>
-    </message>
-    <message>
-        <source>How many micrometres a pixel shows</source>
-        <translation>一个像素代表多少微米</translation>
-    </message>
-    <message>
-        <source>O&amp;verview</source>
-        <translation>总览(&amp;V)</translation>
-    </message>
-    <message>
-        <source>The whole picture in a corner while only a part is in sight</source>
-        <translation>只看到局部时，在角落显示整张图片</translation>
-    </message>
-    <message>
-        <source>Show the &amp;difference to the good sample</source>
-        <translation>显示与良品样本的差异(&amp;D)</translation>
-    </message>
-    <message>
-        <source>Use as the good sa&amp;mple</source>
-        <translation>用作良品样本(&amp;M)</translation>
-    </message>
-    <message>
-        <source>The open picture is a good one: show how others differ from it</source>
-        <translation>当前图片是良品：显示其他图片与它的差异</translation>
-    </message>
-    <message>
-        <source>In&amp;vert</source>
-        <translation>反相(&amp;V)</translation>
-    </message>
-    <message>
-        <source>Stretch &amp;brightness</source>
-        <translation>拉伸亮度(&amp;B)</translation>
-    </message>
-    <message>
-        <source>From the darkest to the brightest values that occur</source>
-        <translation>从实际出现的最暗值到最亮值</translation>
-    </message>
-    <message>
-        <source>&amp;Reset display</source>
-        <translation>重置显示(&amp;R)</translation>
-    </message>
-</context>
-<context>
-    <name>MaskReview</name>
-    <message>
-        <source>Classes</source>
-        <translation>类别</translation>
-    </message>
-    <message>
-        <source>Which classes the figures tell of and the sliders act upon</source>
-        <translation>数字所统计、滑块所作用的类别</translation>
-    </message>
-    <message>
-        <source>labelled</source>
-        <translation>标注</translation>
-    </message>
-    <message>
-        <source>predicted</source>
-        <translation>预测</translation>
-    </message>
-    <message>
-        <source>Trying all thresholds…</source>
-        <translation>正在尝试所有阈值…</translation>
-    </message>
-    <message>
-        <source>All classes</source>
-        <translation>全部类别</translation>
-    </message>
-    <message>
-        <source>highest score on it {score}</source>
-        <translation>其上最高分数 {score}</translation>
-    </message>
-    <message>
-        <source>score {score}</source>
-        <translation>分数 {score}</translation>
-    </message>
-    <message>
-        <source>No defect is missed at this operating point.</source>
-        <translation>在此工作点没有漏检的缺陷。</translation>
-    </message>
-    <message>
-        <source>There is no false alarm at this operating point.</source>
-        <translation>在此工作点没有误报。</translation>
-    </message>
-    <message>
-        <source>Missed  {n}</source>
-        <translation>漏检  {n}</translation>
-    </message>
-    <message>
-        <source>False alarms  {n}</source>
-        <translation>误报  {n}</translation>
-    </message>
-    <message>
-        <source>Pictures  {n}</source>
-        <translation>图片  {n}</translation>
-    </message>
-    <message>
-        <source>Table</source>
-        <translation>表格</translation>
-    </message>
-    <message>
-        <source>{n} missed</source>
-        <translation>{n} 处漏检</translation>
-    </message>
-    <message>
-        <source>{n} false alarms</source>
-        <translation>{n} 处误报</translation>
-    </message>
-    <message>
-        <source>1 false alarm</source>
-        <translation>1 处误报</translation>
-    </message>
-    <message>
-        <source>nothing wrong</source>
-        <translation>没有错误</translation>
-    </message>
-</context>
-<context>
-    <name>Message</name>
-    <message>
-        <source>Close this message</source>
-        <translation>关闭此消息</translation>
-    </message>
-</context>
-<context>
-    <name>MissingFolder</name>
-    <message>
-        <source>Find the project folder</source>
-        <translation>查找项目文件夹</translation>
-    </message>
-    <message>
-        <source>The project folder is available again; everything is saved.</source>
-        <translation>项目文件夹已恢复可用，全部更改均已保存。</translation>
-    </message>
-    <message>
-        <source>The project folder {path} is not available.</source>
-        <translation>项目文件夹 {path} 当前不可用。</translation>
-    </message>
-    <message>
-        <source>Find folder…</source>
-        <translation>查找文件夹…</translation>
-    </message>
-    <message>
-        <source>Try again</source>
-        <translation>重试</translation>
-    </message>
-    <message>
-        <source>You can go on labeling; changes are saved when the folder is available again.</source>
-        <translation>您可以继续标注；文件夹恢复可用后会自动保存更改。</translation>
-    </message>
-    <message>
-        <source>Unsaved changes: {count}. They are kept in memory and in a rescue journal.</source>
-        <translation>未保存的更改：{count} 处。这些更改保留在内存和应急日志中。</translation>
-    </message>
-    <message>
-        <source>Unsaved changes: {count}. They are kept in memory.</source>
-        <translation>未保存的更改：{count} 处。这些更改保留在内存中。</translation>
-    </message>
-</context>
-<context>
-    <name>NewProject</name>
-    <message>
-        <source>New project</source>
-        <translation>新建项目</translation>
-    </message>
-    <message>
-        <source>my-project</source>
-        <translation>我的项目</translation>
-    </message>
-    <message>
-        <source>Optional; pictures can also be dropped in later</source>
-        <translation>可不填；以后也可以把图片拖进来</translation>
-    </message>
-    <message>
-        <source>scratch, pit, stain</source>
-        <translation>划痕，凹坑，污渍</translation>
-    </message>
-    <message>
-        <source>OK, NG</source>
-        <translation>OK，NG</translation>
-    </message>
-    <message>
-        <source>&amp;Name</source>
-        <translation>名称(&amp;N)</translation>
-    </message>
-    <message>
-        <source>Where the project&apos;s folder is made</source>
-        <translation>项目文件夹建在哪里</translation>
-    </message>
-    <message>
-        <source>&amp;Folder</source>
-        <translation>位置(&amp;F)</translation>
-    </message>
-    <message>
-        <source>A folder of pictures, used where it lies</source>
-        <translation>图片文件夹，原地使用，不复制</translation>
-    </message>
-    <message>
-        <source>&amp;Pictures</source>
-        <translation>图片(&amp;P)</translation>
-    </message>
-    <message>
-        <source>&amp;Classes</source>
-        <translation>类别(&amp;C)</translation>
-    </message>
-    <message>
-        <source>Kinds of defects to paint, for UNet; more can be added at any time</source>
-        <translation>要涂画的缺陷种类，供 UNet 学习；可随时添加</translation>
-    </message>
-    <message>
-        <source>&amp;Verdicts</source>
-        <translation>判定(&amp;V)</translation>
-    </message>
-    <message>
-        <source>Judgements of a whole picture, for ResNet; may stay empty</source>
-        <translation>对整张图片的判定，供 ResNet 学习；可以不填</translation>
-    </message>
-    <message>
-        <source>Cancel</source>
-        <translation>取消</translation>
-    </message>
-    <message>
-        <source>Create project</source>
-        <translation>创建项目</translation>
-    </message>
-    <message>
-        <source>The project will be made in {path}</source>
-        <translation>项目将建在 {path}</translation>
-    </message>
-    <message>
-        <source>The name becomes a folder: it must not be empty or hold any of &lt; &gt; : &quot; / \ | ? *</source>
-        <translation>名称会成为文件夹名：不能为空，也不能含有 &lt; &gt; : &quot; / \ | ? *</translation>
-    </message>
-    <message>
-        <source>Choose the folder in which the project is made.</source>
-        <translation>请选择用来存放项目的文件夹。</translation>
-    </message>
-    <message>
-        <source>There is a project of this name already. Choose another name, or open it.</source>
-        <translation>已有同名项目。请换一个名称，或者直接打开它。</translation>
-    </message>
-    <message>
-        <source>This folder of pictures does not exist.</source>
-        <translation>这个图片文件夹不存在。</translation>
-    </message>
-    <message>
-        <source>Browse…</source>
-        <translation>浏览…</translation>
-    </message>
-</context>
-<context>
-    <name>NoMatch</name>
-    <message>
-        <source>No picture matches</source>
-        <translation>没有符合条件的图片</translation>
-    </message>
-    <message>
-        <source>Show all pictures</source>
-        <translation>显示所有图片</translation>
-    </message>
-</context>
-<context>
-    <name>NoPictures</name>
-    <message>
-        <source>Drop pictures or folders here</source>
-        <translation>将图片或文件夹拖到这里</translation>
-    </message>
-    <message>
-        <source>They are copied into the project; the originals stay as they are.</source>
-        <translation>它们会被复制到项目中；原文件保持不变。</translation>
-    </message>
-    <message>
-        <source>Add pictures…</source>
-        <translation>添加图片…</translation>
-    </message>
-    <message>
-        <source>Add a folder…</source>
-        <translation>添加文件夹…</translation>
-    </message>
-</context>
-<context>
-    <name>NothingQueued</name>
-    <message>
-        <source>Show all pictures</source>
-        <translation>显示所有图片</translation>
-    </message>
-    <message>
-        <source>The list comes when it has looked</source>
-        <translation>查看完后列表会出现</translation>
-    </message>
-    <message>
-        <source>Nothing is left here</source>
-        <translation>这里没有剩下的了</translation>
-    </message>
-</context>
-<context>
-    <name>Notices</name>
-    <message>
-        <source>The model marks nothing at all, although there are defects. It has not learned to see them: train longer, or label more. The figures are no scores.</source>
-        <translation>图片上有缺陷，但模型什么也没有标出。它还没有学会识别：请训练更久，或标注更多。这些数字不是评分。</translation>
-    </message>
-    <message>
-        <source>The model marks more than half of all pixels: finding every defect like that is no merit. Move the score up, or train longer.</source>
-        <translation>模型标出了一半以上的像素：这样找到所有缺陷并不算本领。请提高分数阈值，或训练更久。</translation>
-    </message>
-    <message>
-        <source>There is a false alarm on every good picture: the model does not tell good from bad here.</source>
-        <translation>每张良品图片上都有误报：模型在这里分不清好坏。</translation>
-    </message>
-    <message>
-        <source>The model calls everything by the same class, although there are several: it does not tell them apart.</source>
-        <translation>有多个类别，但模型把一切都归为同一类：它没有区分它们。</translation>
-    </message>
-    <message>
-        <source>{n} pictures of {parts} parts.</source>
-        <translation>{parts} 个零件的 {n} 张图片。</translation>
-    </message>
-    <message>
-        <source>The point in use was chosen on these pictures, so the figures are somewhat too good.</source>
-        <translation>当前使用的工作点是在这些图片上选出的，因此数字略微偏好。</translation>
-    </message>
-    <message>
-        <source>This point is being tried on these very pictures, so its figures are somewhat too good.</source>
-        <translation>正在用这些图片试选此工作点，因此数字略微偏好。</translation>
-    </message>
-    <message>
-        <source>The training chose its thresholds and its best moment on these pictures, so the figures are somewhat too good.</source>
-        <translation>训练在这些图片上选择了阈值和最佳时刻，因此数字略微偏好。</translation>
-    </message>
-    <message>
-        <source>Test pictures had no say.</source>
-        <translation>测试图片没有参与选择。</translation>
-    </message>
-    <message>
-        <source>They had no say in the training: what is found here is what to expect on new parts.</source>
-        <translation>它们完全没有参与训练：这里的结果就是对新零件可以期待的结果。</translation>
-    </message>
-    <message>
-        <source>Choose an operating point on the validation pictures, so that this stays true.</source>
-        <translation>请在验证图片上选择工作点，这样才能保持如此。</translation>
-    </message>
-    <message>
-        <source>Pictures that leak: {n}. The model has learned from the same parts, so the scores are too good.</source>
-        <translation>泄漏的图片：{n} 张。模型学习过同样的零件，因此评分偏好。</translation>
-    </message>
-    <message>
-        <source>Labels changed since the training: {n}. The present ones are counted.</source>
-        <translation>训练之后改过的标注：{n} 个。按现在的标注统计。</translation>
-    </message>
-    <message>
-        <source>Pictures that could not be used: {n} ({names})</source>
-        <translation>无法使用的图片：{n} 张（{names}）</translation>
-    </message>
-</context>
-<context>
-    <name>OptionBar</name>
-    <message>
-        <source>Size</source>
-        <translation>大小</translation>
-    </message>
-    <message>
-        <source> px</source>
-        <translation> 像素</translation>
-    </message>
-    <message>
-        <source>Learn from the painted parts only</source>
-        <translation>只从涂过的部分学习</translation>
-    </message>
-    <message>
-        <source>Encircle fills</source>
-        <translation>圈住即填充</translation>
-    </message>
-    <message>
-        <source>A stroke that comes back to its start is filled</source>
-        <translation>笔画回到起点时填充内部</translation>
-    </message>
-    <message>
-        <source>Pen pressure</source>
-        <translation>笔压</translation>
-    </message>
-    <message>
-        <source>The harder the pen is pressed, the wider the stroke</source>
-        <translation>笔压得越重，笔画越宽</translation>
-    </message>
-    <message>
-        <source>Find it at the click, from how far the touched tone reaches</source>
-        <translation>点击时根据所触灰度的范围自动确定</translation>
-    </message>
-    <message>
-        <source>Tolerance</source>
-        <translation>容差</translation>
-    </message>
-    <message>
-        <source>Band</source>
-        <translation>灰度带</translation>
-    </message>
-    <message>
-        <source>Smooth</source>
-        <translation>平滑</translation>
-    </message>
-    <message>
-        <source>Fill holes</source>
-        <translation>填充孔洞</translation>
-    </message>
-    <message>
-        <source>Take what lies inside as well</source>
-        <translation>连同内部一起选取</translation>
-    </message>
-    <message>
-        <source>Clearer line</source>
-        <translation>较清晰的线</translation>
-    </message>
-    <message>
-        <source>Dark line</source>
-        <translation>暗线</translation>
-    </message>
-    <message>
-        <source>Bright line</source>
-        <translation>亮线</translation>
-    </message>
-    <message>
-        <source>Up to</source>
-        <translation>最宽</translation>
-    </message>
-    <message>
-        <source> px wide</source>
-        <translation> 像素宽</translation>
-    </message>
-    <message>
-        <source>Step</source>
-        <translation>步长</translation>
-    </message>
-    <message>
-        <source>Grow</source>
-        <translation>扩大</translation>
-    </message>
-    <message>
-        <source>Shrink</source>
-        <translation>缩小</translation>
-    </message>
-    <message>
-        <source>Delete</source>
-        <translation>删除</translation>
-    </message>
-    <message>
-        <source>Auto</source>
-        <translation>自动</translation>
-    </message>
-    <message>
-        <source>Which line</source>
-        <translation>哪种线</translation>
-    </message>
-    <message>
-        <source>{n} px</source>
-        <translation>{n} px</translation>
-    </message>
-    <message>
-        <source>{area}   {long} × {wide}</source>
-        <translation>{area}   {long} × {wide}</translation>
-    </message>
-    <message>
-        <source>Traced, {width} wide</source>
-        <translation>已追踪，宽 {width}</translation>
-    </message>
-    <message>
-        <source>Ctrl erases</source>
-        <translation>按住 Ctrl 擦除</translation>
-    </message>
-    <message>
-        <source>Back to unpainted</source>
-        <translation>恢复为未标注</translation>
-    </message>
-    <message>
-        <source>Left out of learning and scores</source>
-        <translation>不参与学习和评分</translation>
-    </message>
-    <message>
-        <source>Says: good here</source>
-        <translation>表示：此处完好</translation>
-    </message>
-    <message>
-        <source>Drag: takes the tone first touched</source>
-        <translation>拖动：只取起笔处的灰度</translation>
-    </message>
-    <message>
-        <source>Press; drag right for more, left for less</source>
-        <translation>按住；向右拖更多，向左拖更少</translation>
-    </message>
-    <message>
-        <source>Click along the line; Enter ends</source>
-        <translation>沿线点击；回车结束</translation>
-    </message>
-    <message>
-        <source>Click around it; Enter closes; Backspace takes back</source>
-        <translation>沿边点击；回车闭合；退格撤回</translation>
-    </message>
-    <message>
-        <source>Drag a box around the defect</source>
-        <translation>在缺陷周围拖出一个框</translation>
-    </message>
-    <message>
-        <source>Click corners; drag moves, a side adds, Shift removes; Enter closes</source>
-        <translation>点击顶点；拖动移动，拖边添加，Shift 删除；回车闭合</translation>
-    </message>
-    <message>
-        <source>Drag around it</source>
-        <translation>拖动圈出</translation>
-    </message>
-    <message>
-        <source>Drag; Shift makes a square</source>
-        <translation>拖动；按住 Shift 为正方形</translation>
-    </message>
-    <message>
-        <source>Drag; Shift makes a circle</source>
-        <translation>拖动；按住 Shift 为圆</translation>
-    </message>
-    <message>
-        <source>Click an area of one class</source>
-        <translation>点击同一类别的一片区域</translation>
-    </message>
-    <message>
-        <source>Click a region; Ctrl takes it all away</source>
-        <translation>点击区域；按住 Ctrl 全部去掉</translation>
-    </message>
-    <message>
-        <source>Click a region; drag moves, 1–9 change the class, Del deletes</source>
-        <translation>点击区域；拖动移动，1–9 更改类别，Del 删除</translation>
-    </message>
-    <message>
-        <source>Click or drag a box to accept; Ctrl rejects; 1–9, +, − change the one under it</source>
-        <translation>单击或拖框接受；Ctrl 拒绝；1–9、+、− 修改指针下的建议</translation>
-    </message>
-</context>
-<context>
-    <name>Overlay</name>
-    <message>
-        <source>Model: looking…</source>
-        <translation>模型：正在预测…</translation>
-    </message>
-    <message>
-        <source>Ctrl+R: predict</source>
-        <translation>Ctrl+R：预测</translation>
-    </message>
-    <message>
-        <source>Model after step {step}</source>
-        <translation>第 {step} 步的模型</translation>
-    </message>
-    <message>
-        <source>Model: no defect</source>
-        <translation>模型：没有缺陷</translation>
-    </message>
-    <message>
-        <source>Model: 1 defect</source>
-        <translation>模型：1 处缺陷</translation>
-    </message>
-    <message>
-        <source>Model: {n} defects</source>
-        <translation>模型：{n} 处缺陷</translation>
-    </message>
-    <message>
-        <source>Model is unsure: perhaps {verdict} {sure}</source>
-        <translation>模型不确定：可能是 {verdict} {sure}</translation>
-    </message>
-    <message>
-        <source>Model says: {verdict}{sure}</source>
-        <translation>模型判定：{verdict}{sure}</translation>
-    </message>
-    <message>
-        <source>Model, thresholds moved</source>
-        <translation>模型（已移动阈值）</translation>
-    </message>
-</context>
-<context>
-    <name>PagePlate</name>
-    <message>
-        <source>Page {number} of {count}</source>
-        <translation>第 {number} 页，共 {count} 页</translation>
-    </message>
-    <message>
-        <source> – of another size: labels lie on page 1</source>
-        <translation> – 尺寸不同：标注在第 1 页上</translation>
-    </message>
-</context>
-<context>
-    <name>PageRows</name>
-    <message>
-        <source>Next page of the &amp;file</source>
-        <translation>文件的下一页(&amp;F)</translation>
-    </message>
-    <message>
-        <source>Labels belong to the first page; the others can be looked at</source>
-        <translation>标注属于第一页；其他页可以查看</translation>
-    </message>
-    <message>
-        <source>Previous pa&amp;ge of the file</source>
-        <translation>文件的上一页(&amp;G)</translation>
-    </message>
-</context>
-<context>
-    <name>PictureChoice</name>
-    <message>
-        <source>Which pictures are listed</source>
-        <translation>列出哪些图片</translation>
-    </message>
-    <message>
-        <source>What the pictures are sorted by</source>
-        <translation>图片的排序方式</translation>
-    </message>
-    <message>
-        <source>Greatest first</source>
-        <translation>从大到小</translation>
-    </message>
-    <message>
-        <source>What to label next</source>
-        <translation>接着标注什么</translation>
-    </message>
-    <message>
-        <source>What to label next: pictures from which the model would learn most</source>
-        <translation>接着标注什么：模型能从中学到最多的图片</translation>
-    </message>
-    <message>
-        <source>All pictures</source>
-        <translation>全部图片</translation>
-    </message>
-    <message>
-        <source>Not done yet</source>
-        <translation>未完成</translation>
-    </message>
-    <message>
-        <source>Started</source>
-        <translation>已开始</translation>
-    </message>
-    <message>
-        <source>Done</source>
-        <translation>已完成</translation>
-    </message>
-    <message>
-        <source>With defects</source>
-        <translation>有缺陷</translation>
-    </message>
-    <message>
-        <source>Done, without defects</source>
-        <translation>已完成，无缺陷</translation>
-    </message>
-    <message>
-        <source>Cannot be read</source>
-        <translation>无法读取</translation>
-    </message>
-    <message>
-        <source>By name</source>
-        <translation>按名称</translation>
-    </message>
-    <message>
-        <source>By status</source>
-        <translation>按状态</translation>
-    </message>
-    <message>
-        <source>By verdict</source>
-        <translation>按判定</translation>
-    </message>
-    <message>
-        <source>By number of classes</source>
-        <translation>按类别数</translation>
-    </message>
-    <message>
-        <source>By number of regions</source>
-        <translation>按区域数</translation>
-    </message>
-    <message>
-        <source>By painted area</source>
-        <translation>按标注面积</translation>
-    </message>
-    <message>
-        <source>By model score</source>
-        <translation>按模型得分</translation>
-    </message>
-    <message>
-        <source>By date</source>
-        <translation>按日期</translation>
-    </message>
-</context>
-<context>
-    <name>PictureList</name>
-    <message>
-        <source>Name</source>
-        <translation>名称</translation>
-    </message>
-    <message>
-        <source>Status</source>
-        <translation>状态</translation>
-    </message>
-    <message>
-        <source>Verdict</source>
-        <translation>判定</translation>
-    </message>
-    <message>
-        <source>Classes</source>
-        <translation>类别</translation>
-    </message>
-    <message>
-        <source>Regions</source>
-        <translation>区域</translation>
-    </message>
-    <message>
-        <source>Painted pixels</source>
-        <translation>标注像素</translation>
-    </message>
-    <message>
-        <source>Model score</source>
-        <translation>模型得分</translation>
-    </message>
-    <message>
-        <source>Date</source>
-        <translation>日期</translation>
-    </message>
-    <message>
-        <source>cannot be read</source>
-        <translation>无法读取</translation>
-    </message>
-    <message>
-        <source>new</source>
-        <translation>新</translation>
-    </message>
-    <message>
-        <source>started</source>
-        <translation>进行中</translation>
-    </message>
-    <message>
-        <source>done</source>
-        <translation>完成</translation>
-    </message>
-</context>
-<context>
-    <name>PictureRow</name>
-    <message>
-        <source>cannot be read</source>
-        <translation>无法读取</translation>
-    </message>
-</context>
-<context>
-    <name>PictureRows</name>
-    <message>
-        <source>&amp;Next picture</source>
-        <translation>下一张图片(&amp;N)</translation>
-    </message>
-    <message>
-        <source>&amp;Previous picture</source>
-        <translation>上一张图片(&amp;P)</translation>
-    </message>
-    <message>
-        <source>Next &amp;unlabelled picture</source>
-        <translation>下一张未标注图片(&amp;U)</translation>
-    </message>
-    <message>
-        <source>Previous un&amp;labelled picture</source>
-        <translation>上一张未标注图片(&amp;L)</translation>
-    </message>
-    <message>
-        <source>Next picture that is no&amp;t done</source>
-        <translation>下一张未完成的图片(&amp;T)</translation>
-    </message>
-    <message>
-        <source>Next picture that cannot be &amp;read</source>
-        <translation>下一张无法读取的图片(&amp;R)</translation>
-    </message>
-    <message>
-        <source>Contact s&amp;heet</source>
-        <translation>缩略图总览(&amp;H)</translation>
-    </message>
-    <message>
-        <source>All listed pictures at a glance; judge many at once</source>
-        <translation>一览所有列出的图片，可同时判定多张</translation>
-    </message>
-    <message>
-        <source>&amp;Done and next</source>
-        <translation>完成并下一张(&amp;D)</translation>
-    </message>
-    <message>
-        <source>Mark this picture done and go on</source>
-        <translation>把这张图片标为完成，并转到下一张</translation>
-    </message>
-    <message>
-        <source>Mark as not d&amp;one</source>
-        <translation>标为未完成(&amp;O)</translation>
-    </message>
-    <message>
-        <source>From the next training on; the other pictures of its part go with it</source>
-        <translation>从下次训练起生效；同一零件的其他图片随之一起</translation>
-    </message>
-    <message>
-        <source>As the &amp;workbench decides</source>
-        <translation>由工作台决定(&amp;W)</translation>
-    </message>
-    <message>
-        <source>Always &amp;learned from</source>
-        <translation>始终用于学习(&amp;L)</translation>
-    </message>
-    <message>
-        <source>&amp;Held out for validation</source>
-        <translation>留出用于验证(&amp;H)</translation>
-    </message>
-    <message>
-        <source>Held out for the &amp;test</source>
-        <translation>留出用于测试(&amp;T)</translation>
-    </message>
-    <message>
-        <source>Verdict {n}</source>
-        <translation>判定 {n}</translation>
-    </message>
-    <message>
-        <source>Verdict {n}, then on</source>
-        <translation>判定 {n} 并转到下一张</translation>
-    </message>
-</context>
-<context>
-    <name>PicturesPanel</name>
-    <message>
-        <source>Pictures</source>
-        <translation>图片</translation>
-    </message>
-    <message>
-        <source>{n} pictures</source>
-        <translation>{n} 张图片</translation>
-    </message>
-    <message>
-        <source>1 picture</source>
-        <translation>1 张图片</translation>
-    </message>
-    <message>
-        <source>{shown} of {total} pictures</source>
-        <translation>{shown} / {total} 张图片</translation>
-    </message>
-    <message>
-        <source>{pictures} · {done} done</source>
-        <translation>{pictures} · 已完成 {done}</translation>
-    </message>
-</context>
-<context>
-    <name>PointPanel</name>
-    <message>
-        <source>A defect begins at</source>
-        <translation>缺陷判定起点</translation>
-    </message>
-    <message>
-        <source>Least score</source>
-        <translation>最低分数</translation>
-    </message>
-    <message>
-        <source>The least score of a pixel: higher finds less and cries wolf less</source>
-        <translation>像素的最低分数：越高，找到的越少，误报也越少</translation>
-    </message>
-    <message>
-        <source>Least size</source>
-        <translation>最小面积</translation>
-    </message>
-    <message>
-        <source>The least area of a region: smaller ones are dropped</source>
-        <translation>区域的最小面积：更小的会被舍去</translation>
-    </message>
-    <message>
-        <source>What mistakes cost</source>
-        <translation>错误的代价</translation>
-    </message>
-    <message>
-        <source>What a missed defect costs, in false alarms</source>
-        <translation>一处漏检相当于多少处误报</translation>
-    </message>
-    <message>
-        <source>Moves both sliders to the point that costs least on these pictures</source>
-        <translation>把两个滑块移到在这些图片上代价最小的位置</translation>
-    </message>
-    <message>
-        <source>Cheapest point</source>
-        <translation>代价最小的工作点</translation>
-    </message>
-    <message>
-        <source>Use this operating point</source>
-        <translation>使用此工作点</translation>
-    </message>
-    <message>
-        <source>The overlay, predictions and every export of this run carry it from now on</source>
-        <translation>此训练的叠加显示、预测和所有导出从现在起都使用它</translation>
-    </message>
-    <message>
-        <source>As trained</source>
-        <translation>恢复训练值</translation>
-    </message>
-    <message>
-        <source>Back to the point that the training chose</source>
-        <translation>回到训练选择的工作点</translation>
-    </message>
-    <message>
-        <source>Missed: {missed}. False alarms: {false}. Together they cost {total}.</source>
-        <translation>漏检 {missed} 处，误报 {false} 处，总代价 {total}。</translation>
-    </message>
-    <message>
-        <source>This run is being trained: its point can be changed when it has ended.</source>
-        <translation>此训练正在进行：结束后才能更改工作点。</translation>
-    </message>
-    <message>
-        <source>In use is a point that was chosen in review.</source>
-        <translation>当前使用的是在审查中选择的工作点。</translation>
-    </message>
-    <message>
-        <source>In use is the point that the training chose.</source>
-        <translation>当前使用的是训练选择的工作点。</translation>
-    </message>
-    <message>
-        <source>A missed defect costs as much as {n} false alarms</source>
-        <translation>一处漏检的代价相当于 {n} 处误报</translation>
-    </message>
-    <message>
-        <source>A false alarm costs as much as {n} missed defects</source>
-        <translation>一处误报的代价相当于 {n} 处漏检</translation>
-    </message>
-</context>
-<context>
-    <name>PredictFolder</name>
-    <message>
-        <source>Predict a folder</source>
-        <translation>预测文件夹</translation>
-    </message>
-    <message>
-        <source>A folder that was exported</source>
-        <translation>已导出的文件夹</translation>
-    </message>
-    <message>
-        <source>The folder is searched with all below it</source>
-        <translation>包括其下所有文件夹</translation>
-    </message>
-    <message>
-        <source>Masks, overlays, regions.csv and results.json are written here</source>
-        <translation>掩码、叠加图、regions.csv 和 results.json 写在这里</translation>
-    </message>
-    <message>
-        <source>Draw &amp;overlays</source>
-        <translation>绘制叠加图(&amp;O)</translation>
-    </message>
-    <message>
-        <source>&amp;Keep what was done there before, and do the others</source>
-        <translation>保留那里已完成的，继续其余的(&amp;K)</translation>
-    </message>
-    <message>
-        <source>&amp;Wait for more</source>
-        <translation>等待更多图片(&amp;W)</translation>
-    </message>
-    <message>
-        <source>Looks at each picture that comes into the folder, until it is stopped</source>
-        <translation>文件夹中每来一张图片就看一张，直到停止</translation>
-    </message>
-    <message>
-        <source>&amp;Model</source>
-        <translation>模型(&amp;M)</translation>
-    </message>
-    <message>
-        <source>A run or an export</source>
-        <translation>训练或导出</translation>
-    </message>
-    <message>
-        <source>&amp;Pictures</source>
-        <translation>图片(&amp;P)</translation>
-    </message>
-    <message>
-        <source>The folder of pictures to look at</source>
-        <translation>要查看的图片文件夹</translation>
-    </message>
-    <message>
-        <source>&amp;Results</source>
-        <translation>结果(&amp;R)</translation>
-    </message>
-    <message>
-        <source>The folder that the results are written to</source>
-        <translation>写入结果的文件夹</translation>
-    </message>
-    <message>
-        <source>Browse…</source>
-        <translation>浏览…</translation>
-    </message>
-    <message>
-        <source>What was found</source>
-        <translation>发现的内容</translation>
-    </message>
-    <message>
-        <source>Choose a picture in the table to see it; Enter opens it.</source>
-        <translation>在表中选择图片即可查看；按回车键打开。</translation>
-    </message>
-    <message>
-        <source>Show the folder of results</source>
-        <translation>显示结果文件夹</translation>
-    </message>
-    <message>
-        <source>Close</source>
-        <translation>关闭</translation>
-    </message>
-    <message>
-        <source>Stopping…</source>
-        <translation>正在停止…</translation>
-    </message>
-    <message>
-        <source>Loading the model and looking for pictures…</source>
-        <translation>正在载入模型并查找图片…</translation>
-    </message>
-    <message>
-        <source>Waiting for pictures in {folder}…</source>
-        <translation>正在等待 {folder} 中的图片…</translation>
-    </message>
-    <message>
-        <source>Waiting for more: {done} pictures, {skipped} skipped</source>
-        <translation>等待更多：已处理 {done} 张图片，跳过 {skipped} 张</translation>
-    </message>
-    <message>
-        <source>{done} of {total} pictures, about {left} left</source>
-        <translation>{done}/{total} 张图片，约剩 {left}</translation>
-    </message>
-    <message>
-        <source>Done: {done} pictures, {skipped} skipped. The results are in {path}</source>
-        <translation>完成：{done} 张图片，跳过 {skipped} 张。结果在 {path}</translation>
-    </message>
-    <message>
-        <source>Stopped: {done} pictures are done, {skipped} skipped. Keep them, and go on at any time.</source>
-        <translation>已停止：完成 {done} 张图片，跳过 {skipped} 张。保留它们，随时可以继续。</translation>
-    </message>
-    <message>
-        <source>Stop</source>
-        <translation>停止</translation>
-    </message>
-    <message>
-        <source>Predict</source>
-        <translation>预测</translation>
-    </message>
-</context>
-<context>
-    <name>PredictionLook</name>
-    <message>
-        <source>Outline</source>
-        <translation>轮廓</translation>
-    </message>
-    <message>
-        <source>Predictions as outlines</source>
-        <translation>用轮廓显示预测</translation>
-    </message>
-    <message>
-        <source>Filled</source>
-        <translation>填充</translation>
-    </message>
-    <message>
-        <source>Predictions as filled areas</source>
-        <translation>用填充区域显示预测</translation>
-    </message>
-    <message>
-        <source>Scores</source>
-        <translation>得分</translation>
-    </message>
-    <message>
-        <source>How sure the model is of a defect at every pixel; of a verdict, where it looked</source>
-        <translation>模型对每个像素是否为缺陷的把握；对于判定，则是它关注的位置</translation>
-    </message>
-    <message>
-        <source>Doubt</source>
-        <translation>疑问</translation>
-    </message>
-    <message>
-        <source>Where the model could as well have said something else</source>
-        <translation>模型在哪里本来也可能给出别的答案</translation>
-    </message>
-    <message>
-        <source>How predictions are drawn</source>
-        <translation>预测的绘制方式</translation>
-    </message>
-    <message>
-        <source>Drawn as</source>
-        <translation>绘制为</translation>
-    </message>
-    <message>
-        <source>Look back: what the model saw in this picture earlier, as it learned</source>
-        <translation>回看：学习过程中模型早先在这张图片上看到了什么</translation>
-    </message>
-    <message>
-        <source>Step {n}</source>
-        <translation>第 {n} 步</translation>
-    </message>
-    <message>
-        <source>Whose threshold</source>
-        <translation>哪个类别的阈值</translation>
-    </message>
-    <message>
-        <source>Threshold</source>
-        <translation>阈值</translation>
-    </message>
-    <message>
-        <source>From which probability on a pixel is a defect; here only, the run keeps its own</source>
-        <translation>概率达到多少的像素算作缺陷；只影响这里的显示，训练保留自己的阈值</translation>
-    </message>
-    <message>
-        <source>The run&apos;s own threshold</source>
-        <translation>这次训练自己的阈值</translation>
-    </message>
-    <message>
-        <source>Now</source>
-        <translation>现在</translation>
-    </message>
-    <message>
-        <source>All classes</source>
-        <translation>全部类别</translation>
-    </message>
-    <message>
-        <source>various</source>
-        <translation>各不相同</translation>
-    </message>
-    <message>
-        <source>Moved by hand; click for the run&apos;s own thresholds</source>
-        <translation>已手动调整；单击恢复这次训练自己的阈值</translation>
-    </message>
-</context>
-<context>
-    <name>ProjectRows</name>
-    <message>
-        <source>&amp;New project…</source>
-        <translation>新建项目(&amp;N)…</translation>
-    </message>
-    <message>
-        <source>&amp;Open project…</source>
-        <translation>打开项目(&amp;O)…</translation>
-    </message>
-    <message>
-        <source>Make the &amp;sample project</source>
-        <translation>生成示例项目(&amp;S)</translation>
-    </message>
-    <message>
-        <source>Add &amp;pictures…</source>
-        <translation>添加图片(&amp;P)…</translation>
-    </message>
-    <message>
-        <source>Add a &amp;folder of pictures…</source>
-        <translation>添加图片文件夹(&amp;F)…</translation>
-    </message>
-    <message>
-        <source>&amp;Look for new pictures</source>
-        <translation>查找新图片(&amp;L)</translation>
-    </message>
-    <message>
-        <source>Show the project&apos;s folde&amp;r</source>
-        <translation>显示项目文件夹(&amp;R)</translation>
-    </message>
-    <message>
-        <source>&amp;Close project</source>
-        <translation>关闭项目(&amp;C)</translation>
-    </message>
-    <message>
-        <source>&amp;Quit</source>
-        <translation>退出(&amp;Q)</translation>
-    </message>
-</context>
-<context>
-    <name>ProposalHand</name>
-    <message>
-        <source>{proposal}, changed</source>
-        <translation>{proposal}，已修改</translation>
-    </message>
-    <message>
-        <source>Space accepts, Del rejects</source>
-        <translation>空格接受，Del 拒绝</translation>
-    </message>
-</context>
-<context>
-    <name>ProposalMenu</name>
-    <message>
-        <source>Accept</source>
-        <translation>接受</translation>
-    </message>
-    <message>
-        <source>Space</source>
-        <translation>空格</translation>
-    </message>
-    <message>
-        <source>Reject</source>
-        <translation>拒绝</translation>
-    </message>
-    <message>
-        <source>Del</source>
-        <translation>Del</translation>
-    </message>
-    <message>
-        <source>Change class</source>
-        <translation>更改类别</translation>
-    </message>
-    <message>
-        <source>Grow</source>
-        <translation>扩大</translation>
-    </message>
-    <message>
-        <source>Shrink</source>
-        <translation>缩小</translation>
-    </message>
-</context>
-<context>
-    <name>ProposalRows</name>
-    <message>
-        <source>&amp;Decide on proposals</source>
-        <translation>处理建议区域(&amp;D)</translation>
-    </message>
-    <message>
-        <source>Proposals: click one or drag a box to accept; with Ctrl to reject</source>
-        <translation>建议区域：单击或拖出方框即接受；按住 Ctrl 则拒绝</translation>
-    </message>
-    <message>
-        <source>&amp;Accept all proposals</source>
-        <translation>接受全部建议(&amp;A)</translation>
-    </message>
-    <message>
-        <source>All that is proposed in this picture becomes labels, as one step</source>
-        <translation>此图片的全部建议一步变为标注</translation>
-    </message>
-    <message>
-        <source>Re&amp;ject all proposals</source>
-        <translation>拒绝全部建议(&amp;J)</translation>
-    </message>
-    <message>
-        <source>Nothing of it is proposed again by this model; undo takes that back</source>
-        <translation>此模型不再提出这些建议；可撤销</translation>
-    </message>
-    <message>
-        <source>Bring &amp;back rejected proposals</source>
-        <translation>恢复已拒绝的建议(&amp;B)</translation>
-    </message>
-    <message>
-        <source>Propose again what was rejected in this picture</source>
-        <translation>重新提出此图片中被拒绝的建议</translation>
-    </message>
-    <message>
-        <source>Show pr&amp;oposals</source>
-        <translation>显示建议区域(&amp;O)</translation>
-    </message>
-    <message>
-        <source>Show what the model proposes beside the labels; Alt+Left and Alt+Right change over</source>
-        <translation>在标注旁显示模型的建议；Alt+左/右 切换</translation>
-    </message>
-    <message>
-        <source>Toward &amp;labels</source>
-        <translation>偏向标注(&amp;L)</translation>
-    </message>
-    <message>
-        <source>From proposals alone over both to labels alone</source>
-        <translation>从仅建议，到两者，再到仅标注</translation>
-    </message>
-    <message>
-        <source>Toward &amp;proposals</source>
-        <translation>偏向建议(&amp;P)</translation>
-    </message>
-    <message>
-        <source>From labels alone over both to proposals alone</source>
-        <translation>从仅标注，到两者，再到仅建议</translation>
-    </message>
-    <message>
-        <source>Pr&amp;opose on all pictures</source>
-        <translation>为所有图片生成建议(&amp;O)</translation>
-    </message>
-    <message>
-        <source>Let the newest model look at every picture; what it finds waits there for you</source>
-        <translation>让最新模型查看每张图片；其发现会在图片中等待您处理</translation>
-    </message>
-</context>
-<context>
-    <name>ProposalsPanel</name>
-    <message>
-        <source>Proposals</source>
-        <translation>建议区域</translation>
-    </message>
-    <message>
-        <source>Accept all</source>
-        <translation>全部接受</translation>
-    </message>
-    <message>
-        <source>Reject all</source>
-        <translation>全部拒绝</translation>
-    </message>
-    <message>
-        <source>All that is proposed in this picture becomes labels (Ctrl+Shift+A)</source>
-        <translation>此图片的全部建议变为标注 (Ctrl+Shift+A)</translation>
-    </message>
-    <message>
-        <source>Nothing of it is proposed again by this model; undo takes that back</source>
-        <translation>此模型不再提出这些建议；可撤销</translation>
-    </message>
-    <message>
-        <source>Bring back {n} rejected</source>
-        <translation>恢复 {n} 个已拒绝的建议</translation>
-    </message>
-    <message>
-        <source>Proposals are hidden (Alt+Right shows them).</source>
-        <translation>建议区域已隐藏（Alt+右 显示）。</translation>
-    </message>
-    <message>
-        <source>{n} more regions are too many or too large to be shown.</source>
-        <translation>另有 {n} 个区域因过多或过大而未显示。</translation>
-    </message>
-    <message>
-        <source>What a model finds beside your labels is offered here. You decide on each.</source>
-        <translation>模型在标注之外的发现会列在这里，由您逐一决定。</translation>
-    </message>
-</context>
-<context>
-    <name>Proposing</name>
-    <message>
-        <source>{proposals} proposals in {pictures} pictures wait for you.</source>
-        <translation>{pictures} 张图片中有 {proposals} 个建议等待您处理。</translation>
-    </message>
-    <message>
-        <source>Stopped. {says}</source>
-        <translation>已停止。{says}</translation>
-    </message>
-    <message>
-        <source>{n} pictures could not be read.</source>
-        <translation>{n} 张图片无法读取。</translation>
-    </message>
-</context>
-<context>
-    <name>QueueHead</name>
-    <message>
-        <source>Label next</source>
-        <translation>接着标注</translation>
-    </message>
-    <message>
-        <source>What to label next: pictures from which the model would learn most</source>
-        <translation>接着标注什么：模型能从中学到最多的图片</translation>
-    </message>
-    <message>
-        <source>Label errors</source>
-        <translation>标注错误</translation>
-    </message>
-    <message>
-        <source>Labels that a confident model contradicts</source>
-        <translation>与有把握的模型相矛盾的标注</translation>
-    </message>
-    <message>
-        <source>Back to all pictures</source>
-        <translation>回到所有图片</translation>
-    </message>
-    <message>
-        <source>Cancel</source>
-        <translation>取消</translation>
-    </message>
-    <message>
-        <source>Look at more</source>
-        <translation>查看更多</translation>
-    </message>
-    <message>
-        <source>Look again</source>
-        <translation>重新查看</translation>
-    </message>
-    <message>
-        <source>Looking at pictures…</source>
-        <translation>正在查看图片…</translation>
-    </message>
-    <message>
-        <source>Nothing has been looked at yet.</source>
-        <translation>还没有查看任何图片。</translation>
-    </message>
-    <message>
-        <source>Looking at pictures: {done} of {total}</source>
-        <translation>正在查看图片：{done}/{total}</translation>
-    </message>
-</context>
-<context>
-    <name>QueueRows</name>
-    <message>
-        <source>&amp;What to label next</source>
-        <translation>接着标注什么(&amp;W)</translation>
-    </message>
-    <message>
-        <source>Pictures from which the model would learn most, each with the reason</source>
-        <translation>模型能从中学到最多的图片，各附原因</translation>
-    </message>
-    <message>
-        <source>Possible label &amp;errors</source>
-        <translation>可能的标注错误(&amp;E)</translation>
-    </message>
-    <message>
-        <source>Labels that a confident model contradicts, worst first</source>
-        <translation>与有把握的模型相矛盾的标注，最可疑的在前</translation>
-    </message>
-    <message>
-        <source>The &amp;model is right</source>
-        <translation>模型是对的(&amp;M)</translation>
-    </message>
-    <message>
-        <source>Correct the doubted label as the model says</source>
-        <translation>按模型的说法改正存疑的标注</translation>
-    </message>
-    <message>
-        <source>The label is ri&amp;ght</source>
-        <translation>标注是对的(&amp;G)</translation>
-    </message>
-    <message>
-        <source>Keep the doubted label, and do not ask again</source>
-        <translation>保留存疑的标注，不再询问</translation>
-    </message>
-    <message>
-        <source>Ne&amp;xt doubted place</source>
-        <translation>下一处存疑(&amp;X)</translation>
-    </message>
-</context>
-<context>
-    <name>RecipeDialog</name>
-    <message>
-        <source>Recipe</source>
-        <translation>训练方案</translation>
-    </message>
-    <message>
-        <source>The next {model} training</source>
-        <translation>下一次 {model} 训练</translation>
-    </message>
-    <message>
-        <source>The run shown: {name}</source>
-        <translation>当前显示的训练：{name}</translation>
-    </message>
-    <message>
-        <source>Reset all</source>
-        <translation>全部重置</translation>
-    </message>
-    <message>
-        <source>Everything is decided automatically again</source>
-        <translation>所有设置重新自动决定</translation>
-    </message>
-    <message>
-        <source>Cancel</source>
-        <translation>取消</translation>
-    </message>
-    <message>
-        <source>Keep for this project</source>
-        <translation>为此项目保存</translation>
-    </message>
-    <message>
-        <source>{n} chosen by hand</source>
-        <translation>{n} 项由人工选定</translation>
-    </message>
-    <message>
-        <source>All automatic</source>
-        <translation>全部自动</translation>
-    </message>
-    <message>
-        <source>Chosen by hand.</source>
-        <translation>由人工选定。</translation>
-    </message>
-    <message>
-        <source>Chosen by hand; automatic: {value}</source>
-        <translation>由人工选定；自动值：{value}</translation>
-    </message>
-    <message>
-        <source>none</source>
-        <translation>无</translation>
-    </message>
-    <message>
-        <source>{setting} cannot be {value}: {why}</source>
-        <translation>{setting} 不能为 {value}：{why}</translation>
-    </message>
-    <message>
-        <source>Close</source>
-        <translation>关闭</translation>
-    </message>
-    <message>
-        <source>How this run was made, and why.</source>
-        <translation>此次训练的方案及理由。</translation>
-    </message>
-    <message>
-        <source>The values below are the usual ones until then.</source>
-        <translation>在此之前，下面显示的是常用值。</translation>
-    </message>
-    <message>
-        <source>Looking at pictures and labels…</source>
-        <translation>正在查看图片与标注…</translation>
-    </message>
-    <message>
-        <source>What would be done now, and why. What you change stays for this project until you reset it.</source>
-        <translation>现在训练会采用的方案及理由。您的更改会为此项目保留，直到重置。</translation>
-    </message>
-</context>
-<context>
-    <name>RecipePage</name>
-    <message>
-        <source>Asked for</source>
-        <translation>要求</translation>
-    </message>
-    <message>
-        <source>Back to automatic</source>
-        <translation>恢复自动</translation>
-    </message>
-    <message>
-        <source>{setting}: back to automatic</source>
-        <translation>{setting}：恢复自动</translation>
-    </message>
-</context>
-<context>
-    <name>RecipeRows</name>
-    <message>
-        <source>&amp;Recipe of the next training…</source>
-        <translation>下一次训练的方案(&amp;R)…</translation>
-    </message>
-    <message>
-        <source>What is decided about it and why; every value can be chosen by hand</source>
-        <translation>自动决定了什么、为什么；每个值都可以人工选定</translation>
-    </message>
-    <message>
-        <source>Recipe of the &amp;shown run…</source>
-        <translation>当前训练的方案(&amp;S)…</translation>
-    </message>
-    <message>
-        <source>How this run was made, and why</source>
-        <translation>此次训练的方案及理由</translation>
-    </message>
-</context>
-<context>
-    <name>RegionMenu</name>
-    <message>
-        <source>Change class</source>
-        <translation>更改类别</translation>
-    </message>
-    <message>
-        <source>Grow</source>
-        <translation>扩大</translation>
-    </message>
-    <message>
-        <source>Shrink</source>
-        <translation>缩小</translation>
-    </message>
-    <message>
-        <source>Smooth</source>
-        <translation>平滑</translation>
-    </message>
-    <message>
-        <source>Fill holes</source>
-        <translation>填充孔洞</translation>
-    </message>
-    <message>
-        <source>Delete</source>
-        <translation>删除</translation>
-    </message>
-    <message>
-        <source>Del</source>
-        <translation>Del</translation>
-    </message>
-</context>
-<context>
-    <name>Reliability</name>
-    <message>
-        <source>Reliability: how probable a verdict was, and how often it was right</source>
-        <translation>可靠性：判定的概率与实际正确率</translation>
-    </message>
-    <message>
-        <source>how sure it is → how often right ↑</source>
-        <translation>把握程度 → 实际正确率 ↑</translation>
-    </message>
-</context>
-<context>
-    <name>Reports</name>
-    <message>
-        <source>There is no class to paint with yet.</source>
-        <translation>还没有可以涂画的类别。</translation>
-    </message>
-    <message>
-        <source>Add one with the + beside Classes.</source>
-        <translation>点击“类别”旁的 + 添加一个。</translation>
-    </message>
-    <message>
-        <source>This project is open read-only, so nothing can be painted.</source>
-        <translation>项目以只读方式打开，不能涂画。</translation>
-    </message>
-    <message>
-        <source>Close the window that holds it, then open it again.</source>
-        <translation>请关闭占用它的窗口，然后重新打开。</translation>
-    </message>
-    <message>
-        <source>This area is too large for one gesture; nothing was painted.</source>
-        <translation>该区域过大，无法一次选取；没有涂任何内容。</translation>
-    </message>
-    <message>
-        <source>Lower the tolerance, or take a smaller part.</source>
-        <translation>请降低容差，或选取较小的部分。</translation>
-    </message>
-    <message>
-        <source>Nothing stands out in this box.</source>
-        <translation>这个框中没有突出的内容。</translation>
-    </message>
-    <message>
-        <source>Leave some surface around the defect inside the box, or use the wand.</source>
-        <translation>请在框内缺陷周围留一些表面，或改用魔棒。</translation>
-    </message>
-    <message>
-        <source>There is nothing to take here.</source>
-        <translation>这里没有可选取的内容。</translation>
-    </message>
-    <message>
-        <source>No line leads from one click to the other.</source>
-        <translation>两次点击之间没有线。</translation>
-    </message>
-    <message>
-        <source>These two clicks are too far apart.</source>
-        <translation>两次点击相距太远。</translation>
-    </message>
-    <message>
-        <source>Click once more in between.</source>
-        <translation>请在中间再点击一次。</translation>
-    </message>
-    <message>
-        <source>There is no region here.</source>
-        <translation>这里没有区域。</translation>
-    </message>
-    <message>
-        <source>Click on something that is painted.</source>
-        <translation>请点击已标注的内容。</translation>
-    </message>
-    <message>
-        <source>Other classes are kept here, so nothing was painted.</source>
-        <translation>此处其他类别受到保留，因此未绘制任何内容。</translation>
-    </message>
-    <message>
-        <source>Switch “Keep other classes” off first (X).</source>
-        <translation>请先关闭“保留其他类别”(X)。</translation>
-    </message>
-    <message>
-        <source>Nothing is proposed here.</source>
-        <translation>此处没有建议。</translation>
-    </message>
-    <message>
-        <source>Ctrl+R lets the model look at this picture.</source>
-        <translation>按 Ctrl+R 让模型查看此图片。</translation>
-    </message>
-    <message>
-        <source>This class is protected from painting over.</source>
-        <translation>该类别受保护，不能被覆盖。</translation>
-    </message>
-    <message>
-        <source>Allow it in the class&apos;s menu first.</source>
-        <translation>请先在该类别的菜单中允许。</translation>
-    </message>
-    <message>
-        <source>The curves are saved in {path}.</source>
-        <translation>曲线已保存到 {path}。</translation>
-    </message>
-    <message>
-        <source>It is shown read-only here; nothing can be changed by accident.</source>
-        <translation>这里以只读方式显示，不会被误改。</translation>
-    </message>
-    <message>
-        <source>Unexpected error: {what}</source>
-        <translation>意外错误：{what}</translation>
-    </message>
-    <message>
-        <source>Save your work and restart the program if it no longer behaves as expected.</source>
-        <translation>如果程序表现异常，请保存工作并重新启动程序。</translation>
-    </message>
-    <message>
-        <source>Details</source>
-        <translation>详细信息</translation>
-    </message>
-    <message>
-        <source>Copy report</source>
-        <translation>复制报告</translation>
-    </message>
-    <message>
-        <source>Undo</source>
-        <translation>撤销</translation>
-    </message>
-    <message>
-        <source>Undone: {step}</source>
-        <translation>已撤销：{step}</translation>
-    </message>
-    <message>
-        <source>Redone: {step}</source>
-        <translation>已重做：{step}</translation>
-    </message>
-    <message>
-        <source>Undone on {name}: {step}</source>
-        <translation>已在 {name} 上撤销：{step}</translation>
-    </message>
-    <message>
-        <source>Redone on {name}: {step}</source>
-        <translation>已在 {name} 上重做：{step}</translation>
-    </message>
-    <message>
-        <source>The export is ready in {path}.</source>
-        <translation>导出已完成，位于 {path}。</translation>
-    </message>
-    <message>
-        <source>{name} marked done</source>
-        <translation>{name} 已标记为完成</translation>
-    </message>
-    <message>
-        <source>{name} marked as not done</source>
-        <translation>{name} 已标记为未完成</translation>
-    </message>
-    <message>
-        <source>{n} images</source>
-        <translation>{n} 张图片</translation>
-    </message>
-    <message>
-        <source>verdict of {name} removed</source>
-        <translation>已移除 {name} 的判定</translation>
-    </message>
-    <message>
-        <source>verdict {verdict} for {name}</source>
-        <translation>{name} 的判定为 {verdict}</translation>
-    </message>
-    <message>
-        <source>1 image copied into the project</source>
-        <translation>已将 1 张图片复制到项目中</translation>
-    </message>
-    <message>
-        <source>{n} images copied into the project</source>
-        <translation>已将 {n} 张图片复制到项目中</translation>
-    </message>
-    <message>
-        <source>No image was copied into the project</source>
-        <translation>没有图片被复制到项目中</translation>
-    </message>
-    <message>
-        <source>already in the project: {n}</source>
-        <translation>项目中已有 {n} 张</translation>
-    </message>
-    <message>
-        <source>{name} is not an image</source>
-        <translation>{name} 不是图片</translation>
-    </message>
-    <message>
-        <source>{name} contains no image</source>
-        <translation>{name} 中没有图片</translation>
-    </message>
-    <message>
-        <source>{name} is a project; drop it alone to open it</source>
-        <translation>{name} 是一个项目；请单独拖入以打开</translation>
-    </message>
-    <message>
-        <source>{name} is not on this computer</source>
-        <translation>{name} 不在本机上</translation>
-    </message>
-    <message>
-        <source>{n} more left out</source>
-        <translation>另有 {n} 项未复制</translation>
-    </message>
-    <message>
-        <source>; </source>
-        <translation>；</translation>
-    </message>
-    <message>
-        <source>Open folder</source>
-        <translation>打开文件夹</translation>
-    </message>
-    <message>
-        <source>The export was cancelled; nothing half made is left.</source>
-        <translation>已取消导出，没有留下未完成的文件。</translation>
-    </message>
-</context>
-<context>
-    <name>ReviewPage</name>
-    <message>
-        <source>Review</source>
-        <translation>审查</translation>
-    </message>
-    <message>
-        <source>Run</source>
-        <translation>训练</translation>
-    </message>
-    <message>
-        <source>Which run is reviewed</source>
-        <translation>审查哪一次训练</translation>
-    </message>
-    <message>
-        <source>Held out from learning; thresholds are chosen on these</source>
-        <translation>未参与学习；阈值在这些图片上选择</translation>
-    </message>
-    <message>
-        <source>Held out from everything: the honest figures</source>
-        <translation>完全未参与：真实的数字</translation>
-    </message>
-    <message>
-        <source>Count anew</source>
-        <translation>重新统计</translation>
-    </message>
-    <message>
-        <source>Labels may have been corrected; the model is not asked again</source>
-        <translation>标注可能已修改；不会再次运行模型</translation>
-    </message>
-    <message>
-        <source>Back to the picture</source>
-        <translation>返回图片</translation>
-    </message>
-    <message>
-        <source>Back to the picture (Esc)</source>
-        <translation>返回图片 (Esc)</translation>
-    </message>
-    <message>
-        <source>Validation  {n}</source>
-        <translation>验证  {n}</translation>
-    </message>
-    <message>
-        <source>Test  {n}</source>
-        <translation>测试  {n}</translation>
-    </message>
-</context>
-<context>
-    <name>ReviewRows</name>
-    <message>
-        <source>&amp;Review</source>
-        <translation>审查(&amp;R)</translation>
-    </message>
-    <message>
-        <source>What the model misses and what it cries wolf about, and from which score on a defect begins</source>
-        <translation>模型漏掉了什么、误报了什么，以及从多高的分数起算作缺陷</translation>
-    </message>
-</context>
-<context>
-    <name>RoundCard</name>
-    <message>
-        <source>Progress of looking at all pictures</source>
-        <translation>查看所有图片的进度</translation>
-    </message>
-    <message>
-        <source>Cancel</source>
-        <translation>取消</translation>
-    </message>
-    <message>
-        <source>The model looks at {n} pictures…</source>
-        <translation>模型正在查看 {n} 张图片…</translation>
-    </message>
-    <message>
-        <source>{done} of {total} pictures, {time} left</source>
-        <translation>{done} / {total} 张图片，剩余 {time}</translation>
-    </message>
-</context>
-<context>
-    <name>RunChoice</name>
-    <message>
-        <source>Runs</source>
-        <translation>训练记录</translation>
-    </message>
-    <message>
-        <source>Which run is shown; older runs can be looked at again and exported</source>
-        <translation>显示哪一次训练；以前的训练可以再次查看和导出</translation>
-    </message>
-    <message>
-        <source>Earlier runs</source>
-        <translation>以前的训练</translation>
-    </message>
-</context>
-<context>
-    <name>RunPicker</name>
-    <message>
-        <source>Put beside the shown run</source>
-        <translation>与当前训练并排显示</translation>
-    </message>
-    <message>
-        <source>Runs to compare</source>
-        <translation>要比较的训练</translation>
-    </message>
-    <message>
-        <source>{run}  ·  checked on other pictures</source>
-        <translation>{run}  ·  检验图片不同</translation>
-    </message>
-    <message>
-        <source>Up to {n} runs.</source>
-        <translation>最多 {n} 次训练。</translation>
-    </message>
-    <message>
-        <source>Scores on other held-out pictures are no comparison: they are not shown.</source>
-        <translation>在其他留出图片上得到的分数无法比较，因此不显示。</translation>
-    </message>
-    <message>
-        <source>There is no other run yet.</source>
-        <translation>还没有其他训练。</translation>
-    </message>
-</context>
-<context>
-    <name>RunView</name>
-    <message>
-        <source>At {time}</source>
-        <translation>{time} 时</translation>
-    </message>
-    <message>
-        <source>Now</source>
-        <translation>现在</translation>
-    </message>
-    <message>
-        <source>At the end</source>
-        <translation>结束时</translation>
-    </message>
-</context>
-<context>
-    <name>SearchField</name>
-    <message>
-        <source>Search: name, class:, score:&lt;0.5 …</source>
-        <translation>搜索：名称、class:、score:&lt;0.5 …</translation>
-    </message>
-    <message>
-        <source>Search by name or by terms</source>
-        <translation>按名称或条件搜索</translation>
-    </message>
-</context>
-<context>
-    <name>Section</name>
-    <message>
-        <source>Fold or unfold this part</source>
-        <translation>折叠或展开此部分</translation>
-    </message>
-</context>
-<context>
-    <name>Status</name>
+    <name>StatusBar</name>
     <message>
         <source>Read-only</source>
         <translation>只读</translation>
@@ -3301,8 +3151,8 @@
         <translation>大于 {area}</translation>
     </message>
     <message>
-        <source>⚠ the model sees regions from {n} px² on</source>
-        <translation>⚠ 模型只能看到不小于 {n} px² 的区域</translation>
+        <source>⚠ smaller than the minimum area ({n} px²); predictions of this size are dropped</source>
+        <translation>⚠ 小于最小面积（{n} px²），此尺寸的预测会被滤除</translation>
     </message>
     <message>
         <source>don&apos;t care</source>
@@ -3318,42 +3168,228 @@
     </message>
 </context>
 <context>
-    <name>Summary</name>
+    <name>SuggestAllCard</name>
     <message>
-        <source>Defects found</source>
-        <translation>找到的缺陷</translation>
+        <source>Progress of looking at all pictures</source>
+        <translation>查看所有图片的进度</translation>
     </message>
     <message>
-        <source>False alarms a picture</source>
-        <translation>每张图片误报</translation>
+        <source>Cancel</source>
+        <translation>取消</translation>
     </message>
     <message>
-        <source>Dice of the pixels</source>
-        <translation>像素 Dice</translation>
+        <source>The model looks at {n} pictures…</source>
+        <translation>模型正在查看 {n} 张图片…</translation>
     </message>
     <message>
-        <source>A labelled defect counts as found when predictions cover a tenth of it or more. The range is Wilson&apos;s.</source>
-        <translation>预测覆盖了标注缺陷的十分之一或更多，即算找到。区间为 Wilson 区间。</translation>
-    </message>
-    <message>
-        <source>Marked regions that touch no labelled defect. The range heeds that pictures of one part are alike.</source>
-        <translation>没有碰到任何标注缺陷的标记区域。区间考虑了同一零件的图片彼此相似。</translation>
-    </message>
-    <message>
-        <source>Dice and IoU of all pictures together. Good pictures that are left empty earn nothing.</source>
-        <translation>所有图片合计的 Dice 和 IoU。良品图片上什么也不标，不会得分。</translation>
-    </message>
-    <message>
-        <source>on good pictures {rate}</source>
-        <translation>良品图片上 {rate}</translation>
-    </message>
-    <message>
-        <source>95 % sure of {range}</source>
-        <translation>95 % 置信区间 {range}</translation>
+        <source>{done} of {total} pictures, {time} left</source>
+        <translation>{done} / {total} 张图片，剩余 {time}</translation>
     </message>
 </context>
 <context>
-    <name>ToolRows</name>
+    <name>SuggestionCommands</name>
+    <message>
+        <source>Review &amp;suggestions</source>
+        <translation>处理预标注(&amp;D)</translation>
+    </message>
+    <message>
+        <source>Proposals: click one or drag a box to accept; with Ctrl to reject</source>
+        <translation>建议区域：单击或拖出方框即接受；按住 Ctrl 则拒绝</translation>
+    </message>
+    <message>
+        <source>&amp;Accept all proposals</source>
+        <translation>接受全部建议(&amp;A)</translation>
+    </message>
+    <message>
+        <source>Accept all suggestions in this image as one undo step</source>
+        <translation>接受此图片的全部预标注（可一次撤销）</translation>
+    </message>
+    <message>
+        <source>Re&amp;ject all proposals</source>
+        <translation>拒绝全部建议(&amp;J)</translation>
+    </message>
+    <message>
+        <source>This model will not suggest these regions again. Can be undone.</source>
+        <translation>此模型不再给出这些预标注；可撤销。</translation>
+    </message>
+    <message>
+        <source>Bring &amp;back rejected proposals</source>
+        <translation>恢复已拒绝的建议(&amp;B)</translation>
+    </message>
+    <message>
+        <source>Propose again what was rejected in this picture</source>
+        <translation>重新提出此图片中被拒绝的建议</translation>
+    </message>
+    <message>
+        <source>Show pr&amp;oposals</source>
+        <translation>显示建议区域(&amp;O)</translation>
+    </message>
+    <message>
+        <source>Show what the model proposes beside the labels; Alt+Left and Alt+Right change over</source>
+        <translation>在标注旁显示模型的建议；Alt+左/右 切换</translation>
+    </message>
+    <message>
+        <source>Toward &amp;labels</source>
+        <translation>偏向标注(&amp;L)</translation>
+    </message>
+    <message>
+        <source>From proposals alone over both to labels alone</source>
+        <translation>从仅建议，到两者，再到仅标注</translation>
+    </message>
+    <message>
+        <source>Toward &amp;proposals</source>
+        <translation>偏向建议(&amp;P)</translation>
+    </message>
+    <message>
+        <source>From labels alone over both to proposals alone</source>
+        <translation>从仅标注，到两者，再到仅建议</translation>
+    </message>
+    <message>
+        <source>Generate suggestions f&amp;or all images</source>
+        <translation>为所有图片生成预标注(&amp;O)</translation>
+    </message>
+    <message>
+        <source>Run the latest model on every image and save its predictions as suggestions</source>
+        <translation>用最新模型预测所有图片，结果保存为预标注</translation>
+    </message>
+</context>
+<context>
+    <name>SuggestionInteraction</name>
+    <message>
+        <source>{proposal}, changed</source>
+        <translation>{proposal}，已修改</translation>
+    </message>
+    <message>
+        <source>Space accepts, Del rejects</source>
+        <translation>空格接受，Del 拒绝</translation>
+    </message>
+</context>
+<context>
+    <name>SuggestionMenu</name>
+    <message>
+        <source>Accept</source>
+        <translation>接受</translation>
+    </message>
+    <message>
+        <source>Space</source>
+        <translation>空格</translation>
+    </message>
+    <message>
+        <source>Reject</source>
+        <translation>拒绝</translation>
+    </message>
+    <message>
+        <source>Del</source>
+        <translation>Del</translation>
+    </message>
+    <message>
+        <source>Change class</source>
+        <translation>更改类别</translation>
+    </message>
+    <message>
+        <source>Grow</source>
+        <translation>扩大</translation>
+    </message>
+    <message>
+        <source>Shrink</source>
+        <translation>缩小</translation>
+    </message>
+</context>
+<context>
+    <name>SuggestionsController</name>
+    <message>
+        <source>{proposals} suggestions in {pictures} images to review.</source>
+        <translation>{pictures} 张图片中有 {proposals} 个预标注待处理。</translation>
+    </message>
+    <message>
+        <source>Stopped. {says}</source>
+        <translation>已停止。{says}</translation>
+    </message>
+    <message>
+        <source>{n} pictures could not be read.</source>
+        <translation>{n} 张图片无法读取。</translation>
+    </message>
+</context>
+<context>
+    <name>SuggestionsPanel</name>
+    <message>
+        <source>Proposals</source>
+        <translation>建议区域</translation>
+    </message>
+    <message>
+        <source>Accept all</source>
+        <translation>全部接受</translation>
+    </message>
+    <message>
+        <source>Reject all</source>
+        <translation>全部拒绝</translation>
+    </message>
+    <message>
+        <source>All that is proposed in this picture becomes labels (Ctrl+Shift+A)</source>
+        <translation>此图片的全部建议变为标注 (Ctrl+Shift+A)</translation>
+    </message>
+    <message>
+        <source>This model will not suggest these regions again. Can be undone.</source>
+        <translation>此模型不再给出这些预标注；可撤销。</translation>
+    </message>
+    <message>
+        <source>Bring back {n} rejected</source>
+        <translation>恢复 {n} 个已拒绝的建议</translation>
+    </message>
+    <message>
+        <source>Proposals are hidden (Alt+Right shows them).</source>
+        <translation>建议区域已隐藏（Alt+右 显示）。</translation>
+    </message>
+    <message>
+        <source>{n} more regions are too many or too large to be shown.</source>
+        <translation>另有 {n} 个区域因过多或过大而未显示。</translation>
+    </message>
+    <message>
+        <source>Model predictions that differ from your labels appear here. Accept or reject each one.</source>
+        <translation>与现有标注不同的模型预测会显示在这里，请逐一接受或拒绝。</translation>
+    </message>
+</context>
+<context>
+    <name>ThumbnailView</name>
+    <message>
+        <source>Contact sheet</source>
+        <translation>缩略图总览</translation>
+    </message>
+    <message>
+        <source>Table of pictures</source>
+        <translation>图片表格</translation>
+    </message>
+    <message>
+        <source>Sheet</source>
+        <translation>总览</translation>
+    </message>
+    <message>
+        <source>Table</source>
+        <translation>表格</translation>
+    </message>
+    <message>
+        <source>Select all</source>
+        <translation>全选</translation>
+    </message>
+    <message>
+        <source>{n} selected</source>
+        <translation>已选 {n} 张</translation>
+    </message>
+    <message>
+        <source>No verdict</source>
+        <translation>无判定</translation>
+    </message>
+    <message>
+        <source>All selected pictures are: {name}{key}</source>
+        <translation>所有选中的图片判定为：{name}{key}</translation>
+    </message>
+    <message>
+        <source>Take the verdicts back</source>
+        <translation>撤回判定</translation>
+    </message>
+</context>
+<context>
+    <name>ToolCommands</name>
     <message>
         <source>&amp;Brush</source>
         <translation>画笔(&amp;B)</translation>
@@ -3407,32 +3443,32 @@
         <translation>裂纹追踪(&amp;C)</translation>
     </message>
     <message>
-        <source>Crack tracer: click two ends of a thin line; it is painted as wide as it is</source>
-        <translation>裂纹追踪：点击细线两端；按实际宽度涂出</translation>
+        <source>Crack tracer: click both ends of a thin line to trace it at its actual width</source>
+        <translation>裂纹追踪：点击细线两端，按实际宽度涂画</translation>
     </message>
     <message>
         <source>&amp;Smart edge</source>
         <translation>智能边缘(&amp;S)</translation>
     </message>
     <message>
-        <source>Smart edge: click around it, the outline snaps to edges; Enter closes</source>
-        <translation>智能边缘：沿缺陷点击，轮廓自动贴合边缘；回车闭合</translation>
+        <source>Magnetic lasso: click along the outline, it snaps to edges; Enter closes it</source>
+        <translation>磁性套索：沿轮廓点击，自动贴合边缘；按回车闭合</translation>
     </message>
     <message>
         <source>Box c&amp;ut</source>
         <translation>框选提取(&amp;U)</translation>
     </message>
     <message>
-        <source>Box cut: drag a box, what stands out in it is taken</source>
-        <translation>框选提取：拖出一个框，取出其中突出的部分</translation>
-    </message>
-    <message>
-        <source>&amp;Polygon</source>
-        <translation>多边形(&amp;P)</translation>
+        <source>Box segmentation: drag a box around a defect to segment it</source>
+        <translation>框选分割：拖框包围缺陷，自动分割</translation>
     </message>
     <message>
         <source>Polygon: click the corners, Enter closes, Esc drops</source>
         <translation>多边形：逐点单击，回车闭合，Esc 放弃</translation>
+    </message>
+    <message>
+        <source>&amp;Polygon</source>
+        <translation>多边形(&amp;P)</translation>
     </message>
     <message>
         <source>&amp;Lasso</source>
@@ -3503,8 +3539,8 @@
         <translation>保留其他类别：只在背景上涂画</translation>
     </message>
     <message>
-        <source>What is unpainted is &amp;not labelled</source>
-        <translation>未涂画处视为未标注(&amp;N)</translation>
+        <source>Treat unpainted areas as &amp;unlabeled</source>
+        <translation>未涂画区域视为未标注(&amp;N)</translation>
     </message>
     <message>
         <source>Learn from the painted parts of this picture only</source>
@@ -3518,12 +3554,12 @@
 <context>
     <name>TrainControls</name>
     <message>
-        <source>UNet: where</source>
-        <translation>UNet：在哪里</translation>
+        <source>UNet: segmentation</source>
+        <translation>UNet：缺陷分割</translation>
     </message>
     <message>
-        <source>ResNet: which verdict</source>
-        <translation>ResNet：是哪种</translation>
+        <source>ResNet: classification</source>
+        <translation>ResNet：整图判定</translation>
     </message>
     <message>
         <source>UNet learns from painted masks and marks defects pixel by pixel</source>
@@ -3538,16 +3574,16 @@
         <translation> 分钟</translation>
     </message>
     <message>
-        <source>How long to train; the model is best at the end of this time</source>
-        <translation>训练多长时间；到时间结束时模型最好</translation>
+        <source>Training time. The learning rate is scheduled to reach its final value at this time.</source>
+        <translation>训练时长。学习率按此时长调度，到时降至终值。</translation>
     </message>
     <message>
         <source>Minutes</source>
         <translation>分钟数</translation>
     </message>
     <message>
-        <source>Best device</source>
-        <translation>自动选择设备</translation>
+        <source>Automatic</source>
+        <translation>自动</translation>
     </message>
     <message>
         <source>GPU</source>
@@ -3574,27 +3610,27 @@
         <translation>进度</translation>
     </message>
     <message>
-        <source>Advanced…</source>
-        <translation>高级…</translation>
+        <source>Export options…</source>
+        <translation>导出选项…</translation>
     </message>
     <message>
         <source>Choose formats, where a defect begins, and how quick it must be (Ctrl+Shift+E)</source>
         <translation>选择格式、缺陷判定起点以及速度要求 (Ctrl+Shift+E)</translation>
     </message>
     <message>
-        <source>Go on with the training</source>
+        <source>Resume training</source>
         <translation>继续训练</translation>
     </message>
     <message>
-        <source>Let the training stand still for a while</source>
-        <translation>让训练暂停一会儿</translation>
+        <source>Pause training</source>
+        <translation>暂停训练</translation>
     </message>
     <message>
         <source>Train</source>
         <translation>开始训练</translation>
     </message>
     <message>
-        <source>Stop and keep the best</source>
+        <source>Stop and keep best model</source>
         <translation>停止并保留最佳模型</translation>
     </message>
     <message>
@@ -3626,20 +3662,59 @@
         <translation>取消导出</translation>
     </message>
     <message>
-        <source>Export for the line</source>
-        <translation>导出到产线</translation>
+        <source>Export model</source>
+        <translation>导出模型</translation>
     </message>
     <message>
         <source>Stop exporting; nothing half made is left behind</source>
         <translation>停止导出，不会留下未完成的文件</translation>
     </message>
     <message>
-        <source>Make a folder that gives the same results without the workbench (Ctrl+E)</source>
-        <translation>生成一个文件夹，不用本软件也能得到相同结果 (Ctrl+E)</translation>
+        <source>Export a folder that runs without Defect Workbench and gives the same results (Ctrl+E)</source>
+        <translation>导出可脱离本软件运行、结果一致的模型文件夹（Ctrl+E）</translation>
     </message>
     <message>
         <source>Train first; then the model can be exported (Ctrl+E)</source>
         <translation>请先训练，然后才能导出模型 (Ctrl+E)</translation>
+    </message>
+</context>
+<context>
+    <name>TrainingCommands</name>
+    <message>
+        <source>&amp;Train or stop</source>
+        <translation>训练或停止(&amp;T)</translation>
+    </message>
+    <message>
+        <source>&amp;Predict current image</source>
+        <translation>预测当前图片(&amp;P)</translation>
+    </message>
+    <message>
+        <source>Show what the newest model sees on this picture</source>
+        <translation>显示最新模型在这张图片上的结果</translation>
+    </message>
+    <message>
+        <source>Predict a &amp;folder…</source>
+        <translation>预测文件夹(&amp;F)…</translation>
+    </message>
+    <message>
+        <source>Masks, overlays and tables for many pictures</source>
+        <translation>为多张图片生成掩码、叠加图和表格</translation>
+    </message>
+    <message>
+        <source>&amp;Export model</source>
+        <translation>导出模型(&amp;E)</translation>
+    </message>
+    <message>
+        <source>Make a folder that gives the same results without the workbench</source>
+        <translation>生成一个文件夹，不用本软件也能得到相同结果</translation>
+    </message>
+    <message>
+        <source>E&amp;xport options…</source>
+        <translation>导出选项(&amp;C)…</translation>
+    </message>
+    <message>
+        <source>Choose formats, where a defect begins, and how quick it must be</source>
+        <translation>选择格式、缺陷判定起点以及速度要求</translation>
     </message>
 </context>
 <context>
@@ -3673,12 +3748,12 @@
         <translation>正在完成当前步骤并保存模型…</translation>
     </message>
     <message>
-        <source>Its time is up: it waits for labels</source>
-        <translation>时间已用完：等待新的标注</translation>
+        <source>Time limit reached. Waiting for new labels.</source>
+        <translation>已到设定时长，等待新标注。</translation>
     </message>
     <message>
-        <source>Its time is up: it learns on</source>
-        <translation>时间已用完：继续学习</translation>
+        <source>Time limit reached. Training continues.</source>
+        <translation>已到设定时长，继续训练。</translation>
     </message>
     <message>
         <source>{what}: {done} of {total}</source>
@@ -3713,148 +3788,106 @@
         <translation>在右侧选择一次训练查看其过程，或者开始新的训练。</translation>
     </message>
     <message>
-        <source>Paint a few defects and mark the pictures done (Enter), or give verdicts. Then press Train: the curves and the overlay on the picture show how the model learns.</source>
-        <translation>涂画几处缺陷并把图片标为完成（回车），或者给出判定。然后按“开始训练”：曲线和图片上的叠加会显示模型的学习过程。</translation>
+        <source>Paint a few defects and mark the images as done (Enter), or set verdicts. Then click Train. Curves and predictions update during training.</source>
+        <translation>涂画几处缺陷并标为完成（回车），或设置判定，然后点击“开始训练”。训练过程中曲线和预测会实时更新。</translation>
     </message>
 </context>
 <context>
-    <name>TrainingRows</name>
+    <name>TrainingSettingsCommands</name>
     <message>
-        <source>&amp;Train or stop</source>
-        <translation>训练或停止(&amp;T)</translation>
+        <source>&amp;Training settings…</source>
+        <translation>训练设置(&amp;R)…</translation>
     </message>
     <message>
-        <source>&amp;Predict this picture</source>
-        <translation>预测这张图片(&amp;P)</translation>
+        <source>What is decided about it and why; every value can be chosen by hand</source>
+        <translation>自动决定了什么、为什么；每个值都可以人工选定</translation>
     </message>
     <message>
-        <source>Show what the newest model sees on this picture</source>
-        <translation>显示最新模型在这张图片上的结果</translation>
+        <source>Settings of &amp;this run…</source>
+        <translation>此训练记录的设置(&amp;S)…</translation>
     </message>
     <message>
-        <source>Predict a &amp;folder…</source>
-        <translation>预测文件夹(&amp;F)…</translation>
-    </message>
-    <message>
-        <source>Masks, overlays and tables for many pictures</source>
-        <translation>为多张图片生成掩码、叠加图和表格</translation>
-    </message>
-    <message>
-        <source>&amp;Export for the line</source>
-        <translation>导出到产线(&amp;E)</translation>
-    </message>
-    <message>
-        <source>Make a folder that gives the same results without the workbench</source>
-        <translation>生成一个文件夹，不用本软件也能得到相同结果</translation>
-    </message>
-    <message>
-        <source>Export with &amp;choices…</source>
-        <translation>带选项导出(&amp;C)…</translation>
-    </message>
-    <message>
-        <source>Choose formats, where a defect begins, and how quick it must be</source>
-        <translation>选择格式、缺陷判定起点以及速度要求</translation>
+        <source>How this run was made, and why</source>
+        <translation>此次训练的方案及理由</translation>
     </message>
 </context>
 <context>
-    <name>UnsureBand</name>
+    <name>TrainingSettingsDialog</name>
     <message>
-        <source>&amp;Unsure below</source>
-        <translation>低于此概率为不确定(&amp;U)</translation>
+        <source>Recipe</source>
+        <translation>训练方案</translation>
     </message>
     <message>
-        <source>Leave no error</source>
-        <translation>不留错误</translation>
+        <source>The next {model} training</source>
+        <translation>下一次 {model} 训练</translation>
     </message>
     <message>
-        <source>The lowest probability at which these pictures get no wrong verdict</source>
-        <translation>使这些图片不出现错误判定的最低概率</translation>
+        <source>The run shown: {name}</source>
+        <translation>当前显示的训练：{name}</translation>
     </message>
     <message>
-        <source>Off</source>
+        <source>Reset all</source>
+        <translation>全部重置</translation>
+    </message>
+    <message>
+        <source>Everything is decided automatically again</source>
+        <translation>所有设置重新自动决定</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Save for this project</source>
+        <translation>保存到此项目</translation>
+    </message>
+    <message>
+        <source>{n} chosen by hand</source>
+        <translation>{n} 项由人工选定</translation>
+    </message>
+    <message>
+        <source>All automatic</source>
+        <translation>全部自动</translation>
+    </message>
+    <message>
+        <source>Chosen by hand.</source>
+        <translation>由人工选定。</translation>
+    </message>
+    <message>
+        <source>Chosen by hand; automatic: {value}</source>
+        <translation>由人工选定；自动值：{value}</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>无</translation>
+    </message>
+    <message>
+        <source>{setting} cannot be {value}: {why}</source>
+        <translation>{setting} 不能为 {value}：{why}</translation>
+    </message>
+    <message>
+        <source>Close</source>
         <translation>关闭</translation>
     </message>
     <message>
-        <source>Every picture gets a verdict</source>
-        <translation>每张图片都给出判定</translation>
+        <source>How this run was made, and why.</source>
+        <translation>此次训练的方案及理由。</translation>
     </message>
     <message>
-        <source>Keep with this run</source>
-        <translation>保存到此次训练</translation>
+        <source>The values below are the usual ones until then.</source>
+        <translation>在此之前，下面显示的是常用值。</translation>
     </message>
     <message>
-        <source>Predictions and exports of this run then say “unsure” below it</source>
-        <translation>此后该训练的预测与导出在低于此概率时给出“unsure”（不确定）</translation>
+        <source>Looking at pictures and labels…</source>
+        <translation>正在查看图片与标注…</translation>
     </message>
     <message>
-        <source>Least probability of a verdict</source>
-        <translation>判定的最低概率</translation>
-    </message>
-    <message>
-        <source>off</source>
-        <translation>关</translation>
-    </message>
-    <message>
-        <source>All {n} pictures get a verdict; {left} of them are wrong.</source>
-        <translation>全部 {n} 张图片都给出判定，其中 {left} 张错误。</translation>
-    </message>
-    <message>
-        <source>All {n} pictures are unsure: a person must look at every one.</source>
-        <translation>全部 {n} 张图片都不确定：每一张都须人工查看。</translation>
-    </message>
-    <message>
-        <source>A person looks at {unsure} of {n} pictures ({share}); {caught} of these would be wrong.</source>
-        <translation>{n} 张图片中有 {unsure} 张（{share}）须人工查看，其中 {caught} 张原本会判错。</translation>
-    </message>
-    <message>
-        <source>Of the other {given}, {left} are wrong ({interval} of such pictures).</source>
-        <translation>其余 {given} 张中有 {left} 张错误（此类图片的 {interval}）。</translation>
-    </message>
-    <message>
-        <source>This is kept with the run.</source>
-        <translation>已保存到此次训练。</translation>
+        <source>What would be done now, and why. What you change stays for this project until you reset it.</source>
+        <translation>现在训练会采用的方案及理由。您的更改会为此项目保留，直到重置。</translation>
     </message>
 </context>
 <context>
-    <name>VerdictGallery</name>
-    <message>
-        <source>Pictures of the chosen cell</source>
-        <translation>所选单元格的图片</translation>
-    </message>
-</context>
-<context>
-    <name>VerdictPanel</name>
-    <message>
-        <source>Verdicts such as OK and NG judge a whole picture. ResNet learns them.</source>
-        <translation>判定（如 OK、NG）针对整张图片，由 ResNet 学习。</translation>
-    </message>
-    <message>
-        <source>New verdict</source>
-        <translation>新的判定</translation>
-    </message>
-    <message>
-        <source>Type a name and press Enter</source>
-        <translation>输入名称后按回车</translation>
-    </message>
-    <message>
-        <source>Add a verdict</source>
-        <translation>添加判定</translation>
-    </message>
-    <message>
-        <source>This picture is: {name}</source>
-        <translation>这张图片判定为：{name}</translation>
-    </message>
-    <message>
-        <source>Alt+{n}; Shift+{n}: and on to the next</source>
-        <translation>Alt+{n}；Shift+{n}：判定并转到下一张</translation>
-    </message>
-    <message>
-        <source>Verdict {name}</source>
-        <translation>判定 {name}</translation>
-    </message>
-</context>
-<context>
-    <name>VerdictReview</name>
+    <name>VerdictEvaluationPage</name>
     <message>
         <source>Which held-out pictures</source>
         <translation>选择留出图片</translation>
@@ -3904,8 +3937,8 @@
         <translation>{total} 张中 {right} 张判断正确：{share}（{interval}），宏平均 F1 {f1}</translation>
     </message>
     <message>
-        <source>Validation pictures chose the model and its temperature: expect a little less.</source>
-        <translation>模型及其温度由验证图片选出：实际结果会略低。</translation>
+        <source>The model and its calibration were chosen on the validation images, so results on new images may be slightly worse.</source>
+        <translation>模型及概率校准由验证图片选定，新图片上的结果可能略差。</translation>
     </message>
     <message>
         <source>{n} held-out pictures have a verdict now that this model does not know.</source>
@@ -3916,8 +3949,8 @@
         <translation>{n} 张留出图片无法读取。</translation>
     </message>
     <message>
-        <source>Probabilities are off by {error} on average ({raw} before calibration).</source>
-        <translation>概率平均偏差 {error}（校准前 {raw}）。</translation>
+        <source>Mean calibration error (ECE): {error}, before calibration {raw}.</source>
+        <translation>平均校准误差（ECE）：{error}，校准前 {raw}。</translation>
     </message>
     <message>
         <source>Labelled {label}, judged {said}: {n}</source>
@@ -3933,7 +3966,45 @@
     </message>
 </context>
 <context>
-    <name>ViewRows</name>
+    <name>VerdictGallery</name>
+    <message>
+        <source>Pictures of the chosen cell</source>
+        <translation>所选单元格的图片</translation>
+    </message>
+</context>
+<context>
+    <name>VerdictPanel</name>
+    <message>
+        <source>Verdicts such as OK and NG judge a whole picture. ResNet learns them.</source>
+        <translation>判定（如 OK、NG）针对整张图片，由 ResNet 学习。</translation>
+    </message>
+    <message>
+        <source>New verdict</source>
+        <translation>新的判定</translation>
+    </message>
+    <message>
+        <source>Type a name and press Enter</source>
+        <translation>输入名称后按回车</translation>
+    </message>
+    <message>
+        <source>Add a verdict</source>
+        <translation>添加判定</translation>
+    </message>
+    <message>
+        <source>This picture is: {name}</source>
+        <translation>这张图片判定为：{name}</translation>
+    </message>
+    <message>
+        <source>Alt+{n}; Shift+{n}: and on to the next</source>
+        <translation>Alt+{n}；Shift+{n}：判定并转到下一张</translation>
+    </message>
+    <message>
+        <source>Verdict {name}</source>
+        <translation>判定 {name}</translation>
+    </message>
+</context>
+<context>
+    <name>ViewCommands</name>
     <message>
         <source>&amp;Fit to window</source>
         <translation>适合窗口(&amp;F)</translation>
@@ -4006,84 +4077,12 @@
 <context>
     <name>Waiting</name>
     <message>
-        <source>Progress</source>
-        <translation>进度</translation>
-    </message>
-    <message>
-        <source>Pictures that leak</source>
-        <translation>泄漏的图片</translation>
-    </message>
-    <message>
         <source>Cancel</source>
         <translation>取消</translation>
     </message>
-    <message>
-        <source>Looking at the held-out pictures</source>
-        <translation>正在查看留出的图片</translation>
-    </message>
-    <message>
-        <source>The model marks each picture once. What it says is kept, so the next review opens at once.</source>
-        <translation>模型对每张图片只运行一次，结果会保留，下次审查立即打开。</translation>
-    </message>
-    <message>
-        <source>No picture is held out</source>
-        <translation>没有留出图片</translation>
-    </message>
-    <message>
-        <source>This run learned from every labelled picture, so nobody can say how good it is on others. Label pictures of more parts and train again: some of them are then kept for checking.</source>
-        <translation>这次训练学习了所有已标注的图片，因此无法知道它对其他图片有多好。请标注更多零件的图片后重新训练：其中一部分会留作检验。</translation>
-    </message>
-    <message>
-        <source>The held-out pictures could not be looked at</source>
-        <translation>无法查看留出的图片</translation>
-    </message>
-    <message>
-        <source>They or their labels cannot be read any more. The messages say why.</source>
-        <translation>图片或其标注已无法读取。原因见消息。</translation>
-    </message>
-    <message>
-        <source>See what the model misses</source>
-        <translation>看看模型漏掉了什么</translation>
-    </message>
-    <message>
-        <source>Train a model first. Review then shows every defect that it misses and every false alarm, on pictures that it did not learn from, and lets you choose from which score on a defect begins.</source>
-        <translation>请先训练一个模型。审查会在模型没有学习过的图片上显示每处漏检和误报，并让您选择从多高的分数起算作缺陷。</translation>
-    </message>
-    <message>
-        <source>These pictures are not really held out</source>
-        <translation>这些图片并没有真正留出</translation>
-    </message>
-    <message>
-        <source>{n} of {total} pictures show what the model has learned from: the same part, or the same picture. The scores would be too good. Give these pictures the same group, or the project a rule for parts, and train again.</source>
-        <translation>{total} 张图片中有 {n} 张是模型学习过的内容：同一个零件，或同一张图片。评分会偏好。请为这些图片设置相同的分组，或为项目设置零件规则，然后重新训练。</translation>
-    </message>
-    <message>
-        <source>{held} is the same picture as {learned}</source>
-        <translation>{held} 与 {learned} 是同一张图片</translation>
-    </message>
-    <message>
-        <source>{held} looks like {learned}</source>
-        <translation>{held} 看起来像 {learned}</translation>
-    </message>
-    <message>
-        <source>{held} shows the same part as {learned}</source>
-        <translation>{held} 与 {learned} 是同一个零件</translation>
-    </message>
-    <message>
-        <source>I have seen this; show the scores all the same</source>
-        <translation>我已知悉，仍然显示评分</translation>
-    </message>
-    <message>
-        <source>{done} of {total}</source>
-        <translation>{done} / {total}</translation>
-    </message>
-    <message>
-        <source>{progress}, {time} left</source>
-        <translation>{progress}，剩余 {time}</translation>
-    </message>
 </context>
 <context>
-    <name>Weights</name>
+    <name>WeightsField</name>
     <message>
         <source>None</source>
         <translation>无</translation>
@@ -4108,12 +4107,12 @@
         <translation>最近的项目</translation>
     </message>
     <message>
-        <source>New here? The sample project holds pictures of a scratched surface with labels: press Train and watch the overlay get right within minutes.</source>
-        <translation>第一次使用？示例项目里有带标注的表面缺陷图片：按“开始训练”，几分钟内就能看到预测逐渐变准。</translation>
+        <source>New to Defect Workbench? The sample project contains labeled images of a scratched surface. Click Train and watch the predictions improve within minutes.</source>
+        <translation>第一次使用？示例项目包含已标注的划痕图片。点击“开始训练”，几分钟内即可看到预测结果逐步改善。</translation>
     </message>
     <message>
-        <source>Label defects, train, see it get right, export</source>
-        <translation>标注缺陷，训练，看它变准，导出</translation>
+        <source>Label defects, train a model, export it</source>
+        <translation>标注缺陷，训练模型，导出部署</translation>
     </message>
     <message>
         <source>New project</source>
@@ -4160,14 +4159,7 @@
     </message>
 </context>
 <context>
-    <name>_Cell</name>
-    <message>
-        <source>label: {name}</source>
-        <translation>标注：{name}</translation>
-    </message>
-</context>
-<context>
-    <name>_Pictures</name>
+    <name>_Images</name>
     <message>
         <source>Picture</source>
         <translation>图片</translation>
@@ -4191,6 +4183,13 @@
     <message>
         <source>Dice</source>
         <translation>Dice</translation>
+    </message>
+</context>
+<context>
+    <name>_VerdictDelegate</name>
+    <message>
+        <source>label: {name}</source>
+        <translation>标注：{name}</translation>
     </message>
 </context>
 <context>
@@ -4259,40 +4258,20 @@
         <translation>正在准备：构建网络，读取图片。</translation>
     </message>
     <message>
-        <source>Paused. What it has learned is saved, and its time stands still.</source>
-        <translation>已暂停。已学到的内容已保存，计时停止。</translation>
-    </message>
-    <message>
-        <source>Nothing was heard from the trainer for {seconds}. Stop keeps what it has learned.</source>
-        <translation>训练进程已 {seconds} 没有消息。停止会保留已学到的内容。</translation>
-    </message>
-    <message>
-        <source>The numbers ran away {times}; it went back and learns more slowly.</source>
-        <translation>数值发散了{times}；已退回并以更低的学习率继续。</translation>
-    </message>
-    <message>
-        <source>The loss scale fell {times}: numbers overflow. Another precision (bf16, fp32) helps.</source>
-        <translation>损失缩放下降了{times}：数值溢出。换用其他精度（bf16、fp32）会有帮助。</translation>
+        <source>Paused. Progress is saved and the time limit is on hold.</source>
+        <translation>已暂停。进度已保存，计时暂停。</translation>
     </message>
     <message>
         <source>The loss rises again, from {least} to {now}: a lower learning rate helps.</source>
         <translation>损失又上升了，从 {least} 到 {now}：降低学习率会有帮助。</translation>
     </message>
     <message>
-        <source>No pictures to validate on: nobody can say how good it is. Label more, other parts too.</source>
-        <translation>没有用于验证的图片：无法判断模型好坏。请标注更多图片，包括其他工件。</translation>
-    </message>
-    <message>
         <source>No held-out picture has a defect, so there is no score. Label more pictures with defects.</source>
         <translation>留出图片中没有缺陷，因此没有分数。请标注更多带缺陷的图片。</translation>
     </message>
     <message>
-        <source>Predicts only background: more minutes or more labelled defects may help.</source>
-        <translation>只预测出背景：延长训练时间或标注更多缺陷可能有帮助。</translation>
-    </message>
-    <message>
-        <source>It finds next to nothing yet (score {score}): more minutes or more labelled defects may help.</source>
-        <translation>目前几乎什么都找不到（分数 {score}）：延长训练时间或标注更多缺陷可能有帮助。</translation>
+        <source>The model predicts only background. Train longer or label more defects.</source>
+        <translation>模型只预测出背景。请延长训练时间或标注更多缺陷。</translation>
     </message>
     <message>
         <source>The trainer waits for pictures {share} of the time.</source>
@@ -4311,10 +4290,6 @@
         <translation>GPU 有 {share} 的时间在等待图片。</translation>
     </message>
     <message>
-        <source>The GPU waits for pictures {share} of the time: the disk is slow.</source>
-        <translation>GPU 有 {share} 的时间在等待图片：磁盘太慢。</translation>
-    </message>
-    <message>
         <source>The GPU waits for pictures {share} of the time: the processor is too busy to prepare them.</source>
         <translation>GPU 有 {share} 的时间在等待图片：处理器太忙，来不及准备图片。</translation>
     </message>
@@ -4323,28 +4298,24 @@
         <translation>这台电脑的内存快用完了（{used} / {total}）：请关闭其他程序。</translation>
     </message>
     <message>
-        <source>{card} slows itself down at {temperature} °C: it needs air.</source>
-        <translation>{card} 在 {temperature} °C 时自动降速：需要改善散热。</translation>
+        <source>{card} is throttling at {temperature} °C. Check its cooling.</source>
+        <translation>{card} 温度达 {temperature} °C，已降频。请检查散热。</translation>
     </message>
     <message>
         <source>The GPU is busy only {load} of the time: a larger batch would fill it.</source>
         <translation>GPU 只有 {load} 的时间在工作：更大的批次可以充分利用它。</translation>
     </message>
     <message>
-        <source>Validation gets worse since {moment}: more labels help more than more minutes.</source>
-        <translation>从{moment}起验证结果变差：增加标注比延长时间更有用。</translation>
-    </message>
-    <message>
-        <source>All well: it is getting better, {score} now.</source>
-        <translation>一切正常：结果在变好，目前 {score}。</translation>
+        <source>Training is improving, now {score}.</source>
+        <translation>训练正常，指标在提升，当前 {score}。</translation>
     </message>
     <message>
         <source>It was still getting better when its time was up: more minutes help.</source>
         <translation>时间用完时结果仍在变好：延长训练时间会有帮助。</translation>
     </message>
     <message>
-        <source>The score hardly changes since {moment}: more labels help more than more minutes.</source>
-        <translation>从{moment}起分数几乎不变：增加标注比延长时间更有用。</translation>
+        <source>No improvement since {moment}. Label more images; training longer will not help.</source>
+        <translation>自{moment}起指标不再提升。请增加标注，延长训练没有帮助。</translation>
     </message>
     <message>
         <source>All well: the loss fell from {first} to {now}.</source>
@@ -4355,12 +4326,12 @@
         <translation>最初几步已完成。</translation>
     </message>
     <message>
-        <source>All well.</source>
-        <translation>一切正常。</translation>
+        <source>Training is running normally.</source>
+        <translation>训练正常。</translation>
     </message>
     <message>
-        <source>UNet and ResNet learn different things: nothing of them is put side by side.</source>
-        <translation>UNet 与 ResNet 学习的内容不同：不做任何并排比较。</translation>
+        <source>A UNet run and a ResNet run cannot be compared.</source>
+        <translation>UNet 与 ResNet 的训练记录无法比较。</translation>
     </message>
     <message>
         <source>Other classes, so the scores cannot be compared: they are not put side by side.</source>
@@ -4371,8 +4342,8 @@
         <translation>{count} 张留出图片的标注不同，因此不并排显示分数。</translation>
     </message>
     <message>
-        <source>Checked on other pictures ({same} the same), so the scores are not put side by side.</source>
-        <translation>检验图片不同（{same} 张相同），因此不并排显示分数。</translation>
+        <source>Different validation images ({same} in common), so the metrics are not compared.</source>
+        <translation>验证图片不同（{same} 张相同），因此不比较指标。</translation>
     </message>
     <message>
         <source>The data differ: {parts}.</source>
@@ -4581,12 +4552,12 @@
         <translation>判定(&amp;V)</translation>
     </message>
     <message>
-        <source>&amp;Use in trainings</source>
-        <translation>在训练中的用途(&amp;U)</translation>
+        <source>Data &amp;split</source>
+        <translation>数据划分(&amp;U)</translation>
     </message>
     <message>
-        <source>Verdict, then &amp;on</source>
-        <translation>判定并继续(&amp;O)</translation>
+        <source>Set verdict and go to &amp;next</source>
+        <translation>判定并转到下一张(&amp;O)</translation>
     </message>
     <message>
         <source>&amp;How predictions are shown</source>
@@ -4668,8 +4639,8 @@
         <translation>没有留出图片，因此没有分数。</translation>
     </message>
     <message>
-        <source>Nothing of this was kept in this run.</source>
-        <translation>这次训练没有保存此项数据。</translation>
+        <source>This run has no data for this curve.</source>
+        <translation>此训练记录没有该曲线的数据。</translation>
     </message>
 </context>
 <context>
@@ -4699,8 +4670,8 @@
         <translation>无法读取 {path}：{why}。</translation>
     </message>
     <message>
-        <source>Nothing was changed. Restore the file from a backup, or mend it by hand.</source>
-        <translation>没有作任何更改。请从备份恢复该文件，或手动修复。</translation>
+        <source>Nothing was changed. Restore the file from a backup or repair it.</source>
+        <translation>未作任何更改。请从备份恢复该文件，或修复后重试。</translation>
     </message>
     <message>
         <source>{path} was written by a newer workbench (format {found}; this one knows up to {known}).</source>
@@ -4711,8 +4682,8 @@
         <translation>请升级软件后再打开。没有作任何更改。</translation>
     </message>
     <message>
-        <source>This project is open for writing elsewhere (process {pid} on {host}).</source>
-        <translation>该项目正在别处以可写方式打开（{host} 上的进程 {pid}）。</translation>
+        <source>This project is already open for writing in another window or on another computer (process {pid} on {host}).</source>
+        <translation>该项目已在其他窗口或其他电脑上打开（{host}，进程 {pid}）。</translation>
     </message>
     <message>
         <source>Close it there, or open it here read-only.</source>
@@ -4783,8 +4754,8 @@
         <translation>请腾出磁盘空间或将文件夹设为可写。</translation>
     </message>
     <message>
-        <source>The work is kept in memory and is tried again; free some space or make the folder writable.</source>
-        <translation>内容仍保留在内存中并会重试；请腾出磁盘空间或使文件夹可写。</translation>
+        <source>Your changes are kept in memory and saving is retried. Free up disk space or make the folder writable.</source>
+        <translation>更改仍在内存中，程序会自动重试保存。请清理磁盘空间或开放文件夹写权限。</translation>
     </message>
     <message>
         <source>The project folder {path} is not available: {why}.</source>
@@ -4815,8 +4786,8 @@
         <translation>无法读取图片 {path}：{why}。</translation>
     </message>
     <message>
-        <source>It is left out; everything else goes on.</source>
-        <translation>已跳过它，其余一切照常。</translation>
+        <source>The image is skipped.</source>
+        <translation>已跳过该图片。</translation>
     </message>
     <message>
         <source>The good sample {path} is {sample_width} x {sample_height} pixels, but this picture is {width} x {height}.</source>
@@ -4831,8 +4802,8 @@
         <translation>无法读取掩码 {path}：{why}。</translation>
     </message>
     <message>
-        <source>It is kept as it is and never overwritten; mend or delete it to label this picture again.</source>
-        <translation>它会原样保留，绝不被覆盖；修复或删除它之后才能重新标注这张图片。</translation>
+        <source>The file is not overwritten. Repair or delete it to label this image again.</source>
+        <translation>该文件不会被覆盖。请修复或删除后再标注此图片。</translation>
     </message>
     <message>
         <source>The mask {path} is {mask_width} x {mask_height} pixels, but its picture is {width} x {height}.</source>
@@ -4843,8 +4814,8 @@
         <translation>它会原样保留并被跳过；请使其与图片尺寸一致。</translation>
     </message>
     <message>
-        <source>The mask {path} uses the class ids {ids}, which this project does not know.</source>
-        <translation>掩码 {path} 使用了本项目没有的类别编号 {ids}。</translation>
+        <source>The mask {path} contains class IDs that are not defined in this project: {ids}.</source>
+        <translation>掩膜 {path} 含有本项目未定义的类别 ID：{ids}。</translation>
     </message>
     <message>
         <source>Add these classes, or import the mask again with the right mapping.</source>
@@ -4891,12 +4862,12 @@
         <translation>此处所绘已保存；另一版本保留为 {kept}。</translation>
     </message>
     <message>
-        <source>{path} was changed by another program before the strokes of the last session were on it.</source>
-        <translation>上次的笔画写入之前，{path} 已被其他程序修改。</translation>
+        <source>{path} was changed by another program before your last strokes could be saved.</source>
+        <translation>{path} 在您最后的笔画保存之前被其他程序修改。</translation>
     </message>
     <message>
-        <source>It is left as it is where they do not fit; the mask with all of the strokes is kept as {kept}.</source>
-        <translation>笔画与之不符处保持原样；包含全部笔画的掩膜保留为 {kept}。</translation>
+        <source>Strokes that no longer fit were not applied. A mask with all your strokes was saved as {kept}.</source>
+        <translation>不再吻合的笔画未写入。包含全部笔画的掩膜另存为 {kept}。</translation>
     </message>
     <message>
         <source>{path} was changed by another program before the changes of the last session were in it.</source>
@@ -4971,8 +4942,8 @@
         <translation>判定太少，无法学习：{kinds} 种判定共 {found} 张图片。</translation>
     </message>
     <message>
-        <source>Give at least two pictures each of at least two verdicts, then train ResNet.</source>
-        <translation>请至少为两种判定各给出两张图片，然后再训练 ResNet。</translation>
+        <source>Set at least two different verdicts, each on at least two images, then train ResNet.</source>
+        <translation>请至少设置两种判定，每种至少两张图片，然后再训练 ResNet。</translation>
     </message>
     <message>
         <source>This is the only picture with the verdict {verdict}: one picture is too few to learn a verdict from.</source>
@@ -4983,8 +4954,8 @@
         <translation>请给第二张图片这个判定，或者给这张图片另一个判定。</translation>
     </message>
     <message>
-        <source>Only {found} labelled picture is there, so nothing can be held out to check the model.</source>
-        <translation>只有 {found} 张已标注图片，无法留出图片来检验模型。</translation>
+        <source>Only {found} labeled image found; training needs at least two.</source>
+        <translation>只有 {found} 张已标注图片，训练至少需要两张。</translation>
     </message>
     <message>
         <source>Label at least one more picture.</source>
@@ -5063,8 +5034,8 @@
         <translation>无法从 {url} 获取权重：{why}。</translation>
     </message>
     <message>
-        <source>Connect this machine to the net, or put that file at {path}, or name a file of yours: weights=FILE.</source>
-        <translation>请将本机连接到网络，或将该文件放到 {path}，或指定您自己的文件：weights=FILE。</translation>
+        <source>Check the network connection, save the file as {path}, or choose your own weights file.</source>
+        <translation>请检查网络连接，或将文件保存为 {path}，或选择自己的权重文件。</translation>
     </message>
     <message>
         <source>The setting {key} cannot be {value}: {why}.</source>
@@ -5095,16 +5066,16 @@
         <translation>详细信息请见日志文件。</translation>
     </message>
     <message>
-        <source>The {what} process ended with an error: {why}.</source>
-        <translation>{what}进程出错结束：{why}。</translation>
+        <source>The {what} process failed: {why}.</source>
+        <translation>{what}进程失败：{why}。</translation>
     </message>
     <message>
         <source>Details are in {log}.</source>
         <translation>详情见 {log}。</translation>
     </message>
     <message>
-        <source>The export does not reproduce the run ({why}), so it is not offered.</source>
-        <translation>导出的模型不能复现训练结果（{why}），因此不提供。</translation>
+        <source>The exported model does not match the trained model ({why}), so the export was rejected.</source>
+        <translation>导出的模型与训练结果不一致（{why}），本次导出不可用。</translation>
     </message>
     <message>
         <source>The report is in {report}.</source>
@@ -5127,8 +5098,8 @@
         <translation>请选择项目中 runs/ 或 exports/ 下的文件夹，或已移到别处的导出。</translation>
     </message>
     <message>
-        <source>This export does not give what it was exported with: {why}</source>
-        <translation>此导出给出的结果与导出时不同：{why}</translation>
+        <source>This export failed its self-test: {why}</source>
+        <translation>此导出未通过自检：{why}</translation>
     </message>
     <message>
         <source>Export it again.</source>
@@ -5155,8 +5126,8 @@
         <translation>请重新预测该图片，或删除该文件；标注不受影响。</translation>
     </message>
     <message>
-        <source>There is nothing to look at: {path}: {why}.</source>
-        <translation>没有可看的图片：{path}：{why}。</translation>
+        <source>No images to predict in {path}: {why}.</source>
+        <translation>{path} 中没有可预测的图片：{why}。</translation>
     </message>
     <message>
         <source>Nothing can be written there: {why}</source>
@@ -5198,8 +5169,8 @@
         <translation>分不清是{said}还是{other}</translation>
     </message>
     <message>
-        <source>Perhaps {name}, of which {n} pictures are labelled</source>
-        <translation>可能是{name}，该类只标注了 {n} 张</translation>
+        <source>Possibly {name}; only {n} images of it are labeled</source>
+        <translation>可能是{name}，该类别仅标注 {n} 张</translation>
     </message>
     <message>
         <source>Probably {name}</source>
@@ -5210,16 +5181,16 @@
         <translation>与已标注的都不像</translation>
     </message>
     <message>
-        <source>Stands for about {n} pictures like it</source>
-        <translation>代表约 {n} 张类似的图片</translation>
+        <source>Representative of about {n} similar images</source>
+        <translation>可代表约 {n} 张相似图片</translation>
     </message>
     <message>
         <source>Different from those above it</source>
         <translation>与上面的图片不同</translation>
     </message>
     <message>
-        <source>Spot as on defects</source>
-        <translation>有类似缺陷的斑点</translation>
+        <source>Contains a spot similar to labeled defects</source>
+        <translation>有与已标注缺陷相似的区域</translation>
     </message>
     <message>
         <source>Model sees nothing here</source>
@@ -5230,8 +5201,8 @@
         <translation>与已标注的相似</translation>
     </message>
     <message>
-        <source>The model is {share} sure; it has learned from this picture</source>
-        <translation>模型把握 {share}；训练时用过这张图片</translation>
+        <source>Model probability {share}; this is a training image</source>
+        <translation>模型概率 {share}；该图片参与了训练</translation>
     </message>
     <message>
         <source>The model is {share} sure; it did not learn from this picture</source>
@@ -5242,12 +5213,8 @@
         <translation>所有图片都已完成。</translation>
     </message>
     <message>
-        <source>The newest model has looked at {looked} of {asked} open pictures.</source>
-        <translation>最新的模型已查看 {asked} 张待标注图片中的 {looked} 张。</translation>
-    </message>
-    <message>
-        <source>There is no model yet: ordered by how different they are. {looked} of {asked} looked at.</source>
-        <translation>还没有模型：按差异排序。已查看 {asked} 张中的 {looked} 张。</translation>
+        <source>No model yet. Images are ordered by diversity; {looked} of {asked} analyzed.</source>
+        <translation>还没有模型，按图片差异排序；已分析 {looked} / {asked} 张。</translation>
     </message>
     <message>
         <source>Nothing is labelled yet that the model could judge.</source>
@@ -5256,10 +5223,6 @@
     <message>
         <source>The newest model has looked at {looked} of {asked} labels.</source>
         <translation>最新的模型已查看 {asked} 个标注中的 {looked} 个。</translation>
-    </message>
-    <message>
-        <source>It contradicts so many labels that it is more likely wrong itself.</source>
-        <translation>它与太多标注不一致，更可能是它自己错了。</translation>
     </message>
     <message>
         <source>Pictures it has learned from come last.</source>
@@ -5289,10 +5252,6 @@
         <translation>从哪次训练开始</translation>
     </message>
     <message>
-        <source>The start is what that run has learned; new classes start fresh.</source>
-        <translation>以那次训练学到的内容为起点；新类别从头开始。</translation>
-    </message>
-    <message>
         <source>Prune</source>
         <translation>剪枝</translation>
     </message>
@@ -5305,8 +5264,8 @@
         <translation>编码器</translation>
     </message>
     <message>
-        <source>The way down of the UNet: its own plain one, or a ResNet.</source>
-        <translation>UNet 的下行部分：自带的普通编码器或 ResNet。</translation>
+        <source>Encoder of the UNet: plain convolutions or a ResNet backbone.</source>
+        <translation>UNet 的编码器：普通卷积或 ResNet 主干。</translation>
     </message>
     <message>
         <source>Weights</source>
@@ -5393,8 +5352,8 @@
         <translation>主干入口</translation>
     </message>
     <message>
-        <source>2 or 4: the network works at a half or a quarter of the resolution.</source>
-        <translation>2 或 4：网络以二分之一或四分之一的分辨率工作。</translation>
+        <source>2 or 4: the first layer reduces the resolution to 1/2 or 1/4.</source>
+        <translation>2 或 4：首层将分辨率降为 1/2 或 1/4。</translation>
     </message>
     <message>
         <source>Depth</source>
@@ -5445,8 +5404,8 @@
         <translation>以缺陷为中心的图块所占比例。</translation>
     </message>
     <message>
-        <source>Look at mirrored pictures too</source>
-        <translation>也看镜像图片</translation>
+        <source>Test-time augmentation (flips)</source>
+        <translation>测试时增强（翻转）</translation>
     </message>
     <message>
         <source>A prediction is the mean of those for the picture as it is and mirrored.</source>
@@ -5497,16 +5456,16 @@
         <translation>优化器</translation>
     </message>
     <message>
-        <source>How gradients become steps. Muon learns faint things, too.</source>
-        <translation>梯度如何变成每一步。Muon 也能学到微弱的东西。</translation>
+        <source>Optimization algorithm: AdamW or Muon.</source>
+        <translation>优化算法：AdamW 或 Muon。</translation>
     </message>
     <message>
         <source>Learning rate</source>
         <translation>学习率</translation>
     </message>
     <message>
-        <source>How large the steps of learning are at their largest.</source>
-        <translation>学习步幅的最大值。</translation>
+        <source>Peak value of the learning rate.</source>
+        <translation>学习率峰值。</translation>
     </message>
     <message>
         <source>Weight decay</source>
@@ -5521,24 +5480,20 @@
         <translation>预热</translation>
     </message>
     <message>
-        <source>The share of the run in which the rate grows; then it falls to 0.</source>
-        <translation>学习率上升阶段所占的比例；之后降到 0。</translation>
+        <source>Gradient clipping</source>
+        <translation>梯度裁剪</translation>
     </message>
     <message>
-        <source>Gradient limit</source>
-        <translation>梯度上限</translation>
-    </message>
-    <message>
-        <source>Longer gradients are shortened to this.</source>
-        <translation>更大的梯度会缩短到此值。</translation>
+        <source>Gradients with a larger norm are scaled down to this norm.</source>
+        <translation>梯度范数超过此值时按比例缩小。</translation>
     </message>
     <message>
         <source>Averaging</source>
         <translation>平均</translation>
     </message>
     <message>
-        <source>How long averaged weights remember; 0 switches the average off.</source>
-        <translation>平均权重的记忆长度；0 表示关闭。</translation>
+        <source>Decay of the moving average of the weights. 0 turns it off.</source>
+        <translation>权重滑动平均的衰减系数；0 表示关闭。</translation>
     </message>
     <message>
         <source>Validations</source>
@@ -5553,8 +5508,8 @@
         <translation>轮数</translation>
     </message>
     <message>
-        <source>So many looks at every picture end the run, instead of the minutes.</source>
-        <translation>每张图片看过这么多遍后结束，而不是按分钟。</translation>
+        <source>Train for this number of epochs instead of a fixed time.</source>
+        <translation>按轮数训练，不按时长。</translation>
     </message>
     <message>
         <source>Seed</source>
@@ -5601,8 +5556,8 @@
         <translation>工作副本</translation>
     </message>
     <message>
-        <source>Copies of the network that share a batch, each on a core of its own.</source>
-        <translation>共同处理一个批量的网络副本，各占一个核心。</translation>
+        <source>Model replicas that share each batch, one per CPU core.</source>
+        <translation>共同处理一个批次的模型副本数，每个占用一个 CPU 核心。</translation>
     </message>
     <message>
         <source>Profile</source>
@@ -5629,16 +5584,16 @@
         <translation>在何处学习。</translation>
     </message>
     <message>
-        <source>Where it begins</source>
-        <translation>起点</translation>
+        <source>Initial weights</source>
+        <translation>初始权重</translation>
     </message>
     <message>
         <source>The network</source>
         <translation>网络</translation>
     </message>
     <message>
-        <source>What it sees</source>
-        <translation>网络所见</translation>
+        <source>Input</source>
+        <translation>输入与预处理</translation>
     </message>
     <message>
         <source>How it learns</source>
@@ -5828,6 +5783,13 @@
     <message>
         <source>{term}: needs a value after the colon.</source>
         <translation>{term}: 冒号后需要一个值。</translation>
+    </message>
+</context>
+<context>
+    <name>self.self</name>
+    <message>
+        <source>Least size</source>
+        <translation>最小面积</translation>
     </message>
 </context>
 <context>
@@ -6333,8 +6295,8 @@
         <translation>此处的 ONNX Runtime 不含 TensorRT。</translation>
     </message>
     <message>
-        <source>This processor has no arithmetic in bf16, so nothing would be won.</source>
-        <translation>此处理器没有 bf16 运算，因此不会更快。</translation>
+        <source>This CPU has no native bf16 support, so bf16 would not be faster.</source>
+        <translation>此 CPU 不支持原生 bf16，使用 bf16 不会更快。</translation>
     </message>
     <message>
         <source>The format {name} cannot be made here: {why}.</source>
@@ -6489,8 +6451,8 @@
         <translation>{key} 必须保持 {value}，与起始的训练一致</translation>
     </message>
     <message>
-        <source>It is held out: the run is judged by it, with the label that it had at the start.</source>
-        <translation>它是留出的图片：训练用它开始时的标注来检验。</translation>
+        <source>Validation image: the run uses the label it had at the start.</source>
+        <translation>验证图片：使用训练开始时的标注进行评估。</translation>
     </message>
     <message>
         <source>Its verdict is not one of those that this run learns.</source>
@@ -6505,8 +6467,8 @@
         <translation>它和留出的图片显示的是同一个零件。</translation>
     </message>
     <message>
-        <source>Its class was added after this run had begun; the next run will learn it.</source>
-        <translation>它的类别是这次训练开始后才添加的；下一次训练会学习它。</translation>
+        <source>This class was added after the run started. It is used from the next run on.</source>
+        <translation>该类别在训练开始后添加，将用于下一次训练。</translation>
     </message>
     <message>
         <source>What was known of it before is used on.</source>
@@ -6569,20 +6531,20 @@
         <translation>图片中线条方向的一致程度为 {n}；{why}。</translation>
     </message>
     <message>
-        <source>no direction prevails: quarter turns are as natural</source>
-        <translation>没有主导方向：旋转 90° 同样自然</translation>
+        <source>no dominant direction, so 90° rotations are used</source>
+        <translation>没有主方向，使用 90° 旋转</translation>
     </message>
     <message>
-        <source>there are no directions: any turn is as natural</source>
-        <translation>没有方向：任意旋转都同样自然</translation>
+        <source>no directional structure, so any rotation is used</source>
+        <translation>没有方向性，使用任意角度旋转</translation>
     </message>
     <message>
-        <source>the grain runs one way: nothing is turned</source>
-        <translation>纹理朝一个方向：不旋转</translation>
+        <source>directional texture, so rotations are not used</source>
+        <translation>纹理有方向，不使用旋转</translation>
     </message>
     <message>
-        <source>Layers that have learned already ask for small steps.</source>
-        <translation>已学过的层需要小步幅。</translation>
+        <source>Pretrained layers need a low learning rate.</source>
+        <translation>预训练层需要较低的学习率。</translation>
     </message>
     <message>
         <source>The weights are of the full width.</source>
@@ -6601,8 +6563,8 @@
         <translation>显卡足以使用全分辨率。</translation>
     </message>
     <message>
-        <source>Fits common cards; halved by itself if memory runs out.</source>
-        <translation>适合常见显卡；内存不足时自动减半。</translation>
+        <source>Suitable for common GPUs. Halved automatically if GPU memory runs out.</source>
+        <translation>适合常见 GPU；显存不足时自动减半。</translation>
     </message>
     <message>
         <source>Wide networks learn steadily at this rate.</source>
@@ -6613,24 +6575,24 @@
         <translation>缩小图片的入口快数倍。</translation>
     </message>
     <message>
-        <source>Slim networks learn most in few steps at this rate.</source>
-        <translation>窄网络以此学习率在少量步骤中学得最多。</translation>
+        <source>Small networks converge fastest at this learning rate.</source>
+        <translation>小型网络在此学习率下收敛最快。</translation>
     </message>
     <message>
-        <source>A UNet learns far more in the same number of steps.</source>
-        <translation>UNet 在同样的步数内能学到多得多的东西。</translation>
+        <source>With Muon, a UNet gives better results than with AdamW in the same number of steps.</source>
+        <translation>步数相同时，UNet 用 Muon 的效果优于 AdamW。</translation>
     </message>
     <message>
-        <source>In the same minutes a slim ResNet learns more, and gives fewer false alarms.</source>
-        <translation>在相同的分钟数内，窄 ResNet 学得更多，误报更少。</translation>
+        <source>With Muon, a small ResNet gives better results and fewer false alarms in the same time than with AdamW.</source>
+        <translation>时间相同时，小型 ResNet 用 Muon 效果优于 AdamW，误报更少。</translation>
     </message>
     <message>
         <source>The size for this quality on this kind of machine.</source>
         <translation>此类机器上与该质量对应的大小。</translation>
     </message>
     <message>
-        <source>The rate rises and falls with the clock: the end comes in time.</source>
-        <translation>学习率随时间先升后降：按时结束。</translation>
+        <source>The learning-rate schedule follows the elapsed time, so training ends on time.</source>
+        <translation>学习率按已用时间变化，确保按时结束。</translation>
     </message>
     <message>
         <source>The window closes when it is done.</source>
@@ -6715,6 +6677,70 @@
     <message>
         <source>it is locked</source>
         <translation>文件已被锁定</translation>
+    </message>
+    <message>
+        <source>This processor has no arithmetic in bf16, so nothing would be won.</source>
+        <translation>此处理器没有 bf16 运算，因此不会更快。</translation>
+    </message>
+    <message>
+        <source>It is held out: the run is judged by it, with the label that it had at the start.</source>
+        <translation>它是留出的图片：训练用它开始时的标注来检验。</translation>
+    </message>
+    <message>
+        <source>Its class was added after this run had begun; the next run will learn it.</source>
+        <translation>它的类别是这次训练开始后才添加的；下一次训练会学习它。</translation>
+    </message>
+    <message>
+        <source>no direction prevails: quarter turns are as natural</source>
+        <translation>没有主导方向：旋转 90° 同样自然</translation>
+    </message>
+    <message>
+        <source>there are no directions: any turn is as natural</source>
+        <translation>没有方向：任意旋转都同样自然</translation>
+    </message>
+    <message>
+        <source>the grain runs one way: nothing is turned</source>
+        <translation>纹理朝一个方向：不旋转</translation>
+    </message>
+    <message>
+        <source>Layers that have learned already ask for small steps.</source>
+        <translation>已学过的层需要小步幅。</translation>
+    </message>
+    <message>
+        <source>Fits common cards; halved by itself if memory runs out.</source>
+        <translation>适合常见显卡；内存不足时自动减半。</translation>
+    </message>
+    <message>
+        <source>Slim networks learn most in few steps at this rate.</source>
+        <translation>窄网络以此学习率在少量步骤中学得最多。</translation>
+    </message>
+    <message>
+        <source>A UNet learns far more in the same number of steps.</source>
+        <translation>UNet 在同样的步数内能学到多得多的东西。</translation>
+    </message>
+    <message>
+        <source>In the same minutes a slim ResNet learns more, and gives fewer false alarms.</source>
+        <translation>在相同的分钟数内，窄 ResNet 学得更多，误报更少。</translation>
+    </message>
+    <message>
+        <source>The rate rises and falls with the clock: the end comes in time.</source>
+        <translation>学习率随时间先升后降：按时结束。</translation>
+    </message>
+    <message>
+        <source>It begins with nothing: so a plain UNet learns most in the same minutes.</source>
+        <translation>从零开始：在相同的分钟数内，普通 UNet 学得最多。</translation>
+    </message>
+    <message>
+        <source>Defects cover few pixels: how well they overlap counts as much as all the single pixels.</source>
+        <translation>缺陷只占少量像素：其重叠程度与所有单个像素同等重要。</translation>
+    </message>
+    <message>
+        <source>With wide layers its steps are a fifth quicker than those of Muon.</source>
+        <translation>层较宽时，它的每一步比 Muon 快五分之一。</translation>
+    </message>
+    <message>
+        <source>it is a whole number</source>
+        <translation>应为整数</translation>
     </message>
     <message>
         <source>it holds no state of a training</source>
@@ -6881,12 +6907,12 @@
         <translation>处理器以 32 位学习。</translation>
     </message>
     <message>
-        <source>It begins with nothing: so a plain UNet learns most in the same minutes.</source>
-        <translation>从零开始：在相同的分钟数内，普通 UNet 学得最多。</translation>
+        <source>Without initial weights, a plain UNet gives the best results in the same time.</source>
+        <translation>没有初始权重时，相同时间内普通 UNet 效果最好。</translation>
     </message>
     <message>
-        <source>Defects cover few pixels: how well they overlap counts as much as all the single pixels.</source>
-        <translation>缺陷只占少量像素：其重叠程度与所有单个像素同等重要。</translation>
+        <source>Defects cover few pixels, so Dice and cross-entropy are weighted equally.</source>
+        <translation>缺陷像素很少，因此 Dice 与交叉熵权重相同。</translation>
     </message>
     <message>
         <source>Slim layers for a processor.</source>
@@ -6901,8 +6927,8 @@
         <translation>这里预计只有 {n} 步，步数这么少时 AdamW 学得更多。</translation>
     </message>
     <message>
-        <source>With wide layers its steps are a fifth quicker than those of Muon.</source>
-        <translation>层较宽时，它的每一步比 Muon 快五分之一。</translation>
+        <source>For wide layers, AdamW steps are 20% faster than Muon steps.</source>
+        <translation>层较宽时，AdamW 每步比 Muon 快 20%。</translation>
     </message>
     <message>
         <source>As in the run that it begins with.</source>
@@ -6929,8 +6955,8 @@
         <translation>只能是 {names}</translation>
     </message>
     <message>
-        <source>it is a whole number</source>
-        <translation>应为整数</translation>
+        <source>must be an integer</source>
+        <translation>必须是整数</translation>
     </message>
     <message>
         <source>it is a number</source>
@@ -7088,16 +7114,16 @@
         <translation>已完成，用时 {time}。</translation>
     </message>
     <message>
-        <source>It marks nothing yet on the held-out pictures.</source>
-        <translation>在留出的图片上还没有标出任何内容。</translation>
+        <source>No defects detected on the validation images yet.</source>
+        <translation>在验证图片上尚未检出缺陷。</translation>
     </message>
     <message>
         <source>No held-out picture has a defect, so there is no score.</source>
         <translation>留出的图片都没有缺陷，因此没有评分。</translation>
     </message>
     <message>
-        <source>Found {found} of {defects} held-out defects</source>
-        <translation>留出的 {defects} 处缺陷找到 {found} 处</translation>
+        <source>{found} of {defects} defects detected (validation)</source>
+        <translation>验证集缺陷检出 {found} / {defects}</translation>
     </message>
     <message>
         <source>{n} false alarms a picture</source>

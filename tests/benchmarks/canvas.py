@@ -26,13 +26,13 @@ from PySide6.QtGui import QImage, QPixmap, QWheelEvent
 from PySide6.QtWidgets import QApplication, QGraphicsPixmapItem, QGraphicsScene, QGraphicsView
 
 from tests.benchmarks.canvas_hand import HEIGHT, LEFT, MIDDLE, NONE, WIDTH, Bench, path, surface
-from workbench.core.drawing import Paint, draw_segment
-from workbench.core.events import Step
-from workbench.core.project import Project
-from workbench.core.sample import make_sample
-from workbench.inference.cv import cv2
-from workbench.inference.reading import write_png
-from workbench.session.training import Training
+from workbench.core.geometry.drawing import Paint, draw_segment
+from workbench.core.project.project import Project
+from workbench.core.runs.events import Step
+from workbench.core.sample.sample_project import make_sample
+from workbench.inference.io.image_io import write_png
+from workbench.inference.io.opencv import cv2
+from workbench.session.training.training_control import TrainingControl
 
 FLAT = 20  # megabytes that hundreds of changes of the picture may add
 ZOOMS = (0.05, 0.21, 0.5, 0.7, 1.0, 1.3, 3.7, 4.0)
@@ -60,8 +60,9 @@ def strokes(
                 rows = []
                 for number in range(rounds):
                     times = bench.stroke(path(moves, number))
-                    rows.append([*np.percentile(times, (50, 99, 100)), *np.percentile(bench.work, (50, 99)),
-                                 bench.release])  # fmt: skip
+                    rows.append(
+                        [*np.percentile(times, (50, 99, 100)), *np.percentile(bench.work, (50, 99)), bench.release]
+                    )
                 typical = np.median(rows, axis=0).tolist()
                 found[size, radius, where] = typical[0], typical[1]
                 numbers = " ".join(f"{number:8.3f}" for number in typical)
@@ -122,7 +123,7 @@ def share_while_training(size: int, hertz: float, moves: int, minutes: float) ->
     with tempfile.TemporaryDirectory() as folder:
         make_sample(Path(folder) / "sample", small=True).close()
         bench = Bench(Path(folder) / "sample")
-        training = Training(bench.session)
+        training = TrainingControl(bench.session)
         steps: list[Step] = []
         ended: list[object] = []
         training.reported.connect(lambda event: steps.append(event) if isinstance(event, Step) else None)
@@ -150,14 +151,14 @@ def changes(count: int, size: int = 1500, pictures: int = 24) -> tuple[float, fl
         root = Path(folder) / "project"
         with Project.create(root, classes=["scratch"]) as project:
             for number in range(pictures):
-                write_png(project.picture_path(f"{number:03d}.png"), surface(size + number))
+                write_png(project.image_path(f"{number:03d}.png"), surface(size + number))
         bench = Bench(root)
         session = bench.session
         opened: list[str] = []
-        session.picture_opened.connect(opened.append)
+        session.image_opened.connect(opened.append)
         while len(session.keys) < pictures:
             QApplication.processEvents()
-        session.open_picture(session.keys[0])
+        session.open_image(session.keys[0])
         held = []
         for number in range(count):
             while len(opened) <= number:
@@ -246,8 +247,16 @@ def frames(bench: Bench, kind: str, count: int) -> list[float]:
     times, at = [], QPointF(WIDTH / 2 + 31, HEIGHT / 2 - 17)
     for i in range(count):
         turn = QPoint(0, 120 if i // 10 % 2 else -120)
-        event = QWheelEvent(at, canvas.mapToGlobal(at), QPoint(), turn, NONE, Qt.KeyboardModifier.NoModifier,
-                            Qt.ScrollPhase.NoScrollPhase, False)  # fmt: skip
+        event = QWheelEvent(
+            at,
+            canvas.mapToGlobal(at),
+            QPoint(),
+            turn,
+            NONE,
+            Qt.KeyboardModifier.NoModifier,
+            Qt.ScrollPhase.NoScrollPhase,
+            False,
+        )
         began = time.perf_counter()
         QApplication.sendEvent(canvas, event)
         QApplication.processEvents()
@@ -306,9 +315,15 @@ def main() -> None:
 
 
 def report(
-    bench: Bench, sizes: list[int], radii: list[int], slow: list[int], moves: int, rounds: int, training: float,
+    bench: Bench,
+    sizes: list[int],
+    radii: list[int],
+    slow: list[int],
+    moves: int,
+    rounds: int,
+    training: float,
     turns: int,
-) -> None:  # fmt: skip
+) -> None:
     print(f"{QApplication.platformName()}, {WIDTH} x {HEIGHT}; milliseconds from event to painted frame")
     print(f"{'':34}{'p50':>8} {'p99':>8} {'most':>8} {'p50':>8} {'p99':>8} {'release':>8} of processor time")
     found = strokes(bench, sizes, radii, moves, rounds)
@@ -344,8 +359,10 @@ def report(
     if turns:
         early, late = changes(turns)
         met = verdict(late <= early + FLAT)
-        print(f"memory after {turns // 5} and {turns} changes of the picture: {early:.0f}, {late:.0f} MB  {met} "
-              f"(at most {FLAT} more)")  # fmt: skip
+        print(
+            f"memory after {turns // 5} and {turns} changes of the picture: {early:.0f}, {late:.0f} MB  {met} "
+            f"(at most {FLAT} more)"
+        )
     print(f"peak memory, grey {largest}² and its mask: {peak(largest):.0f} MB (20,000²: at most 1,331)")
 
 

@@ -13,13 +13,13 @@ from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication
 
-from workbench.core import annotation
-from workbench.core.project import Project
-from workbench.inference.cv import cv2
+from workbench.core.project import annotation
+from workbench.core.project.project import Project
+from workbench.inference.io.opencv import cv2
 from workbench.session.label import Label
 from workbench.session.session import Session
-from workbench.ui.canvas.canvas import Canvas
-from workbench.ui.garbage import Garbage
+from workbench.ui.canvas.canvas_widget import Canvas
+from workbench.ui.shell.application import GarbageControl
 
 WIDTH, HEIGHT = 1280, 800
 NONE, LEFT, MIDDLE = Qt.MouseButton.NoButton, Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton
@@ -51,7 +51,7 @@ class Bench:
             Project.create(root, classes=["scratch", "pit"]).close()
         self.work: list[float] = []  # milliseconds of processor time of each event: other programs do not count
         self.release = 0.0  # of the last release: what a stroke costs when it ends
-        self.garbage = Garbage()  # as in the window: Python does not collect in the middle of an event
+        self.garbage = GarbageControl()  # as in the window: Python does not collect in the middle of an event
         self.session = Session(settle=1e6)  # nothing is saved meanwhile
         self.session.open_project(root)
         self.canvas = Measured(self.session)
@@ -75,8 +75,8 @@ class Bench:
         mask = annotation.new_mask((size, size))
         key = f"{size}.png"
         self.session._desk._show(key, surface(size), Label(key, mask=mask))
-        self.session.picture_opened.emit(key)
-        while self.canvas.reading or (self.canvas.picture is not None and len(self.canvas.picture.levels) == 1):
+        self.session.image_opened.emit(key)
+        while self.canvas.reading or (self.canvas.image is not None and len(self.canvas.image.levels) == 1):
             QApplication.processEvents()
         self.canvas.choose_tool("brush")
         self.settle()

@@ -24,9 +24,9 @@ from scipy.io import loadmat
 from scipy.ndimage import distance_transform_edt, label
 from skimage.morphology import skeletonize
 
-from workbench.core.drawing import Paint, Rect, draw_segment
-from workbench.core.selection import trace_crack
-from workbench.inference.reading import read_picture
+from workbench.core.geometry.drawing import Paint, Rect, draw_segment
+from workbench.core.geometry.selection import trace_crack
+from workbench.inference.io.image_io import read_image
 
 TOLERANCE = 2
 SHORTEST = 20
@@ -118,7 +118,7 @@ def main() -> None:
     named, seconds, dark = [], [], 0
     for path in sorted((args.data / "groundTruth").glob("*.mat")):
         mask = loadmat(path)["groundTruth"][0, 0]["Segmentation"] == 2
-        picture = read_picture(args.data / "image" / f"{path.stem}.jpg")
+        picture = read_image(args.data / "image" / f"{path.stem}.jpg")
         everything = np.zeros(mask.shape, bool), np.zeros(mask.shape, bool)
         for crack in cracks(mask):
             start, end = ((float(x) + 0.5, float(y) + 0.5) for y, x in (crack.path[0], crack.path[-1]))

@@ -43,23 +43,33 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from tests.benchmarks.real_sets import Shown, data_folder, deal, magnetic_tile, read_grey  # noqa: E402
-from workbench.core import annotation  # noqa: E402
-from workbench.core.advice import suggest  # noqa: E402
-from workbench.core.index import Index  # noqa: E402
-from workbench.core.metrics import SegmentationMeter  # noqa: E402
-from workbench.core.project import Project  # noqa: E402
-from workbench.core.run import Run  # noqa: E402
+from workbench.core.evaluation.metrics import SegmentationMeter  # noqa: E402
+from workbench.core.label_next.label_advice import rank_images  # noqa: E402
+from workbench.core.project import annotation  # noqa: E402
+from workbench.core.project.image_index import ImageIndex  # noqa: E402
+from workbench.core.project.project import Project  # noqa: E402
+from workbench.core.runs.run import Run  # noqa: E402
 from workbench.inference.predictor import Predictor  # noqa: E402
 
 ARMS = ("random", "queue")
 FOLDS = 3
 TITLES = {
-    "unet": {"auc": "area under the curve", "dice": "Dice", "best_dice": "Dice at the best threshold",
-             "recall": "defects found", "false": "false alarms a picture", "defective": "labelled with a defect",
-             "parts": "parts with a defect"},
-    "resnet": {"auc": "area under the curve", "balanced": "called right, mean of both kinds",
-               "defective": "labelled with a defect", "parts": "parts with a defect"},
-}  # fmt: skip
+    "unet": {
+        "auc": "area under the curve",
+        "dice": "Dice",
+        "best_dice": "Dice at the best threshold",
+        "recall": "defects found",
+        "false": "false alarms a picture",
+        "defective": "labelled with a defect",
+        "parts": "parts with a defect",
+    },
+    "resnet": {
+        "auc": "area under the curve",
+        "balanced": "called right, mean of both kinds",
+        "defective": "labelled with a defect",
+        "parts": "parts with a defect",
+    },
+}
 OK, NG = "OK", "NG"
 
 
@@ -114,8 +124,8 @@ def one_repeat(root: Path, shown: Sequence[Shown], repeat: int, wishes: argparse
     kinds = {"classes": ["defect"]} if wishes.model == "unet" else {"verdicts": [OK, NG]}
     with Project.create(root / "start", **kinds) as project:
         for key, each in pool.items():
-            project.picture_path(key).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(each.path, project.picture_path(key))
+            project.image_path(key).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(each.path, project.image_path(key))
         label(project, pool, start, wishes)
     choose = {"random": _label_by_chance, "queue": _label_by_queue}
     rows = []
@@ -190,11 +200,11 @@ def _label_by_queue(
 def ask(root: Path, run: Run, count: int) -> list[str]:
     """The first of the queue, all open pictures being looked at."""
     project = Project.open(root, write=False)
-    index = Index(project)
+    index = ImageIndex(project)
     try:
-        for _ in index.refresh(project.pictures()):
+        for _ in index.refresh(project.images()):
             pass
-        found = suggest(project, index.rows(), run, count=count, most=100_000)
+        found = rank_images(project, index.rows(), run, count=count, most=100_000)
     finally:
         index.close()
     for entry in found.entries:
@@ -247,9 +257,12 @@ def measure_masks(run: Run, held: Sequence[Shown]) -> dict[str, float | None]:
     regions = report["regions"]
     bad = np.array([each.mask is not None for each in held])
     return {
-        "auc": area(np.array(highest), bad), "dice": report["any_defect"]["dice"], "best_dice": best_dice(tally),
-        "recall": regions["recall"], "false": regions["false_per_picture"],
-    }  # fmt: skip
+        "auc": area(np.array(highest), bad),
+        "dice": report["any_defect"]["dice"],
+        "best_dice": best_dice(tally),
+        "recall": regions["recall"],
+        "false": regions["false_per_picture"],
+    }
 
 
 def measure_verdicts(run: Run, held: Sequence[Shown]) -> dict[str, float | None]:

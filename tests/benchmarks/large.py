@@ -22,14 +22,14 @@ import psutil
 
 sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, which has names of Python's own
 
-from workbench.inference.measure import fit  # noqa: E402
-from workbench.inference.reading import read_picture  # noqa: E402
+from workbench.inference.batch.benchmark import fit  # noqa: E402
+from workbench.inference.io.image_io import read_image  # noqa: E402
 
 AIM_GB = 2.0
 
 
 def make_picture(source: Path, side: int, target: Path) -> None:
-    picture = read_picture(source)
+    picture = read_image(source)
     picture = picture if picture.ndim == 2 else cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)
     if picture.dtype != np.uint8:
         picture = cv2.normalize(picture, None, 0, 255, cv2.NORM_MINMAX, cv2.CV_8U)
@@ -69,8 +69,17 @@ def main() -> int:
         picture, out = Path(folder) / f"large.{options.kind}", Path(folder) / "out"
         make_picture(source, options.side, picture)
         print(f"{options.side} x {options.side}, {picture.stat().st_size / 2**20:.0f} MB as {options.kind}", flush=True)
-        command = [sys.executable, "-I", str(options.export / "predict.py"), str(picture), "--out", str(out),
-                   "--engine", options.engine, *(["--no-overlays"] if options.no_overlays else [])]  # fmt: skip
+        command = [
+            sys.executable,
+            "-I",
+            str(options.export / "predict.py"),
+            str(picture),
+            "--out",
+            str(out),
+            "--engine",
+            options.engine,
+            *(["--no-overlays"] if options.no_overlays else []),
+        ]
         status, seconds, most = watch(command)
         if status:
             print(f"predict.py ended with {status}")

@@ -22,14 +22,14 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from workbench.core.recipe import Recipe, request  # noqa: E402
-from workbench.inference.embed import embed  # noqa: E402
-from workbench.inference.engines.kinds import KINDS, cannot_make  # noqa: E402
-from workbench.inference.measure import fit, time_calls  # noqa: E402
+from workbench.core.runs.training_settings import TrainingSettings, request  # noqa: E402
+from workbench.inference.batch.benchmark import fit, time_calls  # noqa: E402
+from workbench.inference.batch.export_package import write_package  # noqa: E402
+from workbench.inference.engines.registry import KINDS, cannot_make  # noqa: E402
+from workbench.inference.io.image_io import write_png  # noqa: E402
+from workbench.inference.model_settings import ClassSettings, ModelSettings, save_settings  # noqa: E402
 from workbench.inference.predictor import Predictor  # noqa: E402
-from workbench.inference.reading import write_png  # noqa: E402
-from workbench.inference.settings import ClassSettings, ModelSettings, save_settings  # noqa: E402
-from workbench.training import latency  # noqa: E402
+from workbench.training.export import latency  # noqa: E402
 
 NETS: dict[str, dict[str, Any]] = {
     "fast": {"widths": [16, 32, 64, 96], "stem": 4, "local_contrast": True},
@@ -39,14 +39,13 @@ AIMS_MS = {"onnx": 35.0, "int8": 15.0}  # of the fast recipe, 512 x 512, two cor
 TIMES_DYGRAPH = 6.0
 
 
-def build(folder: Path, recipe: Recipe, engines: list[str]) -> tuple[ModelSettings, Any]:
+def build(folder: Path, recipe: TrainingSettings, engines: list[str]) -> tuple[ModelSettings, Any]:
     """An export without golden pictures, and the network itself. folder/raw.onnx is what a general converter writes."""
     import paddle
     import paddle2onnx
 
+    from workbench.training.export.export_formats import quantize, save_program
     from workbench.training.onnx_graph import OPSET, write_onnx
-    from workbench.training.program import save_program
-    from workbench.training.quantise import quantise
     from workbench.training.unet import UNet, multiple_of
 
     paddle.seed(0)
@@ -57,10 +56,18 @@ def build(folder: Path, recipe: Recipe, engines: list[str]) -> tuple[ModelSettin
     net.eval()
     side = multiple_of(recipe.widths, stem=recipe.stem, contrast=recipe.local_contrast)
     settings = ModelSettings(
-        task="segmentation", name="benchmark", mean=(0.5,), std=(0.25,), tile=512 // side * side, overlap=64,
-        multiple=side, thresholds=(0.99, 0.99), min_area=(3, 3), files={name: KINDS[name].file for name in engines},
+        task="segmentation",
+        name="benchmark",
+        mean=(0.5,),
+        std=(0.25,),
+        tile=512 // side * side,
+        overlap=64,
+        multiple=side,
+        thresholds=(0.99, 0.99),
+        min_area=(3, 3),
+        files={name: KINDS[name].file for name in engines},
         classes=(ClassSettings(1, "scratch", "#ff0000"), ClassSettings(2, "pit", "#00ff00")),
-    )  # fmt: skip
+    )
     stem = folder / "paddle" / "network"
     save_program(net, recipe, stem)
     write_onnx(net, recipe, folder / "network.onnx")
@@ -70,9 +77,9 @@ def build(folder: Path, recipe: Recipe, engines: list[str]) -> tuple[ModelSettin
     if "int8" in engines:
         rng = np.random.default_rng(0)
         batches = (rng.normal(0, 1, (1, 1, 256, 256)).astype(np.float32) for _ in range(8))
-        quantise(folder / "network.onnx", folder / KINDS["int8"].file, batches)
+        quantize(folder / "network.onnx", folder / KINDS["int8"].file, batches)
     save_settings(settings, folder / "model.json")
-    embed(folder)
+    write_package(folder)
     return settings, net
 
 
@@ -91,7 +98,7 @@ def raw_onnx(path: Path) -> Callable[[np.ndarray], np.ndarray]:
 
 def measure(name: str, sizes: list[int], engines: list[str], seconds: float, place: Path) -> None:
     """Print the table of one network."""
-    from workbench.training.evaluate import DygraphEngine
+    from workbench.training.evaluator import DygraphEngine
 
     recipe = request("unet", **NETS[name])
     folder = place / name
@@ -116,8 +123,11 @@ def measure(name: str, sizes: list[int], engines: list[str], seconds: float, pla
                 print(f"{head} not measured: {row['why']}")
                 continue
             memory = told["memory_mb"] or float("nan")
-            print(f"{head} {row['p50_ms']:9.1f} {row['p95_ms']:9.1f} {row['network_ms']:9.1f} "
-                  f"{told['load_ms']:8.0f} {memory:6.0f}", flush=True)  # fmt: skip
+            print(
+                f"{head} {row['p50_ms']:9.1f} {row['p95_ms']:9.1f} {row['network_ms']:9.1f} "
+                f"{told['load_ms']:8.0f} {memory:6.0f}",
+                flush=True,
+            )
             if row["threads"] == told["tuning"]["threads"]:
                 times.setdefault(row["width"], {})[engine] = row["p50_ms"]
         print(f"{'':>22} chosen: {told['tuning']}")

@@ -22,9 +22,9 @@ import tifffile
 from PySide6.QtWidgets import QApplication
 
 from tests.benchmarks.canvas_hand import Measured, surface
-from workbench.core.project import Project
-from workbench.inference.cv import cv2
-from workbench.inference.reading import read_picture
+from workbench.core.project.project import Project
+from workbench.inference.io.image_io import read_image
+from workbench.inference.io.opencv import cv2
 from workbench.session.session import Session
 
 
@@ -37,7 +37,7 @@ class Opening:
         self.canvas.resize(1280, 800)
         self.canvas.show()
         self.previewed = False
-        self.session.picture_previewed.connect(self._preview)
+        self.session.image_previewed.connect(self._preview)
         self.session.open_project(root)
         self.until(lambda: bool(self.session.keys))
 
@@ -54,8 +54,8 @@ class Opening:
         """Milliseconds to the first painted frame of a preview, if there was one, and to that of the picture itself."""
         self.previewed, first = False, None
         began = time.perf_counter()
-        self.session.open_picture(key)
-        while self.session.key != key or self.session.picture is None:
+        self.session.open_image(key)
+        while self.session.key != key or self.session.image is None:
             QApplication.processEvents()
             if self.previewed and first is None:
                 QApplication.processEvents()
@@ -86,7 +86,7 @@ def jpegs(folder: Path, side: int) -> None:
     for i in range(6):
         (folder / "pictures" / f"{i}.jpg").write_bytes(data.tobytes())
     began = time.perf_counter()
-    read_picture(folder / "pictures" / "0.jpg")
+    read_image(folder / "pictures" / "0.jpg")
     print(f"  decoded alone                 {(time.perf_counter() - began) * 1e3:8.0f} ms")
     opening = Opening(folder)
     for i in (0, 3):
@@ -127,7 +127,7 @@ def tiffs(folder: Path) -> None:
         path = folder / "kind.tif"
         tifffile.imwrite(path, picture, **options)
         began = time.perf_counter()
-        found = read_picture(path)
+        found = read_image(path)
         took = (time.perf_counter() - began) * 1e3
         same = np.array_equal(found, picture[0] if picture.ndim == 3 else picture)
         print(f"TIFF 2048² {name:15} {took:8.1f} ms  {'equal' if same else 'DIFFERENT'}")
@@ -142,26 +142,32 @@ def huge(folder: Path, side: int) -> None:
             yield tile // 2 + np.uint8(i % 90)
 
     tifffile.imwrite(
-        folder / "pictures" / "huge.tif", tiles(), shape=(side, side), dtype=np.uint8, tile=(edge, edge),
-        compression="zlib", compressionargs={"level": 1}, bigtiff=True,
-    )  # fmt: skip
+        folder / "pictures" / "huge.tif",
+        tiles(),
+        shape=(side, side),
+        dtype=np.uint8,
+        tile=(edge, edge),
+        compression="zlib",
+        compressionargs={"level": 1},
+        bigtiff=True,
+    )
     before = memory()
     opening = Opening(folder)
     _, exact = opening.open("huge.tif")
-    picture = opening.session.picture
+    picture = opening.session.image
     print(f"tiled TIFF of {side}²: on the screen after {exact:.0f} ms", end=", ")
     print(f"{picture.decoded} of its tiles decoded, {memory() - before:.0f} MB more")
     for zoom in (1.0, 0.3, 0.1):
         times = []
         for i in range(12):
-            opening.canvas.set_view(opening.canvas.view.at_scale(zoom).centred(side / 2 + 900 * i, side / 3))
+            opening.canvas.set_view(opening.canvas.view.at_scale(zoom).centered(side / 2 + 900 * i, side / 3))
             began = time.perf_counter()
             QApplication.processEvents()
             times.append((time.perf_counter() - began) * 1e3)
         print(f"  somewhere new at {zoom:4}: {np.median(times):6.1f} ms a frame, at most {max(times):.1f}")
     print(f"  memory {memory() - before:.0f} MB more")
-    opening.session.open_picture("")  # the overview need not be finished
-    opening.canvas.show_picture(None)
+    opening.session.open_image("")  # the overview need not be finished
+    opening.canvas.show_image(None)
     opening.close()
 
 
@@ -174,9 +180,11 @@ def main() -> None:
     app = QApplication.instance() or QApplication([])
     with tempfile.TemporaryDirectory() as place:
         for name, measure in (
-            ("jpegs", lambda root: jpegs(root, args.side)), ("changes", lambda root: changes(root, args.changes)),
-            ("tiffs", tiffs), ("huge", lambda root: huge(root, args.huge) if args.huge else None),
-        ):  # fmt: skip
+            ("jpegs", lambda root: jpegs(root, args.side)),
+            ("changes", lambda root: changes(root, args.changes)),
+            ("tiffs", tiffs),
+            ("huge", lambda root: huge(root, args.huge) if args.huge else None),
+        ):
             root = Path(place) / name
             Project.create(root, classes=["scratch"]).close()
             measure(root)

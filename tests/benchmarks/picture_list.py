@@ -24,15 +24,15 @@ from PySide6.QtCore import QEvent, QObject, QSortFilterProxyModel
 from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QApplication, QListView, QListWidget
 
-from workbench.core.annotation import Note, encode_mask
-from workbench.core.project import Project
-from workbench.inference.reading import write_png
-from workbench.session.queue import Guide
+from workbench.core.project.annotation import Note, encode_mask
+from workbench.core.project.project import Project
+from workbench.inference.io.image_io import write_png
+from workbench.session.label_queue import LabelQueue
 from workbench.session.session import Session
-from workbench.session.training import Training
-from workbench.ui.panels.picture_list import PictureList
-from workbench.ui.panels.pictures import PicturesPanel
-from workbench.ui.theme import Style
+from workbench.session.training.training_control import TrainingControl
+from workbench.ui.images.image_model import ImageListModel
+from workbench.ui.images.images_panel import ImagesPanel
+from workbench.ui.widgets.theme import ThemeManager
 
 LOT = 1000  # pictures a folder
 
@@ -48,7 +48,7 @@ def fill(root: Path, count: int) -> None:
         note = json.dumps(Note(status="done", verdict="NG").model_dump(mode="json"))
         for i in range(count):
             key = f"lot{i // LOT}/part-{i:06d}.png"
-            files = [(project.picture_path(key), picture)]
+            files = [(project.image_path(key), picture)]
             if i % 10 == 0:
                 files += [(project.mask_path(key), painted), (project.note_path(key), note.encode())]
             for path, data in files:
@@ -87,22 +87,22 @@ def say(what: str, seconds: float, more: str = "") -> None:
     print(f"{what:<58} {seconds * 1000:10.1f} ms  {more}", flush=True)
 
 
-def opened(app: QApplication, style: Style, root: Path, what: str) -> tuple[Session, PicturesPanel]:
+def opened(app: QApplication, style: ThemeManager, root: Path, what: str) -> tuple[Session, ImagesPanel]:
     asked = [0]
-    plain = PictureList.key_at
+    plain = ImageListModel.key_at
 
     def key_at(self, line: int) -> str:  # every data() call asks it once
         asked[0] += 1
         return plain(self, line)
 
-    PictureList.key_at = key_at
+    ImageListModel.key_at = key_at
     session = Session()
-    panel = PicturesPanel(session, style, Guide(session, Training(session)))
+    panel = ImagesPanel(session, style, LabelQueue(session, TrainingControl(session)))
     panel.resize(230, 700)
     panel.show()
     app.processEvents()
     settled = []
-    session._listing.settled.connect(lambda: settled.append(True))
+    session._listing.finished.connect(lambda: settled.append(True))
     start = time.perf_counter()
     session.open_project(root)
     until(lambda: asked[0] > 0, app)  # rows are asked for when they are painted
@@ -110,11 +110,11 @@ def opened(app: QApplication, style: Style, root: Path, what: str) -> tuple[Sess
     longest = until(lambda: bool(settled), app)
     more = f"stood still {longest:.0f} ms at most, {asked[0]} data() calls"
     say(f"{what}: all known", time.perf_counter() - start, more)
-    PictureList.key_at = plain
+    ImageListModel.key_at = plain
     return session, panel
 
 
-def searches(app: QApplication, panel: PicturesPanel) -> None:
+def searches(app: QApplication, panel: ImagesPanel) -> None:
     for text in ("lot4", "class:scratch", "status:done verdict:NG", "score:<0.5 -class:any", "group:lot7", ""):
         for turn in ("first", "again"):
             start = time.perf_counter()
@@ -171,7 +171,7 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="make the project here, or use the one that is here")
     args = parser.parse_args()
     app = QApplication(sys.argv[:1])
-    style = Style(app)
+    style = ThemeManager(app)
     style.apply("dark")
     with tempfile.TemporaryDirectory() as folder:
         root = args.keep or Path(folder) / "project"

@@ -21,8 +21,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from workbench.core.run import Run  # noqa: E402
-from workbench.core.sample import make_sample  # noqa: E402
+from workbench.core.runs.run import Run  # noqa: E402
+from workbench.core.sample.sample_project import make_sample  # noqa: E402
 
 
 def main() -> int:
@@ -63,13 +63,17 @@ def train(root: Path, wishes: argparse.Namespace, minutes: float, *settings: str
     said = json.loads(done.stdout)
     run = Run(root / "runs" / said["run"])
     parameters = next(event.parameters for event in run.events() if event.kind == "started")
-    return {**said, "widths": run.recipe().widths, "parameters": parameters, "dice": said["metrics"]["dice"]}
+    return {**said, "widths": run.settings().widths, "parameters": parameters, "dice": said["metrics"]["dice"]}
 
 
 def row(
-    name: str, minutes: float, widths: list[int], parameters: int, dice: float | None,
+    name: str,
+    minutes: float,
+    widths: list[int],
+    parameters: int,
+    dice: float | None,
     speeds: tuple[float, float] | None,
-) -> str:  # fmt: skip
+) -> str:
     shape = "-".join(map(str, widths))
     quick = "" if speeds is None else f"{speeds[1]:.1f} ({speeds[0]:.1f})"
     return f"| {name} | {minutes:g} | {shape} | {parameters:,} | {'-' if dice is None else f'{dice:.3f}'} | {quick} |"

@@ -45,19 +45,23 @@ sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, which
 
 from tests.benchmarks import real_sets as sets  # noqa: E402
 from tests.benchmarks.real_sets import Shown  # noqa: E402
-from workbench.core.launch import worker_environment  # noqa: E402
-from workbench.core.metrics import SegmentationMeter  # noqa: E402
-from workbench.inference.cpu import cores  # noqa: E402
+from workbench.core.evaluation.metrics import SegmentationMeter  # noqa: E402
+from workbench.core.runs.launch import worker_environment  # noqa: E402
+from workbench.inference.cpu_environment import cores  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 MINUTES = dict.fromkeys(("tiles", "kinds"), 15.0)
 MINUTES |= dict.fromkeys(("cracks", "welds", "boards", "steel", "verdicts"), 10.0)
 SOURCES: dict[str, tuple[str, Callable[[Path, Path], list[Shown]]]] = {
-    "tiles": ("magnetic-tile", sets.magnetic_tile), "kinds": ("magnetic-tile", sets.magnetic_tile),
-    "few": ("magnetic-tile", sets.magnetic_tile), "verdicts": ("magnetic-tile", sets.magnetic_tile),
-    "cracks": ("crackforest", sets.crackforest), "welds": ("gdxray-welds", sets.gdxray_welds),
-    "boards": ("deeppcb", sets.deeppcb), "steel": ("neu-det", sets.neu_det),
-}  # fmt: skip
+    "tiles": ("magnetic-tile", sets.magnetic_tile),
+    "kinds": ("magnetic-tile", sets.magnetic_tile),
+    "few": ("magnetic-tile", sets.magnetic_tile),
+    "verdicts": ("magnetic-tile", sets.magnetic_tile),
+    "cracks": ("crackforest", sets.crackforest),
+    "welds": ("gdxray-welds", sets.gdxray_welds),
+    "boards": ("deeppcb", sets.deeppcb),
+    "steel": ("neu-det", sets.neu_det),
+}
 NEAR = 2  # pixels by which a crack may lie beside its label
 
 
@@ -85,7 +89,7 @@ def most_memory(command: list[str], place: Path) -> tuple[str, float]:
     with heard.open("wb") as stream:
         child = psutil.Popen(
             command, stdout=stream, env={**os.environ, "PYTHONPATH": str(sets.ROOT), "PYTHONUTF8": "1"}
-        )  # fmt: skip
+        )
         most = 0.0
         while child.poll() is None:
             try:
@@ -108,17 +112,31 @@ def ours(
     workbench("import", project, source, *extra)
     told = workbench("train", project, "--model", "unet", "--minutes", wishes.minutes, *settings(wishes))
     look = sets.copy_pictures(test, place / "look")
-    command = [sys.executable, "-m", "workbench", "predict", str(told["path"]), str(look), "--out", str(place / "out"),
-               "--no-overlays", "--json"]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "workbench",
+        "predict",
+        str(told["path"]),
+        str(look),
+        "--out",
+        str(place / "out"),
+        "--no-overlays",
+        "--json",
+    ]
     said, most = most_memory(command, place)
     entries = json.loads(said.strip().splitlines()[-1])["pictures"]
     ids = {info["id"]: info["name"] for info in json.loads((project / "project.json").read_text("utf-8"))["classes"]}
     masks = {Path(entry["path"]).stem: sets.read_grey(Path(entry["mask"])) for entry in entries}
     milliseconds = float(np.median([entry["milliseconds"] for entry in entries]))
     return masks, {
-        "classes": ids, "seconds": told["seconds"], "steps": told["steps"], "predict_mb": most,
-        "milliseconds": milliseconds, "troubles": told["troubles"],
-    }  # fmt: skip
+        "classes": ids,
+        "seconds": told["seconds"],
+        "steps": told["steps"],
+        "predict_mb": most,
+        "milliseconds": milliseconds,
+        "troubles": told["troubles"],
+    }
 
 
 def listed_for_rivals(place: Path, learn: Sequence[Shown], test: Sequence[Shown]) -> Path:
@@ -182,10 +200,12 @@ def any_defect(masks: dict[str, np.ndarray], test: Sequence[Shown]) -> dict[str,
     regions = told["regions"]
     precision, recall = near_said / max(1, said_in_all), near_real / max(1, real_in_all)
     return {
-        "dice": bad.report()["any_defect"]["dice"] or 0.0, "dice_all": told["any_defect"]["dice"] or 0.0,
-        "recall": regions["recall"], "alarms_good": regions["false_per_good_picture"],
+        "dice": bad.report()["any_defect"]["dice"] or 0.0,
+        "dice_all": told["any_defect"]["dice"] or 0.0,
+        "recall": regions["recall"],
+        "alarms_good": regions["false_per_good_picture"],
         "f1_near": 2 * precision * recall / max(1e-9, precision + recall),
-    }  # fmt: skip
+    }
 
 
 def six_classes(masks: dict[str, np.ndarray], test: Sequence[Shown], names: dict[int, str]) -> dict[str, float]:
@@ -238,9 +258,12 @@ def verdicts(name: str, learn: list[Shown], test: list[Shown], place: Path, wish
     told = workbench("train", project, "--model", "resnet", "--minutes", wishes.minutes, *settings(wishes))
     found = workbench("evaluate", project, "--run", told["run"], "--against", other)
     return {
-        "accuracy": found["accuracy"], "macro_f1": found["macro_f1"], "seconds": told["seconds"],
-        "steps": told["steps"], "troubles": told["troubles"],
-    }  # fmt: skip
+        "accuracy": found["accuracy"],
+        "macro_f1": found["macro_f1"],
+        "seconds": told["seconds"],
+        "steps": told["steps"],
+        "troubles": told["troubles"],
+    }
 
 
 def rows_of(name: str, wishes: Wishes) -> list[dict[str, Any]]:
@@ -250,10 +273,21 @@ def rows_of(name: str, wishes: Wishes) -> list[dict[str, Any]]:
     counts = wishes.labels if name == "few" else [None]
     minutes = wishes.few_minutes if name == "few" else wishes.minutes or MINUTES[name]
     return [
-        {"set": name, "labels": count, "who": who, "seed": seed, "fold": fold, "of": wishes.of,
-         "by_picture": wishes.by_picture, "minutes": minutes if who != "forest" else None}
-        for fold in wishes.folds for seed in wishes.seeds for count in counts for who in ("ours", *rivals)
-    ]  # fmt: skip
+        {
+            "set": name,
+            "labels": count,
+            "who": who,
+            "seed": seed,
+            "fold": fold,
+            "of": wishes.of,
+            "by_picture": wishes.by_picture,
+            "minutes": minutes if who != "forest" else None,
+        }
+        for fold in wishes.folds
+        for seed in wishes.seeds
+        for count in counts
+        for who in ("ours", *rivals)
+    ]
 
 
 def measure(row: dict[str, Any], wishes: Wishes, place: Path) -> dict[str, Any]:

@@ -35,7 +35,7 @@ from typing import Any
 
 sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder: its queue.py is not Python's
 
-from workbench.core.launch import worker_environment  # noqa: E402
+from workbench.core.runs.launch import worker_environment  # noqa: E402
 
 TICK = 5  # ms
 FRAME = 16.7  # ms
@@ -53,12 +53,12 @@ class Bench:
         from PySide6.QtCore import Qt, QTimer
         from PySide6.QtWidgets import QApplication
 
-        from workbench.session.settings import Settings
-        from workbench.ui.application import Application
+        from workbench.session.preferences import Preferences
+        from workbench.ui.shell.application import Application
 
         self.app = QApplication([])
         self._time_painting()
-        self.window_app = Application(self.app, Settings(language="en", theme="dark"))
+        self.window_app = Application(self.app, Preferences(language="en", theme="dark"))
         self.window, self.rooms = self.window_app.window, self.window_app.rooms
         self.window.resize(1280, 800)
         self.window_app.show()
@@ -72,9 +72,9 @@ class Bench:
         self.hand = QTimer(interval=16, timeout=self._move, timerType=Qt.TimerType.PreciseTimer)
         session = self.rooms.session
         session.open_project(make_project(folder))
-        self.wait(lambda: session.picture is not None and session.mask is not None, 60)
-        session.open_picture("large.png")
-        self.wait(lambda: session.key == "large.png" and session.picture is not None, 60)
+        self.wait(lambda: session.image is not None and session.mask is not None, 60)
+        session.open_image("large.png")
+        self.wait(lambda: session.key == "large.png" and session.image is not None, 60)
         self.window.training.make_curves()
         self.window.canvas.choose_tool("brush")
         self.window.canvas.set_diameter(30)
@@ -115,7 +115,7 @@ class Bench:
 
     def _time_painting(self) -> None:
         """From now on every canvas tells when it has painted."""
-        from workbench.ui.canvas.canvas import Canvas
+        from workbench.ui.canvas.canvas_widget import Canvas
 
         paint = Canvas.paintEvent
 
@@ -164,9 +164,14 @@ def summary(late: list[float], held: list[float], strokes: list[float]) -> dict[
         )
 
     return {
-        "late": told(late), "held": told(held), "stroke": told(strokes), "ticks": len(late), "strokes": len(strokes),
-        "frames": sum(value > FRAME for value in late), "long": sum(value > 100 for value in late),
-    }  # fmt: skip
+        "late": told(late),
+        "held": told(held),
+        "stroke": told(strokes),
+        "ticks": len(late),
+        "strokes": len(strokes),
+        "frames": sum(value > FRAME for value in late),
+        "long": sum(value > 100 for value in late),
+    }
 
 
 def make_project(folder: Path) -> Path:
@@ -174,19 +179,19 @@ def make_project(folder: Path) -> Path:
     import numpy as np
 
     from tests.conftest import scratched
-    from workbench.core import annotation
-    from workbench.core.project import Project
-    from workbench.inference.reading import write_png
+    from workbench.core.project import annotation
+    from workbench.core.project.project import Project
+    from workbench.inference.io.image_io import write_png
 
     rng = np.random.default_rng(5)
     with Project.create(folder / "project", classes=["scratch", "pit"]) as project:
         for number in range(16):
             picture, mask = scratched(rng, 512, 384, defects=3 if number < 12 else 0)
             key = f"part{number}/a.png"
-            write_png(project.picture_path(key), picture)
+            write_png(project.image_path(key), picture)
             annotation.save_mask(project, key, mask)
             annotation.save_note(project, key, annotation.Note(status="done"))
-        write_png(project.picture_path("large.png"), scratched(rng, 2048, 2048, defects=30)[0])
+        write_png(project.image_path("large.png"), scratched(rng, 2048, 2048, defects=30)[0])
     return folder / "project"
 
 
@@ -194,13 +199,13 @@ def memory(bench: Bench) -> list[float]:
     """Megabytes of this process: as it is, and without the model that looks at the pictures."""
     import psutil
 
-    from workbench.session.memory import give_back
+    from workbench.session.process_memory import release_free_memory
 
     found = []
     for let_go in (lambda: None, bench.rooms.predictions.close):
         let_go()
         gc.collect()
-        give_back()
+        release_free_memory()
         found.append(psutil.Process().memory_info().rss / 2**20)
     return found
 
@@ -212,8 +217,8 @@ def train_in_a_thread() -> None:
     """Let the window's Training lead a thread of its own process in place of a child."""
     from PySide6.QtCore import QThread, Signal
 
-    from workbench.core.events import Event, encode_order
-    from workbench.session import training as room
+    from workbench.core.runs.events import Event, encode_order
+    from workbench.session.training import training_control as room
 
     class TrainerInWindow(QThread):
         """What TrainerThread is to the window, without a process behind it."""
@@ -225,9 +230,9 @@ def train_in_a_thread() -> None:
             self.training_run, self.live, self._orders = run, True, None
 
         def run(self) -> None:
-            from workbench.training.loop import train
-            from workbench.training.orders import Orders
+            from workbench.training.control_channel import ControlChannel
             from workbench.training.reporter import Clock, Reporter
+            from workbench.training.training_loop import train
 
             class Direct(Reporter):
                 def __call__(reporter, event: Event) -> None:
@@ -235,7 +240,7 @@ def train_in_a_thread() -> None:
                     self.reported.emit(event)
 
             clock = Clock()
-            self._orders = Orders(None)
+            self._orders = ControlChannel(None)
             report = Direct(None, clock, self.training_run.events_path)
             ending = train(self.training_run, report, self._orders, clock, resume=False)
             report(ending)
@@ -244,7 +249,7 @@ def train_in_a_thread() -> None:
 
         def _order(self, *order: str) -> None:
             if self._orders is not None:
-                self._orders.obey(encode_order(*order))
+                self._orders.apply(encode_order(*order))
 
         def watch(self, key: str) -> None:
             self._order("watch", key)
@@ -268,7 +273,7 @@ def train_in_a_thread() -> None:
 
 
 def row_trained(bench: Bench, way: str, wishes: argparse.Namespace) -> dict[str, Any]:
-    from workbench.core.events import Failed, Finished
+    from workbench.core.runs.events import Failed, Finished
 
     fresh, endings = memory(bench)[0], []
     training = bench.rooms.training
@@ -294,9 +299,9 @@ def row_trained(bench: Bench, way: str, wishes: argparse.Namespace) -> dict[str,
 def row_points(bench: Bench, wishes: argparse.Namespace) -> dict[str, Any]:
     from PySide6.QtCore import QTimer
 
-    from workbench.core.events import Finished, Started, Step, encode
-    from workbench.core.recipe import request
-    from workbench.core.run import create_run
+    from workbench.core.runs.events import Finished, Started, Step, encode
+    from workbench.core.runs.run import create_run
+    from workbench.core.runs.training_settings import request
 
     run = create_run(bench.rooms.session.project, request("unet", epochs=1, device="cpu"))
     started = Started(model="unet", device="gpu:0", precision="fp16", pictures={"train": 12, "val": 4})
@@ -304,8 +309,17 @@ def row_points(bench: Bench, wishes: argparse.Namespace) -> dict[str, Any]:
 
     def step(number: int) -> Step:
         loss = 1 + (number * 7919 % 1000) / 1000
-        return Step(step=number, time=number / 5, loss=loss, rate=0.01, grad_norm=loss, loss_scale=1024.0,
-                    images_per_second=50 + loss, data_wait=0.1, progress=number / count)  # fmt: skip
+        return Step(
+            step=number,
+            time=number / 5,
+            loss=loss,
+            rate=0.01,
+            grad_norm=loss,
+            loss_scale=1024.0,
+            images_per_second=50 + loss,
+            data_wait=0.1,
+            progress=number / count,
+        )
 
     with run.events_path.open("w", encoding="utf-8") as file:
         file.write(encode(started) + "\n")
@@ -343,8 +357,18 @@ def one_row(way: str, wishes: argparse.Namespace) -> dict[str, Any]:
 
 def measured(way: str, wishes: argparse.Namespace) -> dict[str, Any]:
     """One row, in a process of its own."""
-    command = [sys.executable, __file__, "--way", way, "--minutes", str(wishes.minutes), "--seconds",
-               str(wishes.seconds), "--points", str(wishes.points)]  # fmt: skip
+    command = [
+        sys.executable,
+        __file__,
+        "--way",
+        way,
+        "--minutes",
+        str(wishes.minutes),
+        "--seconds",
+        str(wishes.seconds),
+        "--points",
+        str(wishes.points),
+    ]
     environment = worker_environment() if way == "thread" else dict(os.environ)
     with tempfile.TemporaryDirectory() as home:
         environment |= {"XDG_CONFIG_HOME": home, "XDG_CACHE_HOME": home}

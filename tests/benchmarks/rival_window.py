@@ -57,8 +57,8 @@ def ours(small: Path, large: Path, moves: int) -> dict[str, Any]:
     bench = Bench(large.parent.parent)
     canvas, session = bench.canvas, bench.session
     seen: list[str] = []
-    session.picture_previewed.connect(lambda key, picture, size: (canvas.show_preview(picture, size), seen.append(key)))
-    session.picture_opened.connect(seen.append)
+    session.image_previewed.connect(lambda key, picture, size: (canvas.show_preview(picture, size), seen.append(key)))
+    session.image_opened.connect(seen.append)
 
     def show(path: Path) -> float:
         """To the first frame with the picture in it, be it a coarse one."""
@@ -72,15 +72,15 @@ def ours(small: Path, large: Path, moves: int) -> dict[str, Any]:
             app.processEvents()
             return canvas.frames > frames
 
-        return timed(lambda: session.open_picture(path.name), shown, app.processEvents)
+        return timed(lambda: session.open_image(path.name), shown, app.processEvents)
 
     timed(lambda: None, lambda: len(session.keys) > 1, app.processEvents)
     show(small)
     bench.settle()
     before = resident()
     opened = show(large)
-    timed(lambda: None, lambda: session.picture is not None and session.key == large.name, app.processEvents)
-    while canvas.reading or len(canvas.picture.levels) == 1:
+    timed(lambda: None, lambda: session.image is not None and session.key == large.name, app.processEvents)
+    while canvas.reading or len(canvas.image.levels) == 1:
         app.processEvents()
     bench.settle()
     found = {"about": "ours", "opened": opened, "added": resident() - before, "moves": {}}
@@ -189,9 +189,13 @@ def napari(small: Path, large: Path, moves: int) -> dict[str, Any]:
     def send(kind: Any, at: tuple[float, float], button: Any, buttons: Any) -> float:
         spot = QtCore.QPointF(*at)
         event = QtGui.QMouseEvent(
-            kind, spot, QtCore.QPointF(native.mapToGlobal(spot.toPoint())), button, buttons,
+            kind,
+            spot,
+            QtCore.QPointF(native.mapToGlobal(spot.toPoint())),
+            button,
+            buttons,
             QtCore.Qt.KeyboardModifier.NoModifier,
-        )  # fmt: skip
+        )
         began = frames[0]
         return timed(
             lambda: QtWidgets.QApplication.sendEvent(native, event), lambda: frames[0] > began, app.processEvents

@@ -23,7 +23,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[0] = str(ROOT)  # not this folder, which has names of Python's own
 
-from workbench.core.project import Project  # noqa: E402
+from workbench.core.project.project import Project  # noqa: E402
 
 WINDOW = Path(__file__).with_name("rival_window.py")
 AIM = 3.0  # times as soon as labelme

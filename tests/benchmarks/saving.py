@@ -23,12 +23,12 @@ from PySide6.QtCore import QCoreApplication
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from workbench.core import annotation
-from workbench.core.banded_png import BandedPng
-from workbench.core.drawing import Paint, Rect, draw_segment, segment_rect
-from workbench.core.history import History, Recording
-from workbench.core.project import Project
-from workbench.inference.reading import write_png
+from workbench.core.geometry.drawing import Paint, Rect, draw_segment, segment_rect
+from workbench.core.project import annotation
+from workbench.core.project.history import History, StepRecording
+from workbench.core.project.incremental_png import IncrementalPng
+from workbench.core.project.project import Project
+from workbench.inference.io.image_io import write_png
 from workbench.session.session import Session
 
 
@@ -56,8 +56,8 @@ def encoding(side: int, rounds: int) -> list[tuple[str, str]]:
         classes = project.classes
         pillow = milliseconds(lambda: annotation.encode_mask(mask, classes), rounds)
         opencv = milliseconds(lambda: cv2.imencode(".png", mask), rounds)
-        whole = milliseconds(lambda: BandedPng(classes).encode(mask), rounds)
-        png = BandedPng(classes)
+        whole = milliseconds(lambda: IncrementalPng(classes).encode(mask), rounds)
+        png = IncrementalPng(classes)
         size = len(png.encode(mask))
         spot = Rect(side // 2, side // 2 + 10, 40, 4)
         band = milliseconds(lambda: (png.encode(mask, [spot]), png.foreground_counts()), 3 * rounds)
@@ -104,12 +104,12 @@ def gui_thread(app: QCoreApplication, side: int, rounds: int) -> list[tuple[str,
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "p"
         with Project.create(root, classes=list("abcde")) as project:
-            write_png(project.picture_path("a.png"), np.full((side, side), 128, np.uint8))
+            write_png(project.image_path("a.png"), np.full((side, side), 128, np.uint8))
             annotation.save_mask(project, "a.png", painted(side))
         session = Session(settle=600)
         session.open_project(root)
-        session.open_picture("a.png")
-        longest_gap(app, lambda: session.picture is not None)
+        session.open_image("a.png")
+        longest_gap(app, lambda: session.image is not None)
         end = time.perf_counter() + 1.0
         idle = longest_gap(app, lambda: time.perf_counter() > end)
         saver = session._saver
@@ -141,14 +141,14 @@ def gui_thread(app: QCoreApplication, side: int, rounds: int) -> list[tuple[str,
         ("one autosave, longest gap", f"{statistics.median(gaps[1:]):.1f} ms; the first: {gaps[0]:.1f} ms"),
         ("at rest, longest gap within a second", f"{idle:.1f} ms"),
         *((f"whole picture, GUI thread: {what}", took) for what, took in whole.items()),
-    ]  # fmt: skip
+    ]
 
 
 def steps(side: int, strokes: int) -> list[tuple[str, str]]:
     mask, rng, history = np.zeros((side, side), np.uint8), np.random.default_rng(1), History()
     packing, undoing, total, held, changed = [], [], 0, 0, 0
     for _ in range(strokes):
-        recording = Recording("a", "paint", mask)
+        recording = StepRecording("a", "paint", mask)
         point, radius, id = rng.uniform(0, side, 2), rng.uniform(3, 40), int(rng.integers(1, 6))
         for _ in range(rng.integers(20, 120)):
             following = point + rng.normal(0, 12, 2)

@@ -30,11 +30,11 @@ from onnx import TensorProto, helper, numpy_helper
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from workbench.inference.checks import write_checks  # noqa: E402
-from workbench.inference.golden import write_golden  # noqa: E402
+from workbench.inference.batch.checksums import write_checks  # noqa: E402
+from workbench.inference.batch.reference_results import write_reference_results  # noqa: E402
+from workbench.inference.io.image_io import encode_png, write_png  # noqa: E402
+from workbench.inference.model_settings import ClassSettings, ModelSettings, save_settings  # noqa: E402
 from workbench.inference.predictor import Predictor  # noqa: E402
-from workbench.inference.reading import encode_png, write_png  # noqa: E402
-from workbench.inference.settings import ClassSettings, ModelSettings, save_settings  # noqa: E402
 
 
 def convolutions(path: Path, *, outputs: int, width: int = 32, depth: int = 6, pooled: bool) -> None:
@@ -83,7 +83,7 @@ def make_export(folder: Path, *, classify: bool) -> Path:
     save_settings(settings, folder / "model.json")
     sample = folder.parent / f"{folder.name}.png"
     write_png(sample, pictures(1, 64)[0])
-    write_golden(folder, Predictor.open(folder), [("sample", sample)])
+    write_reference_results(folder, Predictor.open(folder), [("sample", sample)])
     write_checks(folder)
     return folder
 
@@ -112,13 +112,13 @@ class Job:
 
 def sequential(predictor: Predictor, job: Job) -> dict[str, float]:
     """Decode, predict and encode, one after another in this process."""
-    from workbench.inference.reading import decode_picture
+    from workbench.inference.io.image_io import decode_image
 
     seconds = []
     started, used = time.perf_counter(), cpu_seconds(os.getpid())
     for content in job.sent:
         began = time.perf_counter()
-        result = predictor.predict(decode_picture(content))
+        result = predictor.predict(decode_image(content))
         if result.mask is not None:
             encode_png(result.mask)
         seconds.append(time.perf_counter() - began)
@@ -163,9 +163,13 @@ def load(url: str, pid: int, job: Job, clients: int) -> dict[str, float]:
 def _numbers(seconds: list[float], whole: float, cpu: float, *, lost: int, mixed: int) -> dict[str, float]:
     p50, p99 = np.percentile(seconds, (50, 99))
     return {
-        "per_second": len(seconds) / whole, "p50_ms": 1000 * p50, "p99_ms": 1000 * p99,
-        "cpu_ms": 1000 * cpu / len(seconds), "lost": lost, "mixed": mixed,
-    }  # fmt: skip
+        "per_second": len(seconds) / whole,
+        "p50_ms": 1000 * p50,
+        "p99_ms": 1000 * p99,
+        "cpu_ms": 1000 * cpu / len(seconds),
+        "lost": lost,
+        "mixed": mixed,
+    }
 
 
 def cpu_seconds(pid: int) -> float:
@@ -183,8 +187,20 @@ def measure(folder: Path, options: argparse.Namespace) -> bool:
     print(f"{'':>22} {'pictures/s':>10} {'p50 ms':>9} {'p99 ms':>9} {'CPU ms':>8} {'lost':>5} {'mixed':>6}")
     _show("predictor alone", sequential(predictor, job))
     del predictor
-    command = [sys.executable, "-m", "workbench", "serve", str(folder), "--port", "0", "--json", "--queue", "256",
-               "--workers", str(options.workers)]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "workbench",
+        "serve",
+        str(folder),
+        "--port",
+        "0",
+        "--json",
+        "--queue",
+        "256",
+        "--workers",
+        str(options.workers),
+    ]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}
     )

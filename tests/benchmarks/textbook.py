@@ -252,9 +252,14 @@ def main() -> int:
             steps += 1
         threshold = look(net, content, 2 ** (len(widths) - 1), wishes.out / str(number))
         told = {
-            "look": number, "seconds": seconds, "steps": steps, "images_per_second": steps * wishes.batch / seconds,
-            "loss": float(np.mean(losses[-20:])), "threshold": threshold, "about": net.about,
-        }  # fmt: skip
+            "look": number,
+            "seconds": seconds,
+            "steps": steps,
+            "images_per_second": steps * wishes.batch / seconds,
+            "loss": float(np.mean(losses[-20:])),
+            "threshold": threshold,
+            "about": net.about,
+        }
         print(json.dumps(told), flush=True)
     return 0
 

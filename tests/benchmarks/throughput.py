@@ -36,15 +36,21 @@ sys.path[0] = str(Path(__file__).resolve().parents[2])  # not this folder, which
 from tests.benchmarks import quality  # noqa: E402
 from tests.benchmarks import real_sets as sets  # noqa: E402
 from tests.benchmarks.real_sets import Shown  # noqa: E402
-from workbench.core.events import Step  # noqa: E402
-from workbench.core.run import Run  # noqa: E402
+from workbench.core.runs.events import Step  # noqa: E402
+from workbench.core.runs.run import Run  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 AIM_PADDLE, AIM_TORCH, AIM_WAIT = 5.0, 1.0, 0.05
 PATCH = 256  # of the textbook
 # What makes Paddle quick, and what a person has not set who does not know of it.
-OURS = ("MKL_DEBUG_CPU_TYPE", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "KMP_BLOCKTIME", "MALLOC_MMAP_MAX_",
-        "MALLOC_TRIM_THRESHOLD_")  # fmt: skip
+OURS = (
+    "MKL_DEBUG_CPU_TYPE",
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "KMP_BLOCKTIME",
+    "MALLOC_MMAP_MAX_",
+    "MALLOC_TRIM_THRESHOLD_",
+)
 
 
 @dataclass
@@ -70,9 +76,23 @@ def textbook(name: str, listed: Path, test: list[Shown], wishes: argparse.Namesp
     python = sys.executable if framework == "paddle" else wishes.torch
     if python is None:
         return Row(name, why="no Python with torch was named (--torch)")
-    command = [str(python), str(HERE / "textbook.py"), str(listed), str(place / name), "--framework", framework,
-               "--minutes", str(wishes.minutes), "--looks", str(wishes.looks), "--seed", str(wishes.seed),
-               "--rate", str(wishes.rate), *(["--best"] if mode else [])]  # fmt: skip
+    command = [
+        str(python),
+        str(HERE / "textbook.py"),
+        str(listed),
+        str(place / name),
+        "--framework",
+        framework,
+        "--minutes",
+        str(wishes.minutes),
+        "--looks",
+        str(wishes.looks),
+        "--seed",
+        str(wishes.seed),
+        "--rate",
+        str(wishes.rate),
+        *(["--best"] if mode else []),
+    ]
     clean = {key: value for key, value in os.environ.items() if key not in OURS}
     done = subprocess.run(command, capture_output=True, text=True, env=clean)
     if done.returncode:
@@ -105,29 +125,38 @@ def ours(learn: list[Shown], test: list[Shown], wishes: argparse.Namespace, plac
     for budget in sorted(wishes.budgets):
         told = quality.workbench(
             "train", project, "--model", "unet", "--minutes", budget, "--set", f"seed={wishes.seed}"
-        )  # fmt: skip
+        )
         found = quality.workbench("predict", told["path"], look, "--out", place / f"out-{budget:g}", "--no-overlays")
         masks = {Path(each["path"]).stem: sets.read_grey(Path(each["mask"])) for each in found["pictures"]}
         row.curve.append((told["seconds"], dice_of(masks, test)))
         run = Run(Path(told["path"]))
-        recipe = run.recipe()
+        recipe = run.settings()
         row.images_per_second = told["images_per_second"]
         row.megapixels = row.images_per_second * (recipe.patch / recipe.scale) ** 2 / 1e6
         waits = [event.data_wait for event in run.events() if isinstance(event, Step) and event.progress > 0.5]
         about = {
-            "patch": recipe.patch, "scale": recipe.scale, "widths": recipe.widths, "stem": recipe.stem,
-            "batch": recipe.batch, "workers": recipe.workers, "wait": float(np.mean(waits)) if waits else None,
-        }  # fmt: skip
+            "patch": recipe.patch,
+            "scale": recipe.scale,
+            "widths": recipe.widths,
+            "stem": recipe.stem,
+            "batch": recipe.batch,
+            "workers": recipe.workers,
+            "wait": float(np.mean(waits)) if waits else None,
+        }
         print(f"workbench, {budget:g} minutes: Dice {row.reached:.3f} in {told['seconds']:.0f} s", flush=True)
     return row, about
 
 
 def table(mine: Row, rivals: list[Row], about: dict[str, Any]) -> str:
-    lines = ["| | images/s | megapixels/s | seconds | Dice | ours: seconds to that Dice | times as quick |",
-             "|---|---:|---:|---:|---:|---:|---:|"]  # fmt: skip
+    lines = [
+        "| | images/s | megapixels/s | seconds | Dice | ours: seconds to that Dice | times as quick |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
     seconds = mine.curve[-1][0]
-    lines.append(f"| {mine.name} | {mine.images_per_second:.1f} | {mine.megapixels:.2f} | {seconds:.0f} "
-                 f"| {mine.reached:.3f} | | |")  # fmt: skip
+    lines.append(
+        f"| {mine.name} | {mine.images_per_second:.1f} | {mine.megapixels:.2f} | {seconds:.0f} "
+        f"| {mine.reached:.3f} | | |"
+    )
     for rival in rivals:
         if rival.why:
             lines.append(f"| {rival.name} | | | {rival.why} | | | |")
@@ -136,10 +165,14 @@ def table(mine: Row, rivals: list[Row], about: dict[str, Any]) -> str:
         taken, needed = rival.seconds_to(best), mine.seconds_to(best)
         told = "not reached" if needed is None else f"{needed:.0f}"
         times = "" if needed is None or taken is None else f"{taken / needed:.1f}"
-        lines.append(f"| {rival.name} | {rival.images_per_second:.2f} | {rival.megapixels:.2f} | {taken or 0:.0f} "
-                     f"| {best:.3f} | {told} | {times} |")  # fmt: skip
-    lines.append(f"\nours: {json.dumps(about)}; aims: {AIM_PADDLE:g} times as quick as Paddle's textbook, not slower "
-                 f"than the best of PyTorch, waits at most {AIM_WAIT:.0%}")  # fmt: skip
+        lines.append(
+            f"| {rival.name} | {rival.images_per_second:.2f} | {rival.megapixels:.2f} | {taken or 0:.0f} "
+            f"| {best:.3f} | {told} | {times} |"
+        )
+    lines.append(
+        f"\nours: {json.dumps(about)}; aims: {AIM_PADDLE:g} times as quick as Paddle's textbook, not slower "
+        f"than the best of PyTorch, waits at most {AIM_WAIT:.0%}"
+    )
     for row in (mine, *rivals):
         if row.curve:
             steps = ", ".join(f"{dice:.3f} after {seconds:.0f} s" for seconds, dice in row.curve)
@@ -171,8 +204,8 @@ def main() -> int:
         learn, test = sets.deal(sets.magnetic_tile(source, place), wishes.fold, wishes.of)
         test = [each for each in test if each.mask is not None]
         test = test[:: max(1, -(-len(test) // wishes.pictures))]
-        if wishes.learn:
-            learn = learn[:: max(1, len(learn) // wishes.learn)]
+        if wishes.run:
+            learn = learn[:: max(1, len(learn) // wishes.run)]
         mine, about = ours(learn, test, wishes, place / "ours")
         listed = quality.listed_for_rivals(place, learn, test)
         rivals = []

@@ -23,10 +23,10 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from workbench.inference.measure import fit  # noqa: E402
+from workbench.inference.batch.benchmark import fit  # noqa: E402
+from workbench.inference.io.image_io import read_image  # noqa: E402
+from workbench.inference.model_settings import ModelSettings, load_settings  # noqa: E402
 from workbench.inference.predictor import Predictor  # noqa: E402
-from workbench.inference.reading import read_picture  # noqa: E402
-from workbench.inference.settings import ModelSettings, load_settings  # noqa: E402
 
 WAYS = ("tiled", "whole", "cut hard")
 
@@ -41,7 +41,7 @@ def settings_for(way: str, settings: ModelSettings, side: int) -> ModelSettings:
 def one_way(options: argparse.Namespace) -> None:
     """The child's work: predict, write the probabilities, tell time and memory."""
     predictor = Predictor.open(options.export, engine=options.engine)
-    picture = fit(read_picture(options.picture), options.side, options.side)
+    picture = fit(read_image(options.picture), options.side, options.side)
     predictor.settings = settings_for(options.way, predictor.settings, options.side)
     began = time.perf_counter()
     result = predictor.predict(picture, keep_probabilities=True)
@@ -56,9 +56,20 @@ def compare(options: argparse.Namespace, place: Path) -> None:
     told: dict[str, dict[str, float]] = {}
     for way in WAYS:
         command = [
-            sys.executable, __file__, str(options.export), "--picture", str(options.picture), "--side",
-            str(options.side), "--engine", options.engine, "--way", way, "--out", str(place / f"{way}.npz"),
-        ]  # fmt: skip
+            sys.executable,
+            __file__,
+            str(options.export),
+            "--picture",
+            str(options.picture),
+            "--side",
+            str(options.side),
+            "--engine",
+            options.engine,
+            "--way",
+            way,
+            "--out",
+            str(place / f"{way}.npz"),
+        ]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             print(f"{way}: failed: {(done.stderr.strip().splitlines() or ['killed, most likely for its memory'])[-1]}")

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.conftest import fill_project
 from tests.training.conftest import make_run
 from tests.training.killing import differences, disturbed, undisturbed
-from workbench.core.project import Project
+from workbench.core.project.project import Project
 
 
 def main() -> int:

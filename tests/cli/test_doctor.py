@@ -9,9 +9,9 @@ import pytest
 
 from workbench import cli
 from workbench.cli import doctor
-from workbench.cli.installing import paddle_command, requirement
-from workbench.core.launch import paddle_installed
-from workbench.inference.engines.kinds import KINDS
+from workbench.cli.pip_commands import paddle_command, requirement
+from workbench.core.runs.launch import paddle_installed
+from workbench.inference.engines.registry import KINDS
 
 
 def checks(capsys, *options):

@@ -7,13 +7,28 @@ import json
 import pytest
 
 from workbench.cli import main
-from workbench.core.recipe import request
-from workbench.core.run import create_run
+from workbench.core.runs.run import create_run
+from workbench.core.runs.training_settings import request
 
 REASONED = {
-    "scale", "patch", "batch", "widths", "stem", "encoder", "precision", "dice_weight", "cross_entropy_weight",
-    "foreground_share", "augment", "warm_up", "validations", "rate", "optimizer", "mirror", "overlap",
-}  # fmt: skip
+    "scale",
+    "patch",
+    "batch",
+    "widths",
+    "stem",
+    "encoder",
+    "precision",
+    "dice_weight",
+    "cross_entropy_weight",
+    "foreground_share",
+    "augment",
+    "warm_up",
+    "validations",
+    "rate",
+    "optimizer",
+    "mirror",
+    "overlap",
+}
 
 
 def test_the_plan_is_the_recipe_of_a_run_and_leaves_nothing_behind(labelled, capsys):
@@ -22,7 +37,7 @@ def test_the_plan_is_the_recipe_of_a_run_and_leaves_nothing_behind(labelled, cap
     assert main(["train", root, "--model", "unet", "--minutes", "3", "--set", "batch=6", "--plan", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert sorted(path.name for path in labelled.root.rglob("*")) == before
-    recipe = create_run(labelled, request("unet", minutes=3, batch=6)).recipe()
+    recipe = create_run(labelled, request("unet", minutes=3, batch=6)).settings()
     assert told["recipe"] == recipe.model_dump(mode="json", exclude={"format", "reasons"})
     assert told["reasons"] == recipe.reasons and told["pictures"]["train"] > 0
     assert told["reasons"].keys() >= REASONED
@@ -34,13 +49,21 @@ def test_the_plan_is_the_recipe_of_a_run_and_leaves_nothing_behind(labelled, cap
 @pytest.mark.parametrize(
     ("wish", "why"),
     [
-        ("batch=x", "a whole number"), ("batch=0", "at least 1"), ("batch=2000", "at most 1024"),
-        ("rate=fast", "it is a number"), ("scale=0", "above 0"), ("average=1", "below 1"),
+        ("batch=x", "a whole number"),
+        ("batch=0", "at least 1"),
+        ("batch=2000", "at most 1024"),
+        ("rate=fast", "it is a number"),
+        ("scale=0", "above 0"),
+        ("average=1", "below 1"),
         ("stem=3", "one of 1, 2 or 4"),
-        ("augment=none", "it is a list"), ("local_contrast=maybe", "true or false"), ("size=3", "no such setting"),
-        ("widths=[1,\"a\"]", "a whole number"), ("profile=3", "true or false"), ("weights=7", "it is text"),
+        ("augment=none", "it is a list"),
+        ("local_contrast=maybe", "true or false"),
+        ("size=3", "no such setting"),
+        ('widths=[1,"a"]', "a whole number"),
+        ("profile=3", "true or false"),
+        ("weights=7", "it is text"),
     ],
-)  # fmt: skip
+)
 def test_wishes_that_cannot_be_are_told_in_plain_words(labelled, capsys, wish, why):
     assert main(["train", str(labelled.root), "--model", "unet", "--plan", "--set", wish]) == 1
     said = capsys.readouterr().err

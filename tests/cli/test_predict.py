@@ -14,8 +14,8 @@ import pytest
 
 from tests.inference.conftest import grey_export, spotted
 from workbench import cli
-from workbench.inference.ledger import LEDGER_FILE
-from workbench.inference.reading import write_png
+from workbench.inference.batch.results_log import LEDGER_FILE
+from workbench.inference.io.image_io import write_png
 
 __all__ = ["grey_export"]
 
@@ -66,9 +66,12 @@ def test_refusals_are_sentences(grey_export, pictures, tmp_path, capsys):
 def test_watching_tells_a_line_a_picture(grey_export, pictures, tmp_path):
     command = [sys.executable, "-m", "workbench", "predict", grey_export, pictures, "--out", tmp_path / "out"]
     process = subprocess.Popen(
-        [*map(str, command), "--watch", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+        [*map(str, command), "--watch", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
         env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"},
-    )  # fmt: skip
+    )
     try:
         lines = [json.loads(process.stdout.readline()) for _ in range(4)]
         (pictures / "late.png").write_bytes((pictures / "0.png").read_bytes())

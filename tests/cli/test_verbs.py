@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from workbench import cli
-from workbench.core import annotation
-from workbench.core.formats import FORMATS
-from workbench.core.project import Project
-from workbench.inference.reading import write_png
+from workbench.core.project import annotation
+from workbench.core.project.formats import FORMATS
+from workbench.core.project.project import Project
+from workbench.inference.io.image_io import write_png
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,9 +24,14 @@ ROOT = Path(__file__).resolve().parents[2]
 def workbench(*arguments, cwd=None):
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
     return subprocess.run(
-        [sys.executable, "-m", "workbench", *map(str, arguments)], capture_output=True, text=True, env=environment,
-        cwd=cwd, encoding="utf-8", stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+        [sys.executable, "-m", "workbench", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=cwd,
+        encoding="utf-8",
+        stdin=subprocess.DEVNULL,
+    )
 
 
 def inside(capsys, *arguments):
@@ -53,8 +58,11 @@ def test_create_import_check_and_labels_as_processes(tmp_path):
     created = workbench("create", tmp_path / "p 项目", "--classes", "scratch,pit", "--verdicts", "OK,NG", "--json")
     assert created.returncode == 0, created.stderr
     assert json.loads(created.stdout) == {
-        "project": str(tmp_path / "p 项目"), "pictures": 0, "classes": ["scratch", "pit"], "verdicts": ["OK", "NG"],
-    }  # fmt: skip
+        "project": str(tmp_path / "p 项目"),
+        "pictures": 0,
+        "classes": ["scratch", "pit"],
+        "verdicts": ["OK", "NG"],
+    }
     source = masked_folder(tmp_path / "in")
     (source / "masks" / "片 2 [a].png").write_bytes(b"\x89PNG\r\n\x1a\n cut")
     done = workbench("import", tmp_path / "p 项目", source, "--format", "png", "--class", "pit", "--json")
@@ -172,7 +180,7 @@ def test_a_project_that_is_open_elsewhere_is_not_written(project, tmp_path, caps
     source = masked_folder(tmp_path / "in")
     held = workbench("import", project.root, source)
     assert held.returncode == 1 and "open for writing elsewhere" in held.stderr
-    assert str(os.getpid()) in held.stderr and not project.pictures()
+    assert str(os.getpid()) in held.stderr and not project.images()
     assert inside(capsys, "check", project.root)[0] == 0  # reading is free
 
 
@@ -191,10 +199,10 @@ def test_without_paddle_the_exact_command_is_told(labelled):
 
 
 def test_an_unknown_failure_is_a_sentence_too(tmp_path, capsys, monkeypatch):
-    from workbench.core import checking
+    from workbench.core import lint
 
     Project.create(tmp_path / "p").close()
-    monkeypatch.setattr(checking, "check", lambda *_: 1 / 0)
+    monkeypatch.setattr(lint, "check", lambda *_: 1 / 0)
     assert "ZeroDivisionError" in sentence(capsys, "check", tmp_path / "p")
 
 

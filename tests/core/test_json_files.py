@@ -10,17 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from workbench.core import class_changes, displays, events, operating_point, problems, training_wishes
-from workbench.core.diagnosis import diagnose
+from workbench.core import problems
+from workbench.core.evaluation import operating_point
 from workbench.core.json_files import load_versioned, to_dataclass
-from workbench.core.machine import GpuSample, decode_sample
-from workbench.core.project import Project, read_project_file
-from workbench.core.proposal_files import load_stored
-from workbench.core.recipe import request
-from workbench.core.run import create_run, find_run
-from workbench.core.run_history import read_past
-from workbench.core.storage import write_json
-from workbench.inference.json_io import JsonError, parse_json, read_json, read_lines
+from workbench.core.project import class_merge, display_file
+from workbench.core.project.project import Project, read_project_file
+from workbench.core.project.storage import write_json
+from workbench.core.runs import events, settings_overrides
+from workbench.core.runs.run import create_run, find_run
+from workbench.core.runs.run_health import diagnose
+from workbench.core.runs.run_history import read_past
+from workbench.core.runs.system_stats import GpuSample, decode_sample
+from workbench.core.runs.training_settings import request
+from workbench.core.suggestions.suggestion_files import load_stored
+from workbench.inference.io.json_io import JsonError, parse_json, read_json, read_lines
 
 FAULTS = {
     "empty": b"",
@@ -82,7 +85,7 @@ def test_lines_that_are_too_long_are_left_out(tmp_path):
 def test_a_format_that_is_no_number_is_refused(tmp_path, found):
     write_json(tmp_path / "x.json", {"format": found})
     with pytest.raises(problems.ProjectBroken):
-        load_versioned(tmp_path / "x.json", displays.Displays, 1, problems.ProjectBroken)
+        load_versioned(tmp_path / "x.json", display_file.DisplayFile, 1, problems.ProjectBroken)
 
 
 @pytest.mark.parametrize("content", [b"[" * 100_000, b"[]", b'{"format": 2}', b'{"format": "9"}', b"\xff", b"1" * 500])
@@ -90,11 +93,11 @@ def test_every_reader_of_a_project_names_the_file_that_is_broken(labelled, conte
     run = create_run(labelled, request("unet", epochs=1))
     key = labelled.pictures()[0]
     readers = {
-        labelled.root / "display.json": lambda: displays.load_displays(labelled),
-        labelled.root / "training.json": lambda: training_wishes.load_wishes(labelled),
+        labelled.root / "display.json": lambda: display_file.load_displays(labelled),
+        labelled.root / "training.json": lambda: settings_overrides.load_overrides(labelled),
         labelled.root / "proposals" / f"{key}.json": lambda: load_stored(labelled, key),
-        class_changes.folder_of(labelled) / "plan.json": lambda: class_changes.load_plan(labelled),
-        run.recipe_path: run.recipe,
+        class_merge.folder_of(labelled) / "plan.json": lambda: class_merge.load_plan(labelled),
+        run.settings_path: run.settings,
         run.dataset_path: run.dataset,
         run.best / "model.json": lambda: operating_point.read(run),
         labelled.root / "project.json": lambda: read_project_file(labelled.root),
@@ -218,11 +221,11 @@ def test_samples_with_values_of_other_types_are_left_out():
 
 def test_a_point_of_another_kind_is_the_trained_one(labelled):
     from tests.inference.conftest import grey_settings
-    from workbench.inference.settings import save_settings
+    from workbench.inference.model_settings import save_settings
 
     run = create_run(labelled, request("unet", epochs=1))
     save_settings(grey_settings(), run.best / "model.json")
-    now = operating_point.Point.of(grey_settings())
+    now = operating_point.OperatingPoint.of(grey_settings())
     good = {"thresholds": list(now.thresholds), "min_area": list(now.min_area)}
     for trained in (
         None,
@@ -248,7 +251,7 @@ def test_a_point_of_another_kind_is_the_trained_one(labelled):
 def test_a_display_that_no_picture_can_be_shown_with_is_refused(project, changes):
     write_json(project.root / "display.json", {"format": 1, "presets": {"a": changes}})
     with pytest.raises(problems.ProjectBroken, match="presets.a"):
-        displays.load_displays(project)
+        display_file.load_displays(project)
 
 
 def test_a_loss_scale_below_zero_is_left_out():

@@ -40,7 +40,7 @@ def make(model: str, kind: str, level: str, place: device.Device, *, tiny: bool)
     choice = precision.choose(kind, place)
     optimizer = make_optimizer(
         nets[0], "muon" if model == "unet" else "adamw", weight_decay=0.01, masters=choice.name != "fp32"
-    )  # fmt: skip
+    )
     learner = Learner(
         nets[0], nets[1], loss, precision.Precision(choice, level), optimizer, grad_clip=1.0, average=0.99
     )
@@ -66,10 +66,15 @@ def measure(options: argparse.Namespace) -> dict[str, object]:
             taken.append(time.perf_counter() - began)
     used = paddle.device.cuda.max_memory_allocated() if place.is_gpu else 0
     return {
-        "device": place.title, "precision": learner.precision.choice.name, "bytes": int(used), "skipped": int(skipped),
-        "images_per_second": options.batch / float(np.median(taken)), "first_loss": losses[0], "last_loss": losses[-1],
+        "device": place.title,
+        "precision": learner.precision.choice.name,
+        "bytes": int(used),
+        "skipped": int(skipped),
+        "images_per_second": options.batch / float(np.median(taken)),
+        "first_loss": losses[0],
+        "last_loss": losses[-1],
         "loss_scale": learner.precision.loss_scale,
-    }  # fmt: skip
+    }
 
 
 def main() -> None:

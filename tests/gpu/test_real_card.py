@@ -15,10 +15,10 @@ import pytest
 
 from tests.conftest import ROOT, fill_project
 from tests.training.conftest import make_run
-from workbench.core.events import Event, Finished, Started, Step, Trouble
-from workbench.core.launch import paddle_installed, worker_command, worker_environment
-from workbench.core.project import Project
-from workbench.core.run import Run
+from workbench.core.project.project import Project
+from workbench.core.runs.events import Event, Finished, Started, Step, Trouble
+from workbench.core.runs.launch import paddle_installed, worker_command, worker_environment
+from workbench.core.runs.run import Run
 
 # Of images per second, and of memory, against fp32.
 FASTER = {"unet": 1.6, "resnet": 2.0}
@@ -48,18 +48,26 @@ def card() -> None:
 def measured(*arguments: str) -> dict[str, Any]:
     device = arguments[arguments.index("--device") + 1] if "--device" in arguments else "gpu"
     done = subprocess.run(
-        [sys.executable, "-m", "tests.gpu.measure", *arguments], cwd=ROOT, env=worker_environment(device),
-        capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
+        [sys.executable, "-m", "tests.gpu.measure", *arguments],
+        cwd=ROOT,
+        env=worker_environment(device),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def trained(run: Run, **environment: str) -> list[Event]:
     done = subprocess.run(
-        worker_command("train", run.root, "--keep-running"), env={**worker_environment("gpu"), **environment},
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=400,
-    )  # fmt: skip
+        worker_command("train", run.root, "--keep-running"),
+        env={**worker_environment("gpu"), **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=400,
+    )
     events = list(run.events())
     assert done.returncode == 0 and isinstance(events[-1], Finished), (events[-1:], done.stderr[-3000:])
     return events

@@ -11,12 +11,12 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from workbench.inference.checks import write_checks
-from workbench.inference.embed import embed
-from workbench.inference.golden import write_golden
+from workbench.inference.batch.checksums import write_checks
+from workbench.inference.batch.export_package import write_package
+from workbench.inference.batch.reference_results import write_reference_results
+from workbench.inference.io.image_io import write_png
+from workbench.inference.model_settings import ClassSettings, ModelSettings, save_settings
 from workbench.inference.predictor import Predictor
-from workbench.inference.reading import write_png
-from workbench.inference.settings import ClassSettings, ModelSettings, save_settings
 
 DARK = ClassSettings(3, "dark scratch", "#ff0000")
 BRIGHT = ClassSettings(7, "亮点", "#00ff80")
@@ -88,13 +88,13 @@ def spotted(rng: np.random.Generator, height: int = 150, width: int = 230) -> np
 
 def _complete(folder: Path, settings: ModelSettings, pictures: Sequence[np.ndarray]) -> Path:
     save_settings(settings, folder / "model.json")
-    embed(folder)
+    write_package(folder)
     named = []
     for number, picture in enumerate(pictures):
         path = folder.parent / f"golden source {number}.png"
         write_png(path, picture)
         named.append((f"part {number}", path))
-    write_golden(folder, Predictor.open(folder), named)
+    write_reference_results(folder, Predictor.open(folder), named)
     write_checks(folder)
     return folder
 

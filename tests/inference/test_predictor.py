@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from workbench.inference.engines import EngineError, available, load_engine
-from workbench.inference.predictor import Cancelled, Predictor, Result, apply_thresholds
-from workbench.inference.reading import write_png
+from workbench.inference.io.image_io import write_png
+from workbench.inference.model_settings import ClassSettings, ModelSettings, SettingsError, save_settings
+from workbench.inference.predictor import Prediction, PredictionCancelled, Predictor, apply_thresholds
 from workbench.inference.regions import drop_small, find_regions
-from workbench.inference.settings import ClassSettings, ModelSettings, SettingsError, save_settings
 
 from .conftest import GREY_BIAS, GREY_WEIGHTS, grey_settings, spotted, write_onnx
 
@@ -82,7 +82,7 @@ def test_mirrored_looks_can_be_cancelled_between_them_and_make_verdicts_too():
     result = Predictor(settings, verdicts).predict(picture)
     assert result.probabilities == pytest.approx({"left": 0.5, "right": 0.5})
     assert np.array_equal(calls[1], calls[0][:, :, :, ::-1])
-    with pytest.raises(Cancelled):
+    with pytest.raises(PredictionCancelled):
         Predictor(settings, verdicts).predict(picture, cancelled=lambda: len(calls) > 2)
     assert len(calls) == 3
 
@@ -202,7 +202,7 @@ def test_progress_counts_every_tile_and_cancelling_stops_at_the_next_call():
     predictor.predict(picture, progress=lambda done, total: told.append((done, total)))
     assert told == [(number, 16) for number in range(1, 17)]
     told.clear()
-    with pytest.raises(Cancelled):
+    with pytest.raises(PredictionCancelled):
         predictor.predict(picture, progress=lambda done, total: told.append(done), cancelled=lambda: len(told) >= 4)
     assert told == [1, 2, 3, 4]
 
@@ -246,7 +246,7 @@ def test_a_verdict_and_its_temperature():
 
 def test_a_result_without_its_arrays_goes_into_json():
     result = Predictor(grey_settings(), pixelwise).predict(spotted(np.random.default_rng(6)))
-    assert isinstance(result, Result)
+    assert isinstance(result, Prediction)
     assert set(result.to_json()) == {"regions", "verdict", "probabilities", "milliseconds"}
 
 
@@ -289,7 +289,7 @@ def test_a_real_picture_of_many_megapixels_stays_within_bounds(tmp_path):
     code = """
 import resource, sys
 from workbench.inference.predictor import Predictor
-from workbench.inference.reading import read_picture
+from workbench.inference.io.image_io import read_picture
 predictor = Predictor.open(sys.argv[1], threads=1)
 picture = read_picture(sys.argv[1] + "/strip.png")
 predictor.predict(picture[:300])

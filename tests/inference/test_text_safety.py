@@ -11,15 +11,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from workbench.inference.checks import write_checks
-from workbench.inference.golden import write_golden
+from tests.inference.batch.test_exported_runner import run
+from workbench.inference.batch.checksums import write_checks
+from workbench.inference.batch.reference_results import write_reference_results
+from workbench.inference.io.image_io import write_png
+from workbench.inference.model_settings import load_settings, save_settings
 from workbench.inference.predictor import Predictor
-from workbench.inference.reading import write_png
-from workbench.inference.settings import load_settings, save_settings
 from workbench.inference.text_safety import csv_cell, terminal_text
 
 from .conftest import spotted
-from .test_export import run
 
 NASTY = "\x1b[2J\x1b]0;owned\x07a\rb\nc\x9b31m\u202egnp"
 CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -49,7 +49,7 @@ def odd_export(grey_export):
     classes = (replace(settings.classes[0], name="=cmd|' /C calc'!A0\x1b[2J"), settings.classes[1])
     save_settings(replace(settings, classes=classes), grey_export / "model.json")
     pictures = [(f"{number}", grey_export / "golden" / f"{number}.png") for number in (1, 2)]
-    write_golden(grey_export, Predictor.open(grey_export), pictures)
+    write_reference_results(grey_export, Predictor.open(grey_export), pictures)
     write_checks(grey_export)
     return grey_export
 
@@ -73,8 +73,15 @@ def test_predict_shows_no_raw_control_character_and_json_keeps_the_names(odd_exp
 def test_no_cell_of_a_table_is_a_formula(odd_export, tmp_path):
     for name in ("=HYPERLINK(1).png", "@a.png", "-1+1.png"):
         write_png(tmp_path / "in" / name, spotted(np.random.default_rng(3)))
-    done = run(odd_export, "./=HYPERLINK(1).png", "@a.png", "-1+1.png".join(["./", ""]), "--out", tmp_path / "out",
-               cwd=tmp_path / "in")  # fmt: skip
+    done = run(
+        odd_export,
+        "./=HYPERLINK(1).png",
+        "@a.png",
+        "-1+1.png".join(["./", ""]),
+        "--out",
+        tmp_path / "out",
+        cwd=tmp_path / "in",
+    )
     assert done.returncode == 0, done.stderr
     with (tmp_path / "out" / "regions.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))

@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from workbench.inference.cv import cv2
+from workbench.inference.io.opencv import cv2
 from workbench.inference.tiles import blend_window, cut, plan_grid, resize_bands, stitch
 
 SIZES = [(1, 1), (1, 2000), (2000, 1), (7, 3), (31, 33), (64, 64), (65, 64), (127, 131), (97, 401), (200, 63)]

@@ -10,12 +10,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from workbench.inference.checks import write_checks
-from workbench.inference.embed import embed
-from workbench.inference.golden import self_test, write_golden
-from workbench.inference.predictor import Predictor
-from workbench.inference.reading import write_png
-from workbench.inference.settings import (
+from workbench.inference.batch.checksums import write_checks
+from workbench.inference.batch.export_package import write_package
+from workbench.inference.batch.reference_results import self_test, write_reference_results
+from workbench.inference.io.image_io import write_png
+from workbench.inference.model_settings import (
     MODEL_FILE,
     UNSURE,
     ModelSettings,
@@ -24,6 +23,7 @@ from workbench.inference.settings import (
     save_settings,
     settings_text,
 )
+from workbench.inference.predictor import Predictor
 
 SETTINGS = ModelSettings(task="classification", name="m", verdicts=("OK", "NG", "dent"), input_size=128)
 
@@ -78,8 +78,8 @@ def test_an_export_with_a_band_says_unsure_by_itself(verdict_export, tmp_path):
     grey, bright = tmp_path / "grey.png", tmp_path / "bright.png"
     write_png(grey, np.full((40, 30), 130, np.uint8))
     write_png(bright, np.full((40, 30), 250, np.uint8))
-    write_golden(verdict_export, Predictor.open(verdict_export), [("grey", grey), ("bright", bright)])
-    embed(verdict_export, ())
+    write_reference_results(verdict_export, Predictor.open(verdict_export), [("grey", grey), ("bright", bright)])
+    write_package(verdict_export, ())
     write_checks(verdict_export)
     assert self_test(verdict_export, Predictor.open(verdict_export)) == []
     command = [sys.executable, "predict.py", str(grey), str(bright), "--out", str(tmp_path / "out")]

@@ -8,9 +8,9 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 
 from tests.conftest import scratched
-from workbench.inference.reading import write_png
-from workbench.session.settings import Settings
-from workbench.ui.application import Application
+from workbench.inference.io.image_io import write_png
+from workbench.session.preferences import Preferences
+from workbench.ui.shell.application import Application
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def raw_pictures(tmp_path):
 
 @pytest.fixture
 def application(qapp, qtbot):
-    application = Application(qapp, Settings(language="en", theme="dark"))
+    application = Application(qapp, Preferences(language="en", theme="dark"))
     application.window.resize(1280, 800)
     application.show()
     application.window.training.make_curves()
@@ -52,15 +52,15 @@ class Hand:
 
     def at(self, x: float, y: float) -> QPoint:
         """The widget point whose picture point is (x, y)."""
-        origin = self.canvas.picture_point(QPointF(0, 0))
-        right = self.canvas.picture_point(QPointF(100, 0))
+        origin = self.canvas.image_point(QPointF(0, 0))
+        right = self.canvas.image_point(QPointF(100, 0))
         scale = 100 / (right[0] - origin[0])
         return QPoint(round((x - origin[0]) * scale), round((y - origin[1]) * scale))
 
     def open(self, key: str) -> None:
-        if self.session.key != key or self.session.picture is None:
-            with self.qtbot.waitSignal(self.session.picture_opened, timeout=10_000):
-                self.session.open_picture(key)
+        if self.session.key != key or self.session.image is None:
+            with self.qtbot.waitSignal(self.session.image_opened, timeout=10_000):
+                self.session.open_image(key)
         QTest.qWait(50)
 
     def scribble(self, mask: np.ndarray) -> None:

@@ -9,11 +9,11 @@ from PySide6.QtTest import QTest
 
 from tests.conftest import fill_project
 from tests.journeys.conftest import Hand
-from workbench.core import annotation
-from workbench.core.annotation import Note
-from workbench.core.events import Finished, Joined, Kept, Preview, Step
-from workbench.core.project import Project
-from workbench.inference.reading import write_png
+from workbench.core.project import annotation
+from workbench.core.project.annotation import Note
+from workbench.core.project.project import Project
+from workbench.core.runs.events import BestKept, Finished, LabelsAdded, Preview, Step
+from workbench.inference.io.image_io import write_png
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def root(tmp_path):
     root = tmp_path / "产线 [2]"
     with Project.create(root, classes=["scratch"]) as project:
         fill_project(project, 12)
-        write_png(project.picture_path("lot9/x900.png"), np.full((80, 96), 150, np.uint8))
+        write_png(project.image_path("lot9/x900.png"), np.full((80, 96), 150, np.uint8))
         annotation.save_note(project, "lot9/x900.png", Note())
     return root
 
@@ -39,7 +39,7 @@ def stroke(hand, x: float, y: float) -> None:
 
 def test_a_run_takes_in_what_is_labelled_while_it_learns(hand, qtbot, root):
     session, training, window = hand.session, hand.rooms.training, hand.window
-    with qtbot.waitSignal(session.picture_opened, timeout=15_000):
+    with qtbot.waitSignal(session.image_opened, timeout=15_000):
         session.open_project(root)
     qtbot.waitUntil(lambda: len(session.rows) == 13, timeout=15_000)
     events = []
@@ -56,7 +56,7 @@ def test_a_run_takes_in_what_is_labelled_while_it_learns(hand, qtbot, root):
     qtbot.waitUntil(lambda: window.overlay.seen is not None, timeout=10_000)
     assert window.overlay.seen.adjustable and "after step" in window.header.model.text()
     following = session.keys[session.keys.index(session.key) + 1]
-    qtbot.waitUntil(lambda: came(Kept, waiting=True), timeout=60_000)
+    qtbot.waitUntil(lambda: came(BestKept, waiting=True), timeout=60_000)
     qtbot.waitUntil(lambda: came(Preview, picture=following), timeout=30_000)  # predicted ahead
     assert training.running and window.training.can_export() and window.training.controls.export.isEnabled()
 
@@ -69,12 +69,14 @@ def test_a_run_takes_in_what_is_labelled_while_it_learns(hand, qtbot, root):
     hand.open("lot9/x900.png")
     stroke(hand, 50, 40)
     hand.key(Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: came(Joined, picture=corrected, how="corrected"), timeout=30_000)
-    qtbot.waitUntil(lambda: came(Joined, picture="lot9/x900.png", how="new"), timeout=30_000)
+    qtbot.waitUntil(lambda: came(LabelsAdded, picture=corrected, how="corrected"), timeout=30_000)
+    qtbot.waitUntil(lambda: came(LabelsAdded, picture="lot9/x900.png", how="new"), timeout=30_000)
     qtbot.waitUntil(lambda: came(Step, round=1), timeout=30_000)
     assert line.said.text() == "2 labels came in"
-    qtbot.waitUntil(lambda: events[-1].kind == "kept" and events[-1].waiting or came(Kept, round=1, waiting=True),
-                    timeout=60_000)  # fmt: skip
+    qtbot.waitUntil(
+        lambda: events[-1].kind == "kept" and events[-1].waiting or came(BestKept, round=1, waiting=True),
+        timeout=60_000,
+    )
     hand.open(corrected)
     qtbot.waitUntil(lambda: len(window.overlay.steps) >= 1, timeout=30_000)
 

@@ -11,13 +11,14 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from tests.conftest import fill_project, scratched
-from workbench.core import annotation, operating_point
-from workbench.core.annotation import Note
-from workbench.core.events import Finished, Joined, Kept, Preview, Step
-from workbench.core.project import Project
-from workbench.inference.cv import cv2
-from workbench.inference.reading import write_png
-from workbench.inference.settings import MODEL_FILE, load_settings
+from workbench.core.evaluation import operating_point
+from workbench.core.project import annotation
+from workbench.core.project.annotation import Note
+from workbench.core.project.project import Project
+from workbench.core.runs.events import BestKept, Finished, LabelsAdded, Preview, Step
+from workbench.inference.io.image_io import write_png
+from workbench.inference.io.opencv import cv2
+from workbench.inference.model_settings import MODEL_FILE, load_settings
 
 # Asked without importing it: this process is the window's.
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("paddle") is None, reason="PaddlePaddle is not installed")
@@ -40,7 +41,7 @@ def taught(tmp_path):
         fill_project(project, 12)
         for key, note in ((FIRST, Note()), (WRONG, Note(status="done", pin="train")), (LATER, Note())):
             picture, masks[key] = scratched(rng)
-            write_png(project.picture_path(key), picture)
+            write_png(project.image_path(key), picture)
             annotation.save_note(project, key, note)
         annotation.save_mask(project, WRONG, np.zeros_like(masks[WRONG]))
     return root, masks
@@ -65,7 +66,7 @@ def point_at(hand, x: float, y: float) -> None:
 def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
     root, masks = taught
     session, training, window = hand.session, hand.rooms.training, hand.window
-    with qtbot.waitSignal(session.picture_opened, timeout=15_000):
+    with qtbot.waitSignal(session.image_opened, timeout=15_000):
         session.open_project(root)
     qtbot.waitUntil(lambda: len(session.rows) == 15, timeout=15_000)
 
@@ -87,23 +88,23 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
     controls = window.training.controls
     keep = controls.layout().itemAtPosition(6, 0).widget()
     QTest.mouseClick(keep.check, LEFT)
-    hand.rooms.wishes.keep("unet", SHORT)
+    hand.rooms.choices.save("unet", SHORT)
     blank = hand.canvas.grab().toImage()
     QTest.mouseClick(controls.button, LEFT)
     qtbot.waitUntil(lambda: came(Preview, picture=LATER), timeout=90_000)
     run = training.run
     assert FIRST in {item.key for item in run.dataset().items}
     qtbot.waitUntil(lambda: window.overlay.seen is not None and window.overlay.seen.step is not None, timeout=20_000)
-    qtbot.waitUntil(lambda: hand.rooms.proposals.shown != [], timeout=90_000)
+    qtbot.waitUntil(lambda: hand.rooms.suggestions.shown != [], timeout=90_000)
     assert hand.canvas.grab().toImage() != blank
-    qtbot.waitUntil(lambda: came(Kept, waiting=True), timeout=90_000)
+    qtbot.waitUntil(lambda: came(BestKept, waiting=True), timeout=90_000)
 
     # Accept what it proposes there: exactly that becomes the label, and where it came from stands in the note.
     accepted = []
-    hand.canvas.proposals.accepted.connect(accepted.extend)
+    hand.canvas.suggestions.accepted.connect(accepted.extend)
     assert not session.mask.any()
     point_at(hand, *middle(masks[LATER]))
-    qtbot.waitUntil(lambda: hand.canvas.proposals.current is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: hand.canvas.suggestions.current is not None, timeout=20_000)
     hand.key(Qt.Key.Key_Space)
     (one,) = accepted
     assert session.flush()
@@ -123,8 +124,8 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
     hand.open(WRONG)
     assert not session.mask.any()
     hand.scribble(masks[WRONG])
-    qtbot.waitUntil(lambda: came(Joined, picture=LATER, how="new"), timeout=60_000)
-    qtbot.waitUntil(lambda: came(Joined, picture=WRONG, how="corrected"), timeout=60_000)
+    qtbot.waitUntil(lambda: came(LabelsAdded, picture=LATER, how="new"), timeout=60_000)
+    qtbot.waitUntil(lambda: came(LabelsAdded, picture=WRONG, how="corrected"), timeout=60_000)
     qtbot.waitUntil(lambda: came(Step, round=1), timeout=60_000)
     with qtbot.waitSignal(training.ended, timeout=120_000) as ended:
         QTest.mouseClick(keep.check, LEFT)  # let go
@@ -134,7 +135,7 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
 
     # Review: its figures are those of the held-out pictures.
     room, page = hand.rooms.review, window.review.masks
-    with qtbot.waitSignals([room.judged, room.swept], timeout=60_000):
+    with qtbot.waitSignals([room.evaluated, room.swept], timeout=60_000):
         hand.key(Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     held_out = run.dataset().of(room.split)
     labels = [annotation.load_mask(session.project, item.key) for item in held_out]
@@ -147,16 +148,16 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
     # Another point is chosen there, and used from now on.
     trained = operating_point.settings_of(run)
     wanted = 0.62 if trained.thresholds[0] < 0.6 else 0.41
-    with qtbot.waitSignal(room.judged, timeout=30_000):
+    with qtbot.waitSignal(room.evaluated, timeout=30_000):
         page.points.threshold.setValue(round(100 * wanted))
-    with qtbot.waitSignal(room.judged, timeout=30_000):
+    with qtbot.waitSignal(room.evaluated, timeout=30_000):
         page.points.area.setValue(page.points.area.value() + 2)
     area = room.point.min_area
     assert area[0] > trained.min_area[0] and room.point.thresholds == (wanted,)
     QTest.mouseClick(page.points.store, LEFT)
     assert operating_point.read(run).chosen_on == (room.split,) and "chosen in review" in page.points.in_use.text()
     QTest.keyClick(page, Qt.Key.Key_Escape)
-    assert not window.centre.in_review
+    assert not window.center.in_review
 
     # The export carries it, and gives what the run gives.
     ended = []
@@ -170,8 +171,10 @@ def test_from_labels_over_teaching_and_review_to_an_export(hand, qtbot, taught):
     assert (carried.thresholds, carried.min_area) == ((wanted,), area)
     assert (carried.thresholds, carried.min_area) != (trained.thresholds, trained.min_area)
     assert ended[0]["point"] == {
-        "chosen_by": "review", "chosen_on": [room.split], "thresholds": {"scratch": wanted},
+        "chosen_by": "review",
+        "chosen_on": [room.split],
+        "thresholds": {"scratch": wanted},
         "min_area": {"scratch": area[0]},
-    }  # fmt: skip
+    }
     parity = ended[0]["parity"]["onnx"]
     assert parity["passed"] and parity["max_abs"] <= 1e-4 and parity["mask_agreement"] >= 0.9999

@@ -9,8 +9,8 @@ import pytest
 from PySide6.QtCore import QPointF, QSettings, Qt
 from PySide6.QtTest import QTest
 
-from workbench.core.project import Project
-from workbench.inference.cv import cv2
+from workbench.core.project.project import Project
+from workbench.inference.io.opencv import cv2
 
 LEFT = Qt.MouseButton.LeftButton
 # Well drawn blowholes of the magnetic tiles, from the folder's first ones.
@@ -32,7 +32,7 @@ def stage(hand, shared_data, tmp_path):
     for source in sources:
         (root / "pictures").mkdir(exist_ok=True)
         shutil.copy(source, root / "pictures" / source.name)
-    with hand.qtbot.waitSignal(hand.session.picture_opened, timeout=10_000):
+    with hand.qtbot.waitSignal(hand.session.image_opened, timeout=10_000):
         hand.session.open_project(root)
     return hand
 
@@ -80,7 +80,7 @@ def test_a_real_crack_from_its_two_ends(stage):
     found = stage.session.mask == 2
     assert found[:, :4].any() and found[:, -4:].any()
     assert found.any(axis=0).mean() > 0.98  # in one piece from side to side
-    grey = stage.session.picture.mean(axis=2)
+    grey = stage.session.image.mean(axis=2)
     beside = cv2.dilate(found.astype(np.uint8), np.ones((21, 21), np.uint8)) > 0
     assert grey[found].mean() < grey[beside & ~found].mean() - 20  # it lies on what is dark
     assert found.sum() / width < 8  # and is as thin as that

@@ -18,11 +18,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from tests.conftest import ROOT, fill_project
-from workbench.core import annotation
-from workbench.core.events import Failed, Finished, Preview, Started, Step
-from workbench.core.project import Project
-from workbench.core.run import Run
-from workbench.ui.dialogs.new_project import NewProject
+from workbench.core.project import annotation
+from workbench.core.project.project import Project
+from workbench.core.runs.events import Failed, Finished, Preview, Started, Step
+from workbench.core.runs.run import Run
+from workbench.ui.project.new_project_dialog import NewProjectDialog
 
 # Asked without importing it: this process is the window's.
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("paddle") is None, reason="PaddlePaddle is not installed")
@@ -31,13 +31,13 @@ pytestmark = pytest.mark.skipif(importlib.util.find_spec("paddle") is None, reas
 def new_project(hand, root: Path, pictures: Path) -> None:
     """Through the real dialog."""
     hand.window.commands.new_project()
-    dialog = hand.window.findChild(NewProject)
+    dialog = hand.window.findChild(NewProjectDialog)
     dialog.name.setText(root.name)
     dialog.place.setText(str(root.parent))
-    dialog.pictures.setText(str(pictures))
+    dialog.images.setText(str(pictures))
     dialog.classes.setText("blob")
     dialog.verdicts.setText("OK, NG")
-    with hand.qtbot.waitSignal(hand.session.picture_opened, timeout=15_000):
+    with hand.qtbot.waitSignal(hand.session.image_opened, timeout=15_000):
         QTest.mouseClick(dialog.create, Qt.MouseButton.LeftButton)
     # A window manager would do this when the dialog closes; there is none offscreen.
     hand.window.activateWindow()
@@ -98,7 +98,7 @@ def test_from_a_folder_of_pictures_to_a_verified_export(hand, qtbot, tmp_path, r
     # the model is asked about a picture that it did not learn from
     if session.key != held_out:
         with qtbot.waitSignal(hand.rooms.predictions.predicted, timeout=20_000):
-            session.open_picture(held_out)
+            session.open_image(held_out)
 
     # export: one button, then the export works without the workbench
     finished = []
@@ -111,10 +111,20 @@ def test_from_a_folder_of_pictures_to_a_verified_export(hand, qtbot, tmp_path, r
     assert result["parity"]["onnx"]["max_abs"] <= 1e-4 and result["parity"]["onnx"]["mask_agreement"] >= 0.9999
     export = Path(result["path"])
     done = subprocess.run(
-        [sys.executable, "-P" if sys.version_info >= (3, 11) else "-s", str(export / "predict.py"), str(folder),
-         "--out", str(tmp_path / "out"), "--json"],
-        cwd=tmp_path, env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"}, capture_output=True, text=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-P" if sys.version_info >= (3, 11) else "-s",
+            str(export / "predict.py"),
+            str(folder),
+            "--out",
+            str(tmp_path / "out"),
+            "--json",
+        ],
+        cwd=tmp_path,
+        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)["pictures"]
     assert len(said) == 12
@@ -122,7 +132,7 @@ def test_from_a_folder_of_pictures_to_a_verified_export(hand, qtbot, tmp_path, r
 
 
 def start_training(hand, labelled_root: Path, minutes: float) -> None:
-    with hand.qtbot.waitSignal(hand.session.picture_opened, timeout=15_000):
+    with hand.qtbot.waitSignal(hand.session.image_opened, timeout=15_000):
         hand.session.open_project(labelled_root)
         hand.qtbot.waitUntil(lambda: bool(hand.session.keys), timeout=10_000)
     hand.rooms.training.start("unet", minutes=minutes)
@@ -176,11 +186,11 @@ import sys
 from pathlib import Path
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
-from workbench.session.settings import Settings
-from workbench.ui.application import Application
+from workbench.session.preferences import Preferences
+from workbench.ui.shell.application import Application
 
 app = QApplication([])
-application = Application(app, Settings(language="en"))
+application = Application(app, Preferences(language="en"))
 application.show()
 session, training = application.rooms.session, application.rooms.training
 session.open_project(Path(sys.argv[1]))

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import fill_project
-from workbench.core import annotation
-from workbench.core.project import Project
-from workbench.core.run import Run
+from workbench.core.project import annotation
+from workbench.core.project.project import Project
+from workbench.core.runs.run import Run
 from workbench.session.session import Session
 
 
@@ -44,13 +44,13 @@ def opened(session, root, qtbot) -> Session:
 
 def settle(session: Session, qtbot) -> None:
     """Wait until the index has looked at everything."""
-    with qtbot.waitSignal(session._listing.settled, timeout=20_000):
+    with qtbot.waitSignal(session._listing.finished, timeout=20_000):
         pass
 
 
 def show(session: Session, qtbot, key: str) -> None:
-    session.open_picture(key)
-    qtbot.waitUntil(lambda: session.key == key and session.picture is not None, timeout=10_000)
+    session.open_image(key)
+    qtbot.waitUntil(lambda: session.key == key and session.image is not None, timeout=10_000)
 
 
 def dot(session: Session, x: float, y: float, id: int = 1, radius: float = 3) -> None:

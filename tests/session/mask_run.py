@@ -9,14 +9,14 @@ import numpy as np
 
 from tests.conftest import scratched
 from tests.inference.conftest import grey_settings, write_onnx
-from workbench.core import annotation
-from workbench.core.dataset import Dataset, Item
-from workbench.core.project import Project
-from workbench.core.recipe import Recipe
-from workbench.core.run import Run
-from workbench.core.storage import write_json
-from workbench.inference.reading import write_png
-from workbench.inference.settings import ClassSettings, save_settings
+from workbench.core.project import annotation
+from workbench.core.project.project import Project
+from workbench.core.project.storage import write_json
+from workbench.core.runs.dataset import Dataset, Item
+from workbench.core.runs.run import Run
+from workbench.core.runs.training_settings import TrainingSettings
+from workbench.inference.io.image_io import write_png
+from workbench.inference.model_settings import ClassSettings, save_settings
 
 MISSED, FALSE = "test/p00.png", "test/p01.png"  # a label on nothing; a bright spot that nobody labelled
 SPOT = (slice(5, 15), slice(60, 74))
@@ -37,18 +37,27 @@ def make_mask_project(root: Path, **changes) -> Run:
                     picture[SPOT], mask[SPOT] = 150, 2
                 if key == FALSE:
                     picture[SPOT] = 250
-                write_png(project.picture_path(key), picture)
+                write_png(project.image_path(key), picture)
                 annotation.save_mask(project, key, mask)
                 annotation.save_note(project, key, annotation.Note(status="done"))
                 digest = hashlib.sha256(project.mask_path(key).read_bytes()).hexdigest()[:16]
                 ids = [id for id in annotation.ids_in(mask) if id]
-                items.append(Item(key=key, split=split, group=f"{split}{number // 2}", width=96, height=80, classes=ids,
-                                  mask_hash=digest))  # fmt: skip
+                items.append(
+                    Item(
+                        key=key,
+                        split=split,
+                        group=f"{split}{number // 2}",
+                        width=96,
+                        height=80,
+                        classes=ids,
+                        mask_hash=digest,
+                    )
+                )
         data = Dataset(model="unet", classes=project.classes, items=items)
     run = Run(root / "runs" / "20261121-080000-unet")
     write_onnx(run.best / "network.onnx", np.array([[0.0], [-20.0], [20.0]]), np.array([0.0, -1.0, -12.0]))
     chosen = {"thresholds": (0.5, 0.5), "min_area": (9, 9), "um_per_pixel": None, **changes}
     save_settings(grey_settings(classes=CLASSES, run=run.name, **chosen), run.best / "model.json")
     write_json(run.dataset_path, data.model_dump(mode="json"))
-    write_json(run.recipe_path, Recipe(model="unet").model_dump(mode="json"))
+    write_json(run.settings_path, TrainingSettings(model="unet").model_dump(mode="json"))
     return run

@@ -20,14 +20,14 @@ import cv2
 import numpy as np
 from PySide6.QtCore import QCoreApplication
 
-from workbench.core import annotation
-from workbench.core.annotation import Confirmed, Decided, Note
-from workbench.core.launch import worker_environment
-from workbench.core.project import Project
-from workbench.inference.reading import write_png
-from workbench.session.deciding import BRING_BACK, REJECT, Decisions
-from workbench.session.label_errors import RIGHT
+from workbench.core.project import annotation
+from workbench.core.project.annotation import ConfirmedLabel, Note, SuggestionDecision
+from workbench.core.project.project import Project
+from workbench.core.runs.launch import worker_environment
+from workbench.inference.io.image_io import write_png
+from workbench.session.label_issue_review import RIGHT
 from workbench.session.session import Session
+from workbench.session.suggestion_decisions import BRING_BACK, REJECT, Decisions
 
 SIZES = {"a (1).png": (96, 80), "批次/b.png": (96, 80), "big.png": (1500, 1100)}
 FIELDS = ("verdict", "status", "pin", "explicit_background", "decided", "confirmed")  # of a note, that are compared
@@ -37,8 +37,8 @@ State = dict[str, dict[str, object]]  # by image: "mask", and the fields of its 
 def make_project(root: Path) -> Path:
     with Project.create(root, classes=["scratch", "dent"]) as project:
         for key, (width, height) in SIZES.items():
-            project.picture_path(key).parent.mkdir(parents=True, exist_ok=True)
-            write_png(project.picture_path(key), np.full((height, width), 140, np.uint8))
+            project.image_path(key).parent.mkdir(parents=True, exist_ok=True)
+            write_png(project.image_path(key), np.full((height, width), 140, np.uint8))
     return root
 
 
@@ -53,13 +53,13 @@ def orders(session: Session, seed: int) -> Iterator[int]:
     while True:
         if session.key is None or rng.random() < 0.08:
             key = rng.choice(list(SIZES))
-            session.open_picture(key)
-            while session.key != key or session.picture is None:
+            session.open_image(key)
+            while session.key != key or session.image is None:
                 QCoreApplication.processEvents()
         width, height = SIZES[session.key]
         act = rng.random()
         finished, undone = session.steps()
-        judging, judged = session.judging.undoes() and not judged, False
+        judging, judged = session.judging.can_undo() and not judged, False
         if act < 0.55:
             session.editor.begin("paint")
             x, y, radius, id = rng.uniform(0, width), rng.uniform(0, height), rng.uniform(1, 30), rng.randint(0, 2)
@@ -70,17 +70,17 @@ def orders(session: Session, seed: int) -> Iterator[int]:
             session.editor.commit()
         elif act < 0.64:
             last = session.editor.history.next_undo
-            if session.can_undo() and not judging and (session.judging.undoes() or last.key == session.key):
+            if session.can_undo() and not judging and (session.judging.can_undo() or last.key == session.key):
                 session.undo()
         elif act < 0.7:
             undone = session.editor.history.next_redo
             if session.can_redo() and undone is not None and undone.key == session.key:
                 session.redo()
         elif act < 0.76:
-            session.judging.give([session.key], rng.choice([None, "OK", "NG"]))
-            judged = session.judging.undoes()
+            session.judging.set_verdicts([session.key], rng.choice([None, "OK", "NG"]))
+            judged = session.judging.can_undo()
         elif act < 0.79:
-            session.judging.give(list(SIZES), f"lot {done}")
+            session.judging.set_verdicts(list(SIZES), f"lot {done}")
         elif act < 0.84:
             session.notes.set_status(rng.choice(["new", "started", "done"]))
         elif act < 0.86:
@@ -88,7 +88,7 @@ def orders(session: Session, seed: int) -> Iterator[int]:
         elif act < 0.91:
             _decide(session, decisions, rng)
         elif act < 0.93:
-            session.note.confirmed.append(Confirmed(kind="extra", class_id=1, x=done, y=rng.randint(0, 9)))
+            session.note.confirmed.append(ConfirmedLabel(kind="extra", class_id=1, x=done, y=rng.randint(0, 9)))
             session.notes.add(RIGHT)
         elif act < 0.95:
             session.editor.set_explicit_background(not session.note.explicit_background)
@@ -104,7 +104,7 @@ def _decide(session: Session, decisions: Decisions, rng: random.Random) -> None:
         decisions.keep(decisions.mark(BRING_BACK), "all", removed=list(session.note.decided))
         return
     box = {name: rng.randint(1, 60) for name in ("x", "y", "width", "height", "area")}
-    decided = Decided(what="rejected", model="20260101-000000-unet", class_id=1, **box)
+    decided = SuggestionDecision(what="rejected", model="20260101-000000-unet", class_id=1, **box)
     decisions.keep(decisions.mark(REJECT), "one", added=[decided])
 
 
@@ -191,8 +191,10 @@ def check(root: Path, reported: int, states: list[State]) -> Kill:
     lost = []
     for key, (width, height) in SIZES.items():
         mask = annotation.load_mask(session.project, key, (width, height))
-        found = {"mask": np.zeros((height, width), np.uint8) if mask is None else mask,
-                 **_fields(annotation.load_note(session.project, key))}  # fmt: skip
+        found = {
+            "mask": np.zeros((height, width), np.uint8) if mask is None else mask,
+            **_fields(annotation.load_note(session.project, key)),
+        }
         for name, value in found.items():
             if not any(np.array_equal(value, state[key][name]) for state in states[reported : reported + 2]):
                 wanted = [state[key][name] for state in states[reported : reported + 2]] if name != "mask" else ""

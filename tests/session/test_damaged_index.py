@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QTimer
 
-from tests.core.test_image_files import lying_jpeg, turned
+from tests.core.images.test_image_files import lying_jpeg, turned
 from tests.session.conftest import settle, show
 from workbench.core.problems import BadGrouping, IndexRebuilt
-from workbench.core.project import Project
+from workbench.core.project.project import Project
 
 
 def cache(root: Path) -> Path:
@@ -82,12 +82,12 @@ def test_rows_that_a_damaged_index_leaves_out_are_read_from_the_files(session, r
 
 
 def test_the_list_settles_after_an_unforeseen_error(opened, qtbot):
-    with qtbot.capture_exceptions() as met, qtbot.waitSignal(opened._listing.settled, timeout=20_000):
-        opened.add_pictures([Path("/" + "x" * 5000)])  # no file system takes such a name
+    with qtbot.capture_exceptions() as met, qtbot.waitSignal(opened._listing.finished, timeout=20_000):
+        opened.add_images([Path("/" + "x" * 5000)])  # no file system takes such a name
     assert [type(error) for _, error, _ in met] == [OSError]
     key = opened.keys[0]
     opened.project.mask_path(key).unlink()
-    opened.refresh_pictures()
+    opened.refresh_images()
     settle(opened, qtbot)
     assert not opened.rows[key].masked
 
@@ -130,15 +130,15 @@ def test_closing_does_not_wait_for_another_process_that_writes_the_index(opened,
 
 def test_an_image_that_could_not_be_opened_is_marked_until_it_can_be(opened, qtbot):
     lying, gone = opened.keys[2], opened.keys[4]
-    path = opened.project.picture_path(lying)
+    path = opened.project.image_path(lying)
     whole = path.read_bytes()
     path.write_bytes(lying_jpeg(96, 80))  # its header is in order
-    opened.refresh_pictures()
+    opened.refresh_images()
     settle(opened, qtbot)
-    opened.project.picture_path(gone).unlink()
+    opened.project.image_path(gone).unlink()
     for key in (lying, gone):
-        with qtbot.waitSignal(opened.picture_failed):
-            opened.open_picture(key)
+        with qtbot.waitSignal(opened.image_failed):
+            opened.open_image(key)
         assert "cannot be read" in opened.rows[key].broken
     show(opened, qtbot, opened.keys[0])
     path.write_bytes(whole)
@@ -156,8 +156,8 @@ def test_an_incomplete_jpeg_is_marked_before_it_is_opened(session, root, qtbot):
 
 def test_a_pattern_that_takes_too_long_is_reported_when_the_project_is_opened(session, root, qtbot):
     with Project.open(root) as project:
-        first = project.pictures()[0]
-        project.picture_path(first).rename(project.picture_path(first).with_name("a" * 60 + "b.png"))
+        first = project.images()[0]
+        project.image_path(first).rename(project.image_path(first).with_name("a" * 60 + "b.png"))
         project.file.grouping.rule, project.file.grouping.pattern = "pattern", "(a|aa)+$"
         project.save()
     met = []

@@ -16,32 +16,33 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.session.conftest import dot, show
-from workbench.core import annotation, problems
-from workbench.core.annotation import Confirmed, Decided, Note
-from workbench.core.launch import worker_environment
-from workbench.core.leftovers import holding_part
-from workbench.core.project import Project
-from workbench.session.deciding import REJECT, Decisions
+from workbench.core import problems
+from workbench.core.project import annotation
+from workbench.core.project.annotation import ConfirmedLabel, Note, SuggestionDecision
+from workbench.core.project.leftovers import holding_part
+from workbench.core.project.project import Project
+from workbench.core.runs.launch import worker_environment
 from workbench.session.journal import Journal, _framed
 from workbench.session.note_changes import NoteChange, difference, merge
 from workbench.session.session import Session
+from workbench.session.suggestion_decisions import REJECT, Decisions
 
-DECIDED = Decided(what="rejected", model="run", class_id=1, x=1, y=2, width=3, height=4, area=5)
+DECIDED = SuggestionDecision(what="rejected", model="run", class_id=1, x=1, y=2, width=3, height=4, area=5)
 
 KILLED = """
 import os, signal, sys
 from PySide6.QtCore import QCoreApplication
 from tests.session.test_note_journal import DECIDED
-from workbench.core.annotation import Confirmed
-from workbench.session.deciding import REJECT, Decisions
+from workbench.core.project.annotation import ConfirmedLabel
+from workbench.session.suggestion_decisions import REJECT, Decisions
 from workbench.session.session import Session
 app = QCoreApplication([])
 session = Session()
 listed = []
-session._listing.settled.connect(lambda: listed.append(True))
+session._listing.finished.connect(lambda: listed.append(True))
 session.open_project(sys.argv[1])
-session.open_picture(session.keys[6] if session.keys else sys.argv[2])
-while session.picture is None or not listed:
+session.open_image(session.keys[6] if session.keys else sys.argv[2])
+while session.image is None or not listed:
     app.processEvents()
 decisions = Decisions(session)
 {orders}
@@ -49,7 +50,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 ORDERS = {
-    "verdict": ("session.judging.give([session.key], 'NG')", {"verdict": "NG"}),
+    "verdict": ("session.judging.set_verdicts([session.key], 'NG')", {"verdict": "NG"}),
     "status": ("session.notes.set_status('done')", {"status": "done"}),
     "pin": ("session.notes.set_pin('test')", {"pin": "test"}),
     "explicit": ("session.editor.set_explicit_background(True)", {"explicit_background": True, "status": "started"}),
@@ -58,18 +59,20 @@ ORDERS = {
         {"decided": [DECIDED.model_dump(mode="json")]},
     ),
     "confirmed": (
-        "session.note.confirmed.append(Confirmed(kind='extra', x=7)); session.notes.add('label is right')",
-        {"confirmed": [Confirmed(kind="extra", x=7).model_dump(mode="json")]},
+        "session.note.confirmed.append(ConfirmedLabel(kind='extra', x=7)); session.notes.add('label is right')",
+        {"confirmed": [ConfirmedLabel(kind="extra", x=7).model_dump(mode="json")]},
     ),
-    "taken back": ("session.judging.give([session.key], 'NG'); session.undo()", {"verdict": None}),
+    "taken back": ("session.judging.set_verdicts([session.key], 'NG'); session.undo()", {"verdict": None}),
 }
 
 
 def killed(root, orders: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", KILLED.format(orders=orders), str(root), "lot1/p042.png"], cwd=ROOT,
-        env={**worker_environment(), "PYTHONPATH": str(ROOT), "QT_QPA_PLATFORM": "offscreen"}, timeout=120,
-    )  # fmt: skip
+        [sys.executable, "-c", KILLED.format(orders=orders), str(root), "lot1/p042.png"],
+        cwd=ROOT,
+        env={**worker_environment(), "PYTHONPATH": str(ROOT), "QT_QPA_PLATFORM": "offscreen"},
+        timeout=120,
+    )
     assert done.returncode == -signal.SIGKILL
 
 
@@ -99,9 +102,9 @@ def test_a_note_changed_just_before_a_kill_is_recovered(name, root, qapp):
 
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL here")
 def test_verdicts_for_many_images_just_before_a_kill_are_recovered(root, qapp):
-    killed(root, "session.judging.give(session.keys, 'NG')")
+    killed(root, "session.judging.set_verdicts(session.keys, 'NG')")
     session, met = reopened(root)
-    keys = session.project.pictures()
+    keys = session.project.images()
     assert [annotation.load_note(session.project, key).verdict for key in keys] == ["NG"] * len(keys) and not met
     assert [path for path in (root / "journal").rglob("*") if path.is_file()] == []
     session.close_project()
@@ -111,7 +114,7 @@ def test_verdicts_for_many_images_just_before_a_kill_are_recovered(root, qapp):
 def left(root):
     """A function that leaves a change of the first note in the journal, as a killed session does."""
     with Project.open(root) as project:
-        key = project.pictures()[0]
+        key = project.images()[0]
 
     def leave(**fields) -> str:
         journal = Journal(root / "journal")
@@ -186,9 +189,19 @@ def test_a_record_of_a_newer_version_is_kept_and_reported(root, left, qapp):
     assert path.read_bytes() == content
 
 
-@pytest.mark.parametrize("change", [b"{}", b"[]", b"[" * 100_000, b"\xff", b'{"format": 1}', b'{"format":1,"key":"a",'
-                                    b'"fields":{"status":{"from":"new","to":"odd"}},"act":"","size":null,"when":0,'
-                                    b'"new_mask":false}'])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        b"{}",
+        b"[]",
+        b"[" * 100_000,
+        b"\xff",
+        b'{"format": 1}',
+        b'{"format":1,"key":"a",'
+        b'"fields":{"status":{"from":"new","to":"odd"}},"act":"","size":null,"when":0,'
+        b'"new_mask":false}',
+    ],
+)
 def test_odd_records_are_reported(change, root, qapp):
     (root / "journal" / f"{'0' * 32}-000001.note").write_bytes(_framed(change))
     session, met = reopened(root)
@@ -242,9 +255,9 @@ def test_what_is_saved_is_not_changed_by_what_comes_after(opened, qtbot, monkeyp
     opened._saver._lane.finish()
     seen = []
     monkeypatch.setattr(opened._saver._lane, "submit", lambda work, then: seen.append(work))
-    opened.note.confirmed.append(Confirmed(kind="extra", x=1))
+    opened.note.confirmed.append(ConfirmedLabel(kind="extra", x=1))
     decisions.keep(decisions.mark(REJECT), "one", added=[DECIDED])
-    opened.note.confirmed.append(Confirmed(kind="extra", x=2))
+    opened.note.confirmed.append(ConfirmedLabel(kind="extra", x=2))
     opened.note.history[-1].detail = "changed in place"
     monkeypatch.undo()
     seen[0]()
@@ -263,9 +276,9 @@ def test_a_label_with_a_note_of_a_newer_format_cannot_be_changed(opened, root, q
     assert isinstance(opened.mask_problem, problems.NoteTooNew) and "newer" in str(opened.mask_problem)
     dot(opened, 20, 20, 2)
     opened.notes.set_status("started")
-    opened.judging.give([key], "NG")
+    opened.judging.set_verdicts([key], "NG")
     show(opened, qtbot, opened.keys[0])
-    opened.judging.give([key, opened.keys[0]], "NG")
+    opened.judging.set_verdicts([key, opened.keys[0]], "NG")
     assert opened.flush()
     opened.judging._lane.finish()
     assert met and {type(problem) for problem in met} == {problems.NoteTooNew}
@@ -291,8 +304,12 @@ def test_leftovers_of_killed_processes_are_removed_and_nothing_else(root, qapp):
     (part / "best").mkdir(parents=True)
     held = root / "exports" / ".run.4567abcd.part"
     gone = [root / folder / temporary for folder in (".", "masks/lot0", "notes/lot0", "pictures", "journal/kept")]
-    stay = [root / "masks" / ".mine.tmp", root / "pictures" / "a.tmp", root / "exports" / ".mine.part" / "a",
-            root / "runs" / "20260101-000000-unet" / temporary]  # fmt: skip
+    stay = [
+        root / "masks" / ".mine.tmp",
+        root / "pictures" / "a.tmp",
+        root / "exports" / ".mine.part" / "a",
+        root / "runs" / "20260101-000000-unet" / temporary,
+    ]
     for path in (*gone, *stay):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"x")

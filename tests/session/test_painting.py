@@ -7,9 +7,10 @@ import threading
 import numpy as np
 
 from tests.session.conftest import dot, saved_mask, show
-from workbench.core import annotation, problems
-from workbench.core.drawing import Rect
-from workbench.session import editing
+from workbench.core import problems
+from workbench.core.geometry.drawing import Rect
+from workbench.core.project import annotation
+from workbench.session import editor
 
 
 def test_what_lies_between_begin_and_commit_is_one_step(opened, qtbot):
@@ -127,12 +128,12 @@ def test_undo_passes_a_picture_that_is_gone(opened, qtbot):
     dot(opened, 20, 20, 2)
     show(opened, qtbot, first)
     assert opened.flush()
-    opened.project.picture_path(second).unlink()
-    with qtbot.waitSignal(opened.picture_failed):
+    opened.project.image_path(second).unlink()
+    with qtbot.waitSignal(opened.image_failed):
         opened.undo()
     assert opened.can_undo()
     opened.undo()
-    qtbot.waitUntil(lambda: opened.key == first and opened.picture is not None)
+    qtbot.waitUntil(lambda: opened.key == first and opened.image is not None)
     assert opened.mask[10, 10] == 0 and not opened.can_undo()
 
 
@@ -200,11 +201,11 @@ def test_scribbles_on_an_explicit_background(opened, qtbot):
 
 
 def test_a_large_mask_changes_as_a_whole_in_a_thread_and_nothing_gets_in_between(opened, qtbot, monkeypatch):
-    monkeypatch.setattr(editing, "_AT_ONCE", 0)
+    monkeypatch.setattr(editor, "_AT_ONCE", 0)
     threads = []
-    replace = editing._replace
+    replace = editor._replace
     monkeypatch.setattr(
-        editing, "_replace", lambda *given: threads.append(threading.current_thread()) or replace(*given)
+        editor, "_replace", lambda *given: threads.append(threading.current_thread()) or replace(*given)
     )
     show(opened, qtbot, opened.keys[6])
     with qtbot.waitSignal(opened.editor.committed):
@@ -224,7 +225,7 @@ def test_a_large_mask_changes_as_a_whole_in_a_thread_and_nothing_gets_in_between
 
 
 def test_a_large_mask_that_cannot_be_changed_as_a_whole_stays_as_it_was(opened, qtbot, monkeypatch):
-    monkeypatch.setattr(editing, "_AT_ONCE", 0)
+    monkeypatch.setattr(editor, "_AT_ONCE", 0)
     show(opened, qtbot, opened.keys[6])
     dot(opened, 20, 20, 1)
     before = opened.mask.copy()
@@ -232,7 +233,7 @@ def test_a_large_mask_that_cannot_be_changed_as_a_whole_stays_as_it_was(opened, 
     def short(*_):
         raise MemoryError
 
-    monkeypatch.setattr(editing.cv2, "LUT", short)
+    monkeypatch.setattr(editor.cv2, "LUT", short)
     with qtbot.capture_exceptions() as met:
         opened.editor.set_explicit_background(True)
         opened.editor.commit()
@@ -333,7 +334,7 @@ def test_a_new_verdict_ends_what_could_be_redone(opened):
     dot(opened, 30, 30, 2)
     opened.undo()
     assert opened.can_redo()
-    opened.judging.give([opened.key], "NG")
+    opened.judging.set_verdicts([opened.key], "NG")
     assert not opened.can_redo()
     opened.redo()
     assert np.array_equal(opened.mask, start) and opened.note.verdict == "NG"

@@ -9,14 +9,14 @@ import pytest
 
 from tests.inference.conftest import GREY_BIAS, GREY_WEIGHTS, grey_settings, write_onnx
 from tests.session.conftest import show
-from workbench.core.pictures import read
-from workbench.core.problems import PictureBroken, RunUnusable
-from workbench.core.run import Run
+from workbench.core.images.image_files import read
+from workbench.core.problems import ImageBroken, RunUnusable
+from workbench.core.runs.run import Run
+from workbench.inference.engine_options import EngineOptions
+from workbench.inference.model_settings import save_settings
 from workbench.inference.predictor import Predictor
-from workbench.inference.settings import save_settings
-from workbench.inference.tuning import Tuning
 from workbench.session.predictions import Predictions
-from workbench.session.thresholds import Thresholds
+from workbench.session.run_thresholds import RunThresholds
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_a_prediction_is_what_the_one_road_gives(predictions, opened, run, qtbot
     for key in (opened.key, opened.keys[3]):  # the open picture, and one from the disk
         with qtbot.waitSignal(predictions.predicted, timeout=20_000) as predicted:
             predictions.predict(key)
-        expected = Predictor.open(run.best).predict(read(opened.project.picture_path(key)))
+        expected = Predictor.open(run.best).predict(read(opened.project.image_path(key)))
         assert predicted.args[0] == key and np.array_equal(predicted.args[1].mask, expected.mask)
         assert np.array_equal(predicted.args[1].scores, expected.scores)
 
@@ -64,7 +64,7 @@ def test_a_prediction_is_kept_until_the_model_changes(predictions, opened, run, 
 def test_the_window_keeps_no_memory_for_the_next_picture_and_runs_the_model_as_it_says_otherwise(
     predictions, opened, run, qtbot
 ):
-    tuning = Tuning(threads=1, optimise="extended", spin=False)
+    tuning = EngineOptions(threads=1, optimise="extended", spin=False)
     save_settings(replace(grey_settings(), engines={"onnx": tuning}), run.best / "model.json")
     before = (run.best / "model.json").read_bytes()
     predictions.load(run)
@@ -73,7 +73,7 @@ def test_the_window_keeps_no_memory_for_the_next_picture_and_runs_the_model_as_i
     options = predictions._predictor.engine._session.get_session_options()
     assert not options.enable_cpu_mem_arena and options.intra_op_num_threads == 1
     assert options.get_session_config_entry("session.intra_op.allow_spinning") == "0"
-    assert predictions.seen(opened.key).settings.engines == {"onnx": tuning}
+    assert predictions.cached(opened.key).settings.engines == {"onnx": tuning}
     assert (run.best / "model.json").read_bytes() == before
     assert Predictor.open(run.best).engine._session.get_session_options().enable_cpu_mem_arena  # an export's runner
 
@@ -92,10 +92,10 @@ def test_only_the_last_wish_is_predicted(predictions, opened, run, qtbot):
 def test_a_model_or_picture_that_cannot_be_read_is_told(predictions, opened, run, qtbot):
     predictions.predict(opened.key)  # nothing loaded: nothing to say
     predictions.load(run)
-    opened.project.picture_path(opened.keys[5]).write_bytes(b"?")
+    opened.project.image_path(opened.keys[5]).write_bytes(b"?")
     with qtbot.waitSignal(predictions.failed, timeout=20_000) as failed:
         predictions.predict(opened.keys[5])
-    assert isinstance(failed.args[0], PictureBroken)
+    assert isinstance(failed.args[0], ImageBroken)
     (run.best / "network.onnx").write_bytes(b"no network")
     predictions.load(run)
     with qtbot.waitSignal(predictions.failed, timeout=20_000) as failed:
@@ -113,7 +113,7 @@ def test_closing_the_project_forgets_the_model(predictions, opened, run, qtbot):
     opened.close_project()
     assert predictions.source is None
     opened.open_project(run.project_root)
-    with qtbot.waitSignal(opened.pictures_listed):
+    with qtbot.waitSignal(opened.images_listed):
         pass
     show(opened, qtbot, opened.keys[0])
     assert predictions.result(opened.key) is None
@@ -124,25 +124,25 @@ def test_pictures_to_come_are_predicted_ahead_and_give_way(predictions, opened, 
     told = []
     predictions.predicted.connect(lambda key, result: told.append(key))
     predictions.predict(opened.key)
-    predictions.expect(opened.keys[1:3])
+    predictions.prefetch(opened.keys[1:3])
     qtbot.waitUntil(lambda: told == [opened.key, *opened.keys[1:3]], timeout=20_000)
     assert predictions.result(opened.keys[2]) is not None and predictions.result(opened.keys[3]) is None
-    predictions.expect(opened.keys[3:7])
+    predictions.prefetch(opened.keys[3:7])
     predictions.predict(opened.keys[7])  # the one that somebody waits for comes before those
     qtbot.waitUntil(lambda: set(told) >= set(opened.keys[4:8]), timeout=20_000)
     assert told.index(opened.keys[7]) <= 4
-    opened.project.picture_path(opened.keys[0]).write_bytes(b"?")  # nothing is said of one that nobody opens
+    opened.project.image_path(opened.keys[0]).write_bytes(b"?")  # nothing is said of one that nobody opens
 
 
 def test_the_scores_of_every_class_are_kept_for_other_thresholds(predictions, opened, run, qtbot):
     predictions.load(run)
     with qtbot.waitSignal(predictions.predicted, timeout=20_000):
         predictions.predict(opened.key)
-    seen = predictions.seen(opened.key)
+    seen = predictions.cached(opened.key)
     assert seen.adjustable and seen.planes.shape == (2, 80, 96)
     moved = replace(grey_settings(), thresholds=(0.05, 0.9))
-    expected = Predictor(moved, Predictor.open(run.best).engine).predict(read(opened.project.picture_path(opened.key)))
-    thresholds, shown = Thresholds(opened), []
+    expected = Predictor(moved, Predictor.open(run.best).engine).predict(read(opened.project.image_path(opened.key)))
+    thresholds, shown = RunThresholds(opened), []
     thresholds.applied.connect(lambda seen, mask: shown.append(mask))
     thresholds.choose("r", [grey_settings().classes[0].id], 0.05)
     thresholds.choose("r", [grey_settings().classes[1].id], 0.9)
@@ -157,7 +157,7 @@ def test_the_scores_of_every_class_are_kept_for_other_thresholds(predictions, op
 
 def test_an_error_of_a_picture_that_is_no_longer_wanted_is_not_reported(predictions, opened, run, qtbot):
     predictions.load(run)
-    opened.project.picture_path(opened.keys[5]).write_bytes(b"?")
+    opened.project.image_path(opened.keys[5]).write_bytes(b"?")
     failures = []
     predictions.failed.connect(failures.append)
     predictions.predict(opened.keys[5])

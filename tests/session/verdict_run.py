@@ -8,15 +8,15 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from workbench.core import annotation
-from workbench.core.dataset import Dataset, Item
-from workbench.core.events import Finished, encode
-from workbench.core.project import Project
-from workbench.core.recipe import request
-from workbench.core.run import Run
-from workbench.core.storage import write_json
-from workbench.inference.reading import write_png
-from workbench.inference.settings import ModelSettings, save_settings
+from workbench.core.project import annotation
+from workbench.core.project.project import Project
+from workbench.core.project.storage import write_json
+from workbench.core.runs.dataset import Dataset, Item
+from workbench.core.runs.events import Finished, encode
+from workbench.core.runs.run import Run
+from workbench.core.runs.training_settings import request
+from workbench.inference.io.image_io import write_png
+from workbench.inference.model_settings import ModelSettings, save_settings
 
 SIDE = 32
 
@@ -35,7 +35,7 @@ def make_verdict_project(root: Path, count: int = 40, *, wrong: int = 3) -> Run:
             grey = int(rng.integers(150, 230) if bright else rng.integers(40, 120))
             pixels = np.full((40, 48), grey, np.uint8)
             pixels[5:11, 30:38] = 255 if bright else 0
-            write_png(project.picture_path(key), pixels)
+            write_png(project.image_path(key), pixels)
             annotation.save_note(project, key, annotation.Note(verdict=verdict, status="done"))
             split = ("val", "test", "train", "test")[number // 2 % 4]
             items.append(Item(key=key, split=split, width=48, height=40, verdict=verdict))
@@ -43,14 +43,21 @@ def make_verdict_project(root: Path, count: int = 40, *, wrong: int = 3) -> Run:
     run.root.mkdir(parents=True)
     dataset = Dataset(model="resnet", verdicts=["OK", "NG"], items=items)
     write_json(run.dataset_path, dataset.model_dump(mode="json"))
-    write_json(run.recipe_path, request("resnet", reasons={"batch": "Chosen by hand."}).model_dump(mode="json"))
+    write_json(run.settings_path, request("resnet", reasons={"batch": "Chosen by hand."}).model_dump(mode="json"))
     run.events_path.write_text(encode(Finished()) + "\n", "utf-8")
     run.best.mkdir()
     write_network(run.best / "network.onnx")
     settings = ModelSettings(
-        task="classification", name="bright", run=run.name, verdicts=("OK", "NG"), mean=(0.5,), std=(0.25,),
-        input_size=SIDE, temperature=2.0, files={"onnx": "network.onnx"},
-    )  # fmt: skip
+        task="classification",
+        name="bright",
+        run=run.name,
+        verdicts=("OK", "NG"),
+        mean=(0.5,),
+        std=(0.25,),
+        input_size=SIDE,
+        temperature=2.0,
+        files={"onnx": "network.onnx"},
+    )
     save_settings(settings, run.best / "model.json")
     return run
 
@@ -67,10 +74,12 @@ def write_network(path: Path) -> None:
     ]
     tensor = helper.make_tensor_value_info
     graph = helper.make_graph(
-        nodes, "bright", [tensor("picture", TensorProto.FLOAT, ["n", 1, SIDE, SIDE])],
+        nodes,
+        "bright",
+        [tensor("picture", TensorProto.FLOAT, ["n", 1, SIDE, SIDE])],
         [tensor("probabilities", TensorProto.FLOAT, ["n", 2]), tensor("maps", TensorProto.FLOAT, ["n", 2, 4, 4])],
         [kernel],
-    )  # fmt: skip
+    )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     onnx.checker.check_model(model, full_check=True)
     path.write_bytes(model.SerializeToString())

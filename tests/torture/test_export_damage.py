@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.inference.conftest import GREY_BIAS, GREY_WEIGHTS, _complete, grey_settings, spotted, write_onnx
-from workbench.inference.reading import write_png
+from workbench.inference.io.image_io import write_png
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +33,12 @@ def predict(export: Path) -> tuple[int, str, dict[str, bytes]]:
     shutil.rmtree(out, ignore_errors=True)
     done = subprocess.run(
         [sys.executable, "-I", "-B", str(export / "predict.py"), str(export.parent / "in"), "--out", str(out)],
-        cwd=export.parent, capture_output=True, encoding="utf-8", errors="replace", timeout=120,
-    )  # fmt: skip
+        cwd=export.parent,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        timeout=120,
+    )
     results = {}
     for path in out.rglob("*") if out.is_dir() else []:
         if path.suffix in (".png", ".csv"):

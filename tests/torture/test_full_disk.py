@@ -16,13 +16,13 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit
 
 from tests import disk
 from tests.conftest import fill_project
-from tests.session.test_keeping import read_only
-from workbench.core import annotation
-from workbench.core.project import Project
-from workbench.session.settings import Settings
-from workbench.ui.application import Application
-from workbench.ui.dialogs.new_project import NewProject
-from workbench.ui.dialogs.question import Question
+from tests.session.test_keeping_labels import read_only
+from workbench.core.project import annotation
+from workbench.core.project.project import Project
+from workbench.session.preferences import Preferences
+from workbench.ui.project.new_project_dialog import NewProjectDialog
+from workbench.ui.shell.application import Application
+from workbench.ui.widgets.question_dialog import Question
 
 BLOCK = 8  # pixels; each stroke fills a separate block
 PLACES = [(x, y) for y in range(0, 80, BLOCK) for x in range(0, 96, BLOCK)]
@@ -52,7 +52,7 @@ class Case:
     def __init__(self, qapp, qtbot, tmp_path: Path, kind: str, way: str, answer: str, rng: random.Random) -> None:
         self.qapp, self.qtbot, self.tmp_path, self.rng = qapp, qtbot, tmp_path, rng
         self.kind, self.way, self.answer = kind, way, answer
-        self.application = Application(qapp, Settings(language="en"))
+        self.application = Application(qapp, Preferences(language="en"))
         self.application.show()
         self.window, self.session = self.application.window, self.application.rooms.session
 
@@ -65,7 +65,7 @@ class Case:
             root = folder / "p"
             with Project.create(root, classes=["scratch", "pit"]) as project:
                 keys = fill_project(project, 3)
-            with self.qtbot.waitSignal(self.session.picture_opened, timeout=30_000):
+            with self.qtbot.waitSignal(self.session.image_opened, timeout=30_000):
                 assert self.session.open_project(root)
             self.qtbot.waitUntil(lambda: len(self.session.rows) == 3, timeout=30_000)
             before = {key: annotation.load_mask(self.session.project, key) for key in keys}
@@ -86,7 +86,7 @@ class Case:
     def paint(self, keys: list[str], strokes: int) -> Strokes:
         made = []
         for key in self.rng.sample(keys, len(keys)):
-            self.session.open_picture(key)
+            self.session.open_image(key)
             self.qtbot.waitUntil(lambda key=key: self.session.key == key, timeout=30_000)
             for place in self.rng.sample(PLACES, strokes):
                 self.session.editor.paint_region(np.ones((BLOCK, BLOCK), bool), place, 2)
@@ -108,7 +108,7 @@ class Case:
             QApplication.sendEvent(self.window, QDropEvent(QPointF(10, 10), *how))
         elif self.way == "new":
             table["new_project"].trigger()
-            dialog = self.window.findChild(NewProject)
+            dialog = self.window.findChild(NewProjectDialog)
             dialog.name.setText("new")
             dialog.place.setText(str(self.tmp_path))
             dialog.create.click()

@@ -21,59 +21,96 @@ from tests.conftest import scratched
 from tests.inference.conftest import GREY_BIAS, GREY_WEIGHTS, _complete, grey_settings, spotted, write_onnx
 from tests.torture.mutations import mutate, mutate_bytes
 from workbench.cli import main
-from workbench.core import annotation, class_changes, displays, events, machine, operating_point, training_wishes
-from workbench.core.class_changes import Plan
-from workbench.core.diagnosis import diagnose
-from workbench.core.display import Display
-from workbench.core.endings import to_problem
-from workbench.core.history import Patch
-from workbench.core.importing import import_labels
+from workbench.core.evaluation import operating_point
+from workbench.core.images.display import Display
 from workbench.core.problems import Problem, RunBroken
-from workbench.core.project import Project
-from workbench.core.proposal_files import Stored, load_stored, proposals_path, write_stored
-from workbench.core.recipe import request
-from workbench.core.run import Run, create_run, find_run
-from workbench.core.run_history import machine_path, read_past, run_line
-from workbench.core.storage import write_json
-from workbench.core.track import STEP_VALUES, Track
-from workbench.inference.batch import ResultsFolder, predict_all
-from workbench.inference.checks import verify_checks
-from workbench.inference.golden import self_test
-from workbench.inference.ledger import LEDGER_FILE, LedgerError
-from workbench.inference.naming import collect_pictures
+from workbench.core.project import annotation, class_merge, display_file
+from workbench.core.project.class_merge import ClassMergePlan
+from workbench.core.project.history import Patch
+from workbench.core.project.importing import import_labels
+from workbench.core.project.project import Project
+from workbench.core.project.storage import write_json
+from workbench.core.runs import events, settings_overrides, system_stats
+from workbench.core.runs.process_exit import to_problem
+from workbench.core.runs.run import Run, create_run, find_run
+from workbench.core.runs.run_health import diagnose
+from workbench.core.runs.run_history import machine_path, read_past, run_line
+from workbench.core.runs.run_series import STEP_VALUES, RunSeries
+from workbench.core.runs.training_settings import request
+from workbench.core.suggestions.suggestion_files import StoredSuggestions, load_stored, suggestions_path, write_stored
+from workbench.inference.batch.checksums import verify_checks
+from workbench.inference.batch.input_paths import collect_images
+from workbench.inference.batch.reference_results import self_test
+from workbench.inference.batch.results_folder import ResultsFolder, predict_all
+from workbench.inference.batch.results_log import LEDGER_FILE, ResultsLogError
+from workbench.inference.io.image_io import write_png
+from workbench.inference.model_settings import SettingsError, load_settings, save_settings
 from workbench.inference.predictor import Predictor
-from workbench.inference.reading import write_png
-from workbench.inference.settings import SettingsError, load_settings, save_settings
 from workbench.session.journal import decode_records, encode_record
-from workbench.session.settings import Settings
+from workbench.session.preferences import Preferences
 from workbench.training import checkpoint
-from workbench.training.weight_files import parse_weights
+from workbench.training.weights.weight_files import parse_weights
 
-METRICS = {"dice": 0.8, "iou": 0.7, "pictures": 4, "only_background": False,
-           "regions": {"found": 11, "defects": 12, "recall": 0.9, "false_per_picture": 0.3}}  # fmt: skip
+METRICS = {
+    "dice": 0.8,
+    "iou": 0.7,
+    "pictures": 4,
+    "only_background": False,
+    "regions": {"found": 11, "defects": 12, "recall": 0.9, "false_per_picture": 0.3},
+}
 VERDICTS = {"accuracy": 0.9, "macro_f1": 0.8, "pictures": 10, "confusion": {"names": ["OK"], "rows": [[10]]}}
 EVENTS = (
-    events.Started(model="unet", device="gpu:0", device_name="Card", pictures={"train": 3, "val": 1}, process=2**22,
-                   held_out_note="Few.", seconds_planned=60.0),
-    *(events.Step(step=n, time=n / 10, loss=2 / (n + 1), rate=0.01, grad_norm=1.0, loss_scale=2.0**n, data_wait=0.3,
-                  images_per_second=90.0, progress=n / 30) for n in range(30)),
+    events.Started(
+        model="unet",
+        device="gpu:0",
+        device_name="Card",
+        pictures={"train": 3, "val": 1},
+        process=2**22,
+        held_out_note="Few.",
+        seconds_planned=60.0,
+    ),
+    *(
+        events.Step(
+            step=n,
+            time=n / 10,
+            loss=2 / (n + 1),
+            rate=0.01,
+            grad_norm=1.0,
+            loss_scale=2.0**n,
+            data_wait=0.3,
+            images_per_second=90.0,
+            progress=n / 30,
+        )
+        for n in range(30)
+    ),
     events.Evaluated(step=9, time=1, metrics=METRICS, score=0.5, best=True),
     events.Evaluated(step=19, time=2, metrics=VERDICTS, score=0.4, best=True),
-    events.Preview(step=5, time=1, picture="lot0/p000.png", mask="previews/a.5.mask.png", size=[96, 80],
-                   scores="previews/a.5.scores.png", thresholds=[0.5], min_area=[3]),
+    events.Preview(
+        step=5,
+        time=1,
+        picture="lot0/p000.png",
+        mask="previews/a.5.mask.png",
+        size=[96, 80],
+        scores="previews/a.5.scores.png",
+        thresholds=[0.5],
+        min_area=[3],
+    ),
     events.Checkpoint(step=5, which="best"),
     events.Trouble(what="The picture {x} is broken.", done="It is left out.", picture="lot0/p000.png"),
-    events.Joined(step=7, picture="lot0/p000.png", how="new"),
-    events.Kept(step=8, round=1),
+    events.LabelsAdded(step=7, picture="lot0/p000.png", how="new"),
+    events.BestKept(step=8, round=1),
     events.Profiled(what="Where the time goes", folder="profile"),
     events.Progress(what="Looking", done=1, total=3),
     events.Failed(why="It broke.", problem="WorkerFailed", fields={"what": "training", "why": "x", "log": "y"}),
     events.Finished(time=65, result={"metrics": METRICS, "usable": True, "steps": 30, "seconds": 60.0}),
-)  # fmt: skip
-SAMPLE = machine.Sample(
-    time=0, cpu=40.0, ram_used=1 << 30, ram_total=4 << 30,
-    gpus=(machine.GpuSample(0, "Card", 50.0, 1 << 30, 8 << 30, 60.0, 100.0, 1500.0),),
-)  # fmt: skip
+)
+SAMPLE = system_stats.SystemSample(
+    time=0,
+    cpu=40.0,
+    ram_used=1 << 30,
+    ram_total=4 << 30,
+    gpus=(system_stats.GpuSample(0, "Card", 50.0, 1 << 30, 8 << 30, 60.0, 100.0, 1500.0),),
+)
 
 
 @dataclass
@@ -114,7 +151,7 @@ def run(labelled) -> Run:
     point = operating_point.read(run).trained
     operating_point.store(run, point.at(0, threshold=0.7, area=9), chosen_on=["val"])
     run.events_path.write_text("\n".join(map(events.encode, EVENTS)) + "\n", "utf-8")
-    lines = [machine.encode_sample(second, SAMPLE) for second in range(20)]
+    lines = [system_stats.encode_sample(second, SAMPLE) for second in range(20)]
     machine_path(run).write_text("\n".join(lines) + "\n", "utf-8")
     for name in ("mask", "scores"):
         write_png(run.root / "previews" / f"a.5.{name}.png", np.zeros((80, 96), np.uint8))
@@ -159,61 +196,65 @@ def past_of(run: Run) -> None:
 def _project(project: Project, run: Run) -> Target:
     def read() -> None:
         found = Project.open(project.root, write=False)
-        for key in found.pictures():
+        for key in found.images():
             annotation.load_mask(found, key)
 
     return Target(project.root / "project.json", read)
 
 
 def _note(project: Project, run: Run) -> Target:
-    key = project.pictures()[0]
+    key = project.images()[0]
     return Target(project.note_path(key), lambda: annotation.load_note(project, key))
 
 
 def _mask(project: Project, run: Run) -> Target:
-    key = project.pictures()[0]
+    key = project.images()[0]
     return Target(project.mask_path(key), lambda: annotation.load_mask(project, key, (96, 80)), binary=True)
 
 
 def _display(project: Project, run: Run) -> Target:
     presets = {"bright": Display(low=10, high=90, gamma=1.5)}
-    displays.save_displays(project, displays.Displays(presets=presets, good_sample="lot0/p000.png"))
+    display_file.save_displays(project, display_file.DisplayFile(presets=presets, good_sample="lot0/p000.png"))
 
     def read() -> None:
-        for display in displays.load_displays(project).presets.values():
+        for display in display_file.load_displays(project).presets.values():
             display.apply(np.zeros((4, 4), np.uint8))
 
     return Target(project.root / "display.json", read)
 
 
 def _training(project: Project, run: Run) -> Target:
-    training_wishes.save_wishes(project, training_wishes.Wishes(unet={"patch": 128, "batch": 4, "mirror": True}))
-    return Target(project.root / "training.json", lambda: training_wishes.load_wishes(project))
+    settings_overrides.save_overrides(
+        project, settings_overrides.SettingsOverrides(unet={"patch": 128, "batch": 4, "mirror": True})
+    )
+    return Target(project.root / "training.json", lambda: settings_overrides.load_overrides(project))
 
 
 def _proposals(project: Project, run: Run) -> Target:
-    key = project.pictures()[0]
+    key = project.images()[0]
     pixels = base64.b64encode(zlib.compress(b"\xf0")).decode()
     region = {"class_id": 1, "x": 1, "y": 2, "width": 8, "height": 1, "score": 0.9, "pixels": pixels}
-    write_stored(project, key, Stored.model_validate({"model": "m", "width": 96, "height": 80, "regions": [region]}))
-    return Target(proposals_path(project, key), lambda: load_stored(project, key))
+    write_stored(
+        project, key, StoredSuggestions.model_validate({"model": "m", "width": 96, "height": 80, "regions": [region]})
+    )
+    return Target(suggestions_path(project, key), lambda: load_stored(project, key))
 
 
 def _plan(project: Project, run: Run) -> Target:
-    class_changes.write_plan(project, Plan(removed=[1], into=0, before=project.classes))
+    class_merge.write_plan(project, ClassMergePlan(removed=[1], into=0, before=project.classes))
 
     def read() -> None:
-        plan = class_changes.load_plan(project)
+        plan = class_merge.load_plan(project)
         if plan is not None:
-            class_changes.rewritten(np.zeros((4, 4), np.uint8), plan, 0)
+            class_merge.rewritten(np.zeros((4, 4), np.uint8), plan, 0)
             str((plan.names, plan.target))
 
-    return Target(class_changes.folder_of(project) / "plan.json", read)
+    return Target(class_merge.folder_of(project) / "plan.json", read)
 
 
 def _journal(project: Project, run: Run) -> Target:
     path = project.root / "journal" / "record.bin"
-    key = project.pictures()[0]
+    key = project.images()[0]
     patch = Patch(key, "paint", b"", b"", b"", None, 0.0)
     path.write_bytes(b"".join(encode_record(patch, (96, 80)) for _ in range(3)))
     return Target(path, lambda: list(decode_records(path.read_bytes())), (), binary=True)
@@ -221,8 +262,8 @@ def _journal(project: Project, run: Run) -> Target:
 
 def _preferences(project: Project, run: Run) -> Target:
     path = project.root / "settings.json"
-    Settings(recent_projects=["a"], last_pictures={"a": "b"}).save(path)
-    return Target(path, lambda: Settings.load(path), ())
+    Preferences(recent_projects=["a"], last_pictures={"a": "b"}).save(path)
+    return Target(path, lambda: Preferences.load(path), ())
 
 
 # --- files of a run ----------------------------------------------------------------------------------
@@ -231,9 +272,9 @@ def _preferences(project: Project, run: Run) -> Target:
 def _recipe(project: Project, run: Run) -> Target:
     def read() -> None:
         run_line(run)
-        checkpoint.recipe_hash(run.recipe())
+        checkpoint.settings_hash(run.settings())
 
-    return Target(run.recipe_path, read)
+    return Target(run.settings_path, read)
 
 
 def _dataset(project: Project, run: Run) -> Target:
@@ -252,9 +293,9 @@ def _events(project: Project, run: Run) -> Target:
 
 def _machine(project: Project, run: Run) -> Target:
     def read() -> None:
-        track = Track()
-        for at, sample in machine.read_samples(machine_path(run)):
-            track.see(at, sample)
+        track = RunSeries()
+        for at, sample in system_stats.read_samples(machine_path(run)):
+            track.add_sample(at, sample)
 
     return Target(machine_path(run), read, ())
 
@@ -304,11 +345,24 @@ def _weights(project: Project, run: Run) -> Target:
 
 
 KINDS: dict[str, Callable[[Project, Run], Target]] = {
-    "project.json": _project, "note": _note, "mask": _mask, "display.json": _display, "training.json": _training,
-    "proposals": _proposals, "class change": _plan, "journal": _journal, "preferences": _preferences,
-    "recipe.json": _recipe, "dataset.json": _dataset, "events.jsonl": _events, "machine.jsonl": _machine,
-    "model.json": _model, "operating point": _point, "state.json": _state, "weights": _weights,
-}  # fmt: skip
+    "project.json": _project,
+    "note": _note,
+    "mask": _mask,
+    "display.json": _display,
+    "training.json": _training,
+    "proposals": _proposals,
+    "class change": _plan,
+    "journal": _journal,
+    "preferences": _preferences,
+    "recipe.json": _recipe,
+    "dataset.json": _dataset,
+    "events.jsonl": _events,
+    "system_stats.jsonl": _machine,
+    "model.json": _model,
+    "operating point": _point,
+    "state.json": _state,
+    "weights": _weights,
+}
 
 
 def test_damaged_files_of_a_project_give_known_errors(labelled, run, cases, report):
@@ -337,7 +391,7 @@ def test_damaged_projects_are_checked_by_the_command_line(labelled, cases, repor
 
 def _import_all(project: Project, folder: Path, good: str) -> None:
     found = import_labels(project, folder, format="auto", overwrite=True)
-    assert any(good in key for key in project.pictures()), found
+    assert any(good in key for key in project.images()), found
     skipped = {Path(path).stem for path, _ in found.skipped}
     assert Path(good).stem not in skipped, found.skipped
 
@@ -351,8 +405,15 @@ def test_a_damaged_labelme_file_ends_no_import(project, tmp_path, picture_and_ma
     shape = {"label": "scratch", "points": [[10.5, 10], [40, 12], [30, 50]], "shape_type": "polygon", "flags": {}}
     for name in ("damaged", "good"):
         write_png(tmp_path / "in" / f"{name}.png", picture_and_mask[0])
-        content = {"version": "5.3.1", "flags": {"NG": True}, "shapes": [shape], "imagePath": f"{name}.png",
-                   "imageData": None, "imageHeight": 80, "imageWidth": 96}  # fmt: skip
+        content = {
+            "version": "5.3.1",
+            "flags": {"NG": True},
+            "shapes": [shape],
+            "imagePath": f"{name}.png",
+            "imageData": None,
+            "imageHeight": 80,
+            "imageWidth": 96,
+        }
         write_json(tmp_path / "in" / f"{name}.json", content)
     count = cases(10, 2000)
     read = Target(tmp_path / "in" / "damaged.json", lambda: _import_all(project, tmp_path / "in", "good.png"), ())
@@ -387,7 +448,7 @@ def test_a_damaged_ledger_gives_known_errors_and_leaves_the_folder_alone(export,
     for number in range(3):
         write_png(pictures / f"{number}.png", spotted(np.random.default_rng(number), 30, 40))
     predictor = Predictor.open(export)
-    sources, _ = collect_pictures([pictures])
+    sources, _ = collect_images([pictures])
 
     def read() -> None:
         with ResultsFolder(out, predictor, fingerprint="f", resume=True) as folder:
@@ -407,7 +468,7 @@ def test_a_damaged_ledger_gives_known_errors_and_leaves_the_folder_alone(export,
             for file in path.rglob("*.png"):
                 if file.name not in {"0.png", "1.png", "2.png"}:
                     file.unlink()
-        with contextlib.suppress(LedgerError):
+        with contextlib.suppress(ResultsLogError):
             read()
 
     count = cases(6, 250)
@@ -445,26 +506,26 @@ class Machine(QObject):
 
 def test_a_damaged_run_is_shown_without_a_traceback(labelled, run, qtbot, qapp, cases, report):
     """Test that the session follows the events and the panel's view draws them; an error in a slot fails the test."""
-    from workbench.session.run_shelf import RunShelf
     from workbench.session.session import Session
-    from workbench.session.story import Story
-    from workbench.session.training import Training
-    from workbench.ui.panels.run_view import RunView
-    from workbench.ui.theme import Style
+    from workbench.session.training.run_list import RunList
+    from workbench.session.training.run_monitor import RunMonitor
+    from workbench.session.training.training_control import TrainingControl
+    from workbench.ui.training.run_dashboard import RunDashboard
+    from workbench.ui.widgets.theme import ThemeManager
 
     root = labelled.root
     labelled.close()
     session = Session()
     session.open_project(root)
-    training = Training(session)
-    story = Story(session, training, Machine())
-    shelf = RunShelf(session, training)
-    view = RunView(Style(qapp), story, shelf)
+    training = TrainingControl(session)
+    story = RunMonitor(session, training, Machine())
+    shelf = RunList(session, training)
+    view = RunDashboard(ThemeManager(qapp), story, shelf)
     qtbot.addWidget(view)
     view.resize(500, 400)
     view.show()
     training.ended.connect(lambda ending: view.end(ending, loud=True))
-    training.reported.connect(lambda event: view.hear(event, live=True))
+    training.reported.connect(lambda event: view.add_event(event, live=True))
     count = cases(6, 100)
     whole = {path: path.read_bytes() for path in (run.events_path, run.dataset_path, machine_path(run))}
     try:
@@ -482,5 +543,3 @@ def test_a_damaged_run_is_shown_without_a_traceback(labelled, run, qtbot, qapp, 
         story.close()
         session.close_project()
     report("damaged run in the training view", count, 0)
-
-

@@ -19,19 +19,19 @@ import pytest
 from onnx import external_data_helper
 
 from tests.conftest import fill_project
+from tests.inference.batch.test_exported_runner import _BARE
 from tests.inference.conftest import GREY_BIAS, GREY_WEIGHTS, _complete, grey_settings, spotted, write_onnx
-from tests.inference.test_export import _BARE
 from workbench.cli import main
-from workbench.core.project import Project
-from workbench.core.recipe import request
-from workbench.core.run import create_run
-from workbench.inference.checks import verify_checks, write_checks
+from workbench.core.project.project import Project
+from workbench.core.runs.run import create_run
+from workbench.core.runs.training_settings import request
+from workbench.inference.batch.checksums import verify_checks, write_checks
+from workbench.inference.batch.reference_results import self_test
+from workbench.inference.batch.results_log import LEDGER_FILE, is_result_name
 from workbench.inference.engines import EngineError
-from workbench.inference.golden import self_test
-from workbench.inference.ledger import LEDGER_FILE, is_result_name
+from workbench.inference.io.image_io import write_png
+from workbench.inference.model_settings import SettingsError, load_settings
 from workbench.inference.predictor import Predictor
-from workbench.inference.reading import write_png
-from workbench.inference.settings import SettingsError, load_settings
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="making links needs rights there")
 

@@ -14,30 +14,31 @@ import numpy as np
 import pytest
 
 from tests.conftest import fill_project
-from workbench.core import annotation, problems
-from workbench.core.dataset import collect
-from workbench.core.formats.foreign import Tree
-from workbench.core.index import Index, Row, with_index
-from workbench.core.project import Project
-from workbench.core.walking import walk
-from workbench.session.looking import _pictures_in
+from workbench.core import problems
+from workbench.core.project import annotation
+from workbench.core.project.folder_walk import walk
+from workbench.core.project.formats.base import FileTree
+from workbench.core.project.image_index import ImageIndex, ImageRow, with_index
+from workbench.core.project.project import Project
+from workbench.core.runs.dataset import collect
+from workbench.session.index_worker import _images_in
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 ROOT = Path(__file__).parents[2]
 
 
-def listed(project: Project) -> tuple[dict[str, Row], list[problems.Problem]]:
+def listed(project: Project) -> tuple[dict[str, ImageRow], list[problems.Problem]]:
     """Return the rows that a window would show after opening the project, and the messages about the index."""
-    rows: dict[str, Row] = {}
+    rows: dict[str, ImageRow] = {}
     met: list[problems.Problem] = []
 
-    def work(index: Index) -> None:
+    def work(index: ImageIndex) -> None:
         index.keys()
         told = set()
         for batch in index.batches():
             rows.update((row.key, row) for row in batch)
             told.update(row.key for row in batch)
-        keys = project.pictures()
+        keys = project.images()
         rows.update((row.key, row) for row in index.refresh(keys, told=told))
         for gone in rows.keys() - set(keys):
             del rows[gone]
@@ -140,7 +141,7 @@ def test_no_verb_waits_for_what_is_no_file(tmp_path, cases, report):
     kinds = KINDS[:: cases(4, 1)]
     with Project.create(root, classes=["scratch"]) as project:
         fill_project(project, 4)
-        keys = project.pictures()
+        keys = project.images()
         for kind in kinds:
             for folder in (project.root / "pictures", tmp_path / "foreign" / "masks", tmp_path / "foreign" / "images"):
                 folder.mkdir(parents=True, exist_ok=True)
@@ -148,7 +149,7 @@ def test_no_verb_waits_for_what_is_no_file(tmp_path, cases, report):
             place(tmp_path / "foreign" / f"{kind}.json", kind)
             key = f"of-{kind}.png"
             for place_of in (project.mask_path, project.note_path):
-                shutil.copy(project.picture_path(keys[0]), project.root / "pictures" / key)
+                shutil.copy(project.image_path(keys[0]), project.root / "pictures" / key)
                 place(place_of(key), kind)
     shutil.copy(root / "masks" / f"{keys[0]}.png", tmp_path / "foreign" / "masks" / "a.png")
     shutil.copy(root / "pictures" / keys[0], tmp_path / "foreign" / "images" / "a.png")
@@ -156,9 +157,13 @@ def test_no_verb_waits_for_what_is_no_file(tmp_path, cases, report):
     failed = []
     for verb in verbs[:: cases(2, 1)]:
         done = subprocess.run(
-            [sys.executable, "-m", "workbench", *map(str, verb)], capture_output=True, text=True, timeout=120,
-            cwd=ROOT, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+            [sys.executable, "-m", "workbench", *map(str, verb)],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+        )
         if "Traceback" in done.stderr or "Unexpected" in done.stderr:
             failed.append((verb[0], done.stderr[-1000:]))
         if verb[0] == "check":
@@ -193,9 +198,10 @@ def test_links_never_list_an_image_twice(tmp_path, cases, report):
             (folder / f"l{link}").symlink_to([*folders, outside][int(rng.integers(0, len(folders) + 1))])
         real = {"0.png", "a/1.png", "b/2.png", "a/c/3.png", "a/c/d/4.png"}
         for found in (
-            [relative for relative, _ in walk(root)], list(Tree.of(root).files),
-            [key.partition("/")[2] for _, key in _pictures_in(root)],
-        ):  # fmt: skip
+            [relative for relative, _ in walk(root)],
+            list(FileTree.of(root).files),
+            [key.partition("/")[2] for _, key in _images_in(root)],
+        ):
             beyond = set(found) - real
             if len(found) != len(set(found)) or not real <= set(found) or len(beyond) > 1:
                 failed.append((number, found))
@@ -206,28 +212,38 @@ def test_links_never_list_an_image_twice(tmp_path, cases, report):
 def test_two_links_to_their_own_folder_end(tmp_path):
     with Project.create(tmp_path / "p", classes=["scratch"]) as project:
         fill_project(project, 2)
-        keys = project.pictures()
+        keys = project.images()
         for name in ("x", "y"):
             (project.root / "pictures" / name).symlink_to(".")
             (project.root / "masks" / name).symlink_to(".")
-        assert project.pictures() == keys
+        assert project.images() == keys
         assert set(listed(project)[0]) == set(keys)
 
 
 # --- patterns ---------------------------------------------------------------------------------------------
 
 PATTERNS = [
-    "(a+)+$", "(a|aa)+$", "(a|a)*$", r"(?:a|a|a)*\1(x)?$", "^(a|aa|aaa|ab)+Z$", "(a*)*c", "(.*)(.*)(.*)(.*)(.*)Z",
-    "((a{1,20}){1,20}){1,20}Z", "(?:(?:a?){50})a{50}Z", "(" * 200 + "a" + ")" * 200, "(" * 5000 + ")" * 5000,
-    "[", "(?P<",
-]  # fmt: skip
+    "(a+)+$",
+    "(a|aa)+$",
+    "(a|a)*$",
+    r"(?:a|a|a)*\1(x)?$",
+    "^(a|aa|aaa|ab)+Z$",
+    "(a*)*c",
+    "(.*)(.*)(.*)(.*)(.*)Z",
+    "((a{1,20}){1,20}){1,20}Z",
+    "(?:(?:a?){50})a{50}Z",
+    "(" * 200 + "a" + ")" * 200,
+    "(" * 5000 + ")" * 5000,
+    "[",
+    "(?P<",
+]
 
 
 def test_a_catastrophic_pattern_ends(tmp_path, cases, report):
     failed, tried = [], PATTERNS[:: cases(6, 1)]
     with Project.create(tmp_path / "p", classes=["scratch"]) as project:
         fill_project(project, 4)
-        source = project.picture_path(project.pictures()[0])
+        source = project.image_path(project.images()[0])
         for number in range(6):
             name = "a" * (60 + number) + "b.png"
             shutil.copy(source, project.root / "pictures" / name)

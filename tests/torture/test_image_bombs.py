@@ -18,10 +18,10 @@ import pytest
 import tifffile
 from PIL import Image
 
-from workbench.core.pictures import picture_size
-from workbench.core.problems import PictureBroken
-from workbench.inference.cv import cv2
-from workbench.inference.reading import ReadError, read_page, read_picture
+from workbench.core.images.image_files import image_size
+from workbench.core.problems import ImageBroken
+from workbench.inference.io.image_io import ReadError, read_image, read_page
+from workbench.inference.io.opencv import cv2
 
 LIMIT = 64  # MB; largest decoded image in the reading process
 BOUND = 4 * LIMIT  # MB; largest growth of its memory, since decoders hold an image up to three times
@@ -30,9 +30,9 @@ BOUND = 4 * LIMIT  # MB; largest growth of its memory, since decoders hold an im
 READER = """
 import json, resource, sys, time
 from pathlib import Path
-from workbench.core import annotation, pictures
-from workbench.core.formats.foreign import Unreadable
-from workbench.core.formats.mask_values import read_raw
+from workbench.core.project import annotation; from workbench.core.images import image_files
+from workbench.core.project.formats.base import UnreadableLabel
+from workbench.core.project.formats.mask_values import read_raw
 from workbench.core.problems import Problem
 
 def peak():
@@ -42,10 +42,11 @@ start = None
 for line in sys.stdin:
     path, outcome = Path(line.rstrip("\\n")), {}
     ways = {
-        "size": lambda: pictures.picture_size(path), "read": lambda: pictures.read(path).shape,
-        "look": lambda: pictures.look(path).shape, "page": lambda: pictures.look_page(path, 1).shape,
-        "count": lambda: pictures.page_count(path), "preview": lambda: pictures.preview(path) is None,
-        "thumbnail": lambda: pictures.thumbnail(path, 96).shape, "mask": lambda: annotation.read_mask(path).shape,
+        "size": lambda: image_files.image_size(path), "read": lambda: image_files.read(path).shape,
+        "look": lambda: image_files.read_displayed(path).shape,
+        "page": lambda: image_files.read_displayed_page(path, 1).shape,
+        "count": lambda: image_files.page_count(path), "preview": lambda: image_files.preview(path) is None,
+        "thumbnail": lambda: image_files.thumbnail(path, 96).shape, "mask": lambda: annotation.read_mask(path).shape,
         "fitting": lambda: annotation.read_mask(path, (64, 64)).shape, "import": lambda: read_raw(path).size,
     }
     start = peak() if start is None else start
@@ -101,12 +102,20 @@ def bmp(width: int, height: int, bits: int = 24, packing: int = 0) -> bytes:
 def tiff(width: int, height: int, samples: int = 1, bits: int = 8, rows: int | None = None, packing: int = 8) -> bytes:
     body = zeros(1 << 20)
     entries = [
-        (256, 4, 1, width), (257, 4, 1, height), (258, 3, 1, bits), (259, 3, 1, packing),
-        (262, 3, 1, 2 if samples > 2 else 1), (273, 4, 1, 8), (277, 3, 1, samples), (278, 4, 1, rows or height),
+        (256, 4, 1, width),
+        (257, 4, 1, height),
+        (258, 3, 1, bits),
+        (259, 3, 1, packing),
+        (262, 3, 1, 2 if samples > 2 else 1),
+        (273, 4, 1, 8),
+        (277, 3, 1, samples),
+        (278, 4, 1, rows or height),
         (279, 4, 1, len(body)),
-    ]  # fmt: skip
-    packed = b"".join(struct.pack("<HHI", *e[:3]) + struct.pack("<HH" if e[1] == 3 else "<I", *([e[3], 0] if e[1] == 3
-                      else [e[3]])) for e in entries)  # fmt: skip
+    ]
+    packed = b"".join(
+        struct.pack("<HHI", *e[:3]) + struct.pack("<HH" if e[1] == 3 else "<I", *([e[3], 0] if e[1] == 3 else [e[3]]))
+        for e in entries
+    )
     return b"II*\0" + struct.pack("<I", 8 + len(body)) + body + struct.pack("<H", len(entries)) + packed + bytes(4)
 
 
@@ -176,9 +185,14 @@ def test_no_bomb_takes_more_memory_than_the_bound(tmp_path, cases, report):
     whole.write_bytes(png(64, 64))
     environment = {**os.environ, "WORKBENCH_MAX_DECODED_MB": str(LIMIT)}
     done = subprocess.run(
-        [sys.executable, "-c", READER], env=environment, capture_output=True, text=True, timeout=500,
-        input="".join(f"{path}\n" for path in [whole, *written.values(), whole]), cwd=Path(__file__).parents[2],
-    )  # fmt: skip
+        [sys.executable, "-c", READER],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=500,
+        input="".join(f"{path}\n" for path in [whole, *written.values(), whole]),
+        cwd=Path(__file__).parents[2],
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert [line[0] for line in lines] == ["whole.png", *written, "whole.png"]
@@ -238,10 +252,10 @@ def test_a_damaged_image_is_read_or_refused(tmp_path, suffix, cases, report, mon
     for number in range(count):
         path.write_bytes(spoil(wholes()[suffix], rng))
         sizes = []
-        for way in (lambda path: read_picture(path).shape[1::-1], picture_size):
+        for way in (lambda path: read_image(path).shape[1::-1], image_size):
             try:
                 sizes.append(way(path))
-            except (ReadError, PictureBroken):
+            except (ReadError, ImageBroken):
                 sizes.append(None)
         with contextlib.suppress(ReadError):
             read_page(path, 1)

@@ -16,20 +16,20 @@ import numpy as np
 import pytest
 
 from tests.conftest import ROOT, scratched
-from workbench.core import annotation, class_changes
-from workbench.core.formats import labelme
-from workbench.core.importing import import_labels
-from workbench.core.launch import worker_environment
-from workbench.core.project import Project
-from workbench.inference.reading import write_png
+from workbench.core.project import annotation, class_merge
+from workbench.core.project.formats import labelme
+from workbench.core.project.importing import import_labels
+from workbench.core.project.project import Project
+from workbench.core.runs.launch import worker_environment
+from workbench.inference.io.image_io import write_png
 from workbench.session.session import Session
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL") or os.name != "posix", reason="there is no SIGKILL here")
 
 IMPORT = """
 import sys
-from workbench.core.importing import import_labels
-from workbench.core.project import Project
+from workbench.core.project.importing import import_labels
+from workbench.core.project.project import Project
 from tests.torture.test_kill_labels import steps
 with Project.open(sys.argv[1]) as project:
     import_labels(project, sys.argv[2], progress=steps)
@@ -37,19 +37,19 @@ with Project.open(sys.argv[1]) as project:
 
 CHANGE = """
 import sys
-from workbench.core import class_changes
-from workbench.core.project import Project
+from workbench.core.project import class_merge
+from workbench.core.project.project import Project
 from tests.torture.test_kill_labels import steps
 with Project.open(sys.argv[1]) as project:
-    plan = class_changes.load_plan(project)
+    plan = class_merge.load_plan(project)
     if plan is None:
-        plan = class_changes.begin(project, [2], 1)
+        plan = class_merge.begin(project, [2], 1)
     back = sys.argv[2] == "back"
     if back:
-        plan = class_changes.begin_back(project, plan)
-    (class_changes.take_back if back else class_changes.carry_out)(project, plan, steps, lambda: False)
+        plan = class_merge.begin_undo(project, plan)
+    (class_merge.undo if back else class_merge.apply_plan)(project, plan, steps, lambda: False)
     if not back:
-        class_changes.settle(project, plan)
+        class_merge.settle(project, plan)
 """
 
 
@@ -85,10 +85,14 @@ def leftovers(root: Path) -> list[str]:
 def labels(project: Project) -> dict[str, tuple]:
     """Return mask, status, verdict and history of each image by key."""
     found = {}
-    for key in project.pictures():
+    for key in project.images():
         note, mask = annotation.load_note(project, key), annotation.load_mask(project, key)
-        found[key] = (None if mask is None else mask.tobytes(), note.status, note.verdict,
-                      tuple(act.what for act in note.history))  # fmt: skip
+        found[key] = (
+            None if mask is None else mask.tobytes(),
+            note.status,
+            note.verdict,
+            tuple(act.what for act in note.history),
+        )
     return found
 
 
@@ -101,13 +105,13 @@ def foreign(request, tmp_path, cases):
             picture, mask = scratched(rng, 64, 48)
             key = f"p{number:03d}.png"
             write_png(folder / "images" / key if request.param == "png" else folder / key, picture)
-            write_png(project.picture_path(key), picture)
+            write_png(project.image_path(key), picture)
             if request.param == "png":
                 write_png(folder / "masks" / key, mask * 255)
             annotation.save_mask(project, key, mask)
             annotation.save_note(project, key, annotation.Note(status="done", verdict="NG"))
         if request.param == "labelme":
-            labelme.write(project, folder, list(project.pictures()))
+            labelme.write(project, folder, list(project.images()))
     return folder
 
 
@@ -139,16 +143,16 @@ def test_a_change_of_classes_that_was_killed_is_finished_or_taken_back(cases, re
     with Project.create(original, classes=["scratch", "dent"]) as project:
         for number in range(count):
             key = f"p{number:03d}.png"
-            write_png(project.picture_path(key), np.full((32, 32), 90, np.uint8))
+            write_png(project.image_path(key), np.full((32, 32), 90, np.uint8))
             annotation.save_mask(project, key, pixels.integers(0, 3, (32, 32), np.uint8))
-        before = {key: annotation.load_mask(project, key) for key in project.pictures()}
+        before = {key: annotation.load_mask(project, key) for key in project.images()}
         merged = {key: np.where(mask == 2, 1, mask) for key, mask in before.items()}
     kills, failed = 0, []
     for number in range(cases(1, 16)):
         root = shutil.copytree(original, tmp_path / f"p{number}")
         kills += killed(CHANGE, root, "there", after=rng.randrange(1, count // 2), wait=rng.uniform(0, 0.02))
         with Project.open(root) as project:
-            there = class_changes.load_plan(project)
+            there = class_merge.load_plan(project)
         if number % 4 == 1 and there is not None:
             kills += killed(CHANGE, root, "back", after=rng.randrange(1, count // 2), wait=rng.uniform(0, 0.02))
         session, met = Session(), []
@@ -160,7 +164,7 @@ def test_a_change_of_classes_that_was_killed_is_finished_or_taken_back(cases, re
                 failed.append(f"{number}: pixels of {key}")
         back = number % 2 or session.class_work.plan.state == "undoing"
         with qtbot.waitSignal(session.class_work.ended, timeout=60_000):
-            session.class_work.take_back() if back else session.class_work.go_on()
+            session.class_work.undo_merge() if back else session.class_work.resume()
         session.flush()
         for key, mask in (before if back else merged).items():
             if not np.array_equal(annotation.load_mask(session.project, key), mask):

@@ -29,7 +29,9 @@ def test_acknowledged_orders_survive_a_kill(cases, report, tmp_path, qapp):
     found = [robot.check(root, reported, states) for root, reported in killed]
     harmed = [kill for kill in found if kill.lost or kill.broken]
     report("session killed while labels change", count, len(harmed))
-    print(f"{sum(k.reported for k in found)} orders acknowledged, at most {most} in a session; "
-          f"{sum(k.journalled > 0 for k in found)} kills with something in the journal only")  # fmt: skip
+    print(
+        f"{sum(k.reported for k in found)} orders acknowledged, at most {most} in a session; "
+        f"{sum(k.journalled > 0 for k in found)} kills with something in the journal only"
+    )
     assert not harmed
     assert all(kill.reported for kill in found)

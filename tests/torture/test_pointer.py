@@ -6,8 +6,8 @@ import random
 
 from PySide6.QtCore import Qt
 
+from tests.ui.canvas.test_pointer_owner import NEW, B, Mouse, paints_without_a_button
 from tests.ui.conftest import application, hand, opened, root  # noqa: F401
-from tests.ui.test_pointer_owner import NEW, B, Mouse, paints_without_a_button
 
 
 def test_random_buttons_leave_no_stroke(hand, cases, report, monkeypatch):  # noqa: F811
@@ -17,8 +17,9 @@ def test_random_buttons_leave_no_stroke(hand, cases, report, monkeypatch):  # no
     tried, failed = cases(12, 400), []
     for seed in range(tried):
         chance, mouse = random.Random(seed), Mouse(hand)
-        mouse.keys = chance.choice([Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier,
-                                    Qt.KeyboardModifier.AltModifier])  # fmt: skip
+        mouse.keys = chance.choice(
+            [Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.AltModifier]
+        )
         down: list[Qt.MouseButton] = []
         for _ in range(chance.randrange(4, 24)):
             button = chance.choice([B.LeftButton, B.MiddleButton, B.RightButton])

@@ -17,11 +17,12 @@ import numpy as np
 import pytest
 
 from tests import disk
-from workbench.core import annotation, problems
-from workbench.core.launch import worker_environment
-from workbench.core.project import Project
-from workbench.inference.reading import write_png
-from workbench.session.rescue import rescue_folder
+from workbench.core import problems
+from workbench.core.project import annotation
+from workbench.core.project.project import Project
+from workbench.core.runs.launch import worker_environment
+from workbench.inference.io.image_io import write_png
+from workbench.session.rescue_journal import rescue_folder
 from workbench.session.session import Session
 
 SIZES = {"a (1).png": (96, 80), "批次/b.png": (120, 90), "c.png": (300, 200)}
@@ -30,8 +31,8 @@ SIZES = {"a (1).png": (96, 80), "批次/b.png": (120, 90), "c.png": (300, 200)}
 def make_project(root: Path) -> Path:
     with Project.create(root, classes=["scratch", "dent"]) as project:
         for key, (width, height) in SIZES.items():
-            project.picture_path(key).parent.mkdir(parents=True, exist_ok=True)
-            write_png(project.picture_path(key), np.full((height, width), 140, np.uint8))
+            project.image_path(key).parent.mkdir(parents=True, exist_ok=True)
+            write_png(project.image_path(key), np.full((height, width), 140, np.uint8))
     return root
 
 
@@ -48,8 +49,8 @@ class Painter:
         self.show("c.png")
 
     def show(self, key: str) -> None:
-        self.session.open_picture(key)
-        self.qtbot.waitUntil(lambda: self.session.key == key and self.session.picture is not None, timeout=20_000)
+        self.session.open_image(key)
+        self.qtbot.waitUntil(lambda: self.session.key == key and self.session.image is not None, timeout=20_000)
 
     def strokes(self, count: int) -> None:
         """Paint `count` strokes on the open image."""
@@ -244,8 +245,8 @@ def wait(condition):
         app.processEvents()
         time.sleep(0.001)
 
-session.open_picture("c.png")
-wait(lambda: session.key == "c.png" and session.picture is not None)
+session.open_image("c.png")
+wait(lambda: session.key == "c.png" and session.image is not None)
 while True:
     x, y = rng.uniform(0, 300), rng.uniform(0, 200)
     session.editor.begin("paint")
@@ -340,7 +341,7 @@ def test_command_line_does_not_write_into_a_folder_that_is_gone(tmp_path):
             lambda: annotation.save_mask(project, "a.png", np.zeros((8, 8), np.uint8)),
             lambda: annotation.save_note(project, "a.png", annotation.Note()),
             lambda: project.add_class("third"),
-            lambda: project.copy_picture(tmp_path / "moved" / "pictures" / "c.png", "d.png"),
+            lambda: project.copy_image(tmp_path / "moved" / "pictures" / "c.png", "d.png"),
         ):
             with pytest.raises(problems.ProjectGone):
                 write()
@@ -369,7 +370,7 @@ def test_notes_changed_while_the_folder_is_gone_are_recovered(painter, tmp_path)
     one = painter(root)
     root.rename(tmp_path / "moved")
     lose(one)
-    one.session.judging.give([one.session.key], "NG")
+    one.session.judging.set_verdicts([one.session.key], "NG")
     one.session.judging.set_status("done")
     assert one.session.folder.rescued and len(rescues()) == 1
     one.session.end()

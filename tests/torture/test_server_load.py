@@ -85,10 +85,12 @@ def test_honest_clients_are_served_beside_those_that_hold_connections(server, gr
     running = server(grey_export, "--queue", "8", "--max-connections", "60", "--max-mb", "1", "--stall-timeout", "3")
     stop, count = threading.Event(), cases(10, 300)
     starts = [
-        b"", b"POST /pre", b"POST /predict HTTP/1.1\r\nHost: localhost\r\nX: ",
+        b"",
+        b"POST /pre",
+        b"POST /predict HTTP/1.1\r\nHost: localhost\r\nX: ",
         b"POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000\r\n\r\nabcd",
         b"POST /predict HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n100000\r\n" + bytes(200_000),
-    ]  # fmt: skip
+    ]
 
     def attack(seed):
         rng, held = random.Random(seed), []

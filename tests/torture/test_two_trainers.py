@@ -14,9 +14,9 @@ import pytest
 
 from tests.conftest import fill_project
 from tests.training.conftest import make_run
-from workbench.core.events import Finished, Started, Step
-from workbench.core.launch import paddle_installed, worker_command, worker_environment
-from workbench.core.project import Project
+from workbench.core.project.project import Project
+from workbench.core.runs.events import Finished, Started, Step
+from workbench.core.runs.launch import paddle_installed, worker_command, worker_environment
 
 pytestmark = [
     pytest.mark.skipif(not paddle_installed(), reason="training needs Paddle"),
@@ -27,17 +27,23 @@ pytestmark = [
 def resume(run, seconds):
     return subprocess.Popen(
         [sys.executable, "-m", "workbench", "train", str(run.project_root), "--resume", run.name],
-        env={**worker_environment("cpu"), "WORKBENCH_LOCK_SECONDS": str(seconds)}, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        env={**worker_environment("cpu"), "WORKBENCH_LOCK_SECONDS": str(seconds)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def first_steps(run):
     """Train `run` and kill the trainer after its first steps and checkpoint, so that the run can be resumed."""
     process = subprocess.Popen(
-        worker_command("train", run.root), env=worker_environment("cpu"), stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        worker_command("train", run.root),
+        env=worker_environment("cpu"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     while not any(isinstance(event, Step) for event in run.events()):
         assert process.poll() is None
         time.sleep(0.1)

@@ -16,14 +16,15 @@ import pytest
 
 from tests.torture.test_project_folder import SIZES, Painter, make_project, painter, rescues  # noqa: F401
 from workbench import cli
-from workbench.core import annotation, importing, problems
-from workbench.core.launch import worker_environment
-from workbench.core.project import Project, ProjectFile, read_project_file
+from workbench.core import problems
+from workbench.core.project import annotation, importing
+from workbench.core.project.project import Project, ProjectFile, read_project_file
+from workbench.core.runs.launch import worker_environment
 from workbench.session.session import Session
 
 HOLDER = """
 import sys
-from workbench.core.project import Project
+from workbench.core.project.project import Project
 project = Project.open(sys.argv[1])
 print("open", flush=True)
 sys.stdin.read()
@@ -35,9 +36,12 @@ class Other:
 
     def __init__(self, root: Path) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-c", HOLDER, str(root)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, env=worker_environment(),
-        )  # fmt: skip
+            [sys.executable, "-c", HOLDER, str(root)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=worker_environment(),
+        )
         self.writes = self.process.stdout.readline() == b"open\n"
 
     def end(self) -> str:
@@ -125,11 +129,24 @@ def test_lock_of_an_older_version_is_respected(tmp_path):
 
 
 HOLDERS = [
-    b"", b"[]", b"null", b"3", b'"text"', b"{", b"[" * 100_000, b"\xff\xfe", b'{"pid": [1], "host": {}}',
-    b'{"pid": true, "host": null}', b'{"pid": -1, "host": ""}', b'{"pid": 1e400, "host": "a\\nb"}',
-    json.dumps({"pid": 10**40, "host": "\x1b]0;owned\x07\x1b[31m"}).encode(), b'{"host": "\\ud800"}',
-    json.dumps({"pid": "\x1b[2J", "host": "x" * 300}).encode(), b"9" * 5000, b" " * 20_000 + b"{}",
-]  # fmt: skip
+    b"",
+    b"[]",
+    b"null",
+    b"3",
+    b'"text"',
+    b"{",
+    b"[" * 100_000,
+    b"\xff\xfe",
+    b'{"pid": [1], "host": {}}',
+    b'{"pid": true, "host": null}',
+    b'{"pid": -1, "host": ""}',
+    b'{"pid": 1e400, "host": "a\\nb"}',
+    json.dumps({"pid": 10**40, "host": "\x1b]0;owned\x07\x1b[31m"}).encode(),
+    b'{"host": "\\ud800"}',
+    json.dumps({"pid": "\x1b[2J", "host": "x" * 300}).encode(),
+    b"9" * 5000,
+    b" " * 20_000 + b"{}",
+]
 
 
 def test_hostile_holders(tmp_path, cases, report):
@@ -254,7 +271,7 @@ def test_failed_save_forgets_nothing_of_the_other_program(tmp_path, monkeypatch)
         before = list(project.classes)
         project.classes.append(before[0].model_copy(update={"id": 4, "name": "mine"}))
         (root / "project.json.aside").mkdir()
-        monkeypatch.setattr("workbench.inference.writing._put", refuse)
+        monkeypatch.setattr("workbench.inference.io.atomic_write._put", refuse)
         with pytest.raises(problems.CannotWrite):
             project.save()
         monkeypatch.undo()

@@ -12,15 +12,15 @@ import pytest
 from PIL import Image
 
 from tests.conftest import fill_project, scratched
-from workbench.core.events import Event, decode
-from workbench.core.launch import paddle_installed, worker_command, worker_environment
-from workbench.core.project import Project
-from workbench.core.recipe import request
-from workbench.core.run import Run, create_run
-from workbench.inference.engines.kinds import obstacle
-from workbench.inference.reading import write_png
+from workbench.core.project.project import Project
+from workbench.core.runs.events import Event, decode
+from workbench.core.runs.launch import paddle_installed, worker_command, worker_environment
+from workbench.core.runs.run import Run, create_run
+from workbench.core.runs.training_settings import request
+from workbench.inference.engines.registry import unavailable_reason
+from workbench.inference.io.image_io import write_png
 
-collect_ignore = [] if paddle_installed() else [path.name for path in Path(__file__).parent.glob("test_*.py")]
+collect_ignore = [] if paddle_installed() else [str(path) for path in Path(__file__).parent.rglob("test_*.py")]
 
 SMALL_UNET: dict[str, Any] = {"widths": [8, 16, 32], "stem": 2, "patch": 64, "batch": 4, "validations": 2, "threads": 2}
 SMALL_RESNET: dict[str, Any] = {"width": 0.25, "input_size": 64, "batch": 4, "validations": 2, "threads": 2}
@@ -36,9 +36,14 @@ class Child:
 
     def __init__(self, verb: str, *arguments: object) -> None:
         self.process = subprocess.Popen(
-            worker_command(verb, *map(str, arguments)), env=worker_environment("cpu"), stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8",
-        )  # fmt: skip
+            worker_command(verb, *map(str, arguments)),
+            env=worker_environment("cpu"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+        )
         self.lines: list[str] = []
         self.stderr = ""
 
@@ -129,7 +134,7 @@ def _train(run: Run) -> None:
 
 
 EXPORTED = ["onnx", "paddle", "legacy", "int8"]  # of those that need nothing beside training itself
-EXPORTED += [name for name in ("openvino", "bf16") if not obstacle(name)]
+EXPORTED += [name for name in ("openvino", "bf16") if not unavailable_reason(name)]
 
 
 @pytest.fixture(scope="session")

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tests.training.conftest import arrays_of, state_of
-from workbench.core.events import Finished, Step
-from workbench.core.launch import worker_command, worker_environment
-from workbench.core.run import Run
+from workbench.core.runs.events import Finished, Step
+from workbench.core.runs.launch import worker_command, worker_environment
+from workbench.core.runs.run import Run
 from workbench.inference.predictor import Predictor
 
 
@@ -43,9 +43,12 @@ def disturbed(run: Run, rng: random.Random, *, longest: float, kills: int) -> Fa
         began, resumable = time.monotonic(), run.resumable
         command = worker_command("train", run.root, "--keep-running", *(["--resume"] if resumable else []))
         with subprocess.Popen(
-            command, env=worker_environment("cpu"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            command,
+            env=worker_environment("cpu"),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-        ) as process:  # fmt: skip
+        ) as process:
             try:
                 after = rng.uniform(0.0, longest) if len(fate.kills) < kills else None
                 _, said = process.communicate(timeout=after)

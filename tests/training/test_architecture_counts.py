@@ -6,10 +6,10 @@ import paddle
 import pytest
 from paddle import nn
 
-from workbench.core.architecture import multiplications
-from workbench.core.dataset import Dataset
-from workbench.core.project import ClassInfo
-from workbench.core.recipe import Recipe
+from workbench.core.project.project import ClassInfo
+from workbench.core.runs.dataset import Dataset
+from workbench.core.runs.network_stats import multiplications
+from workbench.core.runs.training_settings import TrainingSettings
 from workbench.training import networks
 
 DATASETS = {
@@ -17,13 +17,13 @@ DATASETS = {
     "resnet": Dataset(model="resnet", verdicts=["NG", "OK"]),
 }
 RECIPES = {
-    "full resolution": Recipe(model="unet", patch=64, channels=3, local_contrast=False),
-    "stem of 4": Recipe(model="unet", patch=128, stem=4, widths=[24, 48, 96, 128]),
-    "stem of 2": Recipe(model="unet", patch=64, stem=2, widths=[16, 32]),
-    "resnet inside": Recipe(model="unet", patch=64, encoder="resnet18", width=0.5),
-    "18": Recipe(model="resnet", depth=18, width=0.5, input_size=128),
-    "34 and small": Recipe(model="resnet", depth=34, width=0.25, input_size=64, channels=3),
-    "50": Recipe(model="resnet", depth=50, width=0.25, input_size=128),
+    "full resolution": TrainingSettings(model="unet", patch=64, channels=3, local_contrast=False),
+    "stem of 4": TrainingSettings(model="unet", patch=128, stem=4, widths=[24, 48, 96, 128]),
+    "stem of 2": TrainingSettings(model="unet", patch=64, stem=2, widths=[16, 32]),
+    "resnet inside": TrainingSettings(model="unet", patch=64, encoder="resnet18", width=0.5),
+    "18": TrainingSettings(model="resnet", depth=18, width=0.5, input_size=128),
+    "34 and small": TrainingSettings(model="resnet", depth=34, width=0.25, input_size=64, channels=3),
+    "50": TrainingSettings(model="resnet", depth=50, width=0.25, input_size=128),
 }
 
 

@@ -9,12 +9,12 @@ import pytest
 
 from tests.conftest import fill_project
 from tests.training.conftest import EXPORTED
-from workbench.core.architecture import encoder_widths
-from workbench.core.problems import BadRecipe
-from workbench.core.project import Project
-from workbench.core.recipe import request
-from workbench.core.run import create_run
-from workbench.inference.engines.kinds import KINDS
+from workbench.core.problems import BadSettings
+from workbench.core.project.project import Project
+from workbench.core.runs.network_stats import encoder_widths
+from workbench.core.runs.run import create_run
+from workbench.core.runs.training_settings import request
+from workbench.inference.engines.registry import KINDS
 from workbench.training import networks
 from workbench.training.unet import UNet
 
@@ -44,13 +44,13 @@ def test_every_level_is_heard():
 
 def test_settings_of_the_plain_way_down_are_refused_and_the_rest_is_planned(labelled):
     for choice in ({"widths": [8, 16]}, {"stem": 4}):
-        with pytest.raises(BadRecipe, match="set width instead"):
+        with pytest.raises(BadSettings, match="set width instead"):
             create_run(labelled, request("unet", encoder="resnet18", **choice))
     run = create_run(labelled, request("unet", encoder="resnet34", width=0.5))
-    recipe = run.recipe()
+    recipe = run.settings()
     assert recipe.width == 0.5 and "has its own" in recipe.reasons["widths"]
     assert networks.multiple(recipe) == 32 and networks.patch_side(recipe) % 32 == 0
-    assert create_run(labelled, recipe).recipe() == recipe  # a whole recipe may be asked for again
+    assert create_run(labelled, recipe).settings() == recipe  # a whole recipe may be asked for again
     assert networks.settings(recipe, run.dataset(), name="x", run="y").multiple == 32
 
 

@@ -13,9 +13,9 @@ from tests import disk
 from tests.conftest import fill_project
 from tests.training.conftest import arrays_of, make_run, state_of
 from tests.training.killing import differences, disturbed, undisturbed
-from workbench.core.events import Checkpoint, Failed, Finished, Trouble
-from workbench.core.project import Project
-from workbench.core.run import Run
+from workbench.core.project.project import Project
+from workbench.core.runs.events import Checkpoint, Failed, Finished, Trouble
+from workbench.core.runs.run import Run
 from workbench.inference.predictor import Predictor
 
 
@@ -35,7 +35,7 @@ def test_the_best_weights_say_themselves_what_they_are(labelled, child):
     assert child("train", run.root).end() == 0
     before = shutil.copytree(run.last, run.root / "before")
     first = run.ending()
-    run.recipe_path.write_text(run.recipe().model_copy(update={"epochs": 3, "validations": 3}).model_dump_json())
+    run.settings_path.write_text(run.settings().model_copy(update={"epochs": 3, "validations": 3}).model_dump_json())
     assert child("train", run.root, "--resume").end() == 0
     then = run.ending()
     assert isinstance(first, Finished) and isinstance(then, Finished)
@@ -43,7 +43,7 @@ def test_the_best_weights_say_themselves_what_they_are(labelled, child):
     shutil.rmtree(run.last)
     before.rename(run.last)
     # Nothing more is to be learned, so the end is all there is left to do.
-    run.recipe_path.write_text(run.recipe().model_copy(update={"epochs": 2, "validations": 2}).model_dump_json())
+    run.settings_path.write_text(run.settings().model_copy(update={"epochs": 2, "validations": 2}).model_dump_json())
     assert child("train", run.root, "--resume").end() == 0
     again = run.ending()
     assert isinstance(again, Finished)

@@ -79,9 +79,12 @@ def test_answers_as_a_general_converter_does(made, tmp_path):
     paddle.jit.save(net, str(stem), input_spec=[spec])
     net.eval()
     paddle2onnx.export(
-        str(stem.with_suffix(".json")), str(stem.with_suffix(".pdiparams")), str(tmp_path / "other.onnx"),
-        opset_version=onnx_graph.OPSET, optimize_tool="none",
-    )  # fmt: skip
+        str(stem.with_suffix(".json")),
+        str(stem.with_suffix(".pdiparams")),
+        str(tmp_path / "other.onnx"),
+        opset_version=onnx_graph.OPSET,
+        optimize_tool="none",
+    )
     batch = pictures(np.random.default_rng(7), 2, channels, side or 128, side or 96)
     logits = said_by_onnx((tmp_path / "other.onnx").read_bytes(), batch)
     other = np.exp(logits - logits.max(axis=1, keepdims=True))

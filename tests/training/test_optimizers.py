@@ -41,9 +41,10 @@ def test_the_first_and_last_layer_norms_and_biases_learn_as_with_adamw():
     learn(net, optimizer)
     learn(plain, paddle.optimizer.AdamW(RATE, parameters=plain.parameters(), weight_decay=0.01))
     same = {
-        name for (name, one), other in zip(net.named_parameters(), plain.parameters())
+        name
+        for (name, one), other in zip(net.named_parameters(), plain.parameters())
         if not one.stop_gradient and np.array_equal(one.numpy(), other.numpy())
-    }  # fmt: skip
+    }
     by_adamw = {name for name, p in net.named_parameters() if not p.stop_gradient and p.name not in optimizer._hidden}
     assert same == by_adamw and {"stem.convolve.weight", "head.weight", "head.bias"} <= same
     turned = {name for name, p in net.named_parameters() if p.name in optimizer._hidden}

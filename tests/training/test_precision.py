@@ -14,15 +14,15 @@ import pytest
 from paddle.amp.auto_cast import amp_global_state
 
 from tests.training.conftest import make_run, state_of
-from workbench.core.events import Finished, Started, Step, Trouble
 from workbench.core.problems import RunBroken, WorkerFailed
-from workbench.training import device, evaluate, loop, precision, prepare
+from workbench.core.runs.events import Finished, Started, Step, Trouble
+from workbench.training import device, evaluator, precision, training_context, training_loop
+from workbench.training.control_channel import ControlChannel
 from workbench.training.device import Device
 from workbench.training.learner import Learner, load_weights, weights
 from workbench.training.losses import segmentation_loss
 from workbench.training.optimizers import make_optimizer
-from workbench.training.orders import Orders
-from workbench.training.precision import Choice, Precision, Scaler
+from workbench.training.precision import Precision, PrecisionChoice, Scaler
 from workbench.training.reporter import Clock, Reporter
 from workbench.training.unet import UNet
 
@@ -49,7 +49,9 @@ class Half:
     """A weight, its optimiser and a precision whose gradients go through 16 bits."""
 
     def __init__(self, scale: float = 1024.0) -> None:
-        self.precision = Precision(Choice("fp16", ""), scaler=Scaler(init_loss_scaling=scale, incr_every_n_steps=2))
+        self.precision = Precision(
+            PrecisionChoice("fp16", ""), scaler=Scaler(init_loss_scaling=scale, incr_every_n_steps=2)
+        )
         self.weight = paddle.create_parameter([4], "float32")
         self.optimizer = paddle.optimizer.AdamW(0.1, parameters=[self.weight])
 
@@ -103,19 +105,19 @@ def test_the_state_of_a_scaler_that_was_off_is_no_state(card, monkeypatch):
     assert half.precision.loss_scale == 1024.0
     half.step(3.0)
     state = half.precision.state()
-    single = Precision(Choice("fp32", ""))
+    single = Precision(PrecisionChoice("fp32", ""))
     single.load(state)  # and the other way round
     assert single.loss_scale is None and single.state() == {}
     monkeypatch.undo()  # no card any more: Paddle switches a new scaler off
     with pytest.warns(UserWarning):
-        off = Precision(Choice("fp16", ""))
+        off = Precision(PrecisionChoice("fp16", ""))
     assert off.loss_scale == 1.0 and off.state() == {} and not off.scaler.skipped
     off.scaler._update()
     off.load(state)
 
 
 def test_a_kind_of_number_without_a_scaler_leaves_out_what_is_not_finite():
-    half = Precision(Choice("bf16", ""))
+    half = Precision(PrecisionChoice("bf16", ""))
     weight = paddle.create_parameter([4], "float32")
     optimizer = paddle.optimizer.AdamW(0.1, parameters=[weight])
     before = weight.numpy().copy()
@@ -132,8 +134,8 @@ def test_whole_weights_of_16_bits_only_where_asked_for(monkeypatch, level):
     told = []
     monkeypatch.setattr(paddle.amp, "decorate", lambda **options: told.append(options))
     net, optimizer = object(), object()
-    Precision(Choice("bf16", ""), level).prepare(net, optimizer)
-    Precision(Choice("fp32", ""), level).prepare(net, optimizer)
+    Precision(PrecisionChoice("bf16", ""), level).prepare(net, optimizer)
+    Precision(PrecisionChoice("fp32", ""), level).prepare(net, optimizer)
     wanted = {"models": net, "optimizers": optimizer, "level": "O2", "dtype": "bfloat16"}
     assert told == ([wanted] if level == "O2" else [])
 
@@ -164,10 +166,18 @@ def test_why_there_is_no_card_depends_on_what_is_there(card, monkeypatch):
 def on_card(card, labelled, monkeypatch):
     """Trains in this process as on a card: 16-bit gradients, a scale that is far too great at first, little memory."""
     run = make_run(
-        labelled, device="gpu", precision="fp16", epochs=1, widths=[4, 8], stem=1, patch=32, batch=4, validations=1,
+        labelled,
+        device="gpu",
+        precision="fp16",
+        epochs=1,
+        widths=[4, 8],
+        stem=1,
+        patch=32,
+        batch=4,
+        validations=1,
         average=0.5,
-    )  # fmt: skip
-    monkeypatch.setattr(loop, "_REPORT_SECONDS", 0.0)
+    )
+    monkeypatch.setattr(training_loop, "_REPORT_SECONDS", 0.0)
     monkeypatch.setattr(
         precision, "Scaler", lambda **options: Scaler(**{**options, "init_loss_scaling": card_run.scale})
     )
@@ -177,13 +187,13 @@ def on_card(card, labelled, monkeypatch):
             raise MemoryError("ResourceExhaustedError: Out of memory error on GPU 0. Cannot allocate 1GB memory.")
         return segmentation_loss(answer.astype("float16").astype("float32"), truth, **weights)
 
-    monkeypatch.setattr(prepare, "segmentation_loss", loss)
+    monkeypatch.setattr(training_context, "segmentation_loss", loss)
 
     def train(*, resume: bool = False) -> list:
         before = len(list(run.events()))
         clock = Clock()
         report = Reporter(None, clock, run.events_path)
-        report(loop.train(run, report, Orders(None), clock, resume=resume))
+        report(training_loop.train(run, report, ControlChannel(None), clock, resume=resume))
         return list(run.events())[before:]
 
     card_run = types.SimpleNamespace(run=run, train=train, scale=2.0**36, fits=2, side=1000, emptied=card)
@@ -250,7 +260,7 @@ def test_a_card_on_which_nothing_fits_or_nothing_stays_finite_is_a_sentence(on_c
     with pytest.raises(WorkerFailed, match="smaller network"):
         on_card.train()
     on_card.fits, on_card.scale = 4, 2.0**100
-    monkeypatch.setattr(loop, "_MOST_SKIPPED", 3)
+    monkeypatch.setattr(training_loop, "_MOST_SKIPPED", 3)
     with pytest.raises(WorkerFailed, match="ran away 4 times"):
         on_card.train()
 
@@ -263,7 +273,7 @@ def test_looking_at_pictures_needs_less_memory_in_smaller_batches():
             return batch * 2
 
     pictures = np.arange(3 * 8 * 8, dtype=np.float32).reshape(3, 1, 8, 8)
-    assert evaluate.DygraphEngine(Net())(pictures).shape == (3, 1, 8, 8)
+    assert evaluator.DygraphEngine(Net())(pictures).shape == (3, 1, 8, 8)
     assert paddle.is_grad_enabled()  # the training goes on
 
 
@@ -274,9 +284,14 @@ def test_master_weights_of_an_optimiser_come_back(card):
         paddle.seed(0)
         nets = [UNet(1, 2, [4, 8], contrast=False) for _ in range(2)]
         return Learner(
-            nets[0], nets[1], lambda answer, truth: answer.sum(), Precision(Choice("fp32", "")),
-            make_optimizer(nets[0], "adamw", weight_decay=0.0), grad_clip=1.0, average=0.0,
-        )  # fmt: skip
+            nets[0],
+            nets[1],
+            lambda answer, truth: answer.sum(),
+            Precision(PrecisionChoice("fp32", "")),
+            make_optimizer(nets[0], "adamw", weight_decay=0.0),
+            grad_clip=1.0,
+            average=0.0,
+        )
 
     one, other = learner(), learner()
     for made, value in ((one, 1.25), (other, 0.0)):
@@ -301,9 +316,14 @@ def test_an_error_that_is_not_for_want_of_memory_stays_what_it_is(card):
     paddle.seed(0)
     nets = [UNet(1, 2, [4, 8], contrast=False) for _ in range(2)]
     learner = Learner(
-        nets[0], nets[1], wrong, Precision(Choice("fp32", "")), make_optimizer(nets[0], "adamw", weight_decay=0.0),
-        grad_clip=1.0, average=0.0,
-    )  # fmt: skip
+        nets[0],
+        nets[1],
+        wrong,
+        Precision(PrecisionChoice("fp32", "")),
+        make_optimizer(nets[0], "adamw", weight_decay=0.0),
+        grad_clip=1.0,
+        average=0.0,
+    )
     pictures = np.ones((2, 1, 16, 16), np.float32)
     with pytest.raises(ValueError, match="something else"):
         learner.step(pictures, pictures[:, 0].astype(np.uint8), 1e-3)

@@ -11,11 +11,11 @@ import psutil
 import pytest
 
 from tests.training.conftest import make_run
-from workbench.core.events import Failed, Finished, Progress, Started, Step
-from workbench.core.launch import worker_environment
 from workbench.core.problems import RunInUse
-from workbench.core.run_lock import RunLock, training_process
-from workbench.session.following import living
+from workbench.core.runs.events import Failed, Finished, Progress, Started, Step
+from workbench.core.runs.launch import worker_environment
+from workbench.core.runs.run_lock import RunLock, training_process
+from workbench.session.training.run_attach import find_live_process
 
 LONG = {"epochs": 100_000, "validations": 2}
 
@@ -23,9 +23,14 @@ LONG = {"epochs": 100_000, "validations": 2}
 def command_line(*arguments, seconds="1"):
     environment = {**worker_environment("cpu"), "WORKBENCH_LOCK_SECONDS": seconds}
     return subprocess.run(
-        [sys.executable, "-m", "workbench", *map(str, arguments)], env=environment, stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, encoding="utf-8", timeout=300,
-    )  # fmt: skip
+        [sys.executable, "-m", "workbench", *map(str, arguments)],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=300,
+    )
 
 
 def started(run):
@@ -96,10 +101,10 @@ def test_a_trainer_that_has_reported_nothing_yet_is_found(labelled, child):
     first = child("train", run.root)
     while training_process(run.root) is None:
         assert first.process.poll() is None
-    assert living(run) == psutil.Process(first.process.pid)
+    assert find_live_process(run) == psutil.Process(first.process.pid)
     first.order('{"order": "stop"}')
     first.end()
-    assert living(run) is None
+    assert find_live_process(run) is None
 
 
 def test_a_damaged_note_of_the_holder_does_not_hinder(labelled):

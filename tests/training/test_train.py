@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 from tests.training.conftest import arrays_of, make_run, state_of
-from workbench.core import annotation
-from workbench.core.events import (
+from workbench.core.images.image_files import read
+from workbench.core.project import annotation
+from workbench.core.project.project import Grouping
+from workbench.core.runs.events import (
     Checkpoint,
     Evaluated,
     Failed,
@@ -26,12 +28,10 @@ from workbench.core.events import (
     decode,
     encode_order,
 )
-from workbench.core.launch import worker_command, worker_environment
-from workbench.core.pictures import read
-from workbench.core.project import Grouping
-from workbench.inference.cv import cv2
+from workbench.core.runs.launch import worker_command, worker_environment
+from workbench.inference.io.image_io import read_image
+from workbench.inference.io.opencv import cv2
 from workbench.inference.predictor import Predictor
-from workbench.inference.reading import read_picture
 
 LONG = {"minutes": 60.0, "epochs": None, "validations": 200}
 
@@ -80,7 +80,7 @@ def test_it_has_learned_and_the_window_can_predict_with_it(trained):
 def test_preview_lies_where_its_event_says(trained):
     previews = [event for event in trained.events() if isinstance(event, Preview)]
     (name,) = {event.picture for event in previews}
-    mask, scores = (read_picture(trained.root / getattr(previews[-1], kind)) for kind in ("mask", "scores"))
+    mask, scores = (read_image(trained.root / getattr(previews[-1], kind)) for kind in ("mask", "scores"))
     assert mask.shape == scores.shape == (80, 96) and set(np.unique(mask)) <= {0, 1} and scores.max() > 128
     assert next(item for item in trained.dataset().items if item.key == name).split == "val"
 
@@ -129,9 +129,13 @@ def test_a_stopped_run_is_usable_and_can_go_on(labelled, child, way):
 def test_it_runs_on_without_a_window_if_told_so(labelled):
     run = make_run(labelled, widths=[4, 8], patch=32)
     done = subprocess.run(
-        worker_command("train", run.root, "--keep-running"), env=worker_environment("cpu"), stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+        worker_command("train", run.root, "--keep-running"),
+        env=worker_environment("cpu"),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0 and run.ending().why == "done"
 
 
@@ -172,7 +176,7 @@ def test_watched_picture_is_shown_and_a_new_label_is_taken(labelled, child):
 def test_a_killed_run_resumes_to_the_very_same_weights(labelled, child):
     choices = {"epochs": 4, "validations": 4, "augment": ["rotate", "zoom", "noise", "brightness"], "rate": 5e-3}
     whole, cut = make_run(labelled, **choices), make_run(labelled, **choices)
-    assert whole.recipe().optimizer == "muon" and max(whole.recipe().widths) >= 16
+    assert whole.settings().optimizer == "muon" and max(whole.settings().widths) >= 16
     assert child("train", whole.root).end() == 0
     one = child("train", cut.root)
     one.next(Evaluated)

@@ -11,9 +11,9 @@ import numpy as np
 
 from tests.conftest import scratched
 from workbench.cli import main
-from workbench.core.run import Run
+from workbench.core.runs.run import Run
+from workbench.inference.model_settings import MODEL_FILE, UNSURE, load_settings, save_settings
 from workbench.inference.predictor import Predictor
-from workbench.inference.settings import MODEL_FILE, UNSURE, load_settings, save_settings
 
 
 def test_the_best_network_tells_where_it_looked(trained_resnet):

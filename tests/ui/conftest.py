@@ -10,11 +10,11 @@ from PySide6.QtCore import QPoint, QSettings, Qt
 from PySide6.QtTest import QTest
 
 from tests.conftest import fill_project
-from workbench.core import annotation
-from workbench.core.project import Project
-from workbench.inference.reading import write_png
-from workbench.session.settings import Settings
-from workbench.ui.application import Application
+from workbench.core.project import annotation
+from workbench.core.project.project import Project
+from workbench.inference.io.image_io import write_png
+from workbench.session.preferences import Preferences
+from workbench.ui.shell.application import Application
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -25,15 +25,15 @@ def root(tmp_path) -> Path:
     root = tmp_path / "项目 [1]"
     with Project.create(root, classes=["scratch", "pit"], verdicts=["OK", "NG"]) as project:
         fill_project(project, 3, verdicts=True)
-        write_png(project.picture_path("lot1/new.png"), np.full((80, 96), 140, np.uint8))
-        project.picture_path("lot1/bad.png").write_bytes(b"\x89PNG\r\n\x1a\n nothing")
+        write_png(project.image_path("lot1/new.png"), np.full((80, 96), 140, np.uint8))
+        project.image_path("lot1/bad.png").write_bytes(b"\x89PNG\r\n\x1a\n nothing")
     return root
 
 
 @pytest.fixture
 def application(qapp, qtbot):
     """The window without a project, in English."""
-    application = Application(qapp, Settings(language="en", theme="dark"))
+    application = Application(qapp, Preferences(language="en", theme="dark"))
     application.window.resize(1280, 800)
     application.show()
     application.window.activateWindow()
@@ -47,7 +47,7 @@ def application(qapp, qtbot):
 def opened(application, root, qtbot):
     """The window with the project, its first picture open."""
     session = application.rooms.session
-    with qtbot.waitSignal(session.picture_opened, timeout=10_000):
+    with qtbot.waitSignal(session.image_opened, timeout=10_000):
         session.open_project(root)
     qtbot.waitUntil(lambda: len(session.rows) == 5, timeout=10_000)
     return application
@@ -67,7 +67,7 @@ class Hand:
 
     def open(self, key: str) -> None:
         if self.session.key != key:
-            self.session.open_picture(key)
+            self.session.open_image(key)
         self.qtbot.waitUntil(lambda: self.session.key == key, timeout=10_000)
 
     def pixel(self, x: float, y: float) -> QPoint:
@@ -79,7 +79,7 @@ class Hand:
     def point(self, pixel: QPoint) -> tuple[float, float]:
         """What the canvas takes a mouse event at a pixel for."""
         ratio = self.canvas.devicePixelRatioF()
-        return self.canvas.view.to_picture(pixel.x() * ratio, pixel.y() * ratio)
+        return self.canvas.view.to_image(pixel.x() * ratio, pixel.y() * ratio)
 
     def drag(self, *points: tuple[float, float], keys=Qt.KeyboardModifier.NoModifier) -> list[tuple[float, float]]:
         """Press, move, release; returns the exact picture points of the events."""

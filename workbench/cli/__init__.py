@@ -10,23 +10,23 @@ from functools import partial
 from types import ModuleType
 from typing import Any, NoReturn
 
-from workbench.inference.pipes import end_quietly
+from workbench.inference.batch.broken_pipe import end_quietly
 from workbench.inference.text_safety import terminal_text
 
 # Verb -> (module, short help text).
 VERBS: dict[str, tuple[str, str]] = {
     "demo": ("demo", "make a sample project, train, evaluate, export and check"),
     "create": ("create", "make a project folder"),
-    "import": ("import_labels", "take over pictures and labels of other tools"),
+    "import": ("import_labels", "import images and labels from other tools"),
     "labels": ("labels", "write labels for other tools"),
-    "check": ("check", "look for slips, leaks between splits and broken files"),
-    "train": ("train", "train a UNet (where?) or a ResNet (what kind?)"),
-    "queue": ("queue", "which pictures to label next, which labels to look at again, and why"),
-    "evaluate": ("evaluate", "measure a trained model on pictures that it did not learn from"),
-    "predict": ("predict", "look at pictures with a run or an export"),
-    "export": ("export", "make a folder that runs without the workbench"),
-    "serve": ("serve", "answer programs and browsers over HTTP with an export"),
-    "doctor": ("doctor", "what this machine can do, what is missing, what mends it"),
+    "check": ("check", "check the project for label errors, data leakage and damaged files"),
+    "train": ("train", "train a UNet (segmentation) or a ResNet (classification)"),
+    "queue": ("queue", "list the images to label next, or possible label errors, with reasons"),
+    "evaluate": ("evaluate", "evaluate a trained model on validation or test images"),
+    "predict": ("predict", "predict images with a run or an export"),
+    "export": ("export", "export a model that runs without Defect Workbench"),
+    "serve": ("serve", "serve an exported model over HTTP"),
+    "doctor": ("doctor", "check the installation and show how to fix problems"),
 }
 
 
@@ -53,9 +53,9 @@ def _main(arguments: list[str]) -> int:
         options = _parser(arguments).parse_args(arguments)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 2
-    from workbench.cli.running import carry_out
+    from workbench.cli.verb_runner import run_verb
 
-    return carry_out(options)
+    return run_verb(options)
 
 
 def _parser(arguments: list[str]) -> argparse.ArgumentParser:
@@ -65,7 +65,9 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
     parser = _Parser(
         prog="workbench",
         as_json=as_json,
-        description="Label surface defects, train on this machine, export. Without a verb the window opens.",
+        description=(
+            "Label surface defects, train models and export them. Without a command, the application window opens."
+        ),
         epilog="workbench [PROJECT] opens the window. 'workbench VERB --help' explains a verb.",
     )
     parser.add_argument("--version", action="version", version=f"Defect Workbench {__version__}")
@@ -76,7 +78,7 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
         sub = verbs.add_parser(verb, help=what, description=f"{what[0].upper()}{what[1:]}.")
         if verb == wanted:  # loading the modules of the other verbs would cost time
             module = load(name)
-            module.fill(sub)
+            module.add_arguments(sub)
             sub.set_defaults(run=module.run)
             _add_common(sub)
     return parser
@@ -87,5 +89,5 @@ def load(name: str) -> ModuleType:
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout, nothing else there")
+    parser.add_argument("--json", action="store_true", help="print the result as one JSON object to stdout")
     parser.add_argument("--debug", action="store_true", help="show the traceback of a problem")

@@ -7,9 +7,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.running import Talk
-from workbench.core import checking
-from workbench.core.project import Project
+from workbench.cli.verb_runner import Console
+from workbench.core import lint
+from workbench.core.project.project import Project
 
 _SHOWN = 10
 
@@ -24,27 +24,30 @@ _WORDS = {
     "stray_note": ("Notes without a picture", "Was the picture renamed or its folder moved? Rename the note likewise."),
     "empty_defect": ("A defect by verdict, but nothing is painted", "Paint the defect, or correct the verdict."),
     "painted_good": ("Good by verdict, but a defect is painted", "Correct the verdict, or erase what is painted."),
-    "island": ("Tiny painted spots", "Look at them: most are slips of the hand; erase those."),
+    "island": ("Tiny painted spots", "Most are accidental strokes. Check and erase them."),
     "unused_class": ("Classes that are painted nowhere", "Delete them if they are not needed."),
     "similar_classes": ("Classes whose names differ little", "If they mean the same, merge them."),
-    "duplicate": ("The same picture more than once", "Keep one; copies on both sides of a split flatter the score."),
+    "duplicate": (
+        "The same picture more than once",
+        ("Keep one copy. Duplicates in training and validation make metrics too high."),
+    ),
     "bad_grouping": ("A grouping pattern that cannot be used", "Correct it in project.json; training refuses it."),
     "leak": ("Nearly the same picture learned and held out", "Give both the same group: the scores are too good now."),
 }
 
 
-def fill(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT")
 
 
-def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
+def run(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
     project = Project.open(options.project, write=False)
     with talk.progress("checking") as move:
-        findings = checking.check(project, move)
+        findings = lint.check(project, move)
     counts = Counter(finding.kind for finding in findings)
-    pictures = len(project.pictures())
+    images = len(project.images())
     if not findings:
-        talk.line(f"{pictures} pictures checked, nothing to complain about.")
+        talk.line(f"{images} pictures checked, nothing to complain about.")
     for kind, count in counts.items():
         title, advice = _WORDS[kind]
         talk.line(f"{title}: {count}. {advice}")
@@ -53,7 +56,7 @@ def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
         if count > _SHOWN:
             talk.line(f"  and {count - _SHOWN} more (--json lists all)")
     return {
-        "pictures": pictures,
+        "pictures": images,
         "findings": [
             {"kind": finding.kind, "key": finding.key, "detail": finding.detail, "advice": _WORDS[finding.kind][1]}
             for finding in findings

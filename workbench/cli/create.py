@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.running import Talk, names
-from workbench.core.project import Project
+from workbench.cli.verb_runner import Console, names
+from workbench.core.project.project import Project
 
 
-def fill(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT", help="the folder to make")
     parser.add_argument("--pictures", type=Path, metavar="DIR", help="a folder of pictures that stay where they are")
     parser.add_argument("--classes", type=names, default=[], metavar="A,B", help="kinds of defects to paint")
@@ -18,16 +18,21 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", default="", help="a name for the project (that of the folder)")
 
 
-def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
+def run(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
     with Project.create(
-        options.project, name=options.name, pictures=options.pictures, classes=options.classes,
+        options.project,
+        name=options.name,
+        images=options.pictures,
+        classes=options.classes,
         verdicts=options.verdicts,
-    ) as project:  # fmt: skip
-        count = len(project.pictures())
+    ) as project:
+        count = len(project.images())
         talk.line(f"Project {project.root} with {count} pictures.")
         if not count:
             talk.line(f"Put pictures into {project.root / 'pictures'}, or: workbench import {options.project} FOLDER")
         return {
-            "project": project.root, "pictures": count, "classes": [info.name for info in project.classes],
+            "project": project.root,
+            "pictures": count,
+            "classes": [info.name for info in project.classes],
             "verdicts": project.file.verdicts,
-        }  # fmt: skip
+        }

@@ -12,19 +12,20 @@ from typing import Any
 
 from workbench.cli.evaluate import evaluate
 from workbench.cli.export import export, parity_text
-from workbench.cli.installing import paddle_command
-from workbench.cli.running import Talk, percent
+from workbench.cli.pip_commands import paddle_command
 from workbench.cli.train import follow, new_run, summary
-from workbench.core import annotation, problems
-from workbench.core.launch import paddle_installed
-from workbench.core.pictures import read
-from workbench.core.project import Project
-from workbench.core.recipe import request
-from workbench.core.run import Run
-from workbench.core.sample import best_threshold_dice, make_sample
-from workbench.inference import runner
-from workbench.inference.batch import ResultsFolder, predict_all
-from workbench.inference.naming import collect_pictures
+from workbench.cli.verb_runner import Console, percent
+from workbench.core import problems
+from workbench.core.images.image_files import read
+from workbench.core.project import annotation
+from workbench.core.project.project import Project
+from workbench.core.runs.launch import paddle_installed
+from workbench.core.runs.run import Run
+from workbench.core.runs.training_settings import request
+from workbench.core.sample.sample_project import best_threshold_dice, make_sample
+from workbench.inference.batch import runner
+from workbench.inference.batch.input_paths import collect_images
+from workbench.inference.batch.results_folder import ResultsFolder, predict_all
 from workbench.inference.predictor import Predictor
 
 # Chosen so that the whole demo takes less than eight minutes on two CPU cores. Small patches and narrow layers allow
@@ -40,17 +41,17 @@ class SelfTestFailed(problems.Problem):
     says = "The export {path} fails its own test: {why}"
 
 
-def fill(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", nargs="?", type=Path, default=Path("sample-project"), metavar="DIR")
     parser.add_argument("--minutes", type=float, metavar="M", help="for each of the two trainings")
 
 
-def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
+def run(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
     began = time.perf_counter()
     if not paddle_installed():
         raise problems.PaddleMissing(command=paddle_command())
     root = options.dir.absolute()
-    recipes = {
+    settings = {
         model: request(model, minutes=options.minutes or minutes, **CHOICES[model])
         for model, minutes in MINUTES.items()
     }
@@ -58,24 +59,24 @@ def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
         make_sample(root, progress=move).close()
     talk.line(f"Sample project: {root}")
     result: dict[str, Any] = {"project": root}
-    for model, recipe in recipes.items():
+    for model, recipe in settings.items():
         result[model] = _one_model(root, recipe, talk)
     result["unet"]["threshold_dice"] = _threshold_dice(result["unet"], root)
     result["overlays"] = _overlays(result["unet"], root, talk)
     result["seconds"] = round(time.perf_counter() - began, 1)
-    _say(result, root, talk)
+    _print_step(result, root, talk)
     return result
 
 
-def _one_model(root: Path, recipe: Any, talk: Talk) -> dict[str, Any]:
+def _one_model(root: Path, settings: Any, talk: Console) -> dict[str, Any]:
     """Train, evaluate and export one model, and run the export's self-test."""
-    trained = follow(new_run(root, recipe), talk)
+    trained = follow(new_run(root, settings), talk)
     run = Run(trained["path"])
     measured = evaluate(run, talk)
-    exported = export(run, talk, wishes={"--seconds": 2})  # a short speed measurement is enough for a demo
+    exported = export(run, talk, choices={"--seconds": 2})  # a short speed measurement is enough for a demo
     _self_test(Path(exported["path"]))
     talk.line(
-        f"{recipe.model}: {trained['steps']} steps in {trained['seconds']:.0f} s, then {measured['split']}: "
+        f"{settings.model}: {trained['steps']} steps in {trained['seconds']:.0f} s, then {measured['split']}: "
         f"{summary(measured)}; exported, self-test passed"
     )
     return {"train": trained, "evaluate": measured, "export": exported, "self_test": "passed"}
@@ -89,15 +90,19 @@ def _self_test(folder: Path) -> None:
                 raise SelfTestFailed(path=str(folder), why="see above")
         return
     tried = subprocess.run(
-        [sys.executable, str(folder / "predict.py"), "--self-test"], capture_output=True, text=True, errors="replace",
-        cwd=folder, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
+        [sys.executable, str(folder / "predict.py"), "--self-test"],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+    )
     if tried.returncode:
         lines = (tried.stderr or tried.stdout).strip().splitlines()
         raise SelfTestFailed(path=str(folder), why=lines[-1] if lines else f"it ended with {tried.returncode}")
 
 
-def _held_out(model: dict[str, Any], root: Path) -> list[str]:
+def _check_validation_images(model: dict[str, Any], root: Path) -> list[str]:
     data = Run(root / "runs" / model["train"]["run"]).dataset()
     return [item.key for item in data.of(model["evaluate"]["split"])]
 
@@ -106,26 +111,26 @@ def _threshold_dice(model: dict[str, Any], root: Path) -> float:
     """Return the Dice of the best gray threshold on the images on which the UNet was evaluated."""
     project = Project.open(root, write=False)
     pairs = []
-    for key in _held_out(model, root):
+    for key in _check_validation_images(model, root):
         label = annotation.load_mask(project, key)
         if label is not None:
-            pairs.append((read(project.picture_path(key)), label))
+            pairs.append((read(project.image_path(key)), label))
     return best_threshold_dice(pairs)
 
 
-def _overlays(model: dict[str, Any], root: Path, talk: Talk) -> Path:
+def _overlays(model: dict[str, Any], root: Path, talk: Console) -> Path:
     """Predict the validation/test images and the large image with the export. Return the folder of overlays."""
     project = Project.open(root, write=False)
     out = root / "demo-results"
-    wanted = [*_held_out(model, root), *(key for key in project.pictures() if key.startswith("large/"))]
-    sources, _ = collect_pictures([project.picture_path(key) for key in wanted])
+    wanted = [*_check_validation_images(model, root), *(key for key in project.images() if key.startswith("large/"))]
+    sources, _ = collect_images([project.image_path(key) for key in wanted])
     predictor = Predictor.open(model["export"]["path"], engine="onnx")
     with talk.progress("looking at held-out pictures") as move, ResultsFolder(out, predictor) as folder:
-        predict_all(folder, sources, on_picture=lambda number, total, *_: move(number, total))
+        predict_all(folder, sources, on_image=lambda number, total, *_: move(number, total))
     return out / "overlays"
 
 
-def _say(result: dict[str, Any], root: Path, talk: Talk) -> None:
+def _print_step(result: dict[str, Any], root: Path, talk: Console) -> None:
     unet, resnet = result["unet"], result["resnet"]
     dice = unet["evaluate"]["any_defect"]["dice"] or 0.0
     accuracy = percent(resnet["evaluate"]["accuracy"], resnet["evaluate"]["accuracy_interval"])

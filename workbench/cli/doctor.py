@@ -20,22 +20,33 @@ from typing import Any
 import platformdirs
 import psutil
 
-from workbench.cli.installing import paddle_command, pip_command, requirement
-from workbench.cli.running import Talk
-from workbench.core.launch import worker_command, worker_environment
-from workbench.inference.cpu import cores, cpu_environment
-from workbench.inference.engines.kinds import KINDS, cannot_make
+from workbench.cli.pip_commands import paddle_command, pip_command, requirement
+from workbench.cli.verb_runner import Console
+from workbench.core.runs.launch import worker_command, worker_environment
+from workbench.inference.cpu_environment import cores, cpu_environment
+from workbench.inference.engines.registry import KINDS, cannot_make
 
 _GIB = 2**30
 _OPENCV = (
-    "opencv-python", "opencv-python-headless", "opencv-contrib-python", "opencv-contrib-python-headless",
-)  # fmt: skip
+    "opencv-python",
+    "opencv-python-headless",
+    "opencv-contrib-python",
+    "opencv-contrib-python-headless",
+)
 # Import name -> distribution, for the packages that every part needs.
 _PACKAGES = {
-    "numpy": "numpy", "PIL": "pillow", "tifffile": "tifffile", "pydantic": "pydantic", "filelock": "filelock",
-    "platformdirs": "platformdirs", "safetensors": "safetensors", "psutil": "psutil",
-    "tqdm": "tqdm", "pyqtgraph": "pyqtgraph", "pynvml": "nvidia-ml-py",
-}  # fmt: skip
+    "numpy": "numpy",
+    "PIL": "pillow",
+    "tifffile": "tifffile",
+    "pydantic": "pydantic",
+    "filelock": "filelock",
+    "platformdirs": "platformdirs",
+    "safetensors": "safetensors",
+    "psutil": "psutil",
+    "tqdm": "tqdm",
+    "pyqtgraph": "pyqtgraph",
+    "pynvml": "nvidia-ml-py",
+}
 _QT_LIBRARIES = "libegl1 libgl1 libxkbcommon-x11-0 libxcb-cursor0 libdbus-1-3 libfontconfig1"
 
 
@@ -49,11 +60,11 @@ class Check:
     fix: str = ""
 
 
-def fill(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true", help="do not try out training and the window")
 
 
-def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
+def run(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
     checks: list[Check] = []
     for check in _checks(quick=options.quick):
         checks.append(check)
@@ -138,7 +149,7 @@ def _opencv() -> Check:
         fix = f'{python} uninstall -y {" ".join(found)} && {python} install "{wanted}"'
         return Check("opencv", False, f"several builds overwrite each other: {listed}", fix)
     try:
-        from workbench.inference.cv import cv2
+        from workbench.inference.io.opencv import cv2
 
         cv2.connectedComponents  # noqa: B018
     except (ImportError, AttributeError) as error:
@@ -233,9 +244,12 @@ def _training(command: str) -> Check:
     """Run the training program's own checks in a separate process."""
     try:
         tried = subprocess.run(
-            worker_command("doctor"), env=worker_environment(), capture_output=True, timeout=300,
+            worker_command("doctor"),
+            env=worker_environment(),
+            capture_output=True,
+            timeout=300,
             stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        )
         found = json.loads(tried.stdout.decode("utf-8", "replace").strip().splitlines()[-1])
     except (OSError, ValueError, IndexError, subprocess.TimeoutExpired) as error:
         return Check("paddle", False, f"the training program does not start: {error}", command)

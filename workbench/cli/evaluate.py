@@ -12,20 +12,22 @@ from typing import Any
 
 import numpy as np
 
-from workbench.cli.evaluation_words import say
-from workbench.cli.running import Talk
-from workbench.core import annotation, operating_point, problems
-from workbench.core.dataset import Dataset, Item, collect
-from workbench.core.defects import PictureFacts, picture_facts
-from workbench.core.intervals import tells_a_digit
-from workbench.core.metrics import SegmentationMeter
-from workbench.core.pictures import read
-from workbench.core.project import MAX_CLASS_ID, Project, read_project_file
-from workbench.core.review.figures import figures
-from workbench.core.review.leaks import leaks
-from workbench.core.run import Run, find_run
-from workbench.core.twins import twins
-from workbench.core.verdict_review import Judged, VerdictReview
+from workbench.cli.evaluation_report import print_report
+from workbench.cli.verb_runner import Console
+from workbench.core import problems
+from workbench.core.evaluation import operating_point
+from workbench.core.evaluation.confidence import digits_supported
+from workbench.core.evaluation.data_leaks import find_data_leaks
+from workbench.core.evaluation.evaluation_summary import summarize
+from workbench.core.evaluation.image_counts import ImageCounts, count_image
+from workbench.core.evaluation.metrics import SegmentationMeter
+from workbench.core.evaluation.verdict_evaluation import PredictedVerdict, VerdictEvaluation
+from workbench.core.images.image_files import read
+from workbench.core.project import annotation
+from workbench.core.project.duplicates import find_duplicates
+from workbench.core.project.project import MAX_CLASS_ID, Project, read_project_file
+from workbench.core.runs.dataset import Dataset, Item, collect
+from workbench.core.runs.run import Run, find_run
 from workbench.inference.predictor import Predictor
 
 ROUGH = 10  # with fewer images than this the metrics are reported as rough
@@ -40,19 +42,21 @@ class NothingReadable(problems.Problem):
     says = "None of the pictures could be used: {why}"
 
 
-def fill(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT")
     parser.add_argument("--run", dest="name", default="best", metavar="RUN|best|last", help="which run (best)")
     parser.add_argument("--model", choices=("unet", "resnet"), help="only among runs of this model")
     parser.add_argument(
-        "--split", choices=("val", "test", "all"), help="test if there is one, else val; all includes what it learned"
+        "--split",
+        choices=("val", "test", "all"),
+        help=('data split (default: test if present, otherwise val); "all" includes training images'),
     )
     parser.add_argument(
         "--against", type=Path, metavar="PROJECT2", help="use every labelled picture of another project instead"
     )
 
 
-def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
+def run(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
     root = options.project.absolute()
     read_project_file(root)
     chosen = find_run(root, options.name, options.model)
@@ -60,11 +64,11 @@ def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
         result = evaluate_against(chosen, options.against, talk)
     else:
         result = evaluate(chosen, talk, split=options.split)
-    say(result, talk)
+    print_report(result, talk)
     return result
 
 
-def evaluate(run: Run, talk: Talk, *, split: str | None = None) -> dict[str, Any]:
+def evaluate(run: Run, talk: Console, *, split: str | None = None) -> dict[str, Any]:
     """Measure `run` on one split of its own dataset with the present labels. Return the JSON of the verb."""
     run.need_usable()
     data = run.dataset()
@@ -73,7 +77,7 @@ def evaluate(run: Run, talk: Talk, *, split: str | None = None) -> dict[str, Any
     if not items:
         raise NothingHeldOut(name=run.name, split=split)
     project = Project.open(run.project_root, write=False)
-    look = _Look(project, data)
+    look = _EvaluationPass(project, data)
     measure = look.verdicts if data.model == "resnet" else look.masks
     result = measure(Predictor.open(run.best, engine="onnx"), items, talk)
     notes = []
@@ -82,21 +86,27 @@ def evaluate(run: Run, talk: Talk, *, split: str | None = None) -> dict[str, Any
     else:
         if len(items) < ROUGH:
             notes.append(f"Only {len(items)} pictures are held out: the numbers are rough.")
-        notes += _say_in_it(run, data, split)
+        notes += _class_ids_from_settings(run, data, split)
     if look.changed:
         notes.append(f"{look.changed} labels were changed since the training; the present ones were used.")
-    leaking = [] if split == "all" else leaks(project, data, split)
+    leaking = [] if split == "all" else find_data_leaks(project, data, split)
     if leaking:
         first = f"{leaking[0].held} and {leaking[0].learned}"
         what = f"{len(leaking)} of these pictures show what it learned from, such as {first}"
         notes.append(f"{what}: the numbers are too good.")
     told = [{"path": leak.held, "learned": leak.learned, "why": leak.why} for leak in leaking]
     return {
-        "run": run.name, "model": data.model, "split": split, **result, "leaks": told, "notes": notes, **look.report()
-    }  # fmt: skip
+        "run": run.name,
+        "model": data.model,
+        "split": split,
+        **result,
+        "leaks": told,
+        "notes": notes,
+        **look.report(),
+    }
 
 
-def _say_in_it(run: Run, data: Dataset, split: str) -> list[str]:
+def _class_ids_from_settings(run: Run, data: Dataset, split: str) -> list[str]:
     """Return notes on a biased split: the operating point or the thresholds were chosen on these images."""
     if split in operating_point.read(run).chosen_on:
         return ["The operating point in use was chosen on these pictures: the numbers are somewhat too good."]
@@ -105,18 +115,20 @@ def _say_in_it(run: Run, data: Dataset, split: str) -> list[str]:
     return []
 
 
-def evaluate_against(run: Run, other: Path, talk: Talk) -> dict[str, Any]:
+def evaluate_against(run: Run, other: Path, talk: Console) -> dict[str, Any]:
     """Measure `run` on all labeled images of another project; classes are matched by name."""
     run.need_usable()
     data = run.dataset()
     project = Project.open(other, write=False)
     theirs = collect(project, data.model)
-    look = _Look(project, data, _ids_by_name(project, data), fresh=True)
+    look = _EvaluationPass(project, data, _ids_by_name(project, data), fresh=True)
     measure = look.verdicts if data.model == "resnet" else look.masks
     result = measure(Predictor.open(run.best, engine="onnx"), theirs.items, talk)
     notes = [f"Measured on {result['pictures']} labelled pictures of {project.file.name}."]
     home = Project.open(run.project_root, write=False)
-    learned = twins(project, [item.key for item in theirs.items], home, [item.key for item in data.of("train")])
+    learned = find_duplicates(
+        project, [item.key for item in theirs.items], home, [item.key for item in data.of("train")]
+    )
     if learned:
         notes.append(f"{len(learned)} of them are pictures that it learned from: the numbers are too good.")
     split = f"against {project.file.name}"
@@ -124,7 +136,7 @@ def evaluate_against(run: Run, other: Path, talk: Talk) -> dict[str, Any]:
 
 
 @dataclass
-class _Look:
+class _EvaluationPass:
     """Evaluation of one list of images. table: uint8 (256,), maps class ids in the labels to ids of the model."""
 
     project: Project
@@ -139,49 +151,51 @@ class _Look:
         middle = float(np.median(self.milliseconds)) if self.milliseconds else None
         return {"changed_labels": self.changed, "skipped": self.skipped, "milliseconds": middle}
 
-    def masks(self, predictor: Predictor, items: list[Item], talk: Talk) -> dict[str, Any]:
+    def masks(self, predictor: Predictor, items: list[Item], talk: Console) -> dict[str, Any]:
         meter = SegmentationMeter({info.id: info.name for info in self.data.classes})
         facts, groups, marked, pixels = [], [], 0, 0
-        for item, picture in self._pictures(items, talk):
-            truth = self._truth(item, (picture.shape[1], picture.shape[0]))
+        for item, image in self._images(items, talk):
+            truth = self._truth(item, (image.shape[1], image.shape[0]))
             if truth is None:
                 continue
-            found = predictor.predict(picture)
+            found = predictor.predict(image)
             assert found.mask is not None
             self.milliseconds.append(found.milliseconds)
             meter.add(truth, found.mask)
-            facts.append(picture_facts(item.key, truth, found.mask, list(meter.classes)))
+            facts.append(count_image(item.key, truth, found.mask, list(meter.classes)))
             groups.append(item.group)
             marked += int(np.count_nonzero(found.mask))
             pixels += found.mask.size
-        self._need_some(meter.pictures)
+        self._need_some(meter.images)
         return _with_intervals(meter, facts, groups, marked / pixels, predictor.settings.um_per_pixel)
 
-    def verdicts(self, predictor: Predictor, items: list[Item], talk: Talk) -> dict[str, Any]:
+    def verdicts(self, predictor: Predictor, items: list[Item], talk: Console) -> dict[str, Any]:
         names, judged = tuple(self.data.verdicts), []
-        for item, picture in self._pictures(items, talk):
+        for item, image in self._images(items, talk):
             verdict = self._verdict(item)
             if verdict is None:
                 continue
-            found = predictor.predict(picture)
+            found = predictor.predict(image)
             assert found.probabilities is not None
             self.milliseconds.append(found.milliseconds)
-            judged.append(Judged(item.key, item.split, verdict, tuple(found.probabilities[name] for name in names)))
+            judged.append(
+                PredictedVerdict(item.key, item.split, verdict, tuple(found.probabilities[name] for name in names))
+            )
         self._need_some(len(judged))
-        review = VerdictReview(names, tuple(judged), predictor.settings.temperature)
+        review = VerdictEvaluation(names, tuple(judged), predictor.settings.temperature)
         report = {**review.report(), "calibration_error": review.calibration_error()}
         if predictor.settings.unsure:
             band = review.band(predictor.settings.unsure)
             report["unsure"] = {"below": band.least, "pictures": band.unsure, "errors_left": band.left}
         return report
 
-    def _pictures(self, items: list[Item], talk: Talk) -> Iterator[tuple[Item, np.ndarray]]:
+    def _images(self, items: list[Item], talk: Console) -> Iterator[tuple[Item, np.ndarray]]:
         move: Callable[[int, int], None]
         with talk.progress("evaluating") as move:
             for number, item in enumerate(items, 1):
                 try:
-                    yield item, read(self.project.picture_path(item.key))
-                except problems.PictureBroken as problem:
+                    yield item, read(self.project.image_path(item.key))
+                except problems.ImageBroken as problem:
                     self._skip(item, str(problem))
                 move(number, len(items))
 
@@ -220,28 +234,33 @@ class _Look:
 
 
 def _with_intervals(
-    meter: SegmentationMeter, facts: list[PictureFacts], groups: list[str], marked: float, um: float | None
+    meter: SegmentationMeter, facts: list[ImageCounts], groups: list[str], marked: float, um: float | None
 ) -> dict[str, Any]:
     """Return the meter's report with confidence intervals and recall by defect size. um: micrometers per pixel."""
     report = meter.report()
-    told = figures(facts, groups, list(meter.classes), marked=marked)
+    told = summarize(facts, groups, list(meter.classes), marked=marked)
     for scores in report["per_class"].values():
-        scores["enough"] = tells_a_digit(scores["defects"])
+        scores["enough"] = digits_supported(scores["defects"])
     report["dice_interval"] = told.dice_interval
     report["regions"] |= {
-        "false_interval": told.false.interval, "false_per_good_interval": told.false_on_good.interval,
+        "false_interval": told.false.interval,
+        "false_per_good_interval": told.false_on_good.interval,
         "enough": told.found.digit,
-    }  # fmt: skip
+    }
     report["by_size"] = [
         {
-            "from_area": size.least, "below_area": size.below,
+            "from_area": size.least,
+            "below_area": size.below,
             "from_um2": None if um is None else size.least * um**2,
             "below_um2": None if um is None or size.below is None else size.below * um**2,
-            "found": size.found.hits, "defects": size.found.total, "recall": size.found.value,
-            "recall_interval": size.found.interval, "enough": size.found.digit,
+            "found": size.found.hits,
+            "defects": size.found.total,
+            "recall": size.found.value,
+            "recall_interval": size.found.interval,
+            "enough": size.found.digit,
         }
         for size in told.sizes
-    ]  # fmt: skip
+    ]
     return {**report, "parts": told.groups, "alerts": list(told.alerts)}
 
 

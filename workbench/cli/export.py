@@ -6,41 +6,52 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.child import run_child
-from workbench.cli.running import Talk, WrongUse, bar, names
+from workbench.cli.training_process import run_child
+from workbench.cli.verb_runner import Console, WrongUse, names, progress_bar
 from workbench.core import problems
-from workbench.core.events import Event, Progress, Trouble
-from workbench.core.project import read_project_file
+from workbench.core.project.project import read_project_file
 from workbench.core.resources import LANGUAGES
-from workbench.core.run import Run, find_run
+from workbench.core.runs.events import Event, Progress, Trouble
+from workbench.core.runs.run import Run, find_run
 from workbench.inference.engines import NAMES
 
 FORMATS = ("onnx", "paddle")  # default
 
 
-def fill(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT")
     parser.add_argument("--run", dest="name", default="best", metavar="RUN|best|last", help="which run (best)")
     parser.add_argument("--model", choices=("unet", "resnet"), help="only among runs of this model")
     parser.add_argument("--out", type=Path, metavar="DIR", help="a new folder (PROJECT/exports/RUN)")
     parser.add_argument(
-        "--formats", type=names, default=list(FORMATS), metavar="onnx,paddle",
+        "--formats",
+        type=names,
+        default=list(FORMATS),
+        metavar="onnx,paddle",
         help=f"of {', '.join(NAMES)}; onnx,paddle if not said. int8 and bf16 compute with fewer bits: close to the "
         "run, not equal to it; what that costs is told",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--point", default="balanced", metavar="balanced|more|fewer|P",
-        help="where a defect begins: as in use (validated, or chosen in review), find more, give fewer false alarms, "
-        "or a probability such as 0.35; a verdict that is less probable than that is not given",
-    )  # fmt: skip
-    parser.add_argument("--target", type=float, metavar="MS", help="milliseconds that the usual picture may take")
+        "--point",
+        default="balanced",
+        metavar="balanced|more|fewer|P",
+        help=(
+            "operating point: balanced = the run's current one, more = fewer missed defects, fewer = fewer "
+            'false alarms, or a probability such as 0.35 (verdicts below it become "unsure")'
+        ),
+    )
+    parser.add_argument("--target", type=float, metavar="MS", help="maximum time per image in ms")
     parser.add_argument(
-        "--seconds", type=float, default=None, metavar="S", help="to measure the speed of each engine (8); 0: not"
+        "--seconds",
+        type=float,
+        default=None,
+        metavar="S",
+        help=("time to benchmark each engine in seconds (default: 8; 0 = skip)"),
     )
     parser.add_argument("--language", choices=list(LANGUAGES), help="of the model card and README.md (en)")
 
 
-def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
+def run(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
     strange = [name for name in options.formats if name not in NAMES]
     if strange or not options.formats:
         raise WrongUse(f"formats are {', '.join(NAMES)}, not {', '.join(strange) or 'none'}")
@@ -49,19 +60,25 @@ def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
     root = options.project.absolute()
     read_project_file(root)
     chosen = find_run(root, options.name, options.model)
-    wishes = {
-        "--point": options.point, "--target": options.target, "--seconds": options.seconds,
+    choices = {
+        "--point": options.point,
+        "--target": options.target,
+        "--seconds": options.seconds,
         "--language": options.language,
-    }  # fmt: skip
-    result = export(chosen, talk, out=options.out, formats=options.formats, wishes=wishes)
-    say(result, talk)
+    }
+    result = export(chosen, talk, out=options.out, formats=options.formats, choices=choices)
+    print_export(result, talk)
     return result
 
 
 def export(
-    run: Run, talk: Talk, *, out: Path | None = None, formats: list[str] | None = None,
-    wishes: dict[str, Any] | None = None,
-) -> dict[str, Any]:  # fmt: skip
+    run: Run,
+    talk: Console,
+    *,
+    out: Path | None = None,
+    formats: list[str] | None = None,
+    choices: dict[str, Any] | None = None,
+) -> dict[str, Any]:
     """Run the export in the child. Return the JSON of the verb.
 
     wishes: further options of the child; None leaves the default. Raises ExportExists, ParityFailed and the problem
@@ -72,8 +89,8 @@ def export(
     if out.is_file() or (out.is_dir() and any(out.iterdir())):
         raise problems.ExportExists(path=str(out))
     troubles: list[str] = []
-    said_more = [str(part) for pair in (wishes or {}).items() if pair[1] is not None for part in pair]
-    with bar("exporting", total=None, unit="") as shown:
+    said_more = [str(part) for pair in (choices or {}).items() if pair[1] is not None for part in pair]
+    with progress_bar("exporting", total=None, unit="") as shown:
 
         def tell(event: Event) -> None:
             if isinstance(event, Progress):
@@ -85,17 +102,31 @@ def export(
                 talk.note(troubles[-1])
 
         ending = run_child(
-            "export", run.root, "--out", out, "--formats", ",".join(formats or FORMATS), *said_more, log=run.log_path,
-            on_event=tell, on_stop=lambda: talk.note("Stopping: the unfinished export is removed."),
-        )  # fmt: skip
+            "export",
+            run.root,
+            "--out",
+            out,
+            "--formats",
+            ",".join(formats or FORMATS),
+            *said_more,
+            log=run.log_path,
+            on_event=tell,
+            on_stop=lambda: talk.note("Stopping: the unfinished export is removed."),
+        )
     if ending.why == "stopped":
         raise KeyboardInterrupt
     told = ending.result
     return {
-        "path": told.get("path", str(out)), "formats": told.get("formats", []), "parity": told.get("parity", {}),
-        "latency": told.get("latency", {}), "note": told.get("note", ""), "point": told.get("point", {}),
-        "run": run.name, "model": run.recipe().model, "troubles": troubles,
-    }  # fmt: skip
+        "path": told.get("path", str(out)),
+        "formats": told.get("formats", []),
+        "parity": told.get("parity", {}),
+        "latency": told.get("latency", {}),
+        "note": told.get("note", ""),
+        "point": told.get("point", {}),
+        "run": run.name,
+        "model": run.settings().model,
+        "troubles": troubles,
+    }
 
 
 def _free(run: Run) -> Path:
@@ -106,7 +137,7 @@ def _free(run: Run) -> Path:
     )
 
 
-def say(result: dict[str, Any], talk: Talk) -> None:
+def print_export(result: dict[str, Any], talk: Console) -> None:
     talk.line(f"Exported {result['run']} to {result['path']} ({', '.join(result['formats'])}).")
     for name, parity in result["parity"].items():
         if parity.get("passed", True):

@@ -7,15 +7,15 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.running import Talk
-from workbench.core import importing
-from workbench.core.formats import FORMATS
-from workbench.core.project import Project
+from workbench.cli.verb_runner import Console
+from workbench.core.project import importing
+from workbench.core.project.formats import FORMATS
+from workbench.core.project.project import Project
 
 _SHOWN = 20
 
 
-def fill(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT")
     parser.add_argument("path", type=Path, metavar="PATH", help="a folder (or one label file)")
     parser.add_argument("--format", choices=["auto", *FORMATS], default="auto")
@@ -38,25 +38,37 @@ def _threshold(text: str) -> int:
     return number
 
 
-def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
+def run(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
     with Project.open(options.project) as project, talk.progress("importing") as move:
         report = importing.import_labels(
-            project, options.path, format=options.format, class_name=options.class_name, threshold=options.threshold,
-            copy=options.copy, overwrite=options.overwrite, progress=move,
-        )  # fmt: skip
+            project,
+            options.path,
+            format=options.format,
+            class_name=options.class_name,
+            threshold=options.threshold,
+            copy=options.copy,
+            overwrite=options.overwrite,
+            progress=move,
+        )
         classes = [info.name for info in project.classes]
         for notice in project.json.take_notices():
             talk.note(str(notice))
-    _say(report, talk)
+    _print_report(report, talk)
     return {
-        "format": report.format, "pictures": report.pictures, "labelled": report.labelled, "copied": report.copied,
-        "skipped": [{"path": path, "why": why} for path, why in report.skipped], "classes": classes,
-        "added_classes": report.added_classes, "added_verdicts": report.added_verdicts, "ignored": report.ignored,
+        "format": report.format,
+        "pictures": report.pictures,
+        "labelled": report.labelled,
+        "copied": report.copied,
+        "skipped": [{"path": path, "why": why} for path, why in report.skipped],
+        "classes": classes,
+        "added_classes": report.added_classes,
+        "added_verdicts": report.added_verdicts,
+        "ignored": report.ignored,
         "notes": report.notes,
-    }  # fmt: skip
+    }
 
 
-def _say(report: importing.Report, talk: Talk) -> None:
+def _print_report(report: importing.ImportReport, talk: Console) -> None:
     talk.line(
         f"Imported as {report.format}: {report.pictures} pictures ({report.copied} copied), {report.labelled} labelled."
     )

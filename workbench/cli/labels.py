@@ -6,26 +6,27 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.running import Talk
-from workbench.core import annotation, problems
-from workbench.core.formats import FORMATS
-from workbench.core.pictures import picture_size
-from workbench.core.project import Project
+from workbench.cli.verb_runner import Console
+from workbench.core import problems
+from workbench.core.images.image_files import image_size
+from workbench.core.project import annotation
+from workbench.core.project.formats import FORMATS
+from workbench.core.project.project import Project
 
 
-def fill(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     writers = [format.name for format in FORMATS.values() if format.write is not None]
     parser.add_argument("project", type=Path, metavar="PROJECT")
     parser.add_argument("out", type=Path, metavar="OUT", help="an empty or new folder")
     parser.add_argument("--format", choices=writers, required=True)
 
 
-def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
+def run(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
     out: Path = options.out
     if out.is_file() or (out.is_dir() and any(out.iterdir())):
         raise problems.ExportExists(path=str(out))
     project = Project.open(options.project, write=False)
-    keys, skipped = _labelled(project)
+    keys, skipped = _labeled(project)
     if not keys:
         raise problems.NoLabels()
     write = FORMATS[options.format].write
@@ -39,15 +40,15 @@ def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
     return {"path": out.absolute(), "format": options.format, "labels": len(keys), "lost": lost, "skipped": skipped}
 
 
-def _labelled(project: Project) -> tuple[list[str], list[dict[str, str]]]:
+def _labeled(project: Project) -> tuple[list[str], list[dict[str, str]]]:
     """Return the keys of images with a readable label, and path and reason of those with an unreadable one."""
     keys: list[str] = []
     skipped: list[dict[str, str]] = []
-    for key in project.pictures():
+    for key in project.images():
         if not (project.mask_path(key).exists() or project.note_path(key).exists()):
             continue
         try:
-            mask = annotation.load_mask(project, key, picture_size(project.picture_path(key)))
+            mask = annotation.load_mask(project, key, image_size(project.image_path(key)))
             note = annotation.load_note(project, key)
         except problems.Problem as problem:
             skipped.append({"path": key, "why": str(problem)})

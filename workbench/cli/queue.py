@@ -7,15 +7,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.running import Talk
+from workbench.cli.verb_runner import Console
 from workbench.core import problems
-from workbench.core.advice import doubt_labels, newest_usable, suggest
-from workbench.core.index import Index, Row
-from workbench.core.label_errors import Slip
-from workbench.core.project import Project
-from workbench.core.queue import slip_why
-from workbench.core.run import Run, find_run
-from workbench.core.survey import AT_ONCE
+from workbench.core.label_next.image_scan import AT_ONCE
+from workbench.core.label_next.label_advice import find_label_issues, newest_usable_run, rank_images
+from workbench.core.label_next.label_issues import LabelIssue
+from workbench.core.label_next.label_ranking import issue_reason
+from workbench.core.project.image_index import ImageIndex, ImageRow
+from workbench.core.project.project import Project
+from workbench.core.runs.run import Run, find_run
 
 
 class NoModelYet(problems.Problem):
@@ -23,88 +23,107 @@ class NoModelYet(problems.Problem):
     advice = "Train first."
 
 
-def fill(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT")
     parser.add_argument("--run", dest="name", metavar="RUN|best|last", help="which run is asked (the newest usable)")
     parser.add_argument("--count", type=_positive, default=20, metavar="N", help="how many pictures are told (20)")
     parser.add_argument(
-        "--look", type=_positive, default=AT_ONCE, metavar="N",
+        "--look",
+        type=_positive,
+        default=AT_ONCE,
+        metavar="N",
         help=f"how many pictures are newly looked at, at most ({AT_ONCE}); what was looked at before is remembered",
-    )  # fmt: skip
+    )
     parser.add_argument("--errors", action="store_true", help="labels that the model contradicts, worst first, instead")
 
 
-def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
+def run(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
     project = Project.open(options.project, write=False)
     rows = _rows(project, talk)
     if not rows:
-        raise problems.NoPictures()
-    chosen = find_run(project.root, options.name) if options.name else newest_usable(project.root)
+        raise problems.NoImages()
+    chosen = find_run(project.root, options.name) if options.name else newest_usable_run(project.root)
     if options.errors:
         return _errors(project, rows, chosen, options, talk)
     with talk.progress("looking") as move:
-        found = suggest(project, rows, chosen, count=options.count, most=options.look, progress=move)
+        found = rank_images(project, rows, chosen, count=options.count, most=options.look, progress=move)
     if not found.model:
         talk.note("There is no trained model yet: the order goes by how different the pictures are.")
-    _tell_part(found.looked, found.asked, talk)
+    _part(found.looked, found.asked, talk)
     if not found.asked:
         talk.line("Every picture is done.")
     for number, entry in enumerate(found.entries, 1):
         talk.line(f"{number:>4}  {entry.key}: {'; '.join(map(str, entry.whys))}")
     entries = [
-        {"path": entry.key, "value": entry.value, "why": [str(why) for why in entry.whys],
-         "reasons": [{"kind": why.kind, **why.fields} for why in entry.whys]}
+        {
+            "path": entry.key,
+            "value": entry.value,
+            "why": [str(why) for why in entry.whys],
+            "reasons": [{"kind": why.kind, **why.fields} for why in entry.whys],
+        }
         for entry in found.entries
-    ]  # fmt: skip
-    return {"run": found.model or None, "looked": found.looked, "open": found.asked, "skipped": found.skipped,
-            "pictures": entries}  # fmt: skip
+    ]
+    return {
+        "run": found.model or None,
+        "looked": found.looked,
+        "open": found.asked,
+        "skipped": found.skipped,
+        "pictures": entries,
+    }
 
 
 def _errors(
-    project: Project, rows: dict[str, Row], chosen: Run | None, options: argparse.Namespace, talk: Talk
+    project: Project, rows: dict[str, ImageRow], chosen: Run | None, options: argparse.Namespace, talk: Console
 ) -> dict[str, Any]:
     if chosen is None:
         raise NoModelYet()
     with talk.progress("looking") as move:
-        found = doubt_labels(project, rows, chosen, most=options.look, progress=move)
-    _tell_part(found.looked, found.asked, talk)
+        found = find_label_issues(project, rows, chosen, most=options.look, progress=move)
+    _part(found.looked, found.asked, talk)
     if found.weak:
         talk.note("The model contradicts so many labels that it is more likely wrong itself. Train for longer first.")
     names = {info.id: info.name for info in project.classes}
     told = []
-    for key, slips in list(found.slips.items())[: options.count]:
+    for key, issues in list(found.issues.items())[: options.count]:
         good = not rows[key].counts
-        talk.line(f"{key}: {'; '.join(_in_words(slip, names, good) for slip in slips)}")
-        told.append({"path": key, "slips": [_as_json(slip, names, good) for slip in slips]})
+        talk.line(f"{key}: {'; '.join(_sentence(issue, names, good) for issue in issues)}")
+        told.append({"path": key, "slips": [_as_json(slip, names, good) for slip in issues]})
     if not told:
         talk.line("No label is contradicted.")
-    return {"run": found.model, "looked": found.looked, "labelled": found.asked, "learned_from": found.learned,
-            "weak_model": found.weak, "skipped": found.skipped, "pictures": told}  # fmt: skip
+    return {
+        "run": found.model,
+        "looked": found.looked,
+        "labelled": found.asked,
+        "learned_from": found.learned,
+        "weak_model": found.weak,
+        "skipped": found.skipped,
+        "pictures": told,
+    }
 
 
-def _in_words(slip: Slip, names: dict[int, str], good: bool) -> str:
-    where = "" if slip.kind == "verdict" else f" at {slip.rect.x},{slip.rect.y}"
-    seen = ", seen in training" if slip.learned else ""
-    return f"{slip_why(slip, names, good=good)}{where} ({100 * slip.certainty:.0f} % sure{seen})"
+def _sentence(issue: LabelIssue, names: dict[int, str], good: bool) -> str:
+    where = "" if issue.kind == "verdict" else f" at {issue.rect.x},{issue.rect.y}"
+    seen = ", seen in training" if issue.learned else ""
+    return f"{issue_reason(issue, names, good=good)}{where} ({100 * issue.certainty:.0f} % sure{seen})"
 
 
-def _as_json(slip: Slip, names: dict[int, str], good: bool) -> dict[str, Any]:
-    told = {name: value for name, value in asdict(slip).items() if name not in ("bits", "rect")}
-    return {**told, **asdict(slip.rect), "why": str(slip_why(slip, names, good=good))}
+def _as_json(issue: LabelIssue, names: dict[int, str], good: bool) -> dict[str, Any]:
+    told = {name: value for name, value in asdict(issue).items() if name not in ("bits", "rect")}
+    return {**told, **asdict(issue.rect), "why": str(issue_reason(issue, names, good=good))}
 
 
-def _rows(project: Project, talk: Talk) -> dict[str, Row]:
-    index = Index(project)
+def _rows(project: Project, talk: Console) -> dict[str, ImageRow]:
+    index = ImageIndex(project)
     try:
         with talk.progress("reading labels") as move:
-            for _ in index.refresh(project.pictures(), progress=move):
+            for _ in index.refresh(project.images(), progress=move):
                 pass
         return index.rows()
     finally:
         index.close()
 
 
-def _tell_part(looked: int, asked: int, talk: Talk) -> None:
+def _part(looked: int, asked: int, talk: Console) -> None:
     if looked < asked:
         talk.note(f"{looked} of {asked} pictures were looked at; run it again to look at more.")
 

@@ -11,13 +11,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.installing import pip_command
-from workbench.cli.running import Talk, WrongUse
+from workbench.cli.pip_commands import pip_command
+from workbench.cli.verb_runner import Console, WrongUse
 from workbench.core import problems
-from workbench.core.models import open_model
+from workbench.core.runs.model_lookup import open_model
 from workbench.inference.engines import NAMES
+from workbench.inference.model_settings import MODEL_FILE
 from workbench.inference.predictor import Predictor
-from workbench.inference.settings import MODEL_FILE
 
 # Library -> requirement to install.
 _NEEDED = {"fastapi": "fastapi>=0.110", "uvicorn": "uvicorn>=0.30", "python_multipart": "python-multipart>=0.0.18"}
@@ -35,7 +35,7 @@ class NotAnExport(problems.Problem):
 
 
 class CannotListen(problems.Problem):
-    says = "Nobody can be served at {host} port {port}: {why}."
+    says = "Cannot listen on {host}:{port}: {why}."
     advice = "Choose another --port or --host."
 
 
@@ -44,7 +44,7 @@ class ServerFailed(problems.Problem):
     advice = "What they said stands above; try --workers 1."
 
 
-def fill(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("export", type=Path, metavar="EXPORT", help="a folder that 'workbench export' has written")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen at (127.0.0.1: this machine alone)")
     parser.add_argument("--port", type=_between(0, 65535), default=8123, help="0 for any that is free (8123)")
@@ -56,7 +56,9 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--queue", type=_between(0, 100_000), default=32, metavar="N", help=queue)
     parser.add_argument("--max-mb", type=_positive, default=64, metavar="N", help="largest request (64)")
     parser.add_argument("--max-megapixels", type=_positive, default=100, metavar="N", help="largest picture (100)")
-    parser.add_argument("--timeout", type=_positive, default=60, metavar="S", help="seconds for one answer (60)")
+    parser.add_argument(
+        "--timeout", type=_positive, default=60, metavar="S", help=("request timeout in seconds (default: 60)")
+    )
     memory = "memory for the decoded pictures in work, in each process (1024)"
     parser.add_argument("--max-memory-mb", type=_positive, default=1024, metavar="N", help=memory)
     held = "memory for requests that arrive or wait, in each process (512)"
@@ -72,15 +74,15 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--engine", choices=("auto", *NAMES), default="auto")
 
 
-def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
+def run(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
     _need_libraries()
     token = _token(options)
     if not (options.export / MODEL_FILE).is_file():
         raise NotAnExport(path=str(options.export), file=MODEL_FILE)
 
-    from workbench.cli.serving import workers
-    from workbench.cli.serving.limits import Limits
-    from workbench.cli.serving.listening import address_of, bind, is_local
+    from workbench.cli.serving import worker_processes
+    from workbench.cli.serving.http_server import address_of, bind, is_local
+    from workbench.cli.serving.server_limits import Limits
 
     try:
         bound = bind(options.host, options.port)
@@ -89,20 +91,27 @@ def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
         raise CannotListen(host=options.host, port=options.port, why=why[0].lower() + why[1:]) from error
     with bound:
         predictor = open_model(options.export, engine=options.engine)
-        plan = workers.Plan(
-            folder=str(options.export.absolute()), engine=options.engine, token=token, workers=options.workers,
-            
+        plan = worker_processes.ServerPlan(
+            folder=str(options.export.absolute()),
+            engine=options.engine,
+            token=token,
+            workers=options.workers,
             hosts=_hosts(options, is_local(bound)),
-            threads=workers.threads_each(options.workers, predictor.settings.threads),
+            threads=worker_processes.threads_each(options.workers, predictor.settings.threads),
             limits=Limits(
                 # A thread waiting for the network costs little, and only images being processed can share a call.
                 threads=8 if predictor.settings.task == "classification" else 4,
-                queue=options.queue, bytes=int(options.max_mb * 2**20), pixels=int(options.max_megapixels * 1e6),
-                seconds=options.timeout, memory=int(options.max_memory_mb * 2**20),
-                received=int(options.max_received_mb * 2**20), connections=options.max_connections,
-                stall=options.stall_timeout, idle=options.idle_timeout,
+                queue=options.queue,
+                bytes=int(options.max_mb * 2**20),
+                pixels=int(options.max_megapixels * 1e6),
+                seconds=options.timeout,
+                memory=int(options.max_memory_mb * 2**20),
+                received=int(options.max_received_mb * 2**20),
+                connections=options.max_connections,
+                stall=options.stall_timeout,
+                idle=options.idle_timeout,
             ),
-        )  # fmt: skip
+        )
         if token is None and not is_local(bound):
             talk.note("Warning: everybody who reaches this machine can use the model. Give a --token to prevent it.")
         announce = _announcement(options, talk, predictor, address_of(bound), token)
@@ -113,7 +122,7 @@ def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
 
 def _hosts(options: argparse.Namespace, local: bool) -> frozenset[str] | None:
     """Return the names accepted in the Host header. None accepts any, for an address reachable from other machines."""
-    from workbench.cli.serving.guard import host_name
+    from workbench.cli.serving.request_guard import host_name
 
     if not local and not options.allow_host:
         return None
@@ -121,15 +130,15 @@ def _hosts(options: argparse.Namespace, local: bool) -> frozenset[str] | None:
 
 
 def _serve(plan: Any, predictor: Predictor, bound: socket.socket, announce: Callable[[], None]) -> None:
-    from workbench.cli.serving import workers
+    from workbench.cli.serving import worker_processes
 
     try:
         if plan.workers == 1:
-            workers.serve_alone(plan, predictor, bound, announce)
+            worker_processes.serve_alone(plan, predictor, bound, announce)
         else:
             del predictor
-            workers.serve_with_workers(plan, bound, announce)
-    except workers.WorkersFailed:
+            worker_processes.serve_with_workers(plan, bound, announce)
+    except worker_processes.WorkersFailed:
         raise ServerFailed() from None
     except OSError as error:
         host, port = bound.getsockname()[:2] if bound.fileno() >= 0 else ("this address", "?")
@@ -137,7 +146,7 @@ def _serve(plan: Any, predictor: Predictor, bound: socket.socket, announce: Call
 
 
 def _announcement(
-    options: argparse.Namespace, talk: Talk, predictor: Predictor, url: str, token: str | None
+    options: argparse.Namespace, talk: Console, predictor: Predictor, url: str, token: str | None
 ) -> Callable[[], None]:
     """Return a function that prints the server's address, as text or as the one JSON object, once it takes requests."""
     engine = getattr(predictor.engine, "name", "")

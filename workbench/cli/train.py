@@ -8,34 +8,34 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from workbench.cli.child import run_child
-from workbench.cli.installing import paddle_command
-from workbench.cli.running import Talk, WrongUse, bar, percent
+from workbench.cli.pip_commands import paddle_command
+from workbench.cli.training_process import run_child
+from workbench.cli.verb_runner import Console, WrongUse, percent, progress_bar
 from workbench.core import problems
-from workbench.core.events import Evaluated, Event, Finished, Profiled, Progress, Started, Step, Trouble
-from workbench.core.launch import paddle_installed
-from workbench.core.project import Project, read_project_file
-from workbench.core.recipe import Recipe, concerns, parse_settings, request
-from workbench.core.run import Run, create_run, draw_up, find_run
+from workbench.core.project.project import Project, read_project_file
+from workbench.core.runs.events import Evaluated, Event, Finished, Profiled, Progress, Started, Step, Trouble
+from workbench.core.runs.launch import paddle_installed
+from workbench.core.runs.run import Run, create_run, find_run, plan_run
+from workbench.core.runs.training_settings import TrainingSettings, concerns, parse_settings, request
 
 
-def fill(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT")
     parser.add_argument("--model", choices=("unet", "resnet"), help="unet: where is it? resnet: what kind is it?")
     length = parser.add_mutually_exclusive_group()
-    length.add_argument("--minutes", type=float, metavar="M", help="how long it may take (5)")
-    length.add_argument("--epochs", type=int, metavar="N", help="or how often every picture is looked at")
+    length.add_argument("--minutes", type=float, metavar="M", help="training time in minutes (default: 5)")
+    length.add_argument("--epochs", type=int, metavar="N", help="train for N epochs instead")
     parser.add_argument("--device", metavar="auto|cpu|gpu|gpu:0,1", help="where to train (auto); cpu:2: in two")
     parser.add_argument("--from", dest="start", metavar="RUN", help="begin with the weights of an earlier run")
     parser.add_argument("--profile", action="store_true", help="measure where the time of a step goes")
-    parser.add_argument("--plan", action="store_true", help="say what would be decided, and why; do not train")
-    parser.add_argument("--resume", metavar="RUN", help="go on with a run that was stopped")
+    parser.add_argument("--plan", action="store_true", help=("print the training settings with reasons, do not train"))
+    parser.add_argument("--resume", metavar="RUN", help="resume a stopped run")
     parser.add_argument(
         "--set", dest="settings", action="append", default=[], metavar="KEY=VALUE", help="any setting of the recipe"
     )
 
 
-def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
+def run(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
     if options.plan:
         return plan(options, talk)
     if options.resume is not None:
@@ -49,28 +49,28 @@ def run(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
     else:
         if options.model is None:
             raise WrongUse("say --model unet or --model resnet")
-        result = follow(new_run(options.project, _recipe(options)), talk)
-    say(result, talk)
+        result = follow(new_run(options.project, _settings(options)), talk)
+    print_result(result, talk)
     return result
 
 
-def plan(options: argparse.Namespace, talk: Talk) -> dict[str, Any]:
+def plan(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
     """Print and return the training settings that a new run would have, with their reasons. Nothing is written."""
     if options.resume is not None or options.model is None:
         raise WrongUse("--plan needs --model unet or --model resnet, and no --resume")
     with Project.open(options.project.absolute(), write=False) as project:
-        dataset, recipe = draw_up(project, _recipe(options))
-    values = recipe.model_dump(mode="json", exclude={"format", "reasons"})
-    pictures = {split: len(dataset.of(split)) for split in ("train", "val", "test")}
-    shown = concerns(recipe.model)
+        dataset, settings = plan_run(project, _settings(options))
+    values = settings.model_dump(mode="json", exclude={"format", "reasons"})
+    images = {split: len(dataset.of(split)) for split in ("train", "val", "test")}
+    shown = concerns(settings.model)
     wide = max(map(len, shown))
     for name in shown:
-        why = recipe.reasons.get(name, "")
+        why = settings.reasons.get(name, "")
         talk.line(f"{name:{wide}}  {json.dumps(values[name], ensure_ascii=False)}{f'  ({why})' if why else ''}")
-    return {"model": recipe.model, "recipe": values, "reasons": recipe.reasons, "pictures": pictures}
+    return {"model": settings.model, "recipe": values, "reasons": settings.reasons, "pictures": images}
 
 
-def _recipe(options: argparse.Namespace) -> Recipe:
+def _settings(options: argparse.Namespace) -> TrainingSettings:
     choices = parse_settings(options.settings)
     for key in ("minutes", "epochs", "device"):
         value = getattr(options, key)
@@ -90,42 +90,48 @@ def _recipe(options: argparse.Namespace) -> Recipe:
     return request(options.model, **choices)
 
 
-def new_run(project_root: Path, recipe: Recipe) -> Run:
+def new_run(project_root: Path, settings: TrainingSettings) -> Run:
     """Collect the dataset and create a run. The project is closed on return, so that a window can open it."""
     if not paddle_installed():
         raise problems.PaddleMissing(command=paddle_command())
     with Project.open(project_root) as project:
-        return create_run(project, recipe)
+        return create_run(project, settings)
 
 
-def follow(run: Run, talk: Talk, *, resume: bool = False) -> dict[str, Any]:
+def follow(run: Run, talk: Console, *, resume: bool = False) -> dict[str, Any]:
     """Run the child on `run` and show its progress. Return the JSON of the verb."""
-    recipe = run.recipe()
-    story = _Story(talk)
+    settings = run.settings()
+    story = _ConsoleReport(talk)
     with story:
         ending = run_child(
-            "train", run.root, *(["--resume"] if resume else []), device=recipe.device, log=run.log_path,
+            "train",
+            run.root,
+            *(["--resume"] if resume else []),
+            device=settings.device,
+            log=run.log_path,
             on_event=story.tell,
-            on_stop=lambda: talk.note("Stopping: the model so far is kept. Ctrl-C once more kills it."),
-        )  # fmt: skip
+            on_stop=lambda: talk.note(
+                "Stopping and saving the best model. Press Ctrl+C again to abort without saving."
+            ),
+        )
     run.need_usable()
-    return _result(run, recipe, story, ending)
+    return _result(run, settings, story, ending)
 
 
 @dataclass
-class _Story:
+class _ConsoleReport:
     """Display of a training's events. Keeps the events needed for the result."""
 
-    talk: Talk
+    talk: Console
     started: Started | None = None
     step: Step | None = None
     evaluated: dict[str, Evaluated] = field(default_factory=dict)
     troubles: list[str] = field(default_factory=list)
     score: str = ""
 
-    def __enter__(self) -> _Story:
+    def __enter__(self) -> _ConsoleReport:
         look = "{desc} {percentage:3.0f}%|{bar}| {remaining}{postfix}"
-        self.bar = bar("starting", total=1000, unit="", bar_format=look)
+        self.bar = progress_bar("starting", total=1000, unit="", bar_format=look)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -168,7 +174,7 @@ def _number(metrics: dict[str, Any]) -> float:
     return float("nan") if value is None else value
 
 
-def _result(run: Run, recipe: Recipe, story: _Story, ending: Finished) -> dict[str, Any]:
+def _result(run: Run, settings: TrainingSettings, story: _ConsoleReport, ending: Finished) -> dict[str, Any]:
     said = ending.result
     best = run.best_evaluation()
     last = story.step
@@ -178,8 +184,8 @@ def _result(run: Run, recipe: Recipe, story: _Story, ending: Finished) -> dict[s
     return {
         "run": run.name,
         "path": run.root,
-        "model": recipe.model,
-        "device": said.get("device") or (started.device if started else recipe.device),
+        "model": settings.model,
+        "device": said.get("device") or (started.device if started else settings.device),
         "precision": said.get("precision") or (started.precision if started else ""),
         "steps": said.get("steps", last.step if last else 0),
         "seconds": said.get("seconds", ending.time),
@@ -194,7 +200,7 @@ def _result(run: Run, recipe: Recipe, story: _Story, ending: Finished) -> dict[s
     }
 
 
-def say(result: dict[str, Any], talk: Talk) -> None:
+def print_result(result: dict[str, Any], talk: Console) -> None:
     """Print the result of a training in a few lines."""
     speed = f", {result['images_per_second']:.1f} pictures a second" if result["images_per_second"] else ""
     where = f"{result['model']} on {result['device']} ({result['precision']})"
@@ -207,11 +213,11 @@ def say(result: dict[str, Any], talk: Talk) -> None:
     if result["held_out_note"]:
         talk.line(f"  {result['held_out_note']}")
     if result["ended"] == "stopped":
-        talk.line("It was stopped before its end; the best model so far is kept.")
+        talk.line("Training was stopped early. The best model was kept.")
 
 
 def summary(metrics: dict[str, Any]) -> str:
-    """Format the main metrics of a report of core.metrics in one line."""
+    """Format the main metrics of a report of core.evaluation.metrics in one line."""
     if "confusion" in metrics:
         accuracy = percent(metrics.get("accuracy"), metrics.get("accuracy_interval"))
         return f"accuracy {accuracy}, macro F1 {_three(metrics.get('macro_f1'))}, {metrics.get('pictures')} pictures"

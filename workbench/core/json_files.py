@@ -14,7 +14,7 @@ from typing import Any, TypeVar, get_type_hints
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from workbench.core.problems import Problem
-from workbench.inference.json_io import LIMIT, JsonError, parse_json, read_file
+from workbench.inference.io.json_io import LIMIT, JsonError, parse_json, read_file
 
 M = TypeVar("M", bound=BaseModel)
 D = TypeVar("D")
@@ -42,9 +42,15 @@ def load_object(path: Path, broken: type[Problem], *, limit: int = LIMIT, finite
 
 
 def load_versioned(
-    path: Path, model: type[M], newest: int, broken: type[Problem], *, too_new: type[Problem] | None = None,
-    required: bool = False, limit: int = LIMIT,
-) -> M:  # fmt: skip
+    path: Path,
+    model: type[M],
+    newest: int,
+    broken: type[Problem],
+    *,
+    too_new: type[Problem] | None = None,
+    required: bool = False,
+    limit: int = LIMIT,
+) -> M:
     """Return the content of a JSON file with a format number, as `model`.
 
     newest: the latest known format. required: the file must have a format number, otherwise a missing one means the

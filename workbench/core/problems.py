@@ -36,7 +36,7 @@ class ProjectExists(Problem):
 
 class ProjectBroken(Problem):
     says = "{path} cannot be read: {why}."
-    advice = "Nothing was changed. Restore the file from a backup, or mend it by hand."
+    advice = "Nothing was changed. Restore the file from a backup or repair it."
 
 
 class ProjectTooNew(Problem):
@@ -45,7 +45,9 @@ class ProjectTooNew(Problem):
 
 
 class ProjectLocked(Problem):
-    says = "This project is open for writing elsewhere (process {pid} on {host})."
+    says = (
+        "This project is already open for writing in another window or on another computer (process {pid} on {host})."
+    )
     advice = "Close it there, or open it here read-only."
 
 
@@ -97,7 +99,7 @@ class CannotWrite(Problem):
 class SavedLater(CannotWrite):
     """Failed save of the GUI, which retries automatically."""
 
-    advice = "The work is kept in memory and is tried again; free some space or make the folder writable."
+    advice = "Your changes are kept in memory and saving is retried. Free up disk space or make the folder writable."
 
 
 class ProjectGone(CannotWrite):
@@ -115,9 +117,9 @@ class LinkLeadsOutside(CannotWrite):
     advice = "Replace the link by a folder, then try again."
 
 
-class PictureBroken(Problem):
+class ImageBroken(Problem):
     says = "The picture {path} cannot be read: {why}."
-    advice = "It is left out; everything else goes on."
+    advice = "The image is skipped."
 
 
 class SampleWrongSize(Problem):
@@ -127,7 +129,7 @@ class SampleWrongSize(Problem):
 
 class MaskBroken(Problem):
     says = "The mask {path} cannot be read: {why}."
-    advice = "It is kept as it is and never overwritten; mend or delete it to label this picture again."
+    advice = "The file is not overwritten. Repair or delete it to label this image again."
 
 
 class MaskWrongSize(Problem):
@@ -136,7 +138,7 @@ class MaskWrongSize(Problem):
 
 
 class MaskUnknownClass(Problem):
-    says = "The mask {path} uses the class ids {ids}, which this project does not know."
+    says = "The mask {path} contains class IDs that are not defined in this project: {ids}."
     advice = "Add these classes, or import the mask again with the right mapping."
 
 
@@ -166,8 +168,8 @@ class LabelsChangedElsewhere(Problem):
 
 
 class StrokesDoNotFit(Problem):
-    says = "{path} was changed by another program before the strokes of the last session were on it."
-    advice = "It is left as it is where they do not fit; the mask with all of the strokes is kept as {kept}."
+    says = "{path} was changed by another program before your last strokes could be saved."
+    advice = "Strokes that no longer fit were not applied. A mask with all your strokes was saved as {kept}."
 
 
 class NoteDoesNotFit(Problem):
@@ -194,7 +196,7 @@ class IndexRebuilt(Problem):
     advice = "It is built again from the files; labels and images are not affected."
 
 
-class NoPictures(Problem):
+class NoImages(Problem):
     says = "There are no pictures in this project."
     advice = "Put pictures into its folder 'pictures', or add a folder as a source."
 
@@ -216,7 +218,7 @@ class NoLabels(Problem):
 
 class NoVerdicts(Problem):
     says = "There are too few verdicts to learn from: {found} pictures in {kinds} kinds."
-    advice = "Give at least two pictures each of at least two verdicts, then train ResNet."
+    advice = "Set at least two different verdicts, each on at least two images, then train ResNet."
 
 
 class LoneVerdict(Problem):
@@ -225,7 +227,7 @@ class LoneVerdict(Problem):
 
 
 class TooFewLabels(Problem):
-    says = "Only {found} labelled picture is there, so nothing can be held out to check the model."
+    says = "Only {found} labeled image found; training needs at least two."
     advice = "Label at least one more picture."
 
 
@@ -275,10 +277,10 @@ class WeightsUnusable(Problem):
 
 class NoDownload(Problem):
     says = "The weights could not be fetched from {url}: {why}."
-    advice = "Connect this machine to the net, or put that file at {path}, or name a file of yours: weights=FILE."
+    advice = "Check the network connection, save the file as {path}, or choose your own weights file."
 
 
-class BadRecipe(Problem):
+class BadSettings(Problem):
     says = "The setting {key} cannot be {value}: {why}."
 
 
@@ -298,12 +300,12 @@ class UnexpectedError(Problem):
 
 
 class WorkerFailed(Problem):
-    says = "The {what} process ended with an error: {why}."
+    says = "The {what} process failed: {why}."
     advice = "Details are in {log}."
 
 
 class ParityFailed(Problem):
-    says = "The export does not reproduce the run ({why}), so it is not offered."
+    says = "The exported model does not match the trained model ({why}), so the export was rejected."
     advice = "The report is in {report}."
 
 
@@ -318,7 +320,7 @@ class UnknownModel(Problem):
 
 
 class ExportDamaged(Problem):
-    says = "This export does not give what it was exported with: {why}"
+    says = "This export failed its self-test: {why}"
     advice = "Export it again."
 
 
@@ -331,14 +333,29 @@ class ProposesNothing(Problem):
     advice = "Use a UNet run, which says where a defect is."
 
 
-class ProposalsBroken(Problem):
+class SuggestionsBroken(Problem):
     says = "The proposals in {path} cannot be read: {why}."
     advice = "Predict the picture again, or delete that file; labels are not affected."
 
 
 class NothingToPredict(Problem):
-    says = "There is nothing to look at: {path}: {why}."
+    says = "No images to predict in {path}: {why}."
 
 
 class ResultsTaken(Problem):
     says = "Nothing can be written there: {why}"
+
+
+# Event files of earlier versions contain these names.
+_FORMER_NAMES = {
+    "PictureBroken": ImageBroken,
+    "NoPictures": NoImages,
+    "BadRecipe": BadSettings,
+    "ProposalsBroken": SuggestionsBroken,
+}
+
+
+def problem_class(name: str) -> type[Problem] | None:
+    """Return the problem class with a name stored in an event file, also of an earlier version; None if unknown."""
+    found = _FORMER_NAMES.get(name) or globals().get(name)
+    return found if isinstance(found, type) and issubclass(found, Problem) else None

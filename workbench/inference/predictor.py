@@ -11,12 +11,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .cv import cv2
+from .activation_map import compute
 from .engines import EngineError, choose_engine
-from .heat import look
-from .normalise import normalise, resize_for_network
+from .io.opencv import cv2
+from .model_settings import MIRRORED, MODEL_FILE, UNSURE, ModelSettings, load_settings
+from .normalize import normalize, resize_for_network
 from .regions import Region, drop_small_in_place, surest_regions
-from .settings import MIRRORED, MODEL_FILE, UNSURE, ModelSettings, load_settings
 from .tiles import Grid, cut, plan_grid, resize_bands, stitch
 
 _MOST_PENDING = 256 << 20  # bytes of network output held until the tiles below are computed
@@ -31,12 +31,12 @@ class Engine(Protocol):
     def __call__(self, batch: np.ndarray, /) -> np.ndarray: ...
 
 
-class Cancelled(Exception):
+class PredictionCancelled(Exception):
     """Prediction stopped because the caller's `cancelled` returned true."""
 
 
 @dataclass(frozen=True)
-class Result:
+class Prediction:
     """Prediction for one image.
 
     Segmentation: mask, uint8 (H,W) class ids with 0 for background; scores, uint8 (H,W), 255 times the greatest class
@@ -133,14 +133,14 @@ class Predictor:
 
     def predict(
         self,
-        picture: np.ndarray,
+        image: np.ndarray,
         *,
         progress: Callable[[int, int], None] | None = None,
         cancelled: Callable[[], bool] | None = None,
         keep_probabilities: bool = False,
         keep_heat: bool = False,
         most_regions: int | None = None,
-    ) -> Result:
+    ) -> Prediction:
         """Return the result for an image (H,W) or (H,W,3) RGB, uint8, uint16 or float32.
 
         progress: called as progress(done, total) after every tile.
@@ -152,21 +152,21 @@ class Predictor:
         Raises Cancelled, EngineError.
         """
         started = time.perf_counter()
-        _need_picture(picture)
+        _need_image(image)
         if self.settings.task == "classification":
-            values = self._verdict_probabilities(picture, cancelled)
+            values = self._verdict_probabilities(image, cancelled)
             if progress:
                 progress(1, 1)
             named = {name: float(value) for name, value in zip(self.settings.verdicts, values)}
             best = int(np.argmax(values))
             verdict = self.settings.verdicts[best] if values[best] >= self.settings.unsure else UNSURE
-            heat = look(picture, self.settings, self.engine, best) if keep_heat else None
-            return Result(None, None, [], verdict, named, _since(started), heat=heat)
-        height, width = picture.shape[:2]
+            heat = compute(image, self.settings, self.engine, best) if keep_heat else None
+            return Prediction(None, None, [], verdict, named, _since(started), heat=heat)
+        height, width = image.shape[:2]
         mask = np.empty((height, width), np.uint8)
         scores = np.empty((height, width), np.uint8)
         kept = np.empty((len(self.settings.classes), height, width), np.uint8) if keep_probabilities else None
-        for y, band in self._bands(picture, progress, cancelled, background=False):
+        for y, band in self._bands(image, progress, cancelled, background=False):
             # One pass: multiply, round half to even, convert to bytes.
             quantised = cv2.convertScaleAbs(band.reshape(-1, width), alpha=255).reshape(band.shape)
             rows = slice(y, y + band.shape[1])
@@ -174,28 +174,28 @@ class Predictor:
             if kept is not None:
                 kept[:, rows] = quantised
         regions, left_out = surest_regions(mask, scores, self.settings, most_regions, least=_least(self.settings))
-        return Result(mask, scores, regions, None, None, _since(started), kept, left_out=left_out)
+        return Prediction(mask, scores, regions, None, None, _since(started), kept, left_out=left_out)
 
-    def probabilities(self, picture: np.ndarray) -> np.ndarray:
+    def probabilities(self, image: np.ndarray) -> np.ndarray:
         """Return float32 (K,H,W) in image size, background first, or float32 (V,) for a classification.
 
         The whole array is held in memory: meant for computing metrics, not for images of hundreds of megapixels.
         """
-        _need_picture(picture)
+        _need_image(image)
         if self.settings.task == "classification":
-            return self._verdict_probabilities(picture, None)
-        return np.concatenate([band for _, band in self._bands(picture, None, None)], axis=1)
+            return self._verdict_probabilities(image, None)
+        return np.concatenate([band for _, band in self._bands(image, None, None)], axis=1)
 
-    def _verdict_probabilities(self, picture: np.ndarray, cancelled: Callable[[], bool] | None) -> np.ndarray:
-        batch = normalise(resize_for_network(picture, self.settings), self.settings)[None]
-        answer = self._look(batch, (1, len(self.settings.verdicts)), cancelled)[0].astype(np.float64)
+    def _verdict_probabilities(self, image: np.ndarray, cancelled: Callable[[], bool] | None) -> np.ndarray:
+        batch = normalize(resize_for_network(image, self.settings), self.settings)[None]
+        answer = self._predict_tiles(batch, (1, len(self.settings.verdicts)), cancelled)[0].astype(np.float64)
         logits = np.log(np.maximum(answer, 1e-30)) / self.settings.temperature
         values = np.exp(logits - logits.max())
         return (values / values.sum()).astype(np.float32)
 
     def _bands(
         self,
-        picture: np.ndarray,
+        image: np.ndarray,
         progress: Callable[[int, int], None] | None,
         cancelled: Callable[[], bool] | None,
         *,
@@ -206,14 +206,17 @@ class Predictor:
         background: include the background as the first channel; otherwise only the classes.
         """
         settings = self.settings
-        seen = resize_for_network(picture, settings)
+        seen = resize_for_network(image, settings)
         grid = plan_grid(
-            *seen.shape[:2], tile=settings.tile, overlap=settings.overlap, multiple=settings.multiple,
+            *seen.shape[:2],
+            tile=settings.tile,
+            overlap=settings.overlap,
+            multiple=settings.multiple,
             high=self._rows_at_once(*seen.shape[:2]),
-        )  # fmt: skip
+        )
         answers = self._answers(seen, grid, progress, cancelled)
         bands = stitch(grid, answers if background else (answer[1:] for answer in answers))
-        for y, band in resize_bands(bands, seen.shape[:2], picture.shape[:2]):
+        for y, band in resize_bands(bands, seen.shape[:2], image.shape[:2]):
             yield y, np.clip(band, 0, 1)
 
     def _rows_at_once(self, height: int, width: int) -> int | None:
@@ -226,7 +229,7 @@ class Predictor:
 
     def _answers(
         self,
-        picture: np.ndarray,
+        image: np.ndarray,
         grid: Grid,
         progress: Callable[[int, int], None] | None,
         cancelled: Callable[[], bool] | None,
@@ -234,20 +237,22 @@ class Predictor:
         corners = list(grid)
         for first in range(0, len(corners), self.settings.batch):
             some = corners[first : first + self.settings.batch]
-            batch = np.stack([normalise(cut(picture, grid, y, x), self.settings) for y, x in some])
+            batch = np.stack([normalize(cut(image, grid, y, x), self.settings) for y, x in some])
             outputs = len(self.settings.classes) + 1
-            answers = self._look(batch, (len(some), outputs, grid.tile_height, grid.tile_width), cancelled)
+            answers = self._predict_tiles(batch, (len(some), outputs, grid.tile_height, grid.tile_width), cancelled)
             for index, answer in enumerate(answers):
                 if progress:
                     progress(first + index + 1, len(corners))
                 yield answer
 
-    def _look(self, batch: np.ndarray, expected: tuple[int, ...], cancelled: Callable[[], bool] | None) -> np.ndarray:
+    def _predict_tiles(
+        self, batch: np.ndarray, expected: tuple[int, ...], cancelled: Callable[[], bool] | None
+    ) -> np.ndarray:
         """Return the network's output, averaged over the original and the configured mirrored versions of the batch."""
         total: np.ndarray | None = None
         for axes in [(), *(MIRRORED[name] for name in self.settings.mirrored)]:
             if cancelled and cancelled():
-                raise Cancelled
+                raise PredictionCancelled
             answer = self._ask(np.ascontiguousarray(np.flip(batch, axes)), expected)
             if len(expected) == 4:
                 answer = np.flip(answer, axes)
@@ -275,9 +280,9 @@ class Predictor:
         return answers.astype(np.float32, copy=False)
 
 
-def _need_picture(picture: np.ndarray) -> None:
-    if picture.ndim not in (2, 3) or 0 in picture.shape:
-        raise ValueError(f"a picture is (H,W) or (H,W,3) and not empty, not {picture.shape}")
+def _need_image(image: np.ndarray) -> None:
+    if image.ndim not in (2, 3) or 0 in image.shape:
+        raise ValueError(f"a picture is (H,W) or (H,W,3) and not empty, not {image.shape}")
 
 
 def _since(started: float) -> float:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from . import pieces
-from .settings import ModelSettings
+from . import components
+from .model_settings import ModelSettings
 
 _NONE: Mapping[int, int] = {}
 
@@ -67,7 +67,7 @@ def surest_regions(
     memory. Order and rounding are those of `find_regions`.
     """
     um = settings.um_per_pixel
-    measured = [pieces.measure(mask, entry.id, scores, least.get(entry.id, 0)) for entry in settings.classes]
+    measured = [components.measure(mask, entry.id, scores, least.get(entry.id, 0)) for entry in settings.classes]
     total = sum(len(of_class.area) for of_class in measured)
     wanted = [np.arange(len(of_class.area)) for of_class in measured]
     if most is not None and total > most:
@@ -117,4 +117,4 @@ def drop_small_in_place(mask: np.ndarray, min_area_by_class: Mapping[int, int]) 
     """Set regions below the minimum area of their class to 0 in `mask` itself, which saves a copy of a large mask."""
     for class_id, least in min_area_by_class.items():
         if least > 1:
-            pieces.drop_small(mask, class_id, least)
+            components.drop_small(mask, class_id, least)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .cv import cv2
+from .io.opencv import cv2
 
 _BAND_ROWS = 64
 RAMP = 32  # maximum width of the blending ramp between neighboring tiles, in pixels
@@ -68,9 +68,9 @@ def _along(length: int, tile: int, overlap: int, multiple: int) -> tuple[int, tu
     return tile, (*range(0, end - tile, tile - overlap), end - tile)
 
 
-def cut(picture: np.ndarray, grid: Grid, y: int, x: int) -> np.ndarray:
+def cut(image: np.ndarray, grid: Grid, y: int, x: int) -> np.ndarray:
     """Return one tile of an image (H,W) or (H,W,C), mirrored beyond the lower and right border."""
-    part = picture[y : y + grid.tile_height, x : x + grid.tile_width]
+    part = image[y : y + grid.tile_height, x : x + grid.tile_width]
     below, beside = grid.tile_height - part.shape[0], grid.tile_width - part.shape[1]
     for axis, missing in ((0, below), (1, beside)):
         if missing:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from pydantic import ValidationError
 from PySide6.QtCore import QObject, Signal
 
-from workbench.core.problems import Problem
-from workbench.core.project import BACKGROUND, ClassInfo, Project
-from workbench.session import classes
-from workbench.session.editing import Editor
+from workbench.core.problems import BadClass, Problem
+from workbench.core.project.project import BACKGROUND, ClassInfo, Project
+from workbench.session import class_list
+from workbench.session.editor import Editor
 
 
 class ClassList(QObject):
@@ -55,23 +57,23 @@ class ClassList(QObject):
     # --- classes and verdicts of the project ------------------------------------------------------
 
     def add(self, name: str, color: str | None = None) -> ClassInfo | None:
-        info = self._change(classes.add_class, name, color)
+        info = self._change(class_list.add_class, name, color)
         if info is not None and self._editor.class_id == BACKGROUND:
             self.choose(info.id)
         return info
 
     def rename(self, id: int, name: str) -> None:
-        self._change(classes.rename_class, id, name)
+        self._change(class_list.rename_class, id, name)
 
     def recolor(self, id: int, color: str) -> None:
-        self._change(classes.recolor_class, id, color)
+        self._change(class_list.recolor_class, id, color)
 
     def reorder(self, ids: list[int]) -> None:
         """Set the display order of the classes; ids, masks and shortcut keys stay."""
-        self._change(classes.reorder_classes, ids)
+        self._change(class_list.reorder_classes, ids)
 
     def add_verdict(self, name: str) -> None:
-        self._change(classes.add_verdict, name)
+        self._change(class_list.add_verdict, name)
 
     def need_verdict(self, name: str | None) -> None:
         """Add a verdict that is about to be assigned, unless the project has it already."""
@@ -95,3 +97,81 @@ class ClassList(QObject):
             return None
         self.changed.emit()
         return made
+
+
+def add_class(project: Project, name: str, color: str | None = None) -> ClassInfo:
+    """Add a class. Raises BadClass, CannotWrite, ProjectReadOnly."""
+    project.need_write("the class")
+    if color is not None:
+        _checked(ClassInfo(id=1, name="x", color="#000000"), color=color)
+    with _undone_on_failure(project):
+        return project.add_class(name, color=color)
+
+
+def rename_class(project: Project, id: int, name: str) -> None:
+    """Rename a class; its id and masks stay. Raises BadClass, CannotWrite, ProjectReadOnly."""
+    name = name.strip()
+    if any(info.name == name and info.id != id for info in project.classes):
+        raise BadClass(name=name, why="a class of this name is there already")
+    _change(project, id, name=name)
+
+
+def recolor_class(project: Project, id: int, color: str) -> None:
+    """Set the color of a class, "#rrggbb". Raises BadClass, CannotWrite, ProjectReadOnly."""
+    _change(project, id, color=color)
+
+
+def reorder_classes(project: Project, ids: list[int]) -> None:
+    """Set the order of the classes by their ids. Raises BadClass, CannotWrite, ProjectReadOnly."""
+    project.need_write("the classes")
+    known = {info.id: info for info in project.classes}
+    if sorted(ids) != sorted(known):
+        raise BadClass(name=", ".join(map(str, ids)), why="these are not the classes of the project")
+    with _undone_on_failure(project):
+        project.file.classes[:] = [known[id] for id in ids]
+        project.save()
+
+
+def _change(project: Project, id: int, **values: Any) -> None:
+    project.need_write("the class")
+    for at, info in enumerate(project.classes):
+        if info.id == id:
+            changed = _checked(info, **values)
+            with _undone_on_failure(project):
+                project.classes[at] = changed
+                project.save()
+            return
+    raise BadClass(name=str(id), why="there is no class of this id")
+
+
+def _checked(info: ClassInfo, **values: Any) -> ClassInfo:
+    try:
+        return ClassInfo.model_validate({**info.model_dump(), **values})
+    except ValidationError as error:
+        name = str(values.get("name", info.name)) or "''"
+        why = "it has no name" if values.get("name") == "" else error.errors()[0]["msg"]
+        raise BadClass(name=name, why=why) from error
+
+
+@contextmanager
+def _undone_on_failure(project: Project) -> Iterator[None]:
+    before = list(project.classes)
+    try:
+        yield
+    except Problem:
+        project.file.classes[:] = before
+        raise
+
+
+def add_verdict(project: Project, name: str) -> None:
+    """Add a verdict. Raises BadClass, CannotWrite, ProjectReadOnly."""
+    project.need_write("the verdict")
+    name = name.strip()
+    if not name:
+        raise BadClass(name="''", why="it has no name")
+    before = list(project.file.verdicts)
+    try:
+        project.add_verdict(name)
+    except Problem:
+        project.file.verdicts = before
+        raise

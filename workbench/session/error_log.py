@@ -22,9 +22,12 @@ LOG_FILE = "workbench.log"
 _LARGEST, _KEPT = 1 << 20, 3  # maximum size of a log file in bytes, number of older files
 _QUIET = 5.0  # seconds during which a repeated error is not reported again, as it may come from every repaint
 _LEVELS = {
-    QtMsgType.QtDebugMsg: logging.DEBUG, QtMsgType.QtInfoMsg: logging.INFO, QtMsgType.QtWarningMsg: logging.WARNING,
-    QtMsgType.QtCriticalMsg: logging.ERROR, QtMsgType.QtFatalMsg: logging.CRITICAL,
-}  # fmt: skip
+    QtMsgType.QtDebugMsg: logging.DEBUG,
+    QtMsgType.QtInfoMsg: logging.INFO,
+    QtMsgType.QtWarningMsg: logging.WARNING,
+    QtMsgType.QtCriticalMsg: logging.ERROR,
+    QtMsgType.QtFatalMsg: logging.CRITICAL,
+}
 
 
 @dataclass(frozen=True)

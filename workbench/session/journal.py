@@ -19,11 +19,11 @@ import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from workbench.core.history import Patch
 from workbench.core.problems import CannotWrite
-from workbench.core.storage import check_links
-from workbench.inference.json_io import parse_json
-from workbench.inference.writing import make_folder
+from workbench.core.project.history import Patch
+from workbench.core.project.storage import check_links
+from workbench.inference.io.atomic_write import make_folder
+from workbench.inference.io.json_io import parse_json
 from workbench.session.note_changes import NoteChange
 
 _FRAME = struct.Struct("<II")  # length and crc32 of the payload
@@ -39,8 +39,17 @@ Place = tuple[str, str]  # key of an image ("" for many) and kind of record, the
 def encode_record(patch: Patch, size: Size) -> bytes:
     """Return one patch of a mask of `size` (width, height) as bytes."""
     blobs = [patch.areas, patch.before, patch.after]
-    head = json.dumps({"format": 2, "key": patch.key, "what": patch.what, "when": patch.when, "size": size,
-                       "explicit": patch.explicit, "lengths": [len(blob) for blob in blobs]}).encode()  # fmt: skip
+    head = json.dumps(
+        {
+            "format": 2,
+            "key": patch.key,
+            "what": patch.what,
+            "when": patch.when,
+            "size": size,
+            "explicit": patch.explicit,
+            "lengths": [len(blob) for blob in blobs],
+        }
+    ).encode()
     return _framed(b"".join([_HEAD.pack(len(head)), head, *blobs]))
 
 

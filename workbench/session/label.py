@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from workbench.core import annotation
-from workbench.core.annotation import Note, keep_aside
-from workbench.core.banded_png import BandedPng
-from workbench.core.drawing import Rect
-from workbench.core.index import Row
+from workbench.core.geometry.drawing import Rect
 from workbench.core.problems import CannotWrite, Problem
-from workbench.core.project import ClassInfo, Project
-from workbench.core.storage import file_stamp, write_bytes
-from workbench.inference.opening import read_regular
+from workbench.core.project import annotation
+from workbench.core.project.annotation import Note, backup_conflict
+from workbench.core.project.image_index import ImageRow
+from workbench.core.project.incremental_png import IncrementalPng
+from workbench.core.project.project import ClassInfo, Project
+from workbench.core.project.storage import file_stamp, write_bytes
+from workbench.inference.io.regular_files import read_regular
 from workbench.session.note_changes import NoteChange, difference
 
 _TRIES = 20  # attempts to pack a mask during which no stroke is made
@@ -47,9 +47,9 @@ class Label:
     saved_note_edits: int = 0
     journalled_note: dict[str, Any] | None = None  # content in the files and the journal; None: that of a new note
     journalled_note_edits: int = 0
-    stirring: int = 0
+    write_sequence: int = 0
     changes: deque[Rect] = field(default_factory=deque)  # regions changed since they were packed
-    png: BandedPng | None = None  # mask as packed for the last save; used by the saving thread only
+    png: IncrementalPng | None = None  # mask as packed for the last save; used by the saving thread only
 
     @property
     def mask_unsaved(self) -> bool:
@@ -61,13 +61,13 @@ class Label:
 
     def begin(self) -> None:
         """Mark the start of a change of pixels."""
-        self.stirring += 1
+        self.write_sequence += 1
 
     def end(self, touched: Iterable[Rect], *, changed: bool) -> None:
         """Mark the end of a change of pixels. touched: regions that may have changed. changed: False if none did."""
         self.changes.extend(touched)
         self.edits += changed
-        self.stirring += 1
+        self.write_sequence += 1
 
     @contextmanager
     def changing(self, touched: Sequence[Rect]) -> Iterator[np.ndarray]:
@@ -79,7 +79,7 @@ class Label:
         finally:
             self.end(touched, changed=bool(touched))
 
-    def tell(self, act: str) -> bool:
+    def add_history(self, act: str) -> bool:
         """Add an act to the note's history, once in a row. Return True if the status became `started`."""
         history = self.note.history
         if not history or history[-1].what != act:
@@ -127,7 +127,7 @@ class Saved:
     replaced: tuple[tuple[Path, Path], ...] = ()
 
 
-class Stirred(Exception):
+class MaskChanged(Exception):
     """The mask is being changed; the save is to be repeated after the stroke."""
 
 
@@ -169,14 +169,14 @@ def save_label(project: Project, label: Label, note: Note | None, note_edits: in
     mask_stamp, _, note_stamp = label.stamp.partition("|")
     if label.mask_unsaved and label.mask is not None:
         if file_stamp(mask_path) != mask_stamp and _content_of(mask_path) not in ("", content):
-            replaced.append((mask_path, keep_aside(project, label.key, mask_path.read_bytes(), ".png")))
+            replaced.append((mask_path, backup_conflict(project, label.key, mask_path.read_bytes(), ".png")))
             label.png = None
         data, edits, counts = _pack(label, list(project.classes))
         write_bytes(mask_path, data, root=project.root)
         content = content_sum(data)
     if note is not None:
         if note_stamp and file_stamp(note_path) not in ("-", note_stamp):
-            replaced.append((note_path, keep_aside(project, label.key, note_path.read_bytes(), ".json")))
+            replaced.append((note_path, backup_conflict(project, label.key, note_path.read_bytes(), ".json")))
         annotation.save_note(project, label.key, note)
     told = note or label.note
     stamp = label_stamp(project, label.key)
@@ -185,20 +185,23 @@ def save_label(project: Project, label: Label, note: Note | None, note_edits: in
 
 def _pack(label: Label, classes: list[ClassInfo]) -> tuple[bytes, int, tuple[tuple[int, int], ...]]:
     """Return the mask's file, its edits and its counts. Only bands changed since the last call are packed."""
-    png, label.png = label.png or BandedPng(classes), None  # cleared until success, so that an error repacks everything
+    png, label.png = (
+        label.png or IncrementalPng(classes),
+        None,
+    )  # cleared until success, so that an error repacks everything
     png.classes = classes
     for _ in range(_TRIES):
-        before = label.stirring
+        before = label.write_sequence
         if before % 2:
             break
         edits = label.edits
-        png.touch([label.changes.popleft() for _ in range(len(label.changes))])
-        png.pack(label.mask)
-        if label.stirring == before:
+        png.invalidate([label.changes.popleft() for _ in range(len(label.changes))])
+        png.encode_changed(label.mask)
+        if label.write_sequence == before:
             label.png = png
             return png.file(), edits, png.foreground_counts()
     label.png = png  # an unfinished stroke adds its regions to `changes` when it ends
-    raise Stirred
+    raise MaskChanged
 
 
 def content_sum(data: bytes) -> str:
@@ -213,7 +216,7 @@ def _content_of(path: Path) -> str:
         return ""
 
 
-def saved_row(row: Row, saved: Saved) -> Row:
+def saved_row(row: ImageRow, saved: Saved) -> ImageRow:
     """Return `row` updated by a save."""
     counts = row.counts if saved.counts is None else saved.counts
     masked = row.masked or saved.counts is not None

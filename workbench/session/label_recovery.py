@@ -8,9 +8,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from workbench.core import annotation
-from workbench.core.annotation import Note
-from workbench.core.history import Patch
 from workbench.core.problems import (
     CannotWrite,
     NoteChangesUnreadable,
@@ -19,11 +16,14 @@ from workbench.core.problems import (
     StrokesDoNotFit,
     StrokesUnreadable,
 )
-from workbench.core.project import Project
+from workbench.core.project import annotation
+from workbench.core.project.annotation import Note
+from workbench.core.project.history import Patch
+from workbench.core.project.project import Project
 from workbench.session.journal import Journal, Size
-from workbench.session.label import Label, keep_aside, load_label
+from workbench.session.journal_recovery import RECOVERED, apply_records
+from workbench.session.label import Label, backup_conflict, load_label
 from workbench.session.note_changes import NoteChange, merge
-from workbench.session.recovery import RECOVERED, bring_back
 
 
 class LabelRecovery:
@@ -76,7 +76,7 @@ class LabelRecovery:
         label.edits += not label.on_disk and any(change.new_mask for change in changes)
         patches: tuple[Patch, ...] = ()
         if records:
-            found = bring_back([patch for patch, size in records if size == sizes[-1]], label.mask)
+            found = apply_records([patch for patch, size in records if size == sizes[-1]], label.mask)
             if found.beside is not None and not self._keep_beside(label, found.beside):
                 return ()
             patches = found.patches
@@ -114,7 +114,7 @@ class LabelRecovery:
         """Save the note with all changes to a separate file, as another program changed the same fields; report it."""
         try:
             data = json.dumps(note.content(), ensure_ascii=False, indent=1).encode()
-            kept = keep_aside(self._project, key, data, ".json")
+            kept = backup_conflict(self._project, key, data, ".json")
         except CannotWrite as problem:
             self._report(problem)  # the changes stay in the journal
             return False
@@ -125,7 +125,7 @@ class LabelRecovery:
         """Save the mask with all strokes to a separate file, as some no longer fit the mask; report it."""
         try:
             data = annotation.encode_mask(mask, list(self._project.classes))
-            kept = keep_aside(self._project, label.key, data, ".png")
+            kept = backup_conflict(self._project, label.key, data, ".png")
         except CannotWrite as problem:
             self._report(problem)  # the strokes stay in the journal
             return False

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.core.annotation import Note
+from workbench.core.project.annotation import Note
 
 FORMAT = 1
 # Recorded by the editor together with the pixels that change with it, see history.Patch.
@@ -42,8 +42,15 @@ class NoteChange:
 
     def encode(self) -> bytes:
         """Return the content of a journal record."""
-        content = {"format": FORMAT, "key": self.key, "fields": self.fields, "act": self.act, "size": self.size,
-                   "new_mask": self.new_mask, "when": self.when}  # fmt: skip
+        content = {
+            "format": FORMAT,
+            "key": self.key,
+            "fields": self.fields,
+            "act": self.act,
+            "size": self.size,
+            "new_mask": self.new_mask,
+            "when": self.when,
+        }
         return json.dumps(content).encode()
 
     @classmethod
@@ -91,8 +98,10 @@ def _list_difference(old: list, new: list) -> dict[str, Any]:
     while start < min(len(old), len(new)) and old[start] == new[start]:
         start += 1
     was, now = _identities(old), _identities(new)
-    return {"removed": [entry for entry in old[start:] if _identity(entry) not in now],
-            "added": [entry for entry in new[start:] if _identity(entry) not in was]}  # fmt: skip
+    return {
+        "removed": [entry for entry in old[start:] if _identity(entry) not in now],
+        "added": [entry for entry in new[start:] if _identity(entry) not in was],
+    }
 
 
 @dataclass(frozen=True)

@@ -18,18 +18,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import QCoreApplication, QObject, QTimer, Signal
 
-from workbench.core import pictures
+from workbench.core.evaluation.prediction_maps import MOST_BYTES, PredictionMaps
+from workbench.core.images import image_files
 from workbench.core.problems import Problem, RunUnusable
-from workbench.core.proposals import MOST
-from workbench.core.run import Run
-from workbench.core.seen import MOST_BYTES, Seen
-from workbench.session.lane import Lane
-from workbench.session.memory import give_back
+from workbench.core.runs.run import Run
+from workbench.core.suggestions.suggestions import MOST
+from workbench.session.process_memory import release_free_memory
 from workbench.session.session import Session
+from workbench.session.task_queue import TaskQueue
 
 if TYPE_CHECKING:
-    from workbench.inference.predictor import Predictor, Result
-    from workbench.inference.settings import ModelSettings
+    from workbench.inference.model_settings import ModelSettings
+    from workbench.inference.predictor import Prediction, Predictor
 
 LIMIT = 256 << 20  # bytes of cached results
 AHEAD_PIXELS = 6_000_000  # maximum size in pixels of an image that is predicted ahead
@@ -51,13 +51,13 @@ class Predictions(QObject):
         self._folder: Path | None = None
         self._stamp = ""
         self._predictor: Predictor | None = None  # used by the worker thread only
-        self._kept: OrderedDict[tuple[str, str], Result] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, str], Prediction] = OrderedDict()
         self._wanted: str | None = None
         self._expected: list[str] = []
         self._looking_ahead = False
         self._settings: ModelSettings | None = None  # of the model that made the last prediction
-        self._lane = Lane(parent=self)
-        self._release = QTimer(self, singleShot=True, interval=RELEASE, timeout=self._give_back)
+        self._lane = TaskQueue(parent=self)
+        self._release = QTimer(self, singleShot=True, interval=RELEASE, timeout=self._release_model)
         session.project_closed.connect(self.close)
         app = QCoreApplication.instance()
         if app is not None:
@@ -77,10 +77,10 @@ class Predictions(QObject):
         stamp = _stamp(folder)
         if (folder, stamp) == (self._folder, self._stamp):
             return
-        self._lane.abandon()
+        self._lane.cancel_pending()
         self.source, self._folder, self._stamp, self._predictor = source, folder, stamp, None
         self._kept.clear()  # results of former models could add up to hundreds of megabytes
-        self._forget_wishes()
+        self._forget_choices()
         self.model_changed.emit()
 
     def predict(self, key: str) -> None:
@@ -91,28 +91,28 @@ class Predictions(QObject):
         self._wanted = key
         kept = self.result(key)
         if kept is not None:
-            QTimer.singleShot(0, self, lambda: self._tell(key, kept))
+            QTimer.singleShot(0, self, lambda: self._emit_result(key, kept))
             return
-        at_hand = self._session.picture if key == self._session.key else None
-        path = project.picture_path(key)
+        at_hand = self._session.image if key == self._session.key else None
+        path = project.image_path(key)
 
-        def work() -> Result | None:
+        def work() -> Prediction | None:
             if self._wanted != key:
                 return None
-            return self._look(folder, at_hand if at_hand is not None else pictures.read(path))
+            return self._predict_one(folder, at_hand if at_hand is not None else image_files.read(path))
 
-        def then(result: Result | None, error: Exception | None) -> None:
+        def then(result: Prediction | None, error: Exception | None) -> None:
             if error is not None and self._wanted == key:
                 self.failed.emit(_as_problem(error, folder))
             elif result is not None:
                 self._keep((stamp, key), result)
-                self._tell(key, result)
+                self._emit_result(key, result)
             self._release.start()
             self._look_ahead()
 
         self._lane.submit(work, then, urgent=True)
 
-    def expect(self, keys: Sequence[str]) -> None:
+    def prefetch(self, keys: Sequence[str]) -> None:
         """Set the images that will be opened next, in order; they are predicted while the thread is idle."""
         self._expected = list(keys)
         self._look_ahead()
@@ -126,21 +126,21 @@ class Predictions(QObject):
             return
         self._expected.remove(key)
         self._looking_ahead = True
-        wanted, path = self._wanted, project.picture_path(key)
+        wanted, path = self._wanted, project.image_path(key)
 
         def hurry() -> bool:
             """Return True if another image was requested."""
             return self._wanted != wanted
 
-        def work() -> Result | None:
-            return None if hurry() else self._look(folder, pictures.read(path), hurry)
+        def work() -> Prediction | None:
+            return None if hurry() else self._predict_one(folder, image_files.read(path), hurry)
 
-        def then(result: Result | None, error: Exception | None) -> None:
+        def then(result: Prediction | None, error: Exception | None) -> None:
             self._looking_ahead = False
             self._release.start()
             if result is not None and stamp == self._stamp:
                 self._keep((stamp, key), result)
-                self._tell(key, result)
+                self._emit_result(key, result)
             self._look_ahead()  # an unreadable image is reported when it is opened
 
         self._lane.submit(work, then)
@@ -150,26 +150,26 @@ class Predictions(QObject):
         pixels = row.width * row.height if row is not None else 0
         return 0 < pixels <= AHEAD_PIXELS and (self._stamp, key) not in self._kept
 
-    def _look(self, folder: Path, picture: np.ndarray, cancelled: Callable[[], bool] | None = None) -> Result:
+    def _predict_one(self, folder: Path, image: np.ndarray, cancelled: Callable[[], bool] | None = None) -> Prediction:
         """Predict an image, in the worker thread."""
         if self._predictor is None:
             _be_gentle()  # inherited by the network's own threads, which start now
             self._predictor = _open(folder)
             self._settings = self._predictor.settings
         classes = len(self._predictor.settings.classes)
-        by_class = classes > 1 and classes * picture.shape[0] * picture.shape[1] <= MOST_BYTES
+        by_class = classes > 1 and classes * image.shape[0] * image.shape[1] <= MOST_BYTES
         return self._predictor.predict(
-            picture, keep_probabilities=by_class, keep_heat=True, most_regions=MOST, cancelled=cancelled
+            image, keep_probabilities=by_class, keep_heat=True, most_regions=MOST, cancelled=cancelled
         )
 
-    def seen(self, key: str) -> Seen | None:
+    def cached(self, key: str) -> PredictionMaps | None:
         """Return the prediction of the loaded model for an image as a `Seen`; None if there is none in the cache."""
         result = self.result(key)
         if result is None or result.mask is None or result.scores is None:
             return None
-        return Seen(result.mask, result.scores, result.class_scores, self._settings)
+        return PredictionMaps(result.mask, result.scores, result.class_scores, self._settings)
 
-    def result(self, key: str) -> Result | None:
+    def result(self, key: str) -> Prediction | None:
         """Return the cached prediction of the loaded model for an image."""
         kept = self._kept.get((self._stamp, key))
         if kept is not None:
@@ -178,28 +178,28 @@ class Predictions(QObject):
 
     def close(self) -> None:
         self._wanted = None
-        self._lane.abandon()
-        self._forget_wishes()
+        self._lane.cancel_pending()
+        self._forget_choices()
         self.source = self._folder = self._predictor = None
         self._stamp = ""
         self._kept.clear()
         self._release.start()
 
-    def _give_back(self) -> None:
-        self._lane.submit(give_back, lambda *_: None)
+    def _release_model(self) -> None:
+        self._lane.submit(release_free_memory, lambda *_: None)
 
-    def _forget_wishes(self) -> None:
+    def _forget_choices(self) -> None:
         self._wanted = None
         self._expected = []
         self._looking_ahead = False
 
-    def _tell(self, key: str, result: Result) -> None:
+    def _emit_result(self, key: str, result: Prediction) -> None:
         if self._folder is not None:
             certain = [region.score for region in result.regions] or list((result.probabilities or {}).values())
             self._session.set_score(key, max(certain, default=0.0))
             self.predicted.emit(key, result)
 
-    def _keep(self, at: tuple[str, str], result: Result) -> None:
+    def _keep(self, at: tuple[str, str], result: Prediction) -> None:
         self._kept[at] = result
         while len(self._kept) > 1 and sum(map(_nbytes, self._kept.values())) > LIMIT:
             self._kept.popitem(last=False)
@@ -213,13 +213,13 @@ def _be_gentle() -> None:
 
 def _open(folder: Path) -> Predictor:
     """Open a model without memory arenas, as a window predicts few images: memory is freed after each."""
+    from workbench.inference.engine_options import EngineOptions
     from workbench.inference.engines import choose_engine
+    from workbench.inference.model_settings import MODEL_FILE, load_settings
     from workbench.inference.predictor import Predictor
-    from workbench.inference.settings import MODEL_FILE, load_settings
-    from workbench.inference.tuning import Tuning
 
     settings = load_settings(folder / MODEL_FILE)
-    own = {name: settings.engines.get(name, Tuning(threads=settings.threads)) for name in settings.files}
+    own = {name: settings.engines.get(name, EngineOptions(threads=settings.threads)) for name in settings.files}
     engines = {name: replace(tuning, arena=False) for name, tuning in own.items()}
     return Predictor(settings, choose_engine("auto", folder, replace(settings, engines=engines)))
 
@@ -240,6 +240,6 @@ def _as_problem(error: Exception, folder: Path) -> Problem:
     return RunUnusable(name=folder.parent.name if folder.name == "best" else folder.name, why=str(error))
 
 
-def _nbytes(result: Result) -> int:
+def _nbytes(result: Prediction) -> int:
     arrays = (result.mask, result.scores, result.class_scores, result.heat)
     return sum(array.nbytes for array in arrays if array is not None) + 1000

@@ -10,23 +10,23 @@ from typing import Literal
 import numpy as np
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
-from workbench.core.annotation import Note
-from workbench.core.history import History, Patch
-from workbench.core.index import Row
 from workbench.core.problems import CannotWrite, Problem, ProjectLocked, UnsavedLabels
-from workbench.core.project import Project
+from workbench.core.project.annotation import Note
+from workbench.core.project.history import History, Patch
+from workbench.core.project.image_index import ImageRow
+from workbench.core.project.project import Project
+from workbench.session.autosave import Autosave
 from workbench.session.class_list import ClassList
-from workbench.session.class_work import ClassWork
-from workbench.session.copying import LabelCopier
-from workbench.session.desk import Desk
-from workbench.session.editing import Editor
-from workbench.session.judging import Judging, Step
+from workbench.session.class_merge_job import ClassMergeJob
+from workbench.session.editor import Editor
+from workbench.session.image_list import ImageList
+from workbench.session.image_loader import ImageLoader
+from workbench.session.image_notes import ImageNotes
 from workbench.session.label import Label, Saved, saved_row
-from workbench.session.listing import Listing
-from workbench.session.loading import Loader
-from workbench.session.missing import FolderWatch
-from workbench.session.notes import Notes
-from workbench.session.saving import Saver
+from workbench.session.label_copy import LabelCopier
+from workbench.session.open_image import OpenImage
+from workbench.session.project_watch import ProjectWatch
+from workbench.session.verdict_steps import NoteStep, VerdictSteps
 
 
 class Session(QObject):
@@ -34,13 +34,13 @@ class Session(QObject):
 
     project_opened = Signal()
     project_closed = Signal()
-    pictures_listed = Signal(object)  # list[str]
+    images_listed = Signal(object)  # list[str]
     rows_changed = Signal(object)  # list[Row], at most five times a second
     index_progress = Signal(int, int)
     settling = Signal()  # a step is about to end: pending work for the open image has to be delivered now
-    picture_previewed = Signal(str, object, object)  # key, reduced image, (width, height); `picture_opened` follows
-    picture_opened = Signal(str)
-    picture_failed = Signal(str, object)  # key, Problem
+    image_previewed = Signal(str, object, object)  # key, reduced image, (width, height); `picture_opened` follows
+    image_opened = Signal(str)
+    image_failed = Signal(str, object)  # key, Problem
     mask_changed = Signal(object)  # Rect
     note_changed = Signal(str)
     label_saved = Signal(str)
@@ -49,7 +49,7 @@ class Session(QObject):
     history_changed = Signal()
     save_state_changed = Signal(str)  # "saved" | "dirty" | "failed"
     step_followed = Signal(str, object)  # "undo" or "redo", and the Patch on another image that was opened for it
-    pictures_added = Signal(object)  # Added
+    images_added = Signal(object)  # Added
     problem_met = Signal(object)
 
     def __init__(
@@ -58,16 +58,16 @@ class Session(QObject):
         super().__init__(parent)
         self.project: Project | None = None
         self.editor = Editor(self)
-        self._saver = Saver(self, settle=settle, retry=retry)
-        self.folder = FolderWatch(self._saver, self, retry=retry)
-        self._loader = Loader(self._saver.unsaved, self, limit=cache)
-        self._listing = Listing(self)
-        self._desk = Desk(self._listing, self._loader, self.editor, self)
+        self._saver = Autosave(self, settle=settle, retry=retry)
+        self.folder = ProjectWatch(self._saver, self, retry=retry)
+        self._loader = ImageLoader(self._saver.unsaved, self, limit=cache)
+        self._listing = ImageList(self)
+        self._desk = OpenImage(self._listing, self._loader, self.editor, self)
         self._copier = LabelCopier(self.editor, self)
         self.classes = ClassList(self.editor, self)
-        self.notes = Notes(self.editor, self._saver, self.classes, self)
-        self.judging = Judging(self.editor, self._saver, self._listing, self.classes, self.notes, self)
-        self.class_work = ClassWork(self.editor, self._saver, self._listing, self.classes, self)
+        self.notes = ImageNotes(self.editor, self._saver, self.classes, self)
+        self.judging = VerdictSteps(self.editor, self._saver, self._listing, self.classes, self.notes, self)
+        self.class_work = ClassMergeJob(self.editor, self._saver, self._listing, self.classes, self)
         self._connect()
 
     def _connect(self) -> None:
@@ -84,23 +84,23 @@ class Session(QObject):
         self.editor.mask_changed.connect(self.mask_changed)
         self.editor.history_changed.connect(self.history_changed)
         self.editor.note_changed.connect(self._note_changed)
-        self.editor.committed.connect(self._saver.note_down)
+        self.editor.committed.connect(self._saver.record_patch)
         self._saver.state_changed.connect(self.save_state_changed)
         self.problem_met.connect(self.folder.met)
         self.editor.committed.connect(self.folder.refresh)
         self.save_state_changed.connect(self.folder.refresh)
         self._saver.saved.connect(self._saved)
-        self._loader.previewed.connect(self.picture_previewed)
+        self._loader.previewed.connect(self.image_previewed)
         self._desk.wanted.connect(self.judging.wait_for)
-        self._desk.opened.connect(self.class_work.bar)
-        self._desk.opened.connect(self.picture_opened)
+        self._desk.opened.connect(self.class_work.lock_open_image)
+        self._desk.opened.connect(self.image_opened)
         self._loader.loaded.connect(self._listing.mark_opened)
         self._loader.failed.connect(self._listing.mark_broken)
-        self._desk.failed.connect(self.picture_failed)
+        self._desk.failed.connect(self.image_failed)
         self._desk.history_changed.connect(self.history_changed)
         self._desk.followed.connect(self.step_followed)
-        self._listing.added.connect(self.pictures_added)
-        self._listing.listed.connect(self.pictures_listed)
+        self._listing.added.connect(self.images_added)
+        self._listing.listed.connect(self.images_listed)
         self._listing.rows_changed.connect(self.rows_changed)
         self._listing.progressed.connect(self.index_progress)
         app = QCoreApplication.instance()
@@ -115,7 +115,7 @@ class Session(QObject):
         return self._listing.keys
 
     @property
-    def rows(self) -> dict[str, Row]:
+    def rows(self) -> dict[str, ImageRow]:
         return self._listing.rows
 
     @property
@@ -143,9 +143,9 @@ class Session(QObject):
         return self._loader.wanted
 
     @property
-    def picture(self) -> np.ndarray | None:
+    def image(self) -> np.ndarray | None:
         """Open image: (H, W) or (H, W, 3) RGB, uint8, uint16 or float32."""
-        return self._desk.picture
+        return self._desk.image
 
     @property
     def pages(self) -> int:
@@ -180,14 +180,17 @@ class Session(QObject):
     # --- project ----------------------------------------------------------------------------------
 
     def create_project(
-        self, root: Path | str, pictures: Path | str | None = None, classes: Sequence[str] = (),
+        self,
+        root: Path | str,
+        images: Path | str | None = None,
+        classes: Sequence[str] = (),
         verdicts: Sequence[str] = (),
-    ) -> bool:  # fmt: skip
+    ) -> bool:
         """Create a project and open it. Return False on failure or if labels of the open project cannot be saved."""
         if not self._all_saved():
             return False
         try:
-            made = Project.create(root, pictures=pictures, classes=list(classes), verdicts=list(verdicts))
+            made = Project.create(root, images=images, classes=list(classes), verdicts=list(verdicts))
         except Problem as problem:
             self.problem_met.emit(problem)
             return False
@@ -249,7 +252,7 @@ class Session(QObject):
         self.close_project("journal")
 
     @property
-    def saver(self) -> Saver:
+    def saver(self) -> Autosave:
         """Holder of the unsaved labels."""
         return self._saver
 
@@ -258,7 +261,7 @@ class Session(QObject):
 
         Return False, with a problem, if there is no project or another one, or it cannot be written.
         """
-        self.editor.settle()
+        self.editor.finish_stroke()
         if self.project is None or not self.folder.relocate(Path(root)):
             return False
         key, kept = self.key, (self.editor.history, self.editor.contents)
@@ -266,15 +269,15 @@ class Session(QObject):
         opened = self.open_project(self.project.root)
         self.editor.history, self.editor.contents = kept
         if key is not None:
-            self.open_picture(key)
+            self.open_image(key)
         return opened
 
     def flush(self) -> bool:
         """Save now and wait for it. Return True if nothing is unsaved afterwards."""
-        self.editor.settle()
+        self.editor.finish_stroke()
         return self._saver.flush()
 
-    def add_pictures(self, paths: Sequence[Path | str], left_out: Sequence[tuple[str, str]] = ()) -> bool:
+    def add_images(self, paths: Sequence[Path | str], left_out: Sequence[tuple[str, str]] = ()) -> bool:
         """Copy image files and folders into the project, in a worker thread. Return False if that is not possible.
 
         `pictures_added` follows, with the files left out, including those given by `left_out`: names and reasons.
@@ -290,7 +293,7 @@ class Session(QObject):
             return True
         return False
 
-    def refresh_pictures(self) -> None:
+    def refresh_images(self) -> None:
         """Scan the folders again."""
         if self.project is not None:
             self._listing.refresh(self.project)
@@ -316,12 +319,12 @@ class Session(QObject):
             part.open(project)
         self.project_opened.emit()
         self.current_class_changed.emit(self.class_id)
-        self.refresh_pictures()
+        self.refresh_images()
         return True
 
     # --- images -----------------------------------------------------------------------------------
 
-    def open_picture(self, key: str) -> None:
+    def open_image(self, key: str) -> None:
         """Open an image; `picture_opened` or `picture_failed` follows. Until then the former one stays open."""
         if self.project is not None:
             self._desk.open(key)
@@ -341,20 +344,20 @@ class Session(QObject):
     def undo(self) -> None:
         """Undo the last step; if it was made on another image, that image is opened first."""
         step = self.judging.last
-        if self.judging.undone():
+        if self.judging.undo():
             self._show_step(step)
-        elif not self.class_work.undone():
-            self._desk.travel("undo")
+        elif not self.class_work.undo():
+            self._desk.undo_or_redo("undo")
 
     def redo(self) -> None:
-        if not self.judging.redone():
-            self._desk.travel("redo")
+        if not self.judging.redo():
+            self._desk.undo_or_redo("redo")
 
-    def _show_step(self, step: Step) -> None:
+    def _show_step(self, step: NoteStep) -> None:
         """Open the image whose status was changed, as undo does for strokes."""
         if step.field == "status" and (self.key, self._loader.wanted) != (step.key, step.key):
             self.judging.finish()
-            self.open_picture(step.key)
+            self.open_image(step.key)
 
     def steps(self) -> tuple[list[Patch], list[Patch]]:
         """Return the steps of the open image: done, oldest first, and undone, the next to redo first."""
@@ -362,23 +365,23 @@ class Session(QObject):
 
     def restore(self, step: Patch | None) -> None:
         """Restore the open image as of one of its `steps` (None: before the first); undo reverts it."""
-        self.editor.settle()
+        self.editor.finish_stroke()
         self.editor.restore(step)
 
     def can_undo(self) -> bool:
-        wide = self.judging.undoes() or self.class_work.undoes()
+        wide = self.judging.can_undo() or self.class_work.can_undo()
         return self.editor.painting or wide or self._desk.next_step("undo") is not None
 
     def can_redo(self) -> bool:
-        return self.judging.redoes() or self._desk.next_step("redo") is not None
+        return self.judging.can_redo() or self._desk.next_step("redo") is not None
 
     # --- updates ----------------------------------------------------------------------------------
 
     def _reread(self) -> None:
         """Reload the open image and the list after mask files have changed."""
         if self.key is not None:
-            self.open_picture(self.key)
-        self.refresh_pictures()
+            self.open_image(self.key)
+        self.refresh_images()
 
     def _note_changed(self, key: str) -> None:
         label = self._label
@@ -392,5 +395,5 @@ class Session(QObject):
         self.editor.contents[key] = saved.content
         self._listing.put(saved_row(self._listing.row(key), saved))
         if saved.counts is not None:
-            self._listing.look_again(key)
+            self._listing.invalidate(key)
         self.label_saved.emit(key)

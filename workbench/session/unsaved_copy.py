@@ -7,10 +7,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from workbench.core.annotation import encode_mask
 from workbench.core.problems import CannotWrite
-from workbench.core.project import Project
-from workbench.core.storage import inside, write_bytes, write_json
+from workbench.core.project.annotation import encode_mask
+from workbench.core.project.project import Project
+from workbench.core.project.storage import inside, write_bytes, write_json
 from workbench.session.label import Label
 
 
@@ -30,12 +30,12 @@ def copy_labels(labels: Sequence[Label], project: Project, folder: Path) -> Path
 
 def _encoded(label: Label, project: Project) -> bytes:
     """Return the file of a mask. Raises CannotWrite if a stroke changes it meanwhile."""
-    before = label.stirring
+    before = label.write_sequence
     try:
         data = encode_mask(label.mask, list(project.classes))
     except MemoryError as error:
         raise CannotWrite(path=label.key, why="there is not enough memory for it") from error
-    if before % 2 or label.stirring != before:
+    if before % 2 or label.write_sequence != before:
         raise CannotWrite(path=label.key, why="it is being painted on")
     return data
 

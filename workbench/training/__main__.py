@@ -14,13 +14,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from workbench.core.events import Event, Failed, Progress
-from workbench.core.launch import processes, rank_of_this_process, worker_environment
 from workbench.core.problems import PaddleMissing, Problem, RunBroken, RunInUse, WorkerFailed
-from workbench.core.run import Run
-from workbench.core.run_lock import SECONDS, RunLock
-from workbench.inference.writing import keep_root
-from workbench.training.orders import Orders
+from workbench.core.runs.events import Event, Failed, Progress
+from workbench.core.runs.launch import processes, rank_of_this_process, worker_environment
+from workbench.core.runs.run import Run
+from workbench.core.runs.run_lock import SECONDS, RunLock
+from workbench.inference.io.atomic_write import keep_root
+from workbench.training.control_channel import ControlChannel
 from workbench.training.reporter import Clock, Reporter, claim_stdout, forget_launcher, print_to
 
 
@@ -31,7 +31,7 @@ def main(argv: list[str] | None = None) -> int:
     pipe = claim_stdout()
     _quieten(options)
     if options.verb == "legacy":
-        from workbench.training.formats import save_legacy
+        from workbench.training.export.export_formats import save_legacy
 
         save_legacy(Run(options.run), options.stem)
         return 0
@@ -40,7 +40,7 @@ def main(argv: list[str] | None = None) -> int:
     if options.verb == "doctor":
         return _doctor(pipe)
     if options.verb == "launch":
-        from workbench.training.front import launch
+        from workbench.training.distributed.rank_launcher import launch
 
         launch(options.arguments)
         return 0
@@ -51,37 +51,39 @@ def main(argv: list[str] | None = None) -> int:
         clock = Clock(began)
         number, size = rank_of_this_process()
         if number:
-            return _follow(run, clock, number, options)
+            return _run_worker_rank(run, clock, number, options)
         report = Reporter(None if options.apart else pipe, clock, run.events_path if run.root.is_dir() else None)
         if size == 1 and _processes(run) > 1:
-            return _carry_out(lambda: _lead(run, pipe, report, options), report, run.log_path)
+            return _run_command(lambda: _launch_ranks(run, pipe, report, options), report, run.log_path)
         if options.apart:
             print_to(run.ranks / "rank-0.log")
-        orders = Orders(run.root / "orders.jsonl", keep_running=options.keep_running, patient=size > 1)
+        orders = ControlChannel(run.root / "orders.jsonl", keep_running=options.keep_running, patient=size > 1)
         orders.listen()
 
         def work() -> Event:
             _claim(run, report, options, orders)
             return _train(run, report, orders, clock, options.resume)
 
-        status = _carry_out(work, report, run.log_path)
+        status = _run_command(work, report, run.log_path)
         if options.apart:
             forget_launcher()  # if the launching process was killed, nothing else removes it
         return status
     report = Reporter(pipe, Clock(began))
-    orders = Orders(None, keep_running=options.keep_running)
+    orders = ControlChannel(None, keep_running=options.keep_running)
     orders.listen()
-    return _carry_out(lambda: _export(run, report, orders, options), report, _export_log(options.out))
+    return _run_command(lambda: _export(run, report, orders, options), report, _export_log(options.out))
 
 
 def _processes(run: Run) -> int:
     try:
-        return processes(run.recipe().device)
+        return processes(run.settings().device)
     except Problem:
         return 1  # reported by the process that checks the device
 
 
-def _claim(run: Run, report: Reporter, options: argparse.Namespace, orders: Orders | None = None) -> RunLock | None:
+def _claim(
+    run: Run, report: Reporter, options: argparse.Namespace, orders: ControlChannel | None = None
+) -> RunLock | None:
     """Acquire the lock of a run until this process ends, before anything is written into the run folder.
 
     Return None if the folder does not exist. Raise RunInUse; rank 0 also writes it to its event file for the
@@ -111,17 +113,17 @@ def _claim(run: Run, report: Reporter, options: argparse.Namespace, orders: Orde
 _held: list[RunLock] = []  # kept until the process ends
 
 
-def _lead(run: Run, pipe: int | None, report: Reporter, options: argparse.Namespace) -> int:
+def _launch_ranks(run: Run, pipe: int | None, report: Reporter, options: argparse.Namespace) -> int:
     """Start the training processes and forward their events. This process does not train."""
     lock = _claim(run, report, options)
     _check(run, options.resume)
     _need_paddle()
-    from workbench.training.front import lead
+    from workbench.training.distributed.rank_launcher import run_ranks
 
-    return lead(run, pipe, resume=options.resume, keep_running=options.keep_running, lock=lock)
+    return run_ranks(run, pipe, resume=options.resume, keep_running=options.keep_running, lock=lock)
 
 
-def _follow(run: Run, clock: Clock, number: int, options: argparse.Namespace) -> int:
+def _run_worker_rank(run: Run, clock: Clock, number: int, options: argparse.Namespace) -> int:
     """Train as a process of rank 1 or higher, with an event file of its own."""
     if options.apart:
         print_to(run.ranks / f"rank-{number}.log")
@@ -130,41 +132,41 @@ def _follow(run: Run, clock: Clock, number: int, options: argparse.Namespace) ->
         path.parent.mkdir(exist_ok=True)
         path.unlink(missing_ok=True)  # left by an earlier session
     report, log = Reporter(None, clock, path), run.ranks / f"rank-{number}.log"
-    orders = Orders(None, patient=True)
-    return _carry_out(lambda: _train(run, report, orders, clock, options.resume), report, log)
+    orders = ControlChannel(None, patient=True)
+    return _run_command(lambda: _train(run, report, orders, clock, options.resume), report, log)
 
 
-def _train(run: Run, report: Reporter, orders: Orders, clock: Clock, resume: bool) -> Event:
+def _train(run: Run, report: Reporter, orders: ControlChannel, clock: Clock, resume: bool) -> Event:
     _check(run, resume)
     _need_paddle(orders)
-    from workbench.training.loop import train
+    from workbench.training.training_loop import train
 
     return train(run, report, orders, clock, resume=resume)
 
 
 def _check(run: Run, resume: bool) -> None:
     run.check_links()
-    if not run.recipe_path.exists():
-        raise RunBroken(path=str(run.recipe_path), why="it does not exist")
+    if not run.settings_path.exists():
+        raise RunBroken(path=str(run.settings_path), why="it does not exist")
     if resume and not run.resumable:
         raise RunBroken(path=str(run.last), why="no state was saved from which it could go on")
 
 
-def _export(run: Run, report: Reporter, orders: Orders, options: argparse.Namespace) -> Event:
+def _export(run: Run, report: Reporter, orders: ControlChannel, options: argparse.Namespace) -> Event:
     _need_paddle(orders)
-    from workbench.training.export import export
-    from workbench.training.wishes import Wishes
+    from workbench.training.export.export_builder import export
+    from workbench.training.export.export_options import ExportOptions
 
     formats = [name.strip() for name in options.formats.split(",") if name.strip()]
-    wishes = Wishes(formats, options.point, options.target, options.seconds, options.language)
-    return export(run, options.out, wishes, report, cancelled=lambda: orders.stop)
+    choices = ExportOptions(formats, options.point, options.target, options.seconds, options.language)
+    return export(run, options.out, choices, report, cancelled=lambda: orders.stop)
 
 
 def _measure(options: argparse.Namespace, pipe: int | None) -> int:
     """Measure an export inside a packed program, which has no Python to run the export's own copy with."""
     import io
 
-    from workbench.inference.measure import main
+    from workbench.inference.batch.benchmark import main
 
     told = io.StringIO()
     with contextlib.redirect_stdout(told):
@@ -174,7 +176,7 @@ def _measure(options: argparse.Namespace, pipe: int | None) -> int:
     return status
 
 
-def _carry_out(work: Callable[[], Event | int], report: Reporter, log: Path) -> int:
+def _run_command(work: Callable[[], Event | int], report: Reporter, log: Path) -> int:
     """Run `work` so that the last event is always Finished or Failed.
 
     work: returns the last event, or an exit status if that event was already reported.
@@ -212,7 +214,7 @@ def _keep_traceback(log: Path) -> None:
 
 
 def _doctor(pipe: int | None) -> int:
-    from workbench.training.doctor import examine
+    from workbench.training.device_check import examine
 
     found: dict[str, Any] = examine()
     line = (json.dumps(found, ensure_ascii=False) + "\n").encode()
@@ -231,7 +233,7 @@ def _quieten(options: argparse.Namespace) -> None:
     warnings.filterwarnings("ignore", message="When training, we now always track global mean")
 
 
-def _need_paddle(orders: Orders | None = None) -> None:
+def _need_paddle(orders: ControlChannel | None = None) -> None:
     try:
         import paddle
     except ImportError as error:
@@ -240,7 +242,7 @@ def _need_paddle(orders: Orders | None = None) -> None:
     # Paddle installs signal handlers that end the process with a report; here the state is saved first.
     paddle.disable_signal_handler()
     if orders is not None:
-        orders.heed_signals()
+        orders.install_signal_handlers()
 
 
 def _export_log(out: Path) -> Path:

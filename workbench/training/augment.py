@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.core.project import NOT_LABELLED
-from workbench.inference.cv import cv2
+from workbench.core.project.project import NOT_LABELED
+from workbench.inference.io.opencv import cv2
 
 
 @dataclass(frozen=True)
-class Pose:
+class PatchPose:
     """Geometric augmentation of a patch: angle in degrees, zoom (2 doubles the size), then flips and quarter turns."""
 
     angle: float = 0.0
@@ -23,12 +23,12 @@ class Pose:
     quarters: int = 0
 
 
-def draw_pose(generator: np.random.Generator, ways: Collection[str]) -> Pose:
+def draw_pose(generator: np.random.Generator, ways: Collection[str]) -> PatchPose:
     """Draw a random pose. Always draws as many values, so that one augmentation does not change the others."""
     horizontal, vertical = generator.random(2) < 0.5
     quarters = int(generator.integers(0, 4))
     angle, zoom, turned, zoomed = generator.uniform(-1, 1, 4)
-    return Pose(
+    return PatchPose(
         angle=float(angle * 20) if "rotate" in ways and turned < 0 else 0.0,
         zoom=float(1.3**zoom) if "zoom" in ways and zoomed < 0 else 1.0,
         flip_horizontal="flip_horizontal" in ways and bool(horizontal),
@@ -38,7 +38,7 @@ def draw_pose(generator: np.random.Generator, ways: Collection[str]) -> Pose:
 
 
 def cut_patch(
-    picture: np.ndarray, mask: np.ndarray | None, centre: tuple[float, float], side: int, pose: Pose
+    image: np.ndarray, mask: np.ndarray | None, center: tuple[float, float], side: int, pose: PatchPose
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Cut a square of `side` pixels around `centre` (y, x) from an image and its mask.
 
@@ -47,42 +47,51 @@ def cut_patch(
     turn = math.radians(pose.angle)
     if turn or pose.zoom != 1:
         reach = math.ceil(side / pose.zoom * (abs(math.cos(turn)) + abs(math.sin(turn)))) + 4
-        top, left = round(centre[0] - reach / 2), round(centre[1] - reach / 2)
-        middle = ((centre[1] - left), (centre[0] - top))
+        top, left = round(center[0] - reach / 2), round(center[1] - reach / 2)
+        middle = ((center[1] - left), (center[0] - top))
         cosine, sine = math.cos(turn) / pose.zoom, math.sin(turn) / pose.zoom
         half = (side - 1) / 2
         # warpAffine with WARP_INVERSE_MAP takes the transform from the patch to the cut.
-        back = np.array([
-            [cosine, -sine, middle[0] - cosine * half + sine * half],
-            [sine, cosine, middle[1] - sine * half - cosine * half],
-        ])  # fmt: skip
+        back = np.array(
+            [
+                [cosine, -sine, middle[0] - cosine * half + sine * half],
+                [sine, cosine, middle[1] - sine * half - cosine * half],
+            ]
+        )
         flags = cv2.WARP_INVERSE_MAP
-        picture = cv2.warpAffine(
-            cut_square(picture, top, left, reach), back, (side, side),
-            flags=flags | cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT_101,
-        )  # fmt: skip
+        image = cv2.warpAffine(
+            cut_square(image, top, left, reach),
+            back,
+            (side, side),
+            flags=flags | cv2.INTER_LINEAR,
+            borderMode=cv2.BORDER_REFLECT_101,
+        )
         if mask is not None:
             mask = cv2.warpAffine(
-                cut_square(mask, top, left, reach, NOT_LABELLED), back, (side, side),
-                flags=flags | cv2.INTER_NEAREST, borderMode=cv2.BORDER_CONSTANT, borderValue=NOT_LABELLED,
-            )  # fmt: skip
+                cut_square(mask, top, left, reach, NOT_LABELED),
+                back,
+                (side, side),
+                flags=flags | cv2.INTER_NEAREST,
+                borderMode=cv2.BORDER_CONSTANT,
+                borderValue=NOT_LABELED,
+            )
     else:
-        top, left = round(centre[0] - side / 2), round(centre[1] - side / 2)
-        picture = cut_square(picture, top, left, side)
-        mask = None if mask is None else cut_square(mask, top, left, side, NOT_LABELLED)
-    return _flipped(picture, pose), None if mask is None else _flipped(mask, pose)
+        top, left = round(center[0] - side / 2), round(center[1] - side / 2)
+        image = cut_square(image, top, left, side)
+        mask = None if mask is None else cut_square(mask, top, left, side, NOT_LABELED)
+    return _flipped(image, pose), None if mask is None else _flipped(mask, pose)
 
 
-def cut_square(picture: np.ndarray, top: int, left: int, side: int, fill: int | None = None) -> np.ndarray:
+def cut_square(image: np.ndarray, top: int, left: int, side: int, fill: int | None = None) -> np.ndarray:
     """Return picture[top : top + side, left : left + side], filled with `fill` outside of it, or mirrored if None."""
-    height, width = picture.shape[:2]
+    height, width = image.shape[:2]
     above, before = max(0, -top), max(0, -left)
     below, after = max(0, top + side - height), max(0, left + side - width)
-    part = picture[max(0, top) : max(0, top + side), max(0, left) : max(0, left + side)]
+    part = image[max(0, top) : max(0, top + side), max(0, left) : max(0, left + side)]
     if not (above or before or below or after):
         return part
     if part.size == 0:  # entirely outside: only for a patch far beyond the border
-        return cut_square(picture, min(max(0, top), height - 1), min(max(0, left), width - 1), side, fill)
+        return cut_square(image, min(max(0, top), height - 1), min(max(0, left), width - 1), side, fill)
     if fill is not None:
         return cv2.copyMakeBorder(part, above, below, before, after, cv2.BORDER_CONSTANT, value=fill)
     # OpenCV repeats the mirroring if the image is smaller than the missing part.
@@ -105,7 +114,7 @@ def vary_light(patch: np.ndarray, generator: np.random.Generator, ways: Collecti
     return patch
 
 
-def _flipped(patch: np.ndarray, pose: Pose) -> np.ndarray:
+def _flipped(patch: np.ndarray, pose: PatchPose) -> np.ndarray:
     if pose.flip_horizontal:
         patch = patch[:, ::-1]
     if pose.flip_vertical:

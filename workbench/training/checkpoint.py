@@ -19,10 +19,10 @@ from safetensors.numpy import save as encode
 
 from workbench.core.json_files import NEWER, load_object
 from workbench.core.problems import RunBroken
-from workbench.core.recipe import Recipe
-from workbench.core.run import Run
-from workbench.core.storage import write_bytes, write_json
-from workbench.inference.json_io import parse_json
+from workbench.core.project.storage import write_bytes, write_json
+from workbench.core.runs.run import Run
+from workbench.core.runs.training_settings import TrainingSettings
+from workbench.inference.io.json_io import parse_json
 
 Arrays = dict[str, np.ndarray]
 WEIGHTS = "weights.safetensors"
@@ -83,9 +83,9 @@ def load_arrays(path: Path) -> Arrays:
         raise RunBroken(path=str(path), why=why) from error
 
 
-def recipe_hash(recipe: Recipe) -> str:
+def settings_hash(settings: TrainingSettings) -> str:
     """Return a hash of the training settings without their reasons."""
-    text = json.dumps(recipe.model_dump(mode="json", exclude={"reasons"}), sort_keys=True)
+    text = json.dumps(settings.model_dump(mode="json", exclude={"reasons"}), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

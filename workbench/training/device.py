@@ -10,8 +10,8 @@ from pathlib import Path
 
 import paddle
 
-from workbench.core.launch import rank_of_this_process
 from workbench.core.problems import DeviceMissing
+from workbench.core.runs.launch import rank_of_this_process
 
 _CARD = "FLAGS_selected_gpus"
 

@@ -12,8 +12,8 @@ import paddle
 
 from workbench.core.problems import RunBroken
 from workbench.training.device import is_out_of_memory
+from workbench.training.distributed.process_group import ProcessGroup
 from workbench.training.precision import Precision
-from workbench.training.ranks import Ranks
 
 Arrays = dict[str, np.ndarray]
 Loss = Callable[[paddle.Tensor, paddle.Tensor], paddle.Tensor]
@@ -48,12 +48,20 @@ class Learner:
     """
 
     def __init__(
-        self, net: paddle.nn.Layer, mean: paddle.nn.Layer, loss: Loss, precision: Precision,
-        optimizer: paddle.optimizer.AdamW, *, grad_clip: float, average: float, copies: Sequence[paddle.nn.Layer] = (),
-    ) -> None:  # fmt: skip
+        self,
+        net: paddle.nn.Layer,
+        mean: paddle.nn.Layer,
+        loss: Loss,
+        precision: Precision,
+        optimizer: paddle.optimizer.AdamW,
+        *,
+        grad_clip: float,
+        average: float,
+        copies: Sequence[paddle.nn.Layer] = (),
+    ) -> None:
         self.net, self.mean, self.loss, self.precision, self.optimizer = net, mean, loss, precision, optimizer
         self.nets = [net, *copies]
-        self.ranks = Ranks()
+        self.ranks = ProcessGroup()
         self._pool = ThreadPoolExecutor(max(1, len(copies)), thread_name_prefix="copies")
         self.grad_clip, self.average = grad_clip, average
         self.parts = 1
@@ -66,16 +74,16 @@ class Learner:
 
     # --- a step ----------------------------------------------------------------------------------
 
-    def step(self, pictures: np.ndarray, truth: np.ndarray, rate: float, *, whole: int = 0) -> Outcome:
+    def step(self, images: np.ndarray, truth: np.ndarray, rate: float, *, whole: int = 0) -> Outcome:
         """Run one optimization step on a batch: float32 (N, C, H, W) and its truth.
 
         whole: images in the batch, including those of other processes. Raise OutOfMemory, MemoryError, WorkerFailed.
         After a MemoryError nothing has changed except slightly the norms' statistics; call `split` and retry.
         """
         self.optimizer.set_lr(rate)
-        whole = whole or len(pictures)
+        whole = whole or len(images)
         try:
-            total = self.ranks.together(lambda: self._compute(pictures, truth, whole))
+            total = self.ranks.together(lambda: self._compute(images, truth, whole))
             self.ranks.combine(self.net.parameters())
             norm, skipped = self.precision.step(self.optimizer, self.optimizer._parameter_list, self.grad_clip)
         except Exception as error:
@@ -97,19 +105,19 @@ class Learner:
             raise OutOfMemory
         self.parts *= 2
 
-    def _compute(self, pictures: np.ndarray, truth: np.ndarray, whole: int) -> float:
+    def _compute(self, images: np.ndarray, truth: np.ndarray, whole: int) -> float:
         """Compute the gradients of this process. Return its share of the loss."""
         # Equally many parts in every process: norms over several GPUs communicate once per part.
         count = min(max(self.parts, len(self.nets)), max(1, whole // self.ranks.size))
         # Interleaved: the places of a batch with defects come first, and each part needs some of them.
-        parts = [np.arange(first, len(pictures), count) for first in range(count)]
+        parts = [np.arange(first, len(images), count) for first in range(count)]
         self._hand_out_weights()
         others = [
-            self._pool.submit(self._learn_from, net, pictures, truth, parts[number :: len(self.nets)], whole)
+            self._pool.submit(self._learn_from, net, images, truth, parts[number :: len(self.nets)], whole)
             for number, net in enumerate(self.nets[1:], start=1)
         ]
         try:
-            total = self._learn_from(self.net, pictures, truth, parts[:: len(self.nets)], whole)
+            total = self._learn_from(self.net, images, truth, parts[:: len(self.nets)], whole)
         finally:
             wait(others)
         total += sum(other.result() for other in others)
@@ -117,14 +125,14 @@ class Learner:
         return total
 
     def _learn_from(
-        self, net: paddle.nn.Layer, pictures: np.ndarray, truth: np.ndarray, parts: list[np.ndarray], whole: int
+        self, net: paddle.nn.Layer, images: np.ndarray, truth: np.ndarray, parts: list[np.ndarray], whole: int
     ) -> float:
         """Add the gradients of some parts of a batch to those of `net`. Return their share of the loss."""
         net.train()
         total = 0.0
         for part in parts:
             with self.precision.cast():
-                answer = net(paddle.to_tensor(pictures[part]))
+                answer = net(paddle.to_tensor(images[part]))
             loss = self.loss(answer, paddle.to_tensor(truth[part])) * (len(part) / whole)
             self.precision.backward(loss)
             total += loss.item()

@@ -26,27 +26,27 @@ def segmentation_loss(
     entropy = -(planes * logs).sum() / counted.sum().clip(min=1.0)
     if not dice_weight:
         return cross_entropy_weight * entropy
-    said = logs.exp() * widened(counted.unsqueeze(1), channels)
+    said = logs.exp() * _broadcast(counted.unsqueeze(1), channels)
     # (N, foreground channels), used by both kinds of Dice.
     both, said, real = ((plane.sum(axis=(2, 3)))[:, 1:] for plane in (said * planes, said, planes))
-    alone = _lost(both, said, real)
-    pooled = _lost(both.sum(axis=0), said.sum(axis=0), real.sum(axis=0))
+    alone = _dice_loss(both, said, real)
+    pooled = _dice_loss(both.sum(axis=0), said.sum(axis=0), real.sum(axis=0))
     return cross_entropy_weight * entropy + dice_weight * (alone + pooled) / 2
 
 
 def _log_softmax(logits: paddle.Tensor) -> paddle.Tensor:
     """Log-softmax over channels of (N, K, H, W). Paddle's own takes three times as long along this axis on a CPU."""
     channels = logits.shape[1]
-    lowered = logits - widened(logits.detach().max(axis=1, keepdim=True), channels)
-    return lowered - widened(lowered.exp().sum(axis=1, keepdim=True).log(), channels)
+    lowered = logits - _broadcast(logits.detach().max(axis=1, keepdim=True), channels)
+    return lowered - _broadcast(lowered.exp().sum(axis=1, keepdim=True).log(), channels)
 
 
-def widened(plane: paddle.Tensor, channels: int) -> paddle.Tensor:
+def _broadcast(plane: paddle.Tensor, channels: int) -> paddle.Tensor:
     """Copy (N, 1, H, W) to (N, channels, H, W): ten times faster than broadcasting inside an operation."""
     return plane if channels == 1 else paddle.concat([plane] * channels, axis=1)
 
 
-def _lost(both: paddle.Tensor, said: paddle.Tensor, real: paddle.Tensor) -> paddle.Tensor:
+def _dice_loss(both: paddle.Tensor, said: paddle.Tensor, real: paddle.Tensor) -> paddle.Tensor:
     """Return 1 - Dice, averaged over the entries with true pixels; 0 if there are none."""
     present = (real > 0).astype("float32")
     dice = (2 * both + 1.0) / (said + real + 1.0)

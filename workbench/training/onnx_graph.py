@@ -16,8 +16,8 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from paddle import nn
 
-from workbench.core.recipe import Recipe
-from workbench.inference.writing import make_folder, write_atomic
+from workbench.core.runs.training_settings import TrainingSettings
+from workbench.inference.io.atomic_write import make_folder, write_atomic
 from workbench.training.learner import to_array
 from workbench.training.resnet import Block, Body, ConvolutionNorm, ResNet
 from workbench.training.unet import DoubleConvolution, LocalContrast, UNet
@@ -33,13 +33,13 @@ def to_onnx(net: UNet | ResNet, channels: int, side: int | None, *, maps: bool =
     float32 (N, K, H, W) of a UNet, (N, V) of a ResNet. maps: a ResNet has a second output, float32 (N, V, h, w), the
     contribution of each position of its last features to each verdict.
     """
-    graph = Graph()
+    graph = OnnxGraph()
     answers: dict[str, list[int | str]] = {}
     if isinstance(net, UNet):
         _answer_of_pixels(graph, net, _unet(graph, net, INPUT))
         answers[OUTPUT] = ["N", net.outputs, "H", "W"]
     else:
-        _answer_of_pictures(graph, net, _stages(graph, net, INPUT)[-1], maps)
+        _answer_of_images(graph, net, _stages(graph, net, INPUT)[-1], maps)
         answers[OUTPUT] = ["N", net.head.weight.shape[1]]
         if maps:
             answers[MAPS] = [*answers[OUTPUT], "h", "w"]
@@ -47,14 +47,14 @@ def to_onnx(net: UNet | ResNet, channels: int, side: int | None, *, maps: bool =
     return graph.model(["N", channels, *sides], answers)
 
 
-def write_onnx(net: UNet | ResNet, recipe: Recipe, path: Path, *, maps: bool = False) -> None:
+def write_onnx(net: UNet | ResNet, settings: TrainingSettings, path: Path, *, maps: bool = False) -> None:
     """Write the network atomically to an ONNX file. Raise OSError."""
-    model = to_onnx(net, recipe.channels, None if recipe.model == "unet" else recipe.input_size, maps=maps)
+    model = to_onnx(net, settings.channels, None if settings.model == "unet" else settings.input_size, maps=maps)
     make_folder(path.parent)
     write_atomic(path, model.SerializeToString())
 
 
-class Graph:
+class OnnxGraph:
     """Nodes and constants in the order of computation. A value is identified by its name."""
 
     def __init__(self) -> None:
@@ -105,9 +105,9 @@ class Graph:
 
     def model(self, seen: Sequence[int | str], answers: Mapping[str, Sequence[int | str]]) -> onnx.ModelProto:
         """Return the checked model. seen: shape of the input. answers: shapes of the outputs, by name."""
-        picture = helper.make_tensor_value_info(INPUT, TensorProto.FLOAT, list(seen))
+        image = helper.make_tensor_value_info(INPUT, TensorProto.FLOAT, list(seen))
         outputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, list(shape)) for n, shape in answers.items()]
-        graph = helper.make_graph(self._nodes, "network", [picture], outputs, self._constants)
+        graph = helper.make_graph(self._nodes, "network", [image], outputs, self._constants)
         opset = helper.make_opsetid("", OPSET)
         model = helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION, producer_name="defect-workbench")
         onnx.checker.check_model(model, full_check=True)
@@ -121,7 +121,7 @@ def _pair(value: int | Sequence[int]) -> list[int]:
 # --- networks: each function corresponds to the `forward` of its layer --------------------------------
 
 
-def _unet(graph: Graph, net: UNet, x: str) -> str:
+def _unet(graph: OnnxGraph, net: UNet, x: str) -> str:
     if net.contrast is not None:
         x = _local_contrast(graph, net.contrast, x)
     if net.stem is not None:
@@ -143,7 +143,7 @@ def _unet(graph: Graph, net: UNet, x: str) -> str:
     return x
 
 
-def _answer_of_pixels(graph: Graph, net: UNet, x: str) -> None:
+def _answer_of_pixels(graph: OnnxGraph, net: UNet, x: str) -> None:
     """Add the softmax over the outputs, each output in a plane of its own, then the pixel shuffle.
 
     ONNX Runtime is optimized for a softmax over the last axis; over another axis its strided access took more than
@@ -166,20 +166,24 @@ def _answer_of_pixels(graph: Graph, net: UNet, x: str) -> None:
         graph.add("DepthToSpace", [shares], OUTPUT, blocksize=net.stem_size, mode="CRD")
 
 
-def _double_convolution(graph: Graph, layer: DoubleConvolution, x: str) -> str:
+def _double_convolution(graph: OnnxGraph, layer: DoubleConvolution, x: str) -> str:
     x = graph.relu(graph.convolve(x, layer.first, layer.first_norm))
     return graph.relu(graph.convolve(x, layer.second, layer.second_norm))
 
 
-def _local_contrast(graph: Graph, layer: LocalContrast, x: str) -> str:
+def _local_contrast(graph: OnnxGraph, layer: LocalContrast, x: str) -> str:
     channels = (layer.planes - 1) // 2
 
     def around(plane: str) -> str:
         cells = graph.add("AveragePool", [plane], kernel_shape=[layer.cell] * 2, strides=[layer.cell] * 2)
         return graph.add(
-            "AveragePool", [cells], kernel_shape=[layer.reach] * 2, strides=[1, 1], pads=[layer.reach // 2] * 4,
+            "AveragePool",
+            [cells],
+            kernel_shape=[layer.reach] * 2,
+            strides=[1, 1],
+            pads=[layer.reach // 2] * 4,
             count_include_pad=0,
-        )  # fmt: skip
+        )
 
     mean, square = around(x), around(graph.add("Mul", [x, x]))
     spread = graph.relu(graph.add("Sub", [square, graph.add("Mul", [mean, mean])]))
@@ -190,7 +194,7 @@ def _local_contrast(graph: Graph, layer: LocalContrast, x: str) -> str:
     return graph.join(x, graph.add("Sub", [graph.add("Mul", [x, gain]), offset]))
 
 
-def _grown(graph: Graph, cells: str, size: int, planes: int) -> str:
+def _grown(graph: OnnxGraph, cells: str, size: int, planes: int) -> str:
     """Enlarge cells to size x size pixels by linear interpolation, repeating those at the border beyond it.
 
     Each pixel is a mean of its cell and the eight around it: a convolution and a shuffle. The layer does the same by
@@ -207,7 +211,7 @@ def _grown(graph: Graph, cells: str, size: int, planes: int) -> str:
     return graph.add("DepthToSpace", [mixed], blocksize=size, mode="CRD")
 
 
-def _stages(graph: Graph, body: Body, x: str) -> list[str]:
+def _stages(graph: OnnxGraph, body: Body, x: str) -> list[str]:
     x = graph.relu(_convolution_norm(graph, body.stem, x))
     seen = [x]
     if not body.small:
@@ -219,11 +223,11 @@ def _stages(graph: Graph, body: Body, x: str) -> list[str]:
     return seen
 
 
-def _convolution_norm(graph: Graph, layer: ConvolutionNorm, x: str) -> str:
+def _convolution_norm(graph: OnnxGraph, layer: ConvolutionNorm, x: str) -> str:
     return graph.convolve(x, layer.convolve, layer.norm)
 
 
-def _block(graph: Graph, block: Block, x: str) -> str:
+def _block(graph: OnnxGraph, block: Block, x: str) -> str:
     y = x
     for index, part in enumerate(block.body):
         y = _convolution_norm(graph, part, graph.relu(y) if index else y)
@@ -231,7 +235,7 @@ def _block(graph: Graph, block: Block, x: str) -> str:
     return graph.relu(graph.add("Add", [y, straight]))
 
 
-def _answer_of_pictures(graph: Graph, net: ResNet, features: str, maps: bool) -> None:
+def _answer_of_images(graph: OnnxGraph, net: ResNet, features: str, maps: bool) -> None:
     weight, bias = to_array(net.head.weight), graph.constant(to_array(net.head.bias))
     if maps:
         kernel = graph.constant(weight.T[:, :, None, None])

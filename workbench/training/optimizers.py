@@ -21,9 +21,11 @@ def make_optimizer(
     # Norms and biases have few values; decay only harms them.
     decayed = {p.name for p in net.parameters() if len(p.shape) > 1}
     options = {
-        "learning_rate": 1e-3, "weight_decay": weight_decay, "multi_precision": masters,
+        "learning_rate": 1e-3,
+        "weight_decay": weight_decay,
+        "multi_precision": masters,
         "apply_decay_param_fun": decayed.__contains__,
-    }  # fmt: skip
+    }
     return Muon(net, **options) if kind == "muon" else paddle.optimizer.AdamW(parameters=net.parameters(), **options)
 
 
@@ -55,9 +57,10 @@ class Muon(paddle.optimizer.AdamW):
 
     def __init__(self, net: paddle.nn.Layer, **options: Any) -> None:
         self._hidden = {
-            parameter.name for name, parameter in net.named_parameters()
+            parameter.name
+            for name, parameter in net.named_parameters()
             if len(parameter.shape) == 4 and min(parameter.shape[:2]) >= _LEAST and not name.startswith("head")
-        }  # fmt: skip
+        }
         super().__init__(parameters=net.parameters(), **options)
 
     def _append_optimize_op(self, block: Any, param_and_grad: Any) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 import paddle
 from paddle.amp.auto_cast import amp_global_state
 
-from workbench.core.problems import BadRecipe
+from workbench.core.problems import BadSettings
 from workbench.training.device import Device
 from workbench.training.optimizers import clip_gradients
 
@@ -25,30 +25,30 @@ _LEAST_CAPABILITY = {"fp16": (7, 0), "bf16": (8, 0)}
 
 
 @dataclass(frozen=True)
-class Choice:
+class PrecisionChoice:
     """Number type of a training. name: "fp32", "fp16" or "bf16". reason: explanation for the user."""
 
     name: str
     reason: str
 
 
-def choose(asked: str, device: Device) -> Choice:
+def choose(asked: str, device: Device) -> PrecisionChoice:
     """Return the number type for a requested precision on this device. Raise BadRecipe if it is not supported."""
     if not device.is_gpu:
         reason = "A processor trains in 32 bits: Paddle has no mixed precision there."
-        return Choice("fp32", reason if asked in ("auto", "fp32") else f"{reason} {asked} was asked for.")
+        return PrecisionChoice("fp32", reason if asked in ("auto", "fp32") else f"{reason} {asked} was asked for.")
     if asked == "fp32":
-        return Choice("fp32", "Chosen by hand.")
+        return PrecisionChoice("fp32", "Chosen by hand.")
     if asked == "auto":
         if device.capability >= _LEAST_CAPABILITY["fp16"]:
-            return Choice("fp16", "This card multiplies 16-bit numbers several times faster.")
-        return Choice("fp32", "This card is too old to gain from 16-bit numbers.")
+            return PrecisionChoice("fp16", "This card multiplies 16-bit numbers several times faster.")
+        return PrecisionChoice("fp32", "This card is too old to gain from 16-bit numbers.")
     least = _LEAST_CAPABILITY[asked]
     if device.capability < least:
         have = ".".join(map(str, device.capability))
         need = ".".join(map(str, least))
-        raise BadRecipe(key="precision", value=asked, why=f"it needs compute capability {need}; this card has {have}")
-    return Choice(asked, "Chosen by hand.")
+        raise BadSettings(key="precision", value=asked, why=f"it needs compute capability {need}; this card has {have}")
+    return PrecisionChoice(asked, "Chosen by hand.")
 
 
 class Scaler(paddle.amp.GradScaler):
@@ -95,7 +95,7 @@ class Scaler(paddle.amp.GradScaler):
 class Precision:
     """Part of a training step that depends on the number type."""
 
-    def __init__(self, choice: Choice, level: str = "O1", scaler: Scaler | None = None) -> None:
+    def __init__(self, choice: PrecisionChoice, level: str = "O1", scaler: Scaler | None = None) -> None:
         self.choice = choice
         self.level = level
         if choice.name == "fp16" and scaler is None:

@@ -10,7 +10,7 @@ import threading
 import time
 from pathlib import Path
 
-from workbench.core.events import Event, encode
+from workbench.core.runs.events import Event, encode
 
 LAUNCHER_FOLDER = "workbench-launcher-"
 

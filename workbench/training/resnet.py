@@ -5,7 +5,7 @@ from __future__ import annotations
 import paddle
 from paddle import nn
 
-from workbench.core.architecture import BLOCKS, SMALL_INPUT, stage_widths
+from workbench.core.runs.network_stats import BLOCKS, SMALL_INPUT, stage_widths
 
 
 class ConvolutionNorm(nn.Layer):

@@ -8,8 +8,8 @@ import numpy as np
 import paddle
 from paddle import nn
 
-from workbench.core.architecture import encoder_widths
-from workbench.training.losses import widened
+from workbench.core.runs.network_stats import encoder_widths
+from workbench.training.losses import _broadcast
 from workbench.training.resnet import Body
 
 
@@ -28,7 +28,7 @@ class DoubleConvolution(nn.Layer):
         return nn.functional.relu(self.second_norm(self.second(x)))
 
 
-class Rise(nn.Layer):
+class UpBlock(nn.Layer):
     """Decoder step: double the size, concatenate the encoder's output of that size, and convolve."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
@@ -69,7 +69,7 @@ class LocalContrast(nn.Layer):
         channels = x.shape[1]
         gain, offset, ones = paddle.split(grown, [channels, channels, 1], axis=1)
         # Beyond the border there are no cells: gain and offset are divided by the share of weight that is left.
-        lost = widened(ones, channels)
+        lost = _broadcast(ones, channels)
         gain, offset = gain / lost, offset / lost
         return paddle.concat([x, x * gain - offset], axis=1)
 
@@ -99,9 +99,16 @@ class UNet(nn.Layer):
     """
 
     def __init__(
-        self, channels: int, outputs: int, widths: Sequence[int],
-        *, stem: int = 1, contrast: bool = True, encoder: int | None = None, width: float = 1.0,
-    ) -> None:  # fmt: skip
+        self,
+        channels: int,
+        outputs: int,
+        widths: Sequence[int],
+        *,
+        stem: int = 1,
+        contrast: bool = True,
+        encoder: int | None = None,
+        width: float = 1.0,
+    ) -> None:
         super().__init__()
         widths = encoder_widths(width) if encoder else list(widths)
         stem = 2 if encoder else stem
@@ -113,7 +120,7 @@ class UNet(nn.Layer):
             self.down: Body | nn.LayerList = Body(seen, depth=encoder, width=width)
         else:
             self.down = nn.LayerList([DoubleConvolution(a, b) for a, b in zip([first, *widths[:-1]], widths)])
-        self.up = nn.LayerList([Rise(a, b) for a, b in zip(widths[:0:-1], widths[-2::-1])])
+        self.up = nn.LayerList([UpBlock(a, b) for a, b in zip(widths[:0:-1], widths[-2::-1])])
         self.head = nn.Conv2D(widths[0], outputs * stem * stem, 1)
         self.outputs, self.stem_size = outputs, stem
 

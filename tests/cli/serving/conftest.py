@@ -20,10 +20,10 @@ import numpy as np
 import pytest
 
 from tests.inference.conftest import grey_export, verdict_export
-from workbench.cli.serving.application import create_application
-from workbench.cli.serving.limits import Limits
+from workbench.cli.serving.http_app import create_application
+from workbench.cli.serving.server_limits import Limits
+from workbench.inference.io.image_io import encode_png
 from workbench.inference.predictor import Predictor
-from workbench.inference.reading import encode_png
 
 __all__ = ["grey_export", "verdict_export"]
 
@@ -115,9 +115,14 @@ class Server:
         paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
         environment = {**os.environ, "PYTHONPATH": paths, "PYTHONUTF8": "1"}
         self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
-            encoding="utf-8", env=environment,
-        )  # fmt: skip
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            encoding="utf-8",
+            env=environment,
+        )
         line = self.process.stdout.readline()
         if not line.startswith('{"url"'):
             self.process.kill()

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from workbench.inference.cv import cv2
-from workbench.inference.header import Claim, claimed_size
-from workbench.inference.reading import ReadError, decode_picture
+from workbench.inference.io.declared_size import DeclaredSize, declared_size
+from workbench.inference.io.image_io import ReadError, decode_image
+from workbench.inference.io.opencv import cv2
 
 WIDTH, HEIGHT = 37, 23
 GREY = np.random.default_rng(0).integers(0, 256, (HEIGHT, WIDTH)).astype(np.uint8)
@@ -71,15 +71,15 @@ FILES = {
 
 @pytest.mark.parametrize("kind", FILES)
 def test_the_size_is_that_of_the_decoded_picture(kind):
-    claim = claimed_size(FILES[kind])
-    height, width = decode_picture(FILES[kind]).shape[:2]
+    claim = declared_size(FILES[kind])
+    height, width = decode_image(FILES[kind]).shape[:2]
     assert (claim.width, claim.height) == (width, height) == (WIDTH, HEIGHT)
     assert claim.channels <= 4
-    assert claimed_size(bytearray(FILES[kind])) == claim
+    assert declared_size(bytearray(FILES[kind])) == claim
 
 
 def test_tiles_of_a_tiff_count_because_they_are_allocated_whole():
-    claim = claimed_size(by_tifffile(tile=(64, 128)))
+    claim = declared_size(by_tifffile(tile=(64, 128)))
     assert claim.padded == 64 * 128
 
 
@@ -103,7 +103,7 @@ BOMBS = {
 
 def test_what_a_small_file_claims_is_seen():
     for kind, (data, pixels) in BOMBS.items():
-        assert claimed_size(data).pixels == pixels, kind
+        assert declared_size(data).pixels == pixels, kind
 
 
 def tiff(*entries):
@@ -113,13 +113,13 @@ def tiff(*entries):
 
 def test_of_two_sizes_in_a_tiff_the_larger_counts():
     long, once = 4, 1
-    assert claimed_size(tiff((256, long, once, 9), (257, long, once, 8))) == Claim(9, 8, 1, padded=72)
+    assert declared_size(tiff((256, long, once, 9), (257, long, once, 8))) == DeclaredSize(9, 8, 1, padded=72)
     twice = tiff((256, long, once, 9), (256, long, once, 90_000), (257, long, once, 8))
-    assert claimed_size(twice).width == 90_000
-    assert claimed_size(tiff((256, long, once, 9), (257, long, once, 8), (277, long, once, 60_000))).channels == 60_000
-    assert claimed_size(tiff((256, long, 2, 9), (257, long, once, 8))) is None
-    assert claimed_size(tiff((256, 11, once, 9), (257, long, once, 8))) is None
-    assert claimed_size(tiff((256, long, once, 9))) is None
+    assert declared_size(twice).width == 90_000
+    assert declared_size(tiff((256, long, once, 9), (257, long, once, 8), (277, long, once, 60_000))).channels == 60_000
+    assert declared_size(tiff((256, long, 2, 9), (257, long, once, 8))) is None
+    assert declared_size(tiff((256, 11, once, 9), (257, long, once, 8))) is None
+    assert declared_size(tiff((256, long, once, 9))) is None
 
 
 UNKNOWN = [b"", b"GIF89a" + bytes(99), b"P7\nWIDTH 9\n", b"Pf 9 9 1", b"%PDF", b"P2 1" + b"0" * 13]
@@ -127,7 +127,7 @@ UNKNOWN = [b"", b"GIF89a" + bytes(99), b"P7\nWIDTH 9\n", b"Pf 9 9 1", b"%PDF", b
 
 @pytest.mark.parametrize("data", UNKNOWN)
 def test_other_kinds_are_of_no_known_size(data):
-    assert claimed_size(data) is None
+    assert declared_size(data) is None
 
 
 CHANGES = st.lists(st.tuples(st.integers(0, 300), st.integers(0, 255)), max_size=6)
@@ -141,11 +141,11 @@ def test_a_damaged_header_never_hides_a_larger_picture(kind, changes, draw):
     for position, value in changes:
         data[position % len(data)] = value
     data = data[: draw.draw(st.integers(0, len(data)))] if draw.draw(st.booleans()) else data
-    claim = claimed_size(data)
+    claim = declared_size(data)
     if claim is not None and claim.pixels > 10**6:
         return
     try:
-        picture = decode_picture(bytes(data)) if claim is not None else None
+        picture = decode_image(bytes(data)) if claim is not None else None
     except ReadError:
         return
     if picture is not None:
@@ -159,5 +159,5 @@ SIGNATURES = [*(data[:4] for data in FILES.values()), b"RIFF\0\0\0\0WEBP", FILES
 @given(st.sampled_from(SIGNATURES), st.binary(max_size=400))
 @settings(max_examples=250, deadline=None)
 def test_noise_after_a_signature_raises_nothing(start, noise):
-    claim = claimed_size(start + noise)
+    claim = declared_size(start + noise)
     assert claim is None or claim.pixels >= 0

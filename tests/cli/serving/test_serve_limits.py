@@ -20,7 +20,7 @@ import pytest
 
 from tests.cli.serving.conftest import png
 from tests.inference.conftest import spotted
-from workbench.cli.serving.upload import PICTURE_TYPES
+from workbench.cli.serving.upload import IMAGE_TYPES
 from workbench.inference.predictor import Predictor
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="Windows knows neither such signals nor such limits")
@@ -176,10 +176,19 @@ def test_log_lines_of_bad_requests_are_bounded(server, grey_export, connect):
 
 
 HOSTS = [
-    ("localhost", 200), ("LOCALHOST:80", 200), ("127.0.0.1:8123", 200), ("[::1]:8123", 200), ("127.0.0.9", 200),
-    ("evil.example", 421), ("evil.example:8123", 421), ("127.0.0.1.evil.example", 421), ("10.0.0.1", 421),
-    ("localhost.evil", 421), ("", 421), ("inside.example:99", 200),
-]  # fmt: skip
+    ("localhost", 200),
+    ("LOCALHOST:80", 200),
+    ("127.0.0.1:8123", 200),
+    ("[::1]:8123", 200),
+    ("127.0.0.9", 200),
+    ("evil.example", 421),
+    ("evil.example:8123", 421),
+    ("127.0.0.1.evil.example", 421),
+    ("10.0.0.1", 421),
+    ("localhost.evil", 421),
+    ("", 421),
+    ("inside.example:99", 200),
+]
 
 
 def test_only_names_of_this_machine_are_answered(server, grey_export):
@@ -196,7 +205,7 @@ def test_only_names_of_this_machine_are_answered(server, grey_export):
 def test_the_description_lists_what_is_accepted(served, grey_export):
     one = served(grey_export)
     kinds = one.ask("GET", "/openapi.json").json()["paths"]["/predict"]["post"]["requestBody"]["content"]
-    assert set(kinds) == {"multipart/form-data", "application/octet-stream", *PICTURE_TYPES}
+    assert set(kinds) == {"multipart/form-data", "application/octet-stream", *IMAGE_TYPES}
     for kind in kinds:
         if kind != "multipart/form-data":
             assert one.predict(png(PICTURE), headers={"Content-Type": kind}).status_code == 200
@@ -237,9 +246,7 @@ def test_large_pictures_take_turns_and_small_ones_pass(served, grey_export):
 
     async def go():
         async with one.client() as client:
-            large = [
-                asyncio.ensure_future(client.post("/predict", content=large_png(600, 1, 8))) for _ in range(2)
-            ]
+            large = [asyncio.ensure_future(client.post("/predict", content=large_png(600, 1, 8))) for _ in range(2)]
             await until(lambda: one.engine.entered == 1 and one.counters["workbench_in_flight"] == 2)
             small = asyncio.ensure_future(client.post("/predict", content=large_png(40, 1, 8)))
             await until(lambda: one.app.state.desk.network.waiting == 1)

@@ -18,7 +18,7 @@ import pytest
 
 from tests.cli.serving.conftest import ROOT, png
 from tests.inference.conftest import spotted
-from workbench.cli.serving import listening
+from workbench.cli.serving import http_server
 from workbench.inference.predictor import Predictor
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="Windows knows no gentle signal between processes")
@@ -137,9 +137,13 @@ def test_a_dead_process_is_replaced_and_all_end_with_the_first(server, grey_expo
 def refuse(folder, *options, before="pass"):
     code = f"import sys; {before}; from workbench import cli; sys.exit(cli.main(sys.argv[1:]))"
     done = subprocess.run(
-        [sys.executable, "-c", code, "serve", str(folder), "--port", "0", *options], capture_output=True, text=True,
-        encoding="utf-8", env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}, timeout=120,
-    )  # fmt: skip
+        [sys.executable, "-c", code, "serve", str(folder), "--port", "0", *options],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"},
+        timeout=120,
+    )
     assert done.stdout == "" and "Traceback" not in done.stderr
     return done.returncode, done.stderr
 
@@ -153,7 +157,7 @@ def test_an_export_that_was_changed_is_not_served(grey_export):
 
 
 def test_an_export_that_gives_something_else_is_not_served(grey_export):
-    from workbench.inference.checks import write_checks
+    from workbench.inference.batch.checksums import write_checks
 
     expected = grey_export / "golden" / "2.json"
     expected.write_text(expected.read_text(encoding="utf-8").replace('"area": ', '"area": 1'), encoding="utf-8")
@@ -179,9 +183,18 @@ def test_other_reasons_not_to_start(grey_export, tmp_path):
 
 @pytest.mark.parametrize(
     "options",
-    [("--workers", "0"), ("--queue", "-1"), ("--port", "70000"), ("--timeout", "0"), ("--max-mb", "nan"),
-     ("--max-megapixels", "x"), ("--token", ""), ("--token", "two words"), ("--engine", "none")],
-)  # fmt: skip
+    [
+        ("--workers", "0"),
+        ("--queue", "-1"),
+        ("--port", "70000"),
+        ("--timeout", "0"),
+        ("--max-mb", "nan"),
+        ("--max-megapixels", "x"),
+        ("--token", ""),
+        ("--token", "two words"),
+        ("--engine", "none"),
+    ],
+)
 def test_wrong_use_ends_with_two(grey_export, options, capsys):
     from workbench import cli
 
@@ -207,8 +220,15 @@ def test_only_addresses_of_this_machine_count_as_local():
         def getsockname(self):
             return (self.host, 80)
 
-    for host, local in [("127.0.0.1", True), ("127.1.2.3", True), ("::1", True), ("0.0.0.0", False), ("::", False),
-                        ("192.168.1.9", False), ("fe80::1%eth0", False)]:  # fmt: skip
-        assert listening.is_local(Bound(host)) is local
-    with listening.bind("localhost", 0) as bound:
-        assert listening.is_local(bound) and listening.address_of(bound).startswith("http://")
+    for host, local in [
+        ("127.0.0.1", True),
+        ("127.1.2.3", True),
+        ("::1", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("192.168.1.9", False),
+        ("fe80::1%eth0", False),
+    ]:
+        assert http_server.is_local(Bound(host)) is local
+    with http_server.bind("localhost", 0) as bound:
+        assert http_server.is_local(bound) and http_server.address_of(bound).startswith("http://")

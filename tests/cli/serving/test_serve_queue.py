@@ -10,10 +10,10 @@ import pytest
 
 from tests.cli.serving.conftest import png, until
 from tests.inference.conftest import spotted
-from workbench.cli.serving.network import SharedNetwork
-from workbench.cli.serving.work_queue import Full, WorkQueue
+from workbench.cli.serving.engine_batcher import EngineBatcher
+from workbench.cli.serving.work_queue import QueueFull, WorkQueue
 from workbench.inference.engines import EngineError
-from workbench.inference.predictor import Cancelled
+from workbench.inference.predictor import PredictionCancelled
 
 SMALL = spotted(np.random.default_rng(1), 40, 50)
 
@@ -109,9 +109,17 @@ def test_for_a_client_that_hung_up_nothing_is_begun(served, grey_export):
                 pass
 
             scope = {
-                "type": "http", "method": "POST", "path": "/predict", "raw_path": b"/predict", "query_string": b"",
-                "headers": [], "http_version": "1.1", "scheme": "http", "server": ("server", 80), "root_path": "",
-            }  # fmt: skip
+                "type": "http",
+                "method": "POST",
+                "path": "/predict",
+                "raw_path": b"/predict",
+                "query_string": b"",
+                "headers": [],
+                "http_version": "1.1",
+                "scheme": "http",
+                "server": ("server", 80),
+                "root_path": "",
+            }
             second = asyncio.ensure_future(one.app(scope, receive, send))
             await until(lambda: one.counters["workbench_queue_depth"] == 1)
             gone.set()
@@ -172,7 +180,7 @@ def asked_at_once(network, batches):
 
     def ask(index):
         try:
-            found[index] = network.seat(lambda: False)(batches[index])
+            found[index] = network.client(lambda: False)(batches[index])
         except Exception as error:
             found[index] = error
 
@@ -209,7 +217,7 @@ def run_held(network, engine, batches):
 
 def test_one_bad_picture_does_not_spoil_its_company():
     engine = Holding()
-    network = SharedNetwork(engine, together=8)
+    network = EngineBatcher(engine, together=8)
     batches = [np.full((1, 2), value) for value in (1, 2, 13, 4)]
     found = run_held(network, engine, batches)
     assert engine.shapes == [(1, 2), (3, 2), (1, 2), (1, 2), (1, 2)]
@@ -220,7 +228,7 @@ def test_one_bad_picture_does_not_spoil_its_company():
 
 def test_only_equal_sizes_go_together_and_never_more_than_allowed():
     engine = Holding()
-    network = SharedNetwork(engine, together=3)
+    network = EngineBatcher(engine, together=3)
     batches = [np.full((count, width), 10 * count + width) for count, width in [(1, 2), (2, 2), (1, 5), (2, 2), (1, 2)]]
     found = run_held(network, engine, batches)
     assert engine.shapes == [(1, 2), (3, 2), (1, 5), (2, 2)]
@@ -230,24 +238,24 @@ def test_only_equal_sizes_go_together_and_never_more_than_allowed():
 
 def test_who_does_not_wait_any_more_is_left_out():
     engine = Holding()
-    network = SharedNetwork(engine, together=8)
+    network = EngineBatcher(engine, together=8)
     threads, _ = asked_at_once(network, [np.ones((1, 2))])
     threads[0].start()
     asyncio.run(until(lambda: len(engine.shapes) == 1))
-    with pytest.raises(Cancelled):
-        network.seat(lambda: True)(np.zeros((1, 2)))
+    with pytest.raises(PredictionCancelled):
+        network.client(lambda: True)(np.zeros((1, 2)))
     engine.free.set()
     threads[0].join(30)
     network.close()
     assert engine.shapes == [(1, 2)] and not network.alive
     with pytest.raises(EngineError):
-        network.seat(lambda: False)(np.zeros((1, 2)))
+        network.client(lambda: False)(np.zeros((1, 2)))
 
 
 def test_seats_are_given_back_however_they_are_left():
     changes = []
     queue = WorkQueue(threads=1, waiting=1, on_change=lambda depth, seats: changes.append((depth, seats)))
-    with queue.reserve(), queue.reserve(), pytest.raises(Full):
+    with queue.reserve(), queue.reserve(), pytest.raises(QueueFull):
         queue.reserve()
     with pytest.raises(ZeroDivisionError), queue.reserve() as seat:
         seat.submit(lambda may_stop: 1 / 0).result(10)
@@ -268,5 +276,5 @@ def test_seats_are_given_back_however_they_are_left():
     running.result(10)
     assert told == [True] and changes[-1] == (0, 0)
     queue.close()
-    with pytest.raises(Full):
+    with pytest.raises(QueueFull):
         queue.reserve()

@@ -14,13 +14,12 @@ import pytest
 
 from tests.cli.serving.conftest import png
 from tests.inference.conftest import spotted
-from workbench.cli.serving import desk
-from workbench.cli.serving.answers import RegionAnswer, choose_form
-from workbench.cli.serving.metrics import WIDTH, Counters
-from workbench.cli.serving.pages import test_page as page_of_tests
-from workbench.cli.serving.refusal import Refused
-from workbench.inference.drawing import overlay
-from workbench.inference.reading import decode_picture
+from workbench.cli.serving import request_handler
+from workbench.cli.serving.responses import HttpError, RegionResponse, choose_form
+from workbench.cli.serving.server_metrics import WIDTH, Counters
+from workbench.cli.serving.web_pages import test_page as page_of_tests
+from workbench.inference.io.image_io import decode_image
+from workbench.inference.overlay_drawing import overlay
 from workbench.inference.regions import Region
 
 PICTURE = spotted(np.random.default_rng(8), 120, 170)
@@ -41,7 +40,7 @@ def test_json_holds_the_regions_in_pixels_and_micrometres(served, grey_export):
 
 
 def test_what_is_described_of_a_region_is_what_a_region_has():
-    assert set(RegionAnswer.model_fields) == {field.name for field in fields(Region)}
+    assert set(RegionResponse.model_fields) == {field.name for field in fields(Region)}
 
 
 def test_the_mask_and_the_overlay_are_what_the_predictor_gives_to_the_byte(served, grey_export):
@@ -115,7 +114,7 @@ def test_the_header_accept_chooses(accept, form):
 
 @pytest.mark.parametrize("accept", ["text/html", "image/jpeg", "image/png;q=0", "application/json;q=x", ";;,"])
 def test_other_forms_are_refused(accept):
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(HttpError) as refused:
         choose_form(accept, False)
     assert refused.value.status == 406
 
@@ -192,9 +191,9 @@ def bomb(width, height):
 
 def test_a_picture_with_too_many_pixels_is_refused_before_it_is_decoded(served, grey_export, monkeypatch):
     content = bomb(6400, 6400)
-    assert len(content) < 50_000 and decode_picture(content).size == 6400**2
+    assert len(content) < 50_000 and decode_image(content).size == 6400**2
     decoded = []
-    monkeypatch.setattr(desk, "decode_picture", lambda data: decoded.append(data) or decode_picture(data))
+    monkeypatch.setattr(request_handler, "decode_image", lambda data: decoded.append(data) or decode_image(data))
     one = served(grey_export, pixels=40_000_000)
     answer = one.predict(content)
     assert answer.status_code == 413 and "6400 x 6400" in answer.json()["detail"] and "40 megapixels" in answer.text
@@ -213,8 +212,9 @@ def test_without_the_token_there_is_nothing_to_have(served, grey_export):
         health = one.ask("GET", "/health", headers=headers)
         assert health.status_code == 200
         assert {key: value for key, value in health.json().items() if value is not None} == {
-            "ready": True, "token_needed": True,
-        }  # fmt: skip
+            "ready": True,
+            "token_needed": True,
+        }
     assert one.engine.calls == []
     right = {"Authorization": f"Bearer {token}"}
     assert one.predict(png(PICTURE), headers=right).status_code == 200
@@ -239,7 +239,7 @@ def test_an_unforeseen_error_gives_no_detail_away(served, grey_export, monkeypat
     def fail(*args, **options):
         raise ZeroDivisionError("secret place")
 
-    monkeypatch.setattr(desk, "write_answer", fail)
+    monkeypatch.setattr(request_handler, "write_response", fail)
     answer = served(grey_export).predict(png(PICTURE))
     assert answer.status_code == 500 and "secret" not in answer.text
     assert "secret place" in caplog.text
@@ -248,11 +248,19 @@ def test_an_unforeseen_error_gives_no_detail_away(served, grey_export, monkeypat
 def test_health_names_the_model(served, grey_export, verdict_export):
     found = served(grey_export).ask("GET", "/health").json()
     assert found == {
-        "ready": True, "token_needed": False, "model": "spots", "run": "2024-unet", "task": "segmentation",
-        "engine": "gated", "device": None, "verdicts": [],
-        "classes": [{"id": 3, "name": "dark scratch", "color": "#ff0000"},
-                    {"id": 7, "name": "亮点", "color": "#00ff80"}],
-    }  # fmt: skip
+        "ready": True,
+        "token_needed": False,
+        "model": "spots",
+        "run": "2024-unet",
+        "task": "segmentation",
+        "engine": "gated",
+        "device": None,
+        "verdicts": [],
+        "classes": [
+            {"id": 3, "name": "dark scratch", "color": "#ff0000"},
+            {"id": 7, "name": "亮点", "color": "#00ff80"},
+        ],
+    }
     one = served(verdict_export)
     assert one.ask("GET", "/health").json()["verdicts"] == ["OK", "NG"]
     one.app.state.desk.close()
@@ -291,11 +299,15 @@ def test_buckets_of_times_add_up():
     first.answered(418)
     text = second.text().splitlines()
     for line in (
-        'workbench_predict_seconds_bucket{le="0.005"} 2', 'workbench_predict_seconds_bucket{le="0.01"} 3',
-        'workbench_predict_seconds_bucket{le="60.0"} 3', 'workbench_predict_seconds_bucket{le="+Inf"} 4',
-        "workbench_predict_seconds_count 4", "workbench_queue_depth 4", "workbench_in_flight 6",
+        'workbench_predict_seconds_bucket{le="0.005"} 2',
+        'workbench_predict_seconds_bucket{le="0.01"} 3',
+        'workbench_predict_seconds_bucket{le="60.0"} 3',
+        'workbench_predict_seconds_bucket{le="+Inf"} 4',
+        "workbench_predict_seconds_count 4",
+        "workbench_queue_depth 4",
+        "workbench_in_flight 6",
         'workbench_requests_total{status="other"} 1',
-    ):  # fmt: skip
+    ):
         assert line in text
     assert Counters(cells, 1).text().count("workbench_queue_depth 1") == 1  # a new process has nothing in flight
 

@@ -13,7 +13,7 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from workbench.cli.serving.limits import Limits
+from workbench.cli.serving.server_limits import Limits
 
 _LINGER_SECONDS = 2.0
 _LINGER_BYTES = 4 * 2**20

@@ -6,8 +6,8 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 
-from workbench.inference.memory import give_back_memory
-from workbench.inference.predictor import Cancelled
+from workbench.inference.io.buffers import give_back_memory
+from workbench.inference.predictor import PredictionCancelled
 
 _LARGE = 64 * 2**20  # freed memory of at least this size is returned to the operating system
 
@@ -27,7 +27,7 @@ class MemoryBudget:
             while self._taken + size > self.most:
                 self._changed.wait(0.05)
                 if cancelled():
-                    raise Cancelled
+                    raise PredictionCancelled
             self._taken += size
         try:
             yield

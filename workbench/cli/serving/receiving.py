@@ -7,7 +7,7 @@ import contextlib
 import time
 from collections.abc import AsyncIterator
 
-from workbench.cli.serving.refusal import Refused
+from workbench.cli.serving.responses import HttpError
 
 
 class Body:
@@ -61,5 +61,7 @@ class Receiving:
                 victim.task.cancel()
 
 
-def _full() -> Refused:
-    return Refused(503, "Too many requests are arriving. Try again later.", {"Retry-After": "1", "Connection": "close"})
+def _full() -> HttpError:
+    return HttpError(
+        503, "Too many requests are arriving. Try again later.", {"Retry-After": "1", "Connection": "close"}
+    )

@@ -10,10 +10,10 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import Request
 
-from workbench.cli.serving.refusal import Refused
+from workbench.cli.serving.responses import HttpError
 
 FIELD = "picture"
-PICTURE_TYPES = (
+IMAGE_TYPES = (
     *("image/bmp", "image/jp2", "image/jpeg", "image/png", "image/tiff", "image/webp"),
     *("image/x-portable-anymap", "image/x-portable-bitmap", "image/x-portable-graymap", "image/x-portable-pixmap"),
 )
@@ -29,8 +29,8 @@ async def read_upload(request: Request, most: int, stall: float, on_bytes: Calla
     """
     _refuse_length(request, most)
     kind, options = parse_options_header(request.headers.get("content-type"))
-    if kind.startswith(b"image/") and kind.decode("latin-1") not in (*PICTURE_TYPES, *_ALIASES):
-        raise Refused(415, f"Pictures of this type cannot be read; these can: {', '.join(PICTURE_TYPES)}.")
+    if kind.startswith(b"image/") and kind.decode("latin-1") not in (*IMAGE_TYPES, *_ALIASES):
+        raise HttpError(415, f"Pictures of this type cannot be read; these can: {', '.join(IMAGE_TYPES)}.")
     form = _Form(options.get(b"boundary")) if kind == b"multipart/form-data" else None
     content = bytearray()
     total = 0
@@ -42,7 +42,7 @@ async def read_upload(request: Request, most: int, stall: float, on_bytes: Calla
             break
         except asyncio.TimeoutError:
             why = f"Nothing more of the picture arrived within {stall:g} s."
-            raise Refused(408, why, {"Connection": "close"}) from None
+            raise HttpError(408, why, {"Connection": "close"}) from None
         total += len(chunk)
         if total > most:
             raise _too_large(most)
@@ -54,7 +54,7 @@ async def read_upload(request: Request, most: int, stall: float, on_bytes: Calla
     if form is not None:
         content = form.finish()
     if not content:
-        raise Refused(422, f"There is no picture in the request: send its bytes, or a form with the field {FIELD!r}.")
+        raise HttpError(422, f"There is no picture in the request: send its bytes, or a form with the field {FIELD!r}.")
     return content
 
 
@@ -65,8 +65,8 @@ def _refuse_length(request: Request, most: int) -> None:
         raise _too_large(most)
 
 
-def _too_large(most: int) -> Refused:
-    return Refused(413, f"The request is larger than {most / 2**20:.4g} MB, which is the most that is taken here.")
+def _too_large(most: int) -> HttpError:
+    return HttpError(413, f"The request is larger than {most / 2**20:.4g} MB, which is the most that is taken here.")
 
 
 class _Form:
@@ -74,8 +74,8 @@ class _Form:
 
     def __init__(self, boundary: bytes | None) -> None:
         if not boundary:
-            raise Refused(400, "The form has no boundary.")
-        self._picture = bytearray()
+            raise HttpError(400, "The form has no boundary.")
+        self._image = bytearray()
         self._name = bytearray()
         self._value = bytearray()
         self._wanted = False
@@ -92,7 +92,7 @@ class _Form:
         try:
             self._parser = MultipartParser(boundary, callbacks)
         except FormParserError as error:
-            raise Refused(400, f"The form cannot be read: {error}.") from None
+            raise HttpError(400, f"The form cannot be read: {error}.") from None
 
     def feed(self, chunk: bytes) -> None:
         if not chunk:
@@ -100,14 +100,14 @@ class _Form:
         try:
             self._parser.write(chunk)
         except FormParserError as error:
-            raise Refused(400, f"The form cannot be read: {error}.") from None
+            raise HttpError(400, f"The form cannot be read: {error}.") from None
 
     def finish(self) -> bytearray:
         if not self._whole:
-            raise Refused(400, "The form cannot be read: its end is missing.")
+            raise HttpError(400, "The form cannot be read: its end is missing.")
         if self._found > 1:
-            raise Refused(422, f"The form has {self._found} fields {FIELD!r}: send one picture a request.")
-        return self._picture
+            raise HttpError(422, f"The form has {self._found} fields {FIELD!r}: send one picture a request.")
+        return self._image
 
     def _begin_part(self) -> None:
         self._wanted = False
@@ -122,7 +122,7 @@ class _Form:
 
     def _take(self, data: bytes, start: int, end: int) -> None:
         if self._wanted and self._found == 1:
-            self._picture += data[start:end]
+            self._image += data[start:end]
 
     def _end(self) -> None:
         self._whole = True

@@ -16,7 +16,7 @@ Work = Callable[[Callable[[], bool]], Any]
 """What a thread does: it gets a function that says whether it may stop, and raises or returns what it likes."""
 
 
-class Full(Exception):
+class QueueFull(Exception):
     """No place in the queue is free. retry_after: estimated seconds until one is."""
 
     def __init__(self, retry_after: int) -> None:
@@ -24,7 +24,7 @@ class Full(Exception):
         self.retry_after = retry_after
 
 
-class Seat:
+class Reservation:
     """Place in the queue, held from the arrival of a request until the `with` block is left.
 
     Work that has not begun is then dropped. Work that has begun is asked to stop, and its place is free when it ends.
@@ -49,7 +49,7 @@ class Seat:
         self.running = True
         self.waited = time.perf_counter() - self._submitted
 
-    def __enter__(self) -> Seat:
+    def __enter__(self) -> Reservation:
         return self
 
     def __exit__(
@@ -69,7 +69,7 @@ class WorkQueue:
         self._places = threads + waiting
         self._threads = threads
         self._on_change = on_change or (lambda depth, seats: None)
-        self._line: deque[Seat] = deque()
+        self._line: deque[Reservation] = deque()
         self._taken = 0
         self._closed = False
         self._usual_seconds = 0.0
@@ -80,15 +80,15 @@ class WorkQueue:
         for thread in self._crew:
             thread.start()
 
-    def reserve(self) -> Seat:
+    def reserve(self) -> Reservation:
         """Return a seat. Raises Full."""
         with self._changed:
             if self._closed or self._taken >= self._places:
                 ahead = (len(self._line) + 1) * self._usual_seconds / self._threads
-                raise Full(min(60, max(1, math.ceil(ahead))))
+                raise QueueFull(min(60, max(1, math.ceil(ahead))))
             self._taken += 1
-            self._tell()
-        return Seat(self)
+            self._notify()
+        return Reservation(self)
 
     def close(self, seconds: float = 5.0) -> None:
         """Drop work that has not begun and wait up to `seconds` for the threads, since a network may hang."""
@@ -101,16 +101,16 @@ class WorkQueue:
         for thread in self._crew:
             thread.join(max(0.0, until - time.monotonic()))
 
-    def _line_up(self, seat: Seat) -> None:
+    def _line_up(self, seat: Reservation) -> None:
         with self._changed:
             if self._closed:
                 seat.future.cancel()
                 return
             self._line.append(seat)
-            self._tell()
+            self._notify()
             self._changed.notify()
 
-    def _leave(self, seat: Seat) -> None:
+    def _leave(self, seat: Reservation) -> None:
         with self._changed:
             if seat.left:
                 return
@@ -121,7 +121,7 @@ class WorkQueue:
                 self._line.remove(seat)
                 seat.future.cancel()
             self._taken -= 1
-            self._tell()
+            self._notify()
 
     def _serve(self) -> None:
         while True:
@@ -132,11 +132,11 @@ class WorkQueue:
                     return
                 seat = self._line.popleft()
                 seat.begin()
-                self._tell()
-            self._carry_out(seat)
+                self._notify()
+            self._run(seat)
             del seat  # otherwise an idle thread keeps the last image in memory
 
-    def _carry_out(self, seat: Seat) -> None:
+    def _run(self, seat: Reservation) -> None:
         started = time.perf_counter()
         assert seat.work is not None
         result, error = None, None
@@ -152,7 +152,7 @@ class WorkQueue:
                 self._taken -= 1
             seconds = time.perf_counter() - started
             self._usual_seconds += (seconds - self._usual_seconds) / 8 if self._usual_seconds else seconds
-            self._tell()
+            self._notify()
         if not seat.future.set_running_or_notify_cancel():
             return
         if error is not None:
@@ -161,5 +161,5 @@ class WorkQueue:
         else:
             seat.future.set_result(result)
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self._on_change(len(self._line), self._taken)

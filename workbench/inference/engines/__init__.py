@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ..settings import ModelSettings  # noqa: TID252  the package is copied under another name
-from ..tuning import Tuning  # noqa: TID252
-from .kinds import KINDS, obstacle, pip
+from ..engine_options import EngineOptions  # noqa: TID252
+from ..model_settings import ModelSettings  # noqa: TID252  the package is copied under another name
+from .registry import KINDS, pip, unavailable_reason
 
 Engine = Callable[[np.ndarray], np.ndarray]  # may be called from several threads concurrently
 NAMES = tuple(KINDS)
@@ -39,10 +39,10 @@ def load_engine(name: str, folder: Path | str, settings: ModelSettings, threads:
     path = Path(folder) / settings.files[name]
     if not path.is_file():
         raise EngineError(f"The network {path} is missing.")
-    why = obstacle(name)
+    why = unavailable_reason(name)
     if why:
         raise EngineError(why)
-    tuning = settings.engines.get(name, Tuning(threads=settings.threads))
+    tuning = settings.engines.get(name, EngineOptions(threads=settings.threads))
     if threads is not None:
         tuning = replace(tuning, threads=threads)
     try:
@@ -52,24 +52,24 @@ def load_engine(name: str, folder: Path | str, settings: ModelSettings, threads:
         raise EngineError(f"The network {path} cannot be loaded by {KINDS[name].module}: {lines[0]}") from error
 
 
-def _make(name: str, path: Path, settings: ModelSettings, tuning: Tuning) -> Engine:
+def _make(name: str, path: Path, settings: ModelSettings, tuning: EngineOptions) -> Engine:
     if name in ("onnx", "int8"):
-        from .onnx_runtime import OnnxEngine
+        from .onnx_engine import OnnxEngine
 
         return OnnxEngine(path, tuning, name=name)
     if name == "tensorrt":
-        from .tensorrt import TensorrtEngine
+        from .tensorrt_engine import TensorrtEngine
 
         return TensorrtEngine(path, settings)
     if name == "openvino":
-        from .open_vino import OpenvinoEngine
+        from .openvino_engine import OpenVinoEngine
 
-        return OpenvinoEngine(path, tuning)
+        return OpenVinoEngine(path, tuning)
     if name == "lite":
-        from .paddle_lite import LiteEngine
+        from .paddle_lite_engine import LiteEngine
 
         return LiteEngine(path, tuning)
-    from .paddle_inference import PaddleEngine
+    from .paddle_engine import PaddleEngine
 
     return PaddleEngine(path, tuning, name=name)
 

@@ -19,13 +19,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.selection import Measures, measures
+from workbench.core.geometry.selection import Measures, measures
 from workbench.session.session import Session
-from workbench.ui import words
-from workbench.ui.canvas.canvas import Canvas
-from workbench.ui.canvas.options import LINES, RANGES
-from workbench.ui.canvas.region import Region, RegionTool
-from workbench.ui.canvas.tools import MAX_DIAMETER
+from workbench.ui.canvas.canvas_widget import Canvas
+from workbench.ui.canvas.tools.region_tool import RegionTool, SelectedRegion
+from workbench.ui.canvas.tools.tool_base import MAX_DIAMETER
+from workbench.ui.canvas.tools.tool_options import LINES, RANGES
+from workbench.ui.text import formatting
 
 _TICKS = 200  # steps of a slider on a logarithmic scale
 _MEASURED = 4 << 20  # pixels: the center line of a larger region is not computed
@@ -55,7 +55,7 @@ class OptionBar(QWidget):
         canvas.options.changed.connect(self.refresh)
         canvas.region_chosen.connect(self._chosen)
         canvas.told.connect(self._told)
-        for signal in (session.note_changed, session.picture_opened, session.project_closed):
+        for signal in (session.note_changed, session.image_opened, session.project_closed):
             signal.connect(self.refresh)
         self.refresh()
 
@@ -66,8 +66,10 @@ class OptionBar(QWidget):
 
     def _make(self) -> None:
         self._number("size", self.tr("Size"), (1, MAX_DIAMETER), self.tr(" px"), self._resize)
-        self._check("explicit", self.tr("Learn from the painted parts only"), self._set_explicit)
-        self._toggle("encircle", self.tr("Encircle fills"), self.tr("A stroke that comes back to its start is filled"))
+        self._check("explicit", self.tr("Train on painted areas only"), self._set_explicit)
+        self._toggle(
+            "encircle", self.tr("Fill closed strokes"), self.tr("A stroke that comes back to its start is filled")
+        )
         self._toggle(
             "pressure", self.tr("Pen pressure"), self.tr("The harder the pen is pressed, the wider the stroke")
         )
@@ -76,14 +78,23 @@ class OptionBar(QWidget):
         self._value("band", self.tr("Band"), "", "band_auto", auto)
         self._value("smoothing", self.tr("Smooth"), self.tr(" px"))
         self._toggle("fill_inside", self.tr("Fill holes"), self.tr("Take what lies inside as well"))
-        self._choice("line", {"auto": self.tr("Clearer line"), "dark": self.tr("Dark line"),
-                              "bright": self.tr("Bright line")})  # fmt: skip
+        self._choice(
+            "line",
+            {
+                "auto": self.tr("Dark or bright (automatic)"),
+                "dark": self.tr("Dark line"),
+                "bright": self.tr("Bright line"),
+            },
+        )
         self._value("widest", self.tr("Up to"), self.tr(" px wide"))
         self._value("step", self.tr("Step"), self.tr(" px"))
         for name, text in (
-            ("grow", self.tr("Grow")), ("shrink", self.tr("Shrink")), ("smooth", self.tr("Smooth")),
-            ("fill_holes", self.tr("Fill holes")), ("delete", self.tr("Delete")),
-        ):  # fmt: skip
+            ("grow", self.tr("Grow")),
+            ("shrink", self.tr("Shrink")),
+            ("smooth", self.tr("Smooth")),
+            ("fill_holes", self.tr("Fill holes")),
+            ("delete", self.tr("Delete")),
+        ):
             button = QToolButton(text=text)
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.clicked.connect(partial(self._act, name))
@@ -188,7 +199,7 @@ class OptionBar(QWidget):
     def _explicit(self) -> bool:
         return self._session.note is not None and self._session.note.explicit_background
 
-    def _chosen(self, region: Region | None) -> None:
+    def _chosen(self, region: SelectedRegion | None) -> None:
         for button in self._fields["region"]:
             button.setEnabled(region is not None)
         if region is None:
@@ -196,32 +207,32 @@ class OptionBar(QWidget):
         else:
             self._measure(region)
 
-    def _measure(self, region: Region) -> None:
+    def _measure(self, region: SelectedRegion) -> None:
         """Show the size of a region at once; compute its length and width in a thread."""
-        area = self.tr("{n} px").format(n=words.number(np.count_nonzero(region.selection.inside)))
+        area = self.tr("{n} px").format(n=formatting.number(np.count_nonzero(region.selection.inside)))
         self.note.say(area)
         if region.selection.inside.size <= _MEASURED:
-            self._canvas.work.glance(lambda: measures(region.selection), partial(self._say_measures, region, area))
+            self._canvas.work.preview(lambda: measures(region.selection), partial(self._say_measures, region, area))
 
-    def _say_measures(self, region: Region, area: str, found: Measures) -> None:
+    def _say_measures(self, region: SelectedRegion, area: str, found: Measures) -> None:
         tool, project = self._canvas.current, self._session.project
         if project is not None and isinstance(tool, RegionTool) and tool.region is region:
             scale = project.file.um_per_pixel
-            long, wide = (words.length(value, scale) for value in (found.feret, found.max_width))
+            long, wide = (formatting.length(value, scale) for value in (found.feret, found.max_width))
             self.note.say(self.tr("{area}   {long} × {wide}").format(area=area, long=long, wide=wide))
 
     def _told(self, what: str, value: float) -> None:
         if what == "width":
             scale = self._session.project.file.um_per_pixel if self._session.project else None
-            self.note.say(self.tr("Traced, {width} wide").format(width=words.length(value, scale)))
+            self.note.say(self.tr("Traced, {width} wide").format(width=formatting.length(value, scale)))
 
     def _hint(self) -> str:
         return {
             "brush": self.tr("Ctrl erases"),
-            "eraser": self.tr("Back to unpainted"),
+            "eraser": self.tr("Removes labels"),
             "dont_care": self.tr("Left out of learning and scores"),
             "background": self.tr("Says: good here"),
-            "threshold": self.tr("Drag: takes the tone first touched"),
+            "threshold": self.tr("Drag to paint gray values similar to the start point"),
             "wand": self.tr("Press; drag right for more, left for less"),
             "crack": self.tr("Click along the line; Enter ends"),
             "smart_edge": self.tr("Click around it; Enter closes; Backspace takes back"),

@@ -1,0 +1,299 @@
+"""Train, evaluate, predict, export: the whole way by command line, with real children on a tiny project."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from workbench import cli
+from workbench.core.evaluation import operating_point
+from workbench.core.project import annotation
+from workbench.core.project.project import Project
+from workbench.core.runs.events import Started, Step
+from workbench.core.runs.launch import paddle_installed
+from workbench.core.runs.run import Run, find_run
+from workbench.core.sample.sample_project import make_sample
+from workbench.inference.io.image_io import write_png
+from workbench.inference.model_settings import load_settings, save_settings
+
+ROOT = Path(__file__).resolve().parents[2]
+TINY = ("--set", "widths=[4,8]", "--set", "patch=64", "--set", "validations=1", "--set", "batch=4")
+
+pytestmark = pytest.mark.skipif(not paddle_installed(), reason="PaddlePaddle is not installed")
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "workbench", *map(str, arguments)]
+
+
+def environment():
+    return {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
+
+
+def workbench(*arguments):
+    """The JSON object that a verb prints, run as a process."""
+    done = subprocess.run(
+        command(*arguments, "--json"),
+        capture_output=True,
+        text=True,
+        env=environment(),
+        encoding="utf-8",
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode == 0, done.stderr + done.stdout
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A project with one tiny UNet run, and what `train --json` printed."""
+    root = tmp_path_factory.mktemp("trained") / "项目"
+    make_sample(root, small=True).close()
+    return root, workbench("train", root, "--model", "unet", "--epochs", "1", "--device", "cpu", *TINY)
+
+
+@pytest.fixture
+def copy(trained, tmp_path):
+    """The same project once more, to be changed."""
+    shutil.copytree(trained[0], tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+def inside(capsys, *arguments):
+    status = cli.main([*map(str, arguments), "--json"])
+    said = capsys.readouterr()
+    return status, json.loads(said.out), said.err
+
+
+def test_train_says_what_was_done(trained):
+    root, said = trained
+    assert {"run", "model", "device", "precision", "steps", "seconds", "images_per_second", "metrics"} <= set(said)
+    assert (said["model"], said["device"], said["precision"]) == ("unet", "cpu", "fp32")
+    assert said["steps"] > 0 and said["images_per_second"] > 0 and "dice" in said["metrics"]
+    run = find_run(root, "last")
+    assert run.name == said["run"] and run.usable and run.settings().patch == 64
+    Project.open(root).close()  # the project is free again
+
+
+def test_a_resnet_reports_verdicts(copy, capsys):
+    slim = ("--set", "input_size=32", "--set", "width=0.25")
+    said = workbench("train", copy, "--model", "resnet", "--epochs", "1", *slim)
+    assert {"accuracy", "macro_f1", "confusion"} <= set(said["metrics"])
+    status, found, _ = inside(capsys, "evaluate", copy, "--run", said["run"])
+    assert status == 0 and found["confusion"]["names"] == ["OK", "scratch", "pit", "stain", "dent"]
+    assert sum(map(sum, found["confusion"]["rows"])) == found["pictures"] > 0
+    assert cli.main(["evaluate", str(copy), "--model", "resnet"]) == 0
+    assert "labelled" in capsys.readouterr().out
+    status, found, _ = inside(capsys, "predict", copy / "runs" / said["run"], copy / "pictures", "--out", copy / "o")
+    assert found["pictures"][0]["verdict"] in ("OK", "scratch", "pit", "stain", "dent")
+    assert found["pictures"][0]["mask"] is None
+
+
+def test_evaluate_measures_held_out_pictures_and_says_how_few(trained, capsys):
+    root, said = trained
+    status, found, _ = inside(capsys, "evaluate", root)
+    assert status == 0 and found["run"] == said["run"] and found["split"] == "val"
+    assert {"dice", "iou", "per_class", "regions"} <= set(found)
+    assert {"recall", "false_per_picture"} <= set(found["regions"])
+    data = Run(root / "runs" / said["run"]).dataset()
+    assert found["pictures"] == len(data.of("val")) and any("rough" in note for note in found["notes"])
+    assert found["regions"]["false_interval"] is None or len(found["regions"]["false_interval"]) == 2
+    assert found["regions"]["enough"] is (found["regions"]["defects"] >= 20)
+    assert sum(size["defects"] for size in found["by_size"]) in (0, found["regions"]["defects"])
+    assert found["leaks"] == [] and any("chose its thresholds" in note for note in found["notes"])
+    # The same road as the trainer's own last look at these pictures.
+    assert found["dice"] == pytest.approx(said["metrics"]["dice"], abs=1e-3)
+    status, everything, _ = inside(capsys, "evaluate", root, "--split", "all")
+    assert everything["pictures"] == len(data.items) and any("learned from" in note for note in everything["notes"])
+    assert cli.main(["evaluate", str(root), "--split", "test"]) == 1
+    assert "no pictures in test" in capsys.readouterr().err
+    assert cli.main(["evaluate", str(root)]) == 0
+    text = capsys.readouterr().out
+    assert "val" in text and all(name in text for name in ("scratch", "pit", "stain", "dent"))
+
+
+def test_evaluate_tells_of_pictures_that_are_not_held_out(copy, capsys):
+    """The same picture on both sides of the split."""
+    data = find_run(copy, "best").dataset()
+    with Project.open(copy) as project:
+        held, learned = data.of("val")[0].key, data.of("train")[0].key
+        project.image_path(held).write_bytes(project.image_path(learned).read_bytes())
+    status, found, _ = inside(capsys, "evaluate", copy)
+    assert status == 0 and {"path": held, "learned": learned, "why": "same"} in found["leaks"]
+    assert any("too good" in note and held in note for note in found["notes"])
+
+
+def test_another_operating_point_is_carried_by_evaluation_and_prediction(copy, capsys, tmp_path):
+    run = find_run(copy, "best")
+    before = inside(capsys, "evaluate", copy)[1]
+    trained = operating_point.OperatingPoint.of(operating_point.settings_of(run))
+    assert operating_point.read(run) == operating_point.StoredOperatingPoint(trained)
+    point = operating_point.OperatingPoint((0.05,) * 4, (0,) * 4)
+    operating_point.store(run, point, chosen_on=["val"])
+    assert operating_point.read(run) == operating_point.StoredOperatingPoint(trained, ("val",))
+    after = inside(capsys, "evaluate", copy)[1]
+    assert after["regions"]["found"] >= before["regions"]["found"] and after["dice"] != before["dice"]
+    assert any("operating point in use was chosen on these" in note for note in after["notes"])
+    said = inside(capsys, "predict", run.root, copy / "pictures", "--out", tmp_path / "o")[1]
+    assert max(len(picture["regions"]) for picture in said["pictures"]) > 0
+    operating_point.restore(run)
+    assert not (run.root / operating_point.FILE).exists()
+    assert inside(capsys, "evaluate", copy)[1]["regions"] == before["regions"]
+
+
+def test_a_training_that_went_on_makes_a_chosen_point_a_thing_of_the_past(copy):
+    run = find_run(copy, "best")
+    trained = operating_point.settings_of(run)
+    operating_point.store(run, operating_point.OperatingPoint((0.3,) * 4, (9,) * 4), chosen_on=["test"])
+    newer = operating_point.OperatingPoint((0.6,) * 4, (4,) * 4)
+    save_settings(newer.on(trained), run.best / "model.json")
+    assert operating_point.read(run) == operating_point.StoredOperatingPoint(newer)
+
+
+def test_evaluate_uses_the_labels_of_today(copy, capsys):
+    data = find_run(copy, "best").dataset()
+    changed, gone, broken = [item.key for item in data.of("val")[:3]]
+    with Project.open(copy) as project:
+        mask = annotation.load_mask(project, changed)
+        annotation.save_mask(project, changed, np.where(mask > 0, 0, 2).astype(np.uint8))
+        project.mask_path(gone).unlink()
+        project.image_path(broken).write_bytes(b"\x89PNG\r\n\x1a\n")
+    status, found, _ = inside(capsys, "evaluate", copy)
+    assert status == 0 and found["changed_labels"] == 1 and found["pictures"] == len(data.of("val")) - 2
+    assert {entry["path"] for entry in found["skipped"]} == {gone, broken}
+    assert any("1 labels were changed" in note for note in found["notes"])
+
+
+def test_evaluate_against_another_project_matches_classes_by_name(copy, tmp_path, capsys):
+    home = Project.open(copy, write=False)
+    with Project.create(tmp_path / "other", classes=["dent", "scratch", "unheard of"]) as other:
+        for number, key in enumerate(home.images()[:6]):
+            other.copy_image(home.image_path(key), f"new/{number}.png")
+            table = np.array([0, 2, 3, 3, 1] + [0] * 251, np.uint8)  # at home: scratch, pit, stain, dent
+            annotation.save_mask(other, f"new/{number}.png", table[annotation.load_mask(home, key)])
+            annotation.save_note(other, f"new/{number}.png", annotation.Note(status="done"))
+    status, found, _ = inside(capsys, "evaluate", copy, "--against", tmp_path / "other")
+    assert status == 0 and found["pictures"] == 6 and set(found["per_class"]) == {"scratch", "pit", "stain", "dent"}
+    assert found["per_class"]["pit"]["defects"] == 0 < found["per_class"]["scratch"]["defects"]
+    assert any("learned from" in note for note in found["notes"])
+
+
+def test_predict_writes_masks_tables_and_overlays(trained, tmp_path, capsys):
+    root, said = trained
+    pictures = tmp_path / "新 pictures"
+    shutil.copytree(root / "pictures" / "lot-01", pictures / "a")
+    (pictures / "cut.png").write_bytes((pictures / "a" / "panel-0101.png").read_bytes()[:500])
+    status, found, err = inside(capsys, "predict", said["run"], pictures, "--project", root, "--out", tmp_path / "out")
+    assert status == 0 and len(found["pictures"]) == 4 and "cut.png" in found["skipped"][0]["path"]
+    for entry in found["pictures"]:
+        assert {"path", "mask", "regions", "verdict", "milliseconds"} <= set(entry)
+        assert Path(entry["mask"]).is_file() and Path(entry["overlay"]).is_file()
+    assert (tmp_path / "out" / "regions.csv").is_file() and "skipped" in err
+    status, found, err = inside(
+        capsys, "predict", root / "runs" / said["run"], pictures / "cut.png", "--out", tmp_path / "none"
+    )
+    assert status == 1 and "incomplete" in found["error"]
+
+
+def test_export_gives_what_the_run_gives_and_a_damaged_one_is_refused(copy, tmp_path, capsys):
+    point = operating_point.OperatingPoint((0.3, 0.4, 0.3, 0.3), (7, 7, 0, 7))  # chosen in review, and so carried
+    operating_point.store(find_run(copy, "best"), point, chosen_on=["val"])
+    said = workbench("export", copy, "--formats", "onnx")
+    folder = Path(said["path"])
+    assert operating_point.OperatingPoint.of(load_settings(folder / "model.json")) == point
+    names = [info.name for info in find_run(copy, "best").dataset().classes]
+    assert said["point"] == {
+        "chosen_by": "review",
+        "chosen_on": ["val"],
+        "thresholds": dict(zip(names, point.thresholds)),
+        "min_area": dict(zip(names, point.min_area)),
+    }
+    assert "chosen this operating point in review, on pictures of `val`" in (folder / "README.md").read_text("utf-8")
+    assert folder.parent == copy / "exports" and said["formats"] == ["onnx"]
+    assert said["parity"]["onnx"]["mask_agreement"] > 0.999
+    pictures = copy / "pictures" / "lot-02"
+    _, by_run, _ = inside(capsys, "predict", copy / "runs" / said["run"], pictures, "--out", tmp_path / "run")
+    _, by_export, _ = inside(capsys, "predict", folder, pictures, "--out", tmp_path / "export")
+    for one, two in zip(by_run["pictures"], by_export["pictures"]):
+        assert Path(one["mask"]).read_bytes() == Path(two["mask"]).read_bytes()
+    alone = subprocess.run(
+        [sys.executable, str(folder / "predict.py"), "--self-test"], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert alone.returncode == 0, alone.stderr
+    assert cli.main(["export", str(copy), "--out", str(folder)]) == 1
+    assert "already exists" in capsys.readouterr().err
+    network = next(folder.rglob("*.onnx"))
+    network.write_bytes(network.read_bytes()[:-10])
+    assert cli.main(["predict", str(folder), str(pictures), "--out", str(tmp_path / "none")]) == 1
+    assert "Export it again" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a test cannot press Ctrl-C there without ending itself")
+def test_an_interrupt_keeps_the_model_and_the_run_goes_on_later(copy):
+    started = [*command("train", copy, "--model", "unet", "--minutes", "5", *TINY, "--json")]
+    earlier = find_run(copy, "last").name
+
+    def learns(run, events):
+        return run.name != earlier and any(isinstance(event, Step) for event in events)
+
+    first = _interrupted(started, copy, learns)
+    assert first["ended"] == "stopped" and first["steps"] > 0
+    run = find_run(copy, first["run"])
+    assert run.usable and run.resumable
+    again = [*command("train", copy, "--resume", run.name, "--json")]
+
+    def goes_on(run, events):
+        begins = [event for event in events if isinstance(event, Started)]
+        return len(begins) == 2 and isinstance(events[-1], Step) and events[-1].step > first["steps"]
+
+    second = _interrupted(again, copy, goes_on)
+    assert second["run"] == run.name and second["steps"] > first["steps"]
+
+
+def _interrupted(started, root, ready, patience=90):
+    """Start it, wait until the events of its newest run are `ready`, interrupt it, and return its JSON."""
+    process = subprocess.Popen(
+        started, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), text=True, start_new_session=True
+    )
+    try:
+        before = time.monotonic()
+        while time.monotonic() - before < patience and process.poll() is None:
+            run = find_run(root, "last")
+            if ready(run, list(run.events())):
+                break
+            time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=patience)
+    finally:
+        process.kill()
+    assert process.returncode == 0, err
+    return json.loads(out)
+
+
+def test_a_child_that_dies_is_a_sentence(copy, capsys, monkeypatch):
+    """A stand-in for the training program that is killed without a word."""
+    from workbench.cli import training_process
+
+    monkeypatch.setattr(
+        training_process, "worker_command", lambda *_: [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"]
+    )
+    assert cli.main(["train", str(copy), "--model", "unet", "--epochs", "1"]) == 1
+    err = capsys.readouterr().err
+    assert "log.txt" in err and "Traceback" not in err
+
+
+def test_the_problem_of_a_child_arrives_as_it_was(copy, capsys):
+    run = find_run(copy, "best")
+    (run.root / "recipe.json").write_text("{}", "utf-8")
+    write_png(copy / "pictures" / "x.png", np.zeros((9, 9), np.uint8))
+    assert cli.main(["train", str(copy), "--resume", str(run.root)]) == 1
+    assert "Traceback" not in capsys.readouterr().err

@@ -1,0 +1,118 @@
+"""workbench queue: the order, the reasons, label errors, and what it says where it cannot."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from tests.conftest import fill_project
+from tests.inference.conftest import grey_settings, write_onnx
+from workbench.cli import main
+from workbench.core.project import annotation
+from workbench.core.project.project import Project
+from workbench.core.project.storage import write_json
+from workbench.core.runs.dataset import collect
+from workbench.core.runs.run import Run
+from workbench.core.runs.training_settings import TrainingSettings
+from workbench.inference.model_settings import ClassSettings, save_settings
+
+# Dark is a scratch: the generated pictures have a ground of 150 and defects of 80.
+WEIGHTS, BIAS = np.array([[0.0], [-40.0]]), np.array([0.0, -4.0])
+
+
+@pytest.fixture
+def filled(project) -> Project:
+    """Sixteen labelled pictures and eight new ones, of which two have a defect; one of the labels is wrong."""
+    keys = fill_project(project, 10, good=14)
+    for key in [*keys[-6:], keys[0], keys[8]]:
+        project.mask_path(key).unlink()
+        project.note_path(key).unlink()
+    annotation.save_mask(project, keys[4], np.zeros((80, 96), np.uint8))  # its defect is not painted
+    return project
+
+
+@pytest.fixture
+def run(filled) -> Run:
+    run = Run(filled.root / "runs" / "20260101-000000-unet")
+    write_onnx(run.best / "network.onnx", WEIGHTS, BIAS)
+    settings = grey_settings(classes=(ClassSettings(1, "scratch", "#ff0000"),), thresholds=(0.5,), min_area=(6,))
+    save_settings(settings, run.best / "model.json")
+    write_json(run.settings_path, TrainingSettings(model="unet").model_dump(mode="json"))
+    write_json(run.dataset_path, collect(filled, "unet").model_dump(mode="json"))
+    return run
+
+
+def ask(capsys, *arguments: object) -> tuple[int, dict]:
+    status = main(["queue", *map(str, arguments), "--json"])
+    return status, json.loads(capsys.readouterr().out)
+
+
+def test_before_there_is_a_model_what_stands_out_as_on_labelled_defects_comes_first(filled, capsys):
+    keys = filled.images()
+    status, said = ask(capsys, filled.root)
+    told = {entry["path"]: [reason["kind"] for reason in entry["reasons"]] for entry in said["pictures"]}
+    assert status == 0 and not said["run"] and len(told) == 8
+    assert set(list(told)[:2]) == {keys[0], keys[8]}  # the two with a defect
+    assert told[keys[0]][0] == "spot" and sum("spot" in kinds for kinds in told.values()) <= 2
+
+
+def test_the_queue_names_open_pictures_and_says_why(filled, run, capsys):
+    status, said = ask(capsys, filled.root)
+    keys = filled.images()
+    assert status == 0 and said["run"] == run.name and said["looked"] == said["open"] == 8
+    told = [entry["path"] for entry in said["pictures"]]
+    assert set(told) == {key for key in keys if not filled.mask_path(key).exists()}
+    assert set(told[:2]) == {keys[0], keys[8]}  # the two with a defect
+    assert all(entry["why"] and entry["reasons"][0]["kind"] for entry in said["pictures"])
+    assert [entry["value"] for entry in said["pictures"]] == sorted(
+        (entry["value"] for entry in said["pictures"]), reverse=True
+    )
+    status, said = ask(capsys, filled.root, "--count", 3)
+    assert len(said["pictures"]) == 3
+
+
+def test_it_looks_at_some_first_and_goes_on(filled, run, capsys):
+    assert [ask(capsys, filled.root, "--look", 5)[1]["looked"] for _ in range(3)] == [5, 8, 8]
+
+
+def test_without_a_run_the_order_goes_by_likeness(filled, capsys):
+    status, said = ask(capsys, filled.root)
+    assert status == 0 and said["run"] is None and len(said["pictures"]) == 8
+
+
+def test_label_errors_are_told_and_what_is_confirmed_stays_out(filled, run, capsys):
+    wrong = filled.images()[4]
+    status, said = ask(capsys, filled.root, "--errors", "--run", "last")
+    assert status == 0 and [entry["path"] for entry in said["pictures"]] == [wrong]
+    slip = said["pictures"][0]["slips"][0]
+    assert slip["kind"] == "missing" and slip["why"] == "scratch found, label says good"
+    learned = {item.key for item in run.dataset().items if item.split == "train"}
+    assert slip["learned"] == (wrong in learned) and said["learned_from"] == len(learned)
+    assert slip["area"] > 20 and slip["width"] > 4 and not said["weak_model"]
+    note = annotation.load_note(filled, wrong)
+    wanted = {name: slip[name] for name in annotation.ConfirmedLabel.model_fields}
+    note.confirmed.append(annotation.ConfirmedLabel(**wanted))
+    annotation.save_note(filled, wrong, note)
+    assert ask(capsys, filled.root, "--errors")[1]["pictures"] == []
+
+
+def test_what_cannot_be_is_said(project, capsys, tmp_path):
+    assert ask(capsys, tmp_path / "none")[0] == 1
+    status, said = ask(capsys, project.root)
+    assert status == 1 and "no pictures" in said["error"]
+    fill_project(project, 2)
+    status, said = ask(capsys, project.root, "--errors")
+    assert status == 1 and "Train first" in said["error"]
+    assert ask(capsys, project.root, "--run", "nothing")[0] == 1
+    status, said = ask(capsys, project.root)
+    assert status == 0 and said["pictures"] == [] and said["open"] == 0  # all are done
+    assert main(["queue", str(project.root), "--count", "0"]) == 2
+
+
+def test_people_read_it_too(filled, run, capsys):
+    assert main(["queue", str(filled.root)]) == 0
+    assert "Perhaps" in (out := capsys.readouterr().out) or "Unsure" in out or "Probably" in out
+    assert main(["queue", str(filled.root), "--errors"]) == 0
+    assert "label says good at" in capsys.readouterr().out

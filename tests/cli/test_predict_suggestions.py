@@ -1,0 +1,140 @@
+"""workbench predict … --as-proposals: a real network on real files; labels stay as they are."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from tests.inference.conftest import GREY_BIAS, GREY_WEIGHTS, grey_export, grey_settings, spotted, write_onnx
+from workbench import cli
+from workbench.core.project import annotation
+from workbench.core.project.annotation import SuggestionDecision
+from workbench.core.project.project import Project
+from workbench.core.runs.run import Run
+from workbench.core.suggestions.suggestion_files import load_stored, suggestions_path
+from workbench.inference.io.image_io import write_png
+from workbench.inference.model_settings import ClassSettings, save_settings
+from workbench.inference.predictor import Predictor
+
+__all__ = ["grey_export"]
+RUN = "20260101-000000-unet"
+KEYS = ["lot 1/0.png", "lot 1/1.png", "图 2.png"]
+
+
+@pytest.fixture
+def root(tmp_path):
+    """Three pictures of dark and bright spots, the first labelled as the run sees it, the second with a rejection."""
+    root = tmp_path / "项目 [1]"
+    rng = np.random.default_rng(6)
+    with Project.create(root, classes=["dark", "bright"]) as project:
+        run = Run(root / "runs" / RUN)
+        write_onnx(run.best / "network.onnx", GREY_WEIGHTS, GREY_BIAS)
+        classes = (ClassSettings(1, "dark", "#ff0000"), ClassSettings(2, "bright", "#00ff80"))
+        save_settings(grey_settings(classes=classes, run=RUN), run.best / "model.json")
+        (run.root / "recipe.json").write_text("{}")
+        predictor = Predictor.open(run.best)
+        for number, key in enumerate(KEYS):
+            picture = spotted(rng, 90, 120)
+            write_png(project.image_path(key), picture)
+            result = predictor.predict(picture)
+            assert len(result.regions) > 1
+            if number == 0:
+                annotation.save_mask(project, key, result.mask)
+            if number == 1:
+                one = result.regions[0]
+                box = {"x": one.x, "y": one.y, "width": one.width, "height": one.height, "area": one.area}
+                note = annotation.Note(
+                    decided=[SuggestionDecision(what="rejected", model=RUN, class_id=one.class_id, **box)]
+                )
+                annotation.save_note(project, key, note)
+    return root
+
+
+def said(capsys, *arguments) -> tuple[int, dict, str]:
+    status = cli.main(["predict", *map(str, arguments), "--as-proposals", "--json"])
+    text = capsys.readouterr()
+    return status, json.loads(text.out), text.err
+
+
+def files(root) -> dict:
+    return {
+        path.relative_to(root): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file() and not {"proposals", ".cache"} & set(path.relative_to(root).parts)
+    }
+
+
+def test_a_whole_project(root, capsys):
+    before = files(root)
+    status, found, _ = said(capsys, RUN, root)
+    assert status == 0 and files(root) == before
+    assert [entry["key"] for entry in found["pictures"]] == KEYS and found["skipped"] == []
+    project = Project.open(root, write=False)
+    regions = {key: Predictor.open(root / "runs" / RUN / "best").predict(_read(project, key)).regions for key in KEYS}
+    by_key = {entry["key"]: entry["regions"] for entry in found["pictures"]}
+    assert by_key[KEYS[0]] == []  # its labels say all of it
+    assert len(by_key[KEYS[1]]) == len(regions[KEYS[1]]) - 1  # one was rejected
+    assert sorted(r["area"] for r in by_key[KEYS[2]]) == sorted(r.area for r in regions[KEYS[2]])
+    assert found["proposals"] == sum(map(len, by_key.values()))
+    for key in KEYS:
+        stored, proposals = load_stored(project, key)
+        assert (stored.model, stored.width, stored.height) == (RUN, 120, 90) and stored.fingerprint
+        assert len(proposals) == len(by_key[key])
+        for one in proposals:  # to the pixel what the model marks
+            mask = Predictor.open(root / "runs" / RUN / "best").predict(_read(project, key)).mask
+            assert (mask[one.selection.rect.slices][one.selection.inside] == one.class_id).all()
+
+
+def _read(project, key):
+    from workbench.core.images import image_files
+
+    return image_files.read(project.image_path(key))
+
+
+def test_some_pictures_by_path_and_going_on(root, capsys, tmp_path):
+    picture = root / "pictures" / KEYS[2]
+    stranger = tmp_path / "stranger.png"
+    shutil.copy(picture, stranger)
+    status, found, _ = said(capsys, root / "runs" / RUN, picture, stranger)
+    assert status == 0 and [entry["key"] for entry in found["pictures"]] == [KEYS[2]]
+    assert found["skipped"] == [{"path": str(stranger), "why": "it is no picture of this project"}]
+    project = Project.open(root, write=False)
+    stamp = suggestions_path(project, KEYS[2]).stat().st_mtime_ns
+    assert not suggestions_path(project, KEYS[0]).exists()
+    status, again, _ = said(capsys, "last", root, "--continue")
+    assert status == 0 and suggestions_path(project, KEYS[2]).stat().st_mtime_ns == stamp
+    assert again["pictures"][2]["regions"] == found["pictures"][0]["regions"] and len(again["pictures"]) == 3
+    suggestions_path(project, KEYS[2]).write_text("{")
+    assert said(capsys, RUN, root, "--continue")[0] == 0 and load_stored(project, KEYS[2]) is not None
+
+
+def test_an_export_of_elsewhere_is_understood_by_the_names_of_its_classes(root, grey_export, capsys):
+    status, found, _ = said(capsys, grey_export, root)
+    assert status == 0 and found["proposals"] == 0  # it knows other classes
+    with Project.open(root) as project:
+        project.add_class("亮点")
+    status, found, _ = said(capsys, grey_export, root)
+    assert {r["class_name"] for entry in found["pictures"] for r in entry["regions"]} == {"亮点"}
+
+
+def test_refusals_are_sentences(root, capsys, tmp_path):
+    (root / "pictures" / "bad.png").write_bytes(b"no picture")
+    annotation.save_mask(project := Project.open(root), KEYS[1], np.zeros((5, 5), np.uint8))
+    project.close()
+    status, found, err = said(capsys, RUN, root)
+    assert status == 0 and len(found["pictures"]) == 2 and len(found["skipped"]) == 2 and "bad.png" in err
+    with Project.open(root):  # a window has it open
+        status, found, _ = said(capsys, RUN, root)
+    assert status == 1 and "open" in found["error"]
+    assert "project" in said(capsys, RUN, tmp_path)[1]["error"]
+    assert "no run" in said(capsys, "none", root)[1]["error"]
+    assert cli.main(["predict", RUN, str(root), "--as-proposals", "--watch"]) == 2
+    model = root / "runs" / RUN / "best" / "model.json"
+    judging = grey_settings(task="classification", classes=(), thresholds=(), min_area=(), verdicts=("OK", "NG"))
+    write_onnx(model.parent / "network.onnx", np.ones((2, 1)), np.zeros(2), pooled=True)
+    save_settings(judging, model)
+    status, found, _ = said(capsys, RUN, root)
+    assert status == 1 and found["error"].startswith(f"{RUN} judges whole pictures")

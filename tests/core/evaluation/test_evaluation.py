@@ -1,0 +1,239 @@
+"""Review: whatever is counted from kept scores is what counting the whole picture anew gives, at any point."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as limits
+from hypothesis import strategies as some
+from scipy import ndimage, stats
+from sklearn.metrics import f1_score, jaccard_score
+
+from workbench.core.evaluation import stored_predictions as kept
+from workbench.core.evaluation.confidence import digits_supported, garwood, rate_interval, student, wilson
+from workbench.core.evaluation.evaluation_summary import summarize
+from workbench.core.evaluation.image_counts import ANY, count_image
+from workbench.core.evaluation.operating_point import OperatingPoint
+from workbench.core.evaluation.operating_point_sweep import AREAS, THRESHOLDS, OperatingPointSweep, count_thresholds
+from workbench.core.evaluation.stored_predictions import collect_prediction, cut, evaluate_prediction
+from workbench.inference.model_settings import ClassSettings, ModelSettings
+from workbench.inference.predictor import apply_thresholds
+
+CLASSES = (ClassSettings(1, "scratch", "#ff0000"), ClassSettings(4, "pit", "#00ff00"))
+MODEL = ModelSettings(task="segmentation", name="m", classes=CLASSES, thresholds=(0.5, 0.5), min_area=(0, 0))
+EIGHT = np.ones((3, 3), int)
+
+
+def scene(seed: int, height: int = 70, width: int = 90) -> tuple[np.ndarray, np.ndarray]:
+    """A label with two classes and "don't care", and scores of two classes that half fit it."""
+    rng = np.random.default_rng(seed)
+    truth = np.zeros((height, width), np.uint8)
+    logits = np.full((3, height, width), -3.0)
+    logits[0] = 2
+    for _ in range(rng.integers(0, 7)):
+        y, x, high, wide = rng.integers(0, height), rng.integers(0, width), *rng.integers(1, 18, 2)
+        which = int(rng.integers(0, 2))
+        part = (slice(y, y + high), slice(x, x + wide))
+        if rng.random() < 0.7:
+            truth[part] = (1, 4)[which]
+        if rng.random() < 0.7:
+            logits[(1 + which, *part)] += rng.uniform(2, 8)
+    truth[: rng.integers(0, 12), : rng.integers(0, 30)] = 254
+    logits += rng.normal(0, 1.2, logits.shape)
+    shares = np.exp(logits) / np.exp(logits).sum(axis=0)
+    return truth, np.rint(255 * shares[1:]).astype(np.uint8)
+
+
+points = some.builds(
+    OperatingPoint,
+    some.tuples(some.floats(0.05, 1), some.floats(0.05, 1)),
+    some.tuples(some.integers(0, 60), some.integers(0, 60)),
+)
+
+
+@limits(max_examples=60, deadline=None)
+@given(seed=some.integers(0, 10_000), point=points, small=some.booleans())
+def test_what_is_kept_counts_as_the_whole_picture_does(seed, point, small):
+    truth, scores = scene(seed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kept, "_WHOLE", 1 << 30 if small else 0)
+        found = collect_prediction("a", truth, cut(scores), (1, 4))
+    told = evaluate_prediction(found, point.on(MODEL)).facts
+    whole = count_image("a", truth, apply_thresholds(scores, point.on(MODEL))[0], (1, 4))
+    assert dict(told.pixels) == dict(whole.pixels)
+    assert told.defects == whole.defects
+    assert (told.regions, told.false) == (whole.regions, whole.false)
+
+
+@limits(max_examples=40, deadline=None)
+@given(seeds=some.lists(some.integers(0, 10_000), min_size=1, max_size=3, unique=True), point=points)
+def test_figures_agree_with_other_implementations(seeds, point):
+    """Pixels by scikit-learn; regions by scipy."""
+    truths, masks, told = [], [], []
+    for seed in seeds:
+        truth, scores = scene(seed)
+        told.append(evaluate_prediction(collect_prediction(str(seed), truth, cut(scores), (1, 4)), point.on(MODEL)))
+        truths.append(truth)
+        masks.append(by_hand(scores, point))
+    alarms = {id: [sum(alarm.class_id == id for alarm in each.alarms) for each in told] for id in (1, 4)}
+    result = summarize([each.facts for each in told], ["g"] * len(told), (1, 4), alarms=alarms)
+    real, said = np.concatenate([t.ravel() for t in truths]), np.concatenate([m.ravel() for m in masks])
+    counts = real < 254
+    real, said = real[counts], said[counts]
+    for row in result.classes:
+        if row.dice is None:
+            assert not (real == row.class_id).any() and not (said == row.class_id).any()
+        else:
+            assert row.dice == pytest.approx(f1_score(real == row.class_id, said == row.class_id), abs=1e-9)
+            assert row.iou == pytest.approx(jaccard_score(real == row.class_id, said == row.class_id), abs=1e-9)
+    if result.dice is not None:
+        assert result.dice == pytest.approx(f1_score(real > 0, said > 0), abs=1e-9)
+        assert result.iou == pytest.approx(jaccard_score(real > 0, said > 0), abs=1e-9)
+    defects = found = false = 0
+    for truth, mask in zip(truths, masks):
+        for id in (1, 4):
+            labels, count = ndimage.label(truth == id, EIGHT)
+            if count:
+                area = ndimage.sum_labels(np.ones_like(labels), labels, np.arange(1, count + 1))
+                covered = ndimage.sum_labels((mask > 0) & (truth < 254), labels, np.arange(1, count + 1))
+                defects, found = defects + count, found + int((covered >= np.maximum(1, 0.1 * area)).sum())
+        labels, count = ndimage.label(mask > 0, EIGHT)
+        for number in range(1, count + 1):
+            of_region = truth[labels == number]
+            touches = ((of_region > 0) & (of_region < 254)).any()
+            false += not touches and 2 * np.count_nonzero(of_region < 254) >= of_region.size
+    assert (result.found.hits, result.found.total, result.false.count) == (found, defects, false)
+    assert sum(row.false.count for row in result.classes) == false
+    assert sum(size.found.total for size in result.sizes) in (0, defects)
+
+
+def by_hand(scores: np.ndarray, point: OperatingPoint) -> np.ndarray:
+    """The prediction by scipy: the strongest class at or above its threshold, then without small regions."""
+    levels = np.ceil(255 * np.array(point.thresholds) - 1e-9)[:, None, None]
+    able = np.where(scores >= np.maximum(levels, 1), scores, 0).astype(int)
+    mask = np.where(able.max(axis=0) > 0, np.array([1, 4])[able.argmax(axis=0)], 0)
+    for id, least in zip((1, 4), point.min_area):
+        labels, count = ndimage.label(mask == id, EIGHT)
+        if count:
+            area = ndimage.sum_labels(np.ones_like(labels), labels, np.arange(count + 1))
+            mask[(labels > 0) & (area[labels] < least)] = 0
+    return mask.astype(np.uint8)
+
+
+@limits(max_examples=30, deadline=None)
+@given(seed=some.integers(0, 10_000), step=some.integers(0, len(THRESHOLDS) - 1), area=some.integers(0, 6))
+def test_the_curve_passes_through_what_is_counted(seed, step, area):
+    """For one class alone, where nothing competes for a pixel, exactly."""
+    one = dataclasses.replace(MODEL, classes=CLASSES[:1], thresholds=(0.5,), min_area=(0,))
+    truth, scores = scene(seed)
+    truth[truth == 4] = 0
+    found = collect_prediction("a", truth, cut(scores[:1]), (1,))
+    sweep = OperatingPointSweep([found], [count_thresholds(found, 1)], (1,))
+    point = OperatingPoint((THRESHOLDS[step],), (AREAS[area],))
+    facts, curve = evaluate_prediction(found, point.on(one)).facts, sweep.curve(point, 0)
+    if facts.defects:
+        assert curve.recall[step] == pytest.approx(1 - facts.missed / len(facts.defects), abs=1e-9)
+    assert curve.false[step] == facts.false
+    if facts.regions:
+        assert curve.precision[step] == pytest.approx((facts.regions - facts.false) / facts.regions, abs=1e-9)
+
+
+def test_the_cheapest_point_is_cheaper_than_every_other_of_the_grid():
+    one = dataclasses.replace(MODEL, classes=CLASSES[:1], thresholds=(0.5,), min_area=(0,))
+    found = []
+    for seed in range(12):
+        truth, scores = scene(seed)
+        truth[truth == 4] = 0
+        found.append(collect_prediction(str(seed), truth, cut(scores[:1]), (1,)))
+    sweep = OperatingPointSweep(found, [count_thresholds(each, 1) for each in found], (1,))
+
+    def cost(point: OperatingPoint, escape: float) -> float:
+        told = [evaluate_prediction(each, point.on(one)).facts for each in found]
+        return escape * sum(each.missed for each in told) + sum(each.false for each in told)
+
+    for escape in (0.1, 1, 30):
+        best = sweep.cheapest(OperatingPoint((0.5,), (0,)), escape)
+        least = min(cost(OperatingPoint((t,), (a,)), escape) for t in THRESHOLDS[::4] for a in AREAS[::3])
+        assert cost(best, escape) <= least
+    dear, cheap = sweep.cheapest(OperatingPoint((0.5,), (0,)), 1000), sweep.cheapest(OperatingPoint((0.5,), (0,)), 0.01)
+    missed = [sum(evaluate_prediction(each, point.on(one)).facts.missed for each in found) for point in (dear, cheap)]
+    assert missed[0] < missed[1]
+
+
+# --- intervals ------------------------------------------------------------------------------------------
+
+
+def test_intervals_are_those_of_the_tables():
+    for count in (0, 1, 4.5, 141, 2000):
+        low = stats.gamma.ppf(0.025, count) if count else 0
+        assert garwood(count, 7) == pytest.approx([low / 7, stats.gamma.ppf(0.975, count + 1) / 7], rel=1e-9)
+    for freedom in range(1, 60):
+        assert student(freedom) == pytest.approx(stats.t.ppf(0.975, freedom), rel=2e-3)
+    for hits, total in ((0, 5), (7, 9), (40, 55)):
+        theirs = stats.binomtest(hits, total).proportion_ci(0.95, "wilson")
+        assert wilson(hits, total) == pytest.approx([theirs.low, theirs.high], abs=1e-4)
+    assert rate_interval([3, 4], ["a", "a"]) is None
+
+
+@pytest.mark.parametrize(("parts", "each", "rate", "spread"), [(8, 15, 1.2, 0.0), (8, 15, 1.2, 0.5), (30, 4, 0.3, 1.0)])
+def test_the_interval_of_false_alarms_covers_the_truth_as_often_as_it_says(parts, each, rate, spread):
+    """Parts differ by a gamma distribution of relative variance `spread`; their pictures by Poisson's."""
+    rng = np.random.default_rng(5)
+    groups = np.repeat(np.arange(parts), each)
+    inside = []
+    for _ in range(500):
+        own = rng.gamma(1 / spread, spread * rate, parts) if spread else np.full(parts, rate)
+        low, high = rate_interval(rng.poisson(own[groups]).tolist(), groups.tolist())
+        inside.append(low <= rate <= high)
+    assert 0.90 <= np.mean(inside) <= 0.999
+
+
+def test_without_regard_to_parts_it_would_not():
+    rng = np.random.default_rng(5)
+    groups, inside = np.repeat(np.arange(8), 15), []
+    for _ in range(300):
+        own = rng.gamma(2, 0.6, 8)
+        low, high = garwood(int(rng.poisson(own[groups]).sum()), 120)
+        inside.append(low <= 1.2 <= high)
+    assert np.mean(inside) < 0.6
+
+
+def test_few_regions_show_no_digit():
+    assert not digits_supported(19) and digits_supported(20)
+    low, high = wilson(10, 19)
+    assert high - low > 0.4
+    low, high = wilson(10, 20)
+    assert high - low < 0.41
+
+
+# --- alarms ---------------------------------------------------------------------------------------------
+
+
+def told(truth: np.ndarray, mask: np.ndarray, ids=(1, 4)):
+    return count_image("a", truth, mask, ids)
+
+
+def test_a_model_that_says_the_same_of_everything_is_an_alarm():
+    bad, good = np.zeros((20, 20), np.uint8), np.zeros((20, 20), np.uint8)
+    bad[5:9, 5:9], bad[12:15, 12:15] = 1, 4
+    nothing, spot = np.zeros_like(bad), np.zeros_like(bad)
+    spot[:3, :3] = 1
+    empty = [told(bad, nothing)] + [told(good, nothing)] * 6
+    assert summarize(empty, ["g"] * 7, (1, 4)).alerts == ("only_background",)
+    assert summarize(empty, ["g"] * 7, (1, 4)).dice == 0
+    wolf = [told(bad, spot)] + [told(good, spot)] * 6
+    assert summarize(wolf, ["g"] * 7, (1, 4)).alerts == ("every_good_picture", "one_class")
+    assert "everything" in summarize([told(bad, np.ones_like(bad))], ["g"], (1, 4), marked=1.0).alerts
+    right = [told(bad, bad)] + [told(good, nothing)] * 6
+    assert summarize(right, ["g"] * 7, (1, 4)).alerts == ()
+
+
+def test_good_pictures_left_empty_earn_no_dice():
+    good = np.zeros((20, 20), np.uint8)
+    result = summarize([told(good, good)] * 9, list("abcdefghi"), (1, 4))
+    assert result.dice is None and result.iou is None and result.found.value is None
+    assert result.good == 9 and result.false.value == 0 and result.false.interval[1] > 0.3
+    assert {ANY, 1, 4} == set(told(good, good).pixels)

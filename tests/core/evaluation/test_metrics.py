@@ -1,0 +1,119 @@
+"""Scores against independent implementations, and the pictures that must never flatter a model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from workbench.core.evaluation.metrics import SegmentationMeter, VerdictMeter, wilson
+
+CLASSES = {1: "scratch", 2: "pit"}
+
+
+def flood(where: np.ndarray) -> list[set[tuple[int, int]]]:
+    """Eight-connected components by a plain search."""
+    left = set(zip(*np.nonzero(where)))
+    parts = []
+    while left:
+        pending = [left.pop()]
+        part = set(pending)
+        while pending:
+            y, x = pending.pop()
+            near = {(y + dy, x + dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1)} & left
+            left -= near
+            part |= near
+            pending += near
+        parts.append(part)
+    return parts
+
+
+def random_pair(rng):
+    truth = (rng.random((24, 31)) < 0.12) * rng.integers(1, 3, (24, 31))
+    said = np.where(rng.random((24, 31)) < 0.7, truth, (rng.random((24, 31)) < 0.05) * rng.integers(1, 3, (24, 31)))
+    truth[rng.random((24, 31)) < 0.05] = 254
+    return truth.astype(np.uint8), said.astype(np.uint8)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_pixel_and_defect_scores_agree_with_counting_by_hand(seed):
+    rng = np.random.default_rng(seed)
+    meter = SegmentationMeter(CLASSES)
+    pairs = [random_pair(rng) for _ in range(4)]
+    for truth, said in pairs:
+        meter.add(truth, said)
+    report = meter.report()
+
+    for id, name in CLASSES.items():
+        t = np.concatenate([p[0].ravel() for p in pairs])
+        s = np.concatenate([p[1].ravel() for p in pairs])
+        keep = t < 254
+        both = np.sum((t == id) & (s == id) & keep)
+        dice = 2 * both / (np.sum((t == id) & keep) + np.sum((s == id) & keep))
+        assert report["per_class"][name]["dice"] == pytest.approx(dice, abs=1e-12)
+        assert report["per_class"][name]["iou"] == pytest.approx(dice / (2 - dice), abs=1e-12)
+    assert report["dice"] == pytest.approx(np.mean([c["dice"] for c in report["per_class"].values()]))
+
+    found = defects = false = 0
+    for truth, said in pairs:
+        marked = (said > 0) & (truth < 254)
+        for id in CLASSES:
+            for part in flood(truth == id):
+                defects += 1
+                covered = sum(marked[p] for p in part)
+                found += covered >= max(1, 0.1 * len(part))
+        for part in flood(said > 0):
+            real = any(0 < truth[p] < 254 for p in part)
+            counted = sum(truth[p] < 254 for p in part)
+            false += not real and counted * 2 >= len(part)
+    assert report["regions"]["defects"] == defects
+    assert report["regions"]["found"] == found
+    assert report["regions"]["false"] == false
+    assert report["regions"]["false_per_picture"] == pytest.approx(false / 4)
+
+
+def test_predicting_nothing_is_an_alarm_and_never_a_score():
+    meter = SegmentationMeter(CLASSES)
+    truth = np.zeros((9, 9), np.uint8)
+    truth[4, 4] = 1
+    meter.add(truth, np.zeros_like(truth))
+    for _ in range(50):
+        meter.add(np.zeros_like(truth), np.zeros_like(truth))
+    report = meter.report()
+    assert report["only_background"] is True
+    assert report["dice"] == 0 and report["regions"]["recall"] == 0
+    assert report["per_class"]["pit"]["dice"] is None
+    assert report["good_pictures"] == 50
+
+
+def test_nothing_to_find_gives_no_score():
+    meter = SegmentationMeter(CLASSES)
+    meter.add(np.zeros((5, 5), np.uint8), np.zeros((5, 5), np.uint8))
+    report = meter.report()
+    assert report["dice"] is None and report["regions"]["recall"] is None and not report["only_background"]
+
+
+def test_no_pictures_give_no_score():
+    assert SegmentationMeter(CLASSES).report()["dice"] is None
+    assert VerdictMeter(("OK", "NG")).report()["accuracy"] is None
+
+
+def test_verdict_scores_by_hand():
+    meter = VerdictMeter(("OK", "NG", "other"))
+    for truth, said in [("OK", "OK")] * 6 + [("OK", "NG")] * 2 + [("NG", "NG")] * 3 + [("NG", "OK")]:
+        meter.add(truth, said)
+    report = meter.report()
+    assert report["accuracy"] == pytest.approx(9 / 12)
+    f1_ok, f1_ng = 2 * 6 / (8 + 7), 2 * 3 / (4 + 5)
+    assert report["macro_f1"] == pytest.approx((f1_ok + f1_ng) / 2)
+    assert report["confusion"]["rows"] == [[6, 2, 0], [1, 3, 0], [0, 0, 0]]
+    assert report["per_class"]["other"]["f1"] is None
+
+
+def test_the_interval_covers_the_truth_as_often_as_it_says():
+    rng = np.random.default_rng(0)
+    for share, total in ((0.9, 20), (0.5, 12), (0.98, 60)):
+        hits = rng.binomial(total, share, 4000)
+        inside = [low <= share <= high for low, high in (wilson(int(h), total) for h in hits)]
+        assert 0.92 <= np.mean(inside) <= 0.995
+    assert wilson(0, 0) is None
+    assert wilson(5, 5)[1] == 1.0

@@ -1,0 +1,177 @@
+"""Searching and sorting pictures by what is known of them."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime
+
+import numpy as np
+import pytest
+
+from workbench.core.image_list.image_search import TERMS, SearchError, completions, parse, select
+from workbench.core.image_list.image_table import SORTS, ImageTable, group_of
+from workbench.core.image_list.thumbnail_cache import label_thumbnail
+from workbench.core.project.image_index import ImageIndex, ImageRow, count_regions
+from workbench.core.project.project import ClassInfo, Grouping
+
+CLASSES = [ClassInfo(id=1, name="scratch", color="#111111"), ClassInfo(id=7, name="oil Stain", color="#222222")]
+NOON = datetime(2026, 11, 21, 12).timestamp()
+ROWS = [
+    ImageRow("lot7/a 1.png", status="done", verdict="NG", counts=((1, 40),), regions=((1, 3),), date=NOON, score=0.9),
+    ImageRow("lot7/B.png", status="done", verdict="OK", date=NOON - 86400),
+    ImageRow("lot8/c.png", status="started", counts=((1, 5), (7, 100)), regions=((1, 1), (7, 1)), score=0.25),
+    ImageRow("d.png", broken="torn"),
+    ImageRow("e:1.png", group="special"),
+]
+
+
+@pytest.fixture
+def table() -> ImageTable:
+    keys = [row.key for row in ROWS] + ["unknown/f.png"]
+    return ImageTable(keys, {row.key: row for row in ROWS})
+
+
+@pytest.mark.parametrize(
+    "text, found",
+    [
+        ("", "abcdef"),
+        ("LOT7", "ab"),
+        ("lot7 a", "a"),
+        ("-lot7", "cdef"),
+        ("png lot -b", "ac"),
+        ("-", ""),
+        ("class:scratch", "ac"),
+        ("class:scr", "ac"),
+        ('class:"oil stain"', "c"),
+        ("class:none -status:broken", "bef"),
+        ("class:any", "ac"),
+        ("status:done", "ab"),
+        ("status:open", "cef"),
+        ("status:broken", "d"),
+        ("status:unlabelled", "ef"),
+        ("status:done,started", "abc"),
+        ("-status:done", "cdef"),
+        ("status:un", "ef"),
+        ("verdict:ng", "a"),
+        ("verdict:none", "cdef"),
+        ("verdict:any", "ab"),
+        ("group:lot7", "ab"),
+        ("group:spec", "e"),
+        ("group:none", "d"),
+        ("score:<0.5", "c"),
+        ("score:>=0.9", "a"),
+        ("score:none", "bdef"),
+        ("score:0.25", "c"),
+        ("score:0.2..0.95", "ac"),
+        ("regions:>1", "ac"),
+        ("regions:3", "a"),
+        ("area:<50 class:any", "a"),
+        ("date:2026-11-21", "a"),
+        ("date:2026-11", "ab"),
+        ("date:<2026-11-21 date:>2025", "b"),
+        ("date:2026-11-20..2026-11-21", "ab"),
+        ('"e:1"', "e"),
+        ("class:scratch status:done score:>0.5", "a"),
+    ],
+)
+def test_what_a_search_finds(table, text, found):
+    chosen, wrong = select(parse(text), table, CLASSES)
+    assert ("".join("abcdef"[place] for place in np.flatnonzero(chosen)), wrong) == (found, [])
+
+
+@pytest.mark.parametrize(
+    "text, kind, term, value",
+    [
+        ("clas:scratch", "term", "clas", ""),
+        ("class:rust", "value", "class", "rust"),
+        ("status:", "empty", "status", ""),
+        ("status:gone", "value", "status", "gone"),
+        ("score:low", "number", "score", "low"),
+        ("e:1", "term", "e", ""),
+        ("score:1..", "number", "score", "1.."),
+        ("date:2026-13", "date", "date", "2026-13"),
+        ("date:99999999-1", "date", "date", "99999999-1"),
+        ("verdict:BAD", "value", "verdict", "BAD"),
+        ("regions:<", "number", "regions", "<"),
+        ("class:scratch,rust", "value", "class", "rust"),
+    ],
+)
+def test_a_wrong_term_says_what_is_wrong_and_the_others_hold(table, text, kind, term, value):
+    chosen, wrong = select(parse(text + " lot"), table, CLASSES)
+    assert [(w.kind, w.term, w.value) for w in wrong] == [(kind, term, value)] and isinstance(wrong[0], SearchError)
+    assert set(np.flatnonzero(chosen)) <= {0, 1, 2} and chosen.any()
+
+
+def test_every_column_sorts_and_equals_keep_their_order(table):
+    everything = np.ones(len(table), bool)
+    for name in SORTS:
+        up, down = (table.order(everything, name, descending=descending).tolist() for descending in (False, True))
+        assert sorted(up) == sorted(down) == list(range(6))
+    assert table.order(everything, "score").tolist() == [2, 0, 1, 3, 4, 5]
+    assert table.order(everything, "score", descending=True).tolist() == [0, 2, 1, 3, 4, 5]
+    assert table.order(everything, "area", descending=True).tolist() == [2, 0, 1, 3, 4, 5]
+    assert table.order(everything, "verdict").tolist() == [0, 1, 2, 3, 4, 5]
+    assert table.order(np.array([True, False, True, False, False, True]), "regions").tolist() == [5, 2, 0]
+
+
+def test_a_changed_row_changes_its_columns(table):
+    assert select(parse("class:scratch verdict:OK"), table, CLASSES)[0].sum() == 0
+    new = ImageRow("unknown/f.png", verdict="OK", counts=((1, 2),), score=0.5)
+    table.rows[new.key] = new
+    table.changed([new, ImageRow("never listed")])
+    assert np.flatnonzero(select(parse("class:scratch verdict:OK score:0.5"), table, CLASSES)[0]).tolist() == [5]
+
+
+def test_groups_come_from_the_note_the_pattern_or_the_folder():
+    pattern = Grouping(rule="pattern", pattern=r"part(\d+)")
+    assert group_of(ImageRow("lot/part12-a.png"), pattern) == "12" and group_of(ImageRow("lot/x.png"), pattern) == "lot"
+    assert group_of(ImageRow("lot/part12.png", group="mine"), pattern) == "mine"
+    assert group_of(ImageRow("lot/x.png"), Grouping(rule="pattern", pattern="(")) == "lot"
+
+
+def test_terms_are_completed():
+    assert completions("lot sc", CLASSES, [], []) == ["score:"]
+    assert completions("status:done class:s", CLASSES, [], []) == ["class:scratch", 'class:"oil Stain"']
+    assert completions('-class:"oil', CLASSES, [], []) == ['-class:"oil Stain"']
+    verdicts = completions("verdict:", CLASSES, ["OK", "NG"], [])
+    assert verdicts == ["verdict:OK", "verdict:NG", "verdict:any", "verdict:none"]
+    assert completions("", CLASSES, [], []) == [] and completions("zz:", CLASSES, [], []) == []
+    for term in TERMS:
+        assert completions(f"{term}:", CLASSES, ["OK"], ["lot7"])
+
+
+def test_regions_are_connected_by_corners_and_holes_are_none():
+    mask = np.zeros((20, 30), np.uint8)
+    mask[2:9, 2:9] = 1
+    mask[4:7, 4:7] = 0
+    mask[5, 5] = 1  # an island in the hole
+    mask[15, 15] = mask[16, 16] = 1  # touching by a corner
+    mask[0, 29] = 2
+    assert count_regions(mask, 1) == 3 and count_regions(mask, 2) == 1 and count_regions(mask, 3) == 0
+    assert [count_regions(np.full(shape, 2, np.uint8), 2) for shape in ((1, 1), (1, 9), (9, 1))] == [1, 1, 1]
+
+
+def test_the_smallest_defect_is_seen_in_a_small_mask():
+    mask = np.zeros((1000, 3000), np.uint8)
+    mask[777, 2345] = 4
+    mask[:10] = 255
+    small = label_thumbnail(mask, 192)
+    assert small.shape == (64, 192) and set(np.unique(small)) == {0, 4}
+    y, x = np.argwhere(small == 4).mean(axis=0)
+    assert abs(y - 777 * 64 / 1000) < 1.5 and abs(x - 2345 * 192 / 3000) < 1.5
+    assert np.array_equal(label_thumbnail(mask[770:790, 2340:2350], 192), mask[770:790, 2340:2350])
+
+
+def test_the_index_keeps_scores_order_and_regions(labelled):
+    keys = labelled.pictures()
+    index = ImageIndex(labelled)
+    rows = {row.key: row for row in index.refresh(keys)}
+    index.set_scores({keys[0]: 0.75})
+    assert index.keys() == keys and index.rows()[keys[0]].score == 0.75
+    assert rows[keys[0]].regions == ((1, 1),) and abs(rows[keys[0]].date - time.time()) < 3600
+    labelled.note_path(keys[0]).unlink()
+    assert [row.score for row in index.refresh(keys[::-1])] == [0.75]
+    assert index.keys() == keys[::-1]
+    labelled.file.classes = []  # as if another program had taken the class out
+    assert all(row.broken for row in index.refresh(keys) if rows[row.key].counts)
+    index.close()

@@ -1,0 +1,73 @@
+"""Thumbnails of large pictures are decoded once, and never trusted more than the picture."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from workbench.core.image_list import thumbnail_cache
+from workbench.core.image_list.thumbnail_cache import ThumbnailCache
+from workbench.core.problems import ImageBroken
+from workbench.core.project.project import Project
+from workbench.inference.io.image_io import write_png
+
+KEY = "批次 1/[大].png"
+
+
+@pytest.fixture
+def project(tmp_path):
+    with Project.create(tmp_path / "project", classes=["scratch"]) as project:
+        project.image_path(KEY).parent.mkdir(parents=True)
+        write_png(project.image_path(KEY), noise(1))
+        yield project
+
+
+def noise(seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, 255, (700, 900)).astype(np.uint8)
+
+
+def kept(project) -> list[Path]:
+    return sorted((project.root / ".cache" / "thumbnails").rglob("*.png"))
+
+
+def test_a_large_picture_is_decoded_once(project, monkeypatch):
+    first = ThumbnailCache(project, 192).get(KEY)
+    assert max(first.shape) == 192 and len(kept(project)) == 1
+    monkeypatch.setattr(thumbnail_cache, "thumbnail", lambda *_: pytest.fail("decoded again"))
+    assert np.array_equal(ThumbnailCache(project, 192).get(KEY), first)
+
+
+def test_a_picture_that_was_exchanged_or_a_broken_cache_is_looked_at_anew(project):
+    cache = ThumbnailCache(project, 192)
+    first = cache.get(KEY)
+    kept(project)[0].write_bytes(b"torn")
+    assert np.array_equal(cache.get(KEY), first) and kept(project)[0].read_bytes() != b"torn"
+    write_png(project.picture_path(KEY), noise(2))
+    os.utime(project.picture_path(KEY), (5, 5))
+    assert not np.array_equal(cache.get(KEY), first)
+    project.picture_path(KEY).unlink()
+    with pytest.raises(ImageBroken):
+        cache.get(KEY)
+
+
+def test_small_pictures_are_not_kept_and_a_reader_writes_nothing(project):
+    small = "small.png"
+    write_png(project.picture_path(small), np.full((50, 60), 7, np.uint8))
+    assert ThumbnailCache(project, 192).get(small).shape == (50, 60)
+    reader = Project.open(project.root, write=False)
+    assert max(ThumbnailCache(reader, 192).get(KEY).shape) == 192 and not kept(project)
+    reader.close()
+
+
+def test_the_folder_does_not_grow_for_ever(project, monkeypatch):
+    monkeypatch.setattr(thumbnail_cache, "_COUNTED", 1)
+    monkeypatch.setattr(thumbnail_cache, "LIMIT", 100_000)
+    cache = ThumbnailCache(project, 192)
+    for seed in range(2, 8):
+        write_png(project.picture_path(f"{seed}.png"), noise(seed))
+        cache.get(f"{seed}.png")
+    sizes = [path.stat().st_size for path in kept(project)]
+    assert 0 < sum(sizes) <= 100_000 and not list(project.root.rglob(".*.tmp"))

@@ -1,0 +1,251 @@
+"""Image and mask files that are turned, incomplete, too large, or not files at all."""
+
+from __future__ import annotations
+
+import io
+import os
+import struct
+import zlib
+
+import numpy as np
+import pytest
+import tifffile
+from PIL import Image, ImageOps
+
+from workbench.core import problems
+from workbench.core.images.image_files import image_size, page_count, preview, read, read_displayed_page, thumbnail
+from workbench.core.lint import check
+from workbench.core.project import annotation
+from workbench.core.project.project import Project
+from workbench.core.runs.dataset import collect
+from workbench.inference.io.image_io import ReadError, decode_image, read_image, read_page
+
+SIZE = (48, 32)  # width, height as stored
+
+
+def noise(size: tuple[int, int] = SIZE) -> np.ndarray:
+    return np.random.default_rng(3).integers(0, 255, (size[1], size[0], 3), np.uint8)
+
+
+def encoded(form: str, **options) -> bytes:
+    file = io.BytesIO()
+    Image.fromarray(noise()).save(file, form, **options)
+    return file.getvalue()
+
+
+def turned(form: str, orientation: int) -> bytes:
+    exif = Image.Exif()
+    exif[274] = orientation
+    if form.startswith("TIFF"):
+        file = io.BytesIO()
+        tifffile.imwrite(
+            file,
+            noise(),
+            photometric="rgb",
+            bigtiff=form == "TIFF 64",
+            extratags=[(274, 3, 1, orientation, True)],
+        )
+        return file.getvalue()
+    if form == "PNG at the end":  # the chunk stands behind the image data
+        data = encoded("PNG", exif=exif)
+        at = data.index(b"eXIf") - 4
+        length = 12 + struct.unpack_from(">I", data, at)[0]
+        return data[:at] + data[at + length : -12] + data[at : at + length] + data[-12:]
+    if form == "JPEG with rubbish":  # decoders pass over bytes between segments
+        data = encoded("JPEG", exif=exif)
+        return data[:20] + b"\x07rubbish\xff\x00" + data[20:]  # behind the first segment
+    return encoded(form, exif=exif)
+
+
+FORMS = ["TIFF", "TIFF 64", "JPEG", "JPEG with rubbish", "PNG", "PNG at the end", "WEBP"]
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("form", FORMS)
+def test_the_size_in_the_header_is_that_of_the_decoded_image(tmp_path, form, orientation):
+    path = tmp_path / f"image.{form.split()[0].lower()}"
+    path.write_bytes(turned(form, orientation))
+    height, width = read(path).shape[:2]
+    assert (width, height) == (SIZE if orientation < 5 else SIZE[::-1])
+    assert image_size(path) == (width, height)
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_exif_behind_rubbish_turns_the_pixels_as_pillow_does(orientation):
+    data = turned("JPEG with rubbish", orientation)
+    expected = np.asarray(ImageOps.exif_transpose(Image.open(io.BytesIO(turned("JPEG", orientation)))))
+    found = decode_image(data)
+    assert found.shape == expected.shape
+    assert np.abs(found.astype(int) - expected).mean() < 6
+
+
+@pytest.mark.parametrize("orientation", [5, 6, 7, 8])
+def test_labelled_turned_tiffs_are_trained_on(tmp_path, orientation):
+    with Project.create(tmp_path / "p", classes=["scratch"]) as project:
+        for number in range(4):
+            path = project.root / "pictures" / f"{number}.tif"
+            path.write_bytes(turned("TIFF", orientation))
+            mask = annotation.new_mask(SIZE[::-1])
+            mask[:8, :8] = 1
+            annotation.save_mask(project, f"{number}.tif", mask)
+        found = collect(project, "unet")
+    assert not found.skipped and len(found.items) == 4
+    assert {(item.width, item.height) for item in found.items} == {SIZE[::-1]}
+
+
+# --- incomplete -----------------------------------------------------------------------------------------
+
+
+def lying_jpeg(width: int, height: int, grey: bool = False, **options) -> bytes:
+    """A JPEG of 64 x 64 whose header claims another size."""
+    file = io.BytesIO()
+    picture = noise((64, 64))
+    Image.fromarray(picture[:, :, 0] if grey else picture).save(file, "JPEG", **options)
+    data = bytearray(file.getvalue())
+    at = next(at for at in range(len(data)) if data[at] == 0xFF and data[at + 1] in (0xC0, 0xC2))
+    data[at + 5 : at + 9] = struct.pack(">HH", height, width)
+    return bytes(data)
+
+
+@pytest.mark.parametrize("size", [(64, 128), (640, 64), (2000, 1500), (65, 200)])
+@pytest.mark.parametrize("options", [{}, {"grey": True}, {"progressive": True}, {"subsampling": 0}])
+def test_a_jpeg_that_claims_more_than_it_holds_is_refused(tmp_path, size, options):
+    path = tmp_path / "lying.jpg"
+    path.write_bytes(lying_jpeg(*size, **options))
+    with pytest.raises(ReadError, match="incomplete"):
+        read_image(path)
+
+
+@pytest.mark.parametrize("options", [{}, {"progressive": True}, {"optimize": True}, {"restart_marker_blocks": 3}])
+@pytest.mark.parametrize("mode", ["L", "RGB", "CMYK"])
+def test_a_medium_grey_jpeg_is_whole(tmp_path, options, mode):
+    path = tmp_path / "grey.jpg"
+    grey = Image.new("L", (200, 150), 128).convert(mode)
+    grey.save(path, quality=100, **options)
+    assert read_image(path).shape[:2] == (150, 200)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.95])
+@pytest.mark.parametrize("form", ["PNG", "JPEG"])
+def test_an_incomplete_file_is_known_from_its_header(tmp_path, form, share):
+    data = encoded(form)
+    path = tmp_path / f"image.{form.lower()}"
+    path.write_bytes(data[: int(len(data) * share)])
+    with pytest.raises(problems.ImageBroken, match="incomplete"):
+        image_size(path)
+
+
+@pytest.mark.parametrize("form", ["PNG", "JPEG", "WEBP", "BMP"])
+@pytest.mark.parametrize("kept", [0.4, 0.9, 1.0])
+def test_only_a_tiff_has_pages(tmp_path, form, kept):
+    data = encoded(form)
+    path = tmp_path / "page.tif"
+    path.write_bytes(data[: int(len(data) * kept)])
+    with pytest.raises(ReadError):
+        read_page(path, 1)
+    assert page_count(path) == 1
+
+
+# --- too large ------------------------------------------------------------------------------------------
+
+
+def chunk(kind: bytes, body: bytes) -> bytes:
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+
+def huge_png(width: int, height: int, bits: int = 8, colour: int = 0) -> bytes:
+    header = struct.pack(">IIBBBBB", width, height, bits, colour, 0, 0, 0)
+    data = chunk(b"IDAT", zlib.compress(b"\0" * 1000))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + data + chunk(b"IEND", b"")
+
+
+def test_the_limits_name_the_variable_that_changes_them(tmp_path, monkeypatch):
+    path = tmp_path / "image.png"
+    path.write_bytes(huge_png(40_000, 40_000))
+    with pytest.raises(problems.ImageBroken, match="limit of 1000 megapixels .*WORKBENCH_MAX_MEGAPIXELS"):
+        image_size(path)
+    with pytest.raises(ReadError, match="40000 x 40000"):
+        read_image(path)
+    path.write_bytes(huge_png(20_000, 20_000, 16, 6))
+    with pytest.raises(ReadError, match="3052 MB, over the limit of 2048 MB .*WORKBENCH_MAX_DECODED_MB"):
+        read_image(path)
+    path.write_bytes(encoded("PNG"))
+    monkeypatch.setenv("WORKBENCH_MAX_MEGAPIXELS", "0.001")
+    with pytest.raises(ReadError, match="limit of 0.001 megapixels"):
+        read_image(path)
+    for value in ("none", "-5", "0", "nan", ""):
+        monkeypatch.setenv("WORKBENCH_MAX_MEGAPIXELS", value)
+        assert read_image(path).shape == (32, 48, 3)
+    monkeypatch.setenv("WORKBENCH_MAX_MEGAPIXELS", "inf")
+    monkeypatch.setenv("WORKBENCH_MAX_DECODED_MB", "inf")
+    assert read_image(path).shape == (32, 48, 3)
+
+
+def test_a_mask_of_another_size_is_refused_by_its_header(tmp_path):
+    with Project.create(tmp_path / "p", classes=["scratch"]) as project:
+        (project.root / "pictures" / "a.png").write_bytes(encoded("PNG"))
+        # Its data are damaged: reading them first would give another error.
+        project.mask_path("a.png").write_bytes(huge_png(30_000, 30_000))
+        with pytest.raises(problems.MaskWrongSize, match="30000 x 30000"):
+            annotation.load_mask(project, "a.png", SIZE)
+        with pytest.raises(problems.MaskBroken, match="megapixels"):
+            project.mask_path("a.png").write_bytes(huge_png(60_000, 60_000))
+            annotation.read_mask(project.mask_path("a.png"))
+
+
+def test_a_tiff_page_over_the_limit_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "pages.tif"
+    with tifffile.TiffWriter(path) as file:
+        file.write(noise((40, 30)), photometric="rgb")
+        file.write(noise((400, 300)), photometric="rgb", compression="zlib")
+    assert read_displayed_page(path, 1).shape == (300, 400, 3)
+    monkeypatch.setenv("WORKBENCH_MAX_MEGAPIXELS", "0.1")
+    assert read_image(path).shape == (30, 40, 3)
+    with pytest.raises(problems.ImageBroken, match="400 x 300"):
+        read_displayed_page(path, 1)
+
+
+# --- not a file -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_or_device_is_refused_without_waiting(tmp_path):
+    os.mkfifo(tmp_path / "pipe.png")
+    (tmp_path / "zero.tif").symlink_to("/dev/zero")
+    for path in (tmp_path / "pipe.png", tmp_path / "zero.tif"):
+        for look in (read, image_size, lambda path: thumbnail(path, 64)):
+            with pytest.raises(problems.ImageBroken, match="not a regular file"):
+                look(path)
+        with pytest.raises(problems.MaskBroken, match="not a regular file"):
+            annotation.read_mask(path)
+        assert preview(path) is None and page_count(path) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_check_ends_with_pipes_in_every_folder(tmp_path):
+    with Project.create(tmp_path / "p", classes=["scratch"]) as project:
+        for name in ("a.png", "b.png", "twin.png"):
+            (project.root / "pictures" / name).write_bytes(encoded("PNG"))
+        os.mkfifo(project.root / "pictures" / "pipe.png")
+        os.mkfifo(project.mask_path("a.png"))
+        os.mkfifo(project.note_path("b.png"))
+        found = {(finding.kind, finding.key) for finding in check(project)}
+    assert {("broken_mask", "a.png"), ("broken_note", "b.png")} <= found
+    assert not any(key == "pipe.png" for _, key in found)
+
+
+# --- patterns ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pattern", ["(a|aa)+$", r"(?:a|a|a)*\1(x)?$", "(a", "(?P<n>x)(?P<n"])
+def test_a_pattern_that_cannot_be_used_is_refused_with_a_reason(tmp_path, pattern):
+    with Project.create(tmp_path / "p", classes=["scratch"]) as project:
+        for name in ("a" * 60 + "b.png", "other.png"):
+            (project.root / "pictures" / name).write_bytes(encoded("PNG"))
+            mask = annotation.new_mask(SIZE)
+            mask[:8, :8] = 1
+            annotation.save_mask(project, name, mask)
+        project.file.grouping.rule, project.file.grouping.pattern = "pattern", pattern
+        with pytest.raises(problems.BadGrouping):
+            collect(project, "unet")
+        assert "bad_grouping" in {finding.kind for finding in check(project)}

@@ -1,0 +1,398 @@
+"""What to label next: doubt by region, likeness of pictures, the order and its reasons; and the survey they rest on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.conftest import fill_project, scratched
+from tests.inference.conftest import GREY_BIAS, GREY_WEIGHTS, grey_settings, spotted, write_onnx
+from workbench.core.geometry.drawing import Rect
+from workbench.core.images.descriptor import SIZE, describe
+from workbench.core.images.image_files import read
+from workbench.core.label_next import label_ranking
+from workbench.core.label_next.image_scan import ImageScanner, spread
+from workbench.core.label_next.label_issues import LabelIssue
+from workbench.core.label_next.label_ranking import Candidate, LabeledImage, rank
+from workbench.core.label_next.saliency import SIZE as SPOT_SIZE
+from workbench.core.label_next.saliency import saliency_features
+from workbench.core.label_next.uncertainty import (
+    RegionCertainty,
+    certainty_of,
+    image_uncertainty,
+    region_certainties,
+    unsure,
+)
+from workbench.core.project.grouping import parts
+from workbench.core.project.project import Grouping
+from workbench.inference.io.image_io import write_png
+from workbench.inference.io.opencv import cv2
+from workbench.inference.model_settings import save_settings
+
+BOX = Rect(0, 0, 9, 9)
+
+
+def planes(*shapes: tuple[int, Rect, int]) -> np.ndarray:
+    """Scores of the two classes of `grey_settings`: (place of the class, where, 255 times the probability)."""
+    scores = np.zeros((2, 60, 80), np.uint8)
+    for place, rect, score in shapes:
+        scores[place][rect.slices] = score
+    return scores
+
+
+# --- doubt ------------------------------------------------------------------------------------------
+
+
+def test_a_region_near_its_threshold_is_doubtful_and_a_clear_one_is_not():
+    settings = grey_settings(thresholds=(0.5, 0.9))
+    at, clear, faint = Rect(5, 5, 9, 9), Rect(30, 5, 9, 9), Rect(55, 5, 9, 9)
+    seen = region_certainties(planes((0, at, 128), (0, clear, 252), (1, faint, 20)), settings)
+    assert [(each.rect, each.class_id) for each in seen] == [(at, 3), (clear, 3)]  # 20 of 255 is background
+    assert seen[0].doubt == pytest.approx(0.5, abs=0.01) and seen[1].doubt < 0.02
+    # What is sure for a threshold of 0.5 is the threshold itself for one of 0.9.
+    high = region_certainties(planes((1, at, round(0.9 * 255))), settings)
+    assert high[0].class_id == 7 and high[0].doubt == pytest.approx(0.5, abs=0.02)
+
+
+def test_doubt_between_two_classes_names_the_rival():
+    seen = region_certainties(planes((0, BOX, 150), (1, BOX, 140)), grey_settings(thresholds=(0.5, 0.5)))
+    assert len(seen) == 1 and (seen[0].class_id, seen[0].rival) == (3, 7)
+    assert seen[0].doubt > 0.4
+
+
+def test_the_size_of_the_picture_does_not_drown_a_doubtful_region():
+    one = planes((0, BOX, 128))
+    large = np.zeros((2, 600, 800), np.uint8)
+    large[:, :60, :80] = one
+    small, wide = (region_certainties(scores, grey_settings()) for scores in (one, large))
+    assert small == wide and image_uncertainty(small) == image_uncertainty(wide) == pytest.approx(0.5, abs=0.01)
+    two = region_certainties(planes((0, BOX, 128), (0, Rect(40, 30, 9, 9), 128)), grey_settings())
+    assert len(unsure(two)) == 2 and image_uncertainty(two) > image_uncertainty(small)
+
+
+def test_specks_below_half_the_least_area_are_passed_over_and_corners_are_added():
+    settings = grey_settings(min_area=(200, 0))
+    assert region_certainties(planes((0, BOX, 128)), settings) == []
+    seen = region_certainties(planes((0, Rect(3, 4, 11, 11), 128)), settings, corner=(4096, 100))
+    assert seen[0].rect == Rect(4099, 104, 11, 11) and seen[0].area == 121
+
+
+# --- likeness ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["grey", "colour", "sixteen", "float", "thin", "flat", "broken"])
+def test_every_picture_has_a_descriptor(kind):
+    rng = np.random.default_rng(1)
+    grey = spotted(rng)
+    picture = {
+        "grey": grey,
+        "colour": np.dstack([grey] * 3),
+        "sixteen": grey.astype(np.uint16) * 257,
+        "float": grey.astype(np.float32) / 255,
+        "thin": grey[:1],
+        "flat": np.full((40, 30), 7, np.uint8),
+        "broken": np.where(grey > 128, np.nan, grey).astype(np.float32),
+    }[kind]
+    feature = describe(picture)
+    assert feature.shape == (SIZE,) and np.isfinite(feature).all()
+    assert np.linalg.norm(feature) == pytest.approx(1, abs=1e-5)
+    if kind in ("colour", "sixteen", "float"):
+        assert feature @ describe(grey) > 0.98  # the same scene
+
+
+def test_alike_pictures_are_nearer_than_others():
+    rng = np.random.default_rng(2)
+    one = spotted(rng)
+    again = np.clip(one + rng.normal(0, 4, one.shape), 0, 255).astype(np.uint8)
+    other = np.tile(np.uint8([60, 200]), (150, 115))
+    assert describe(one) @ describe(again) > 0.97 > 0.9 > describe(one) @ describe(other)
+
+
+# --- the order --------------------------------------------------------------------------------------
+
+
+def directions(count: int, seed: int = 0) -> np.ndarray:
+    found = np.abs(np.random.default_rng(seed).normal(size=(count, SIZE))).astype(np.float32) ** 3
+    return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+
+NOTHING = LabeledImage(np.zeros((0, SIZE), np.float32), names={3: "dark", 7: "bright"})
+MANY = LabeledImage(np.zeros((0, SIZE), np.float32), counts={3: 100, 7: 100}, names={3: "dark", 7: "bright"})
+HALF = RegionCertainty(3, 0, 0.5, 0.5, BOX, 81)
+CLEAR = RegionCertainty(7, 0, 0.99, 0.01, BOX, 81)
+
+
+def test_of_a_rare_class_what_is_found_comes_first_and_of_a_common_one_what_is_doubtful():
+    features = directions(4)
+    asked = [
+        Candidate("sure", features[0], seen=()),
+        Candidate("one", features[1], seen=(HALF,)),
+        Candidate("three", features[2], seen=(HALF, HALF, HALF)),
+        Candidate("found", features[3], seen=(CLEAR,)),
+    ]
+    rare, common = (rank(asked, labelled, 4) for labelled in (NOTHING, MANY))
+    assert rare[0].key == "found"
+    assert str(rare[0].whys[0]) == "Perhaps bright, of which 0 pictures are labelled"
+    assert [entry.key for entry in common] == ["three", "one", "found", "sure"]
+    assert [str(entry.whys[0]) for entry in common[:3]] == [
+        "Unsure about 3 regions",
+        "Unsure about 1 region",
+        "Probably bright",
+    ]
+    for entries in (rare, common):
+        assert [entry.value for entry in entries] == sorted((entry.value for entry in entries), reverse=True)
+
+
+def test_what_stands_out_clearly_comes_before_a_surface_that_is_full_of_specks():
+    features = directions(2)
+    specks = tuple(RegionCertainty(7, 0, 0.95 - 0.1 * n, 0.05 + 0.1 * n, BOX, 81) for n in range(6))
+    asked = [Candidate("specks", features[0], seen=specks), Candidate("clear", features[1], seen=(CLEAR,))]
+    assert [entry.key for entry in rank(asked, NOTHING, 2)] == ["clear", "specks"]
+    assert (
+        certainty_of(()) == 0
+        and certainty_of((HALF,)) == 0
+        and certainty_of((CLEAR,)) > 0.95 > certainty_of(specks) > 0
+    )
+
+
+def spotted_with(*spots: tuple[int, int, int], seed: int = 0) -> np.ndarray:
+    """A rough surface with discs: radius, grey levels above it, column."""
+    rng = np.random.default_rng(seed)
+    grey = cv2.GaussianBlur(rng.normal(0, 30, (160, 200)).astype(np.float32), (0, 0), 1.5) + 128
+    for radius, level, x in spots:
+        disc = np.zeros_like(grey)
+        cv2.circle(disc, (x, 80), radius, 1.0, -1)
+        grey += level * disc
+    return grey.clip(0, 255).astype(np.uint8)
+
+
+def test_a_spot_is_salient_at_its_own_scale_and_sign():
+    plain, small, large = (
+        saliency_features(spotted_with(*spots)) for spots in ((), ((3, -60, 100),), ((12, -60, 100),))
+    )
+    assert plain.shape == (SPOT_SIZE,) and plain.dtype == np.float32
+    bright, dark = plain[::2], plain[1::2]
+    assert np.argmax(small[1::2] - dark) < np.argmax(large[1::2] - dark)
+    assert (small[1::2] - dark).max() > 4 * abs(small[::2] - bright).max()  # nothing bright has come
+    again = saliency_features(spotted_with((12, -60, 100)).astype(np.uint16) * 257)
+    np.testing.assert_allclose(again, large, atol=0.02)
+
+
+@pytest.mark.parametrize("kind", ["colour", "float", "thin", "point", "flat", "broken", "large"])
+def test_every_picture_has_a_salience(kind):
+    grey = spotted_with((5, 70, 60))
+    picture = {
+        "colour": np.dstack([grey] * 3),
+        "float": grey.astype(np.float32) / 255,
+        "thin": grey[:1],
+        "point": grey[:1, :1],
+        "flat": np.full((40, 30), 7, np.uint8),
+        "large": cv2.resize(grey, (1600, 1280)),
+        "broken": np.where(grey > 200, np.nan, grey).astype(np.float32),
+    }[kind]
+    found = saliency_features(picture)
+    assert found.shape == (SPOT_SIZE,) and np.isfinite(found).all()
+
+
+def test_what_stands_out_as_on_labelled_defects_comes_first_and_says_so():
+    dark = [saliency_features(spotted_with((4, -50, 60 + n), seed=n)) for n in range(3)]
+    good = [saliency_features(spotted_with(seed=10 + n)) for n in range(6)]
+    bright = saliency_features(spotted_with((4, 50, 90), seed=30))
+    features = directions(20)
+    candidates = [
+        Candidate(f"good {n}", features[n], salience=saliency_features(spotted_with(seed=40 + n))) for n in range(17)
+    ]
+    candidates += [
+        Candidate("bright", features[17], salience=bright),
+        Candidate("dark", features[18], salience=dark[2]),
+    ]
+    labelled = LabeledImage(features[19:], counts={3: 2}, names={3: "dark"}, defective=dark[:2], good=good)
+    for seen in (None, ()):  # without a model, and with one that finds nothing
+        asked = [replace(each, seen=seen) for each in candidates]
+        first = rank(asked, labelled, 2)[0]
+        assert first.key == "dark" and "Contains a spot similar to labeled defects" in map(str, first.whys)
+        for less in (replace(labelled, good=()), replace(labelled, defective=())):  # one side tells nothing
+            assert not any("Spot" in str(why) for entry in rank(asked, less, 19) for why in entry.whys)
+
+
+def test_ten_equal_pictures_do_not_fill_the_queue():
+    features = directions(11)
+    same = [Candidate(f"same {n}", features[0], seen=(HALF, HALF)) for n in range(10)]
+    others = [
+        Candidate(f"other {n}", features[n], seen=(RegionCertainty(3, 0, 0.3, 0.3, BOX, 81),)) for n in range(1, 11)
+    ]
+    first = [entry.key for entry in rank(same + others, NOTHING, 11)]
+    assert first[0] == "same 0" and first[1:] == [key for key in first[1:] if key.startswith("other")]
+
+
+def test_pictures_of_one_part_come_one_after_another_part():
+    features = directions(6)
+    candidates = [
+        Candidate(f"{part}{n}", features[2 * i + n], group=part, seen=(CLEAR,))
+        for i, part in enumerate("abc")
+        for n in range(2)
+    ]
+    entries = rank(candidates, NOTHING, 6)
+    assert {entry.key[0] for entry in entries[:3]} == {"a", "b", "c"}
+
+
+def test_without_a_model_the_queue_covers_the_kinds():
+    rng = np.random.default_rng(4)
+    kinds = directions(3, seed=9)
+    candidates = []
+    for kind, count in enumerate((60, 25, 5)):
+        for n in range(count):
+            feature = kinds[kind] + rng.normal(0, 0.004, SIZE).astype(np.float32)
+            candidates.append(Candidate(f"{kind} {n}", feature / np.linalg.norm(feature)))
+    entries = rank(candidates, NOTHING, 3)
+    assert [entry.key[0] for entry in entries] == ["0", "1", "2"]
+    assert str(entries[0].whys[0]) == "Stands for about 60 pictures like it"
+    known = LabeledImage(kinds[:1])
+    entries = rank(candidates, known, 2)
+    assert [entry.key[0] for entry in entries] == ["1", "2"]
+
+
+def test_what_is_unlike_anything_labelled_is_told():
+    features = directions(21)
+    labelled = LabeledImage(features[:20])
+    candidates = [Candidate(f"known {n}", features[n]) for n in range(20)] + [Candidate("new", features[20])]
+    first = rank(candidates, labelled, 1)[0]
+    assert first.key == "new" and str(first.whys[0]) == "Unlike anything labelled"
+
+
+def test_a_contradiction_comes_before_doubt():
+    slip = LabelIssue("missing", 3, 0, 0.97, BOX, 81)
+    features = directions(2)
+    entries = rank(
+        [
+            Candidate("doubt", features[0], seen=(HALF,)),
+            Candidate("good", features[1], seen=(CLEAR,), issues=(slip,), started=True),
+        ],
+        NOTHING,
+        2,
+    )
+    assert entries[0].key == "good" and str(entries[0].whys[0]) == "dark found, label says good"
+
+
+def test_verdicts_are_ranked_by_their_margin():
+    features = directions(2)
+    entries = rank(
+        [
+            Candidate("sure", features[0], probabilities={"OK": 0.98, "NG": 0.02}),
+            Candidate("torn", features[1], probabilities={"OK": 0.52, "NG": 0.48}),
+        ],
+        NOTHING,
+        2,
+    )
+    assert [entry.key for entry in entries] == ["torn", "sure"]
+    assert str(entries[0].whys[0]) == "Unsure whether OK or NG"
+    scarce = LabeledImage(np.zeros((0, SIZE), np.float32), counts={"OK": 40, "NG": 1})
+    entries = rank(
+        [
+            Candidate("torn", features[0], probabilities={"OK": 0.7, "NG": 0.3}),
+            Candidate("bad", features[1], probabilities={"OK": 0.05, "NG": 0.95}),
+        ],
+        scarce,
+        2,
+    )
+    assert [entry.key for entry in entries] == ["bad", "torn"]
+
+
+def test_nothing_to_rank():
+    assert rank([], NOTHING, 5) == [] and rank([Candidate("a", directions(1)[0])], NOTHING, 0) == []
+    assert len(rank([Candidate("a", directions(1)[0], seen=())], NOTHING, 5)[0].whys) == 1
+
+
+def test_ten_thousand_pictures_are_ranked():
+    features = directions(10_000)
+    candidates = [Candidate(f"{n}", feature, group=f"{n // 7}") for n, feature in enumerate(features)]
+    entries = rank(candidates, LabeledImage(features[:50]), 30)
+    assert len({entry.key for entry in entries}) == 30
+
+
+def test_every_reason_has_its_words():
+    for kind, pattern in label_ranking.SAYS.items():
+        names = {name: "X" for name in ("name", "said", "labelled", "other", "n")}
+        assert str(label_ranking.RankReason(kind, names)) == pattern.format(**names)
+
+
+# --- the survey -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def model(tmp_path):
+    folder = tmp_path / "model"
+    write_onnx(folder / "network.onnx", GREY_WEIGHTS, GREY_BIAS)
+    save_settings(grey_settings(), folder / "model.json")
+    return folder
+
+
+def survey(project, model, **options):
+    surveyor = ImageScanner(project, model)
+    try:
+        return surveyor.scan(project.pictures(), **options)
+    finally:
+        surveyor.close()
+
+
+def test_a_survey_is_bounded_goes_on_and_remembers(project, model):
+    keys = fill_project(project, 9)
+    told = []
+    first = survey(project, model, most=4, progress=lambda done, total: told.append((done, total)))
+    assert len(first.looks) == 4 and first.asked == 9 and not first.whole and told[-1] == (4, 4)
+    second = survey(project, model, most=20, progress=lambda done, total: told.append((done, total)))
+    assert second.whole and set(second.looks) == set(keys) and told[-1] == (5, 5)
+    again = survey(project, model, most=0)
+    assert again.whole
+    for key in keys:
+        assert again.looks[key].sight == second.looks[key].sight
+        assert np.allclose(again.looks[key].feature, second.looks[key].feature, atol=1e-3)
+    write_png(project.picture_path(keys[2]), scratched(np.random.default_rng(9))[0])
+    assert set(keys) - set(survey(project, model, most=0).looks) == {keys[2]}  # it was exchanged
+    write_onnx(model / "network.onnx", GREY_WEIGHTS * 2, GREY_BIAS)
+    assert not survey(project, model, most=0).looks  # another model
+    assert len(survey(project, None, most=0).looks) == 8  # what it needs no model for is still known
+
+
+def test_a_survey_can_be_cancelled_and_passes_over_what_is_broken(project, model):
+    keys = fill_project(project, 6)
+    project.picture_path(keys[1]).write_bytes(b"?")
+    found = survey(project, model)
+    assert found.whole and found.skipped == 1 and keys[1] not in found.looks
+    (project.root / ".cache" / "looks.sqlite").write_bytes(b"no database")
+    calls = iter([False, False] + [True] * 100)
+    stopped = survey(project, model, cancelled=lambda: next(calls))
+    assert len(stopped.looks) < 3 and not stopped.whole
+
+
+def test_a_large_picture_is_looked_at_in_parts(project, model, monkeypatch):
+    import workbench.core.label_next.image_scan as module
+
+    picture = np.full((100, 230), 128, np.uint8)
+    picture[10:20, 10:20] = picture[60:70, 200:215] = 10
+    write_png(project.picture_path("large.png"), picture)
+    whole = survey(project, model).looks["large.png"].sight
+    monkeypatch.setattr(module, "PART", 96)
+    (project.root / ".cache" / "looks.sqlite").unlink()
+    inparts = survey(project, model).looks["large.png"].sight
+    assert {(each.rect, each.class_id) for each in inparts.seen} == {(each.rect, each.class_id) for each in whole.seen}
+    assert len(whole.seen) == 2 and read(project.picture_path("large.png")).shape == (100, 230)
+
+
+def test_a_survey_begins_evenly_spread():
+    keys = [str(n) for n in range(1000)]
+    order = spread(keys)
+    assert sorted(order, key=int) == keys
+    places = sorted(int(key) for key in order[:100])
+    assert max(b - a for a, b in zip(places, places[1:])) <= 16 and spread(["a"]) == ["a"] and spread([]) == []
+
+
+def test_parts_come_from_notes_rules_and_numbers():
+    keys = [f"lot{n // 10}/p{n * 100 + m}.png" for n in range(20) for m in range(3)]
+    auto = parts(keys, Grouping(), {keys[0]: "mine"})
+    assert auto[keys[0]] == "mine" and auto[keys[1]] == auto[keys[2]] != auto[keys[30]]
+    assert parts(keys, Grouping(rule="folder"), {})[keys[4]] == "lot0"
+    assert parts(keys, Grouping(rule="pattern", pattern=r"lot(\d)"), {})[keys[-1]] == "1"
+    assert parts(keys, Grouping(rule="each"), {})[keys[7]] == keys[7]

@@ -1,0 +1,94 @@
+"""Folders of pictures whose names are verdicts."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from workbench.core import problems
+from workbench.core.project import annotation
+from workbench.core.project.importing import import_labels
+from workbench.core.project.project import Project
+from workbench.inference.io.image_io import write_png
+
+
+@pytest.fixture
+def empty(tmp_path):
+    with Project.create(tmp_path / "project") as project:
+        yield project
+
+
+def fill(root, *names):
+    for number, name in enumerate(names):
+        write_png(root / name, np.random.default_rng(number).integers(0, 255, (12, 16)).astype(np.uint8))
+
+
+def verdicts(project):
+    return {key: annotation.load_note(project, key).verdict for key in project.pictures()}
+
+
+@pytest.mark.parametrize("format", ["auto", "folders"])
+def test_each_folder_is_a_verdict(empty, tmp_path, format):
+    fill(tmp_path / "in", "OK/1.png", "OK/2.png", "划 痕/1.png", "loose.png")
+    report = import_labels(empty, tmp_path / "in", format=format)
+    assert verdicts(empty) == {"OK/1.png": "OK", "OK/2.png": "OK", "划 痕/1.png": "划 痕", "loose.png": None}
+    assert (report.pictures, report.labelled, report.added_verdicts) == (4, 3, ["OK", "划 痕"])
+    note = annotation.load_note(empty, "OK/1.png")
+    assert note.status == "done" and note.history[-1].what == "import folders"
+    assert not empty.mask_path("OK/1.png").exists() and not empty.classes
+
+
+def test_folders_of_splits_and_of_pictures_are_no_verdicts(empty, tmp_path):
+    fill(tmp_path / "in", "train/good/images/1.png", "train/bad/images/2.png", "test/good/images/3.png")
+    import_labels(empty, tmp_path / "in")
+    assert Counter(verdicts(empty).values()) == {"good": 2, "bad": 1}
+
+
+def test_flat_names_are_cut_at_the_last_underscore(empty, tmp_path):
+    names = [f"IMAGES/rolled-in_scale_{n}.png" for n in range(3)] + ["Validation_Images/pitted_surface_7.png"]
+    fill(tmp_path / "in", *names)
+    report = import_labels(empty, tmp_path / "in", format="folders")
+    assert set(verdicts(empty).values()) == {"rolled-in_scale", "pitted_surface"} and report.notes
+
+
+def test_a_verdict_that_is_there_stays_unless_asked(empty, tmp_path):
+    fill(tmp_path / "in", "OK/1.png", "NG/2.png")
+    import_labels(empty, tmp_path / "in")
+    annotation.save_note(empty, "OK/1.png", annotation.Note(verdict="NG", status="done"))
+    report = import_labels(empty, tmp_path / "in")
+    assert report.labelled == 0 and len(report.skipped) == 2 and verdicts(empty)["OK/1.png"] == "NG"
+    import_labels(empty, tmp_path / "in", overwrite=True)
+    assert verdicts(empty)["OK/1.png"] == "OK"
+
+
+def test_a_broken_picture_stops_only_itself(empty, tmp_path):
+    fill(tmp_path / "in", "OK/1.png", "NG/2.png")
+    (tmp_path / "in" / "NG" / "3.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    report = import_labels(empty, tmp_path / "in")
+    assert report.labelled == 2 and "3.png" in report.skipped[0][0]
+
+
+def test_one_heap_of_pictures_has_no_verdicts(empty, tmp_path):
+    fill(tmp_path / "in", "a.png", "b.png")
+    with pytest.raises(problems.NothingToImport):
+        import_labels(empty, tmp_path / "in", format="folders")
+
+
+def test_real_steel_strip_pictures(empty, shared_data, tmp_path):
+    for source in ("IMAGES", "Validation_Images", "ANNOTATIONS"):
+        for path in sorted((shared_data / "neu-det" / source).iterdir())[::20]:
+            target = tmp_path / "in" / source / path.name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(path.read_bytes())
+    report = import_labels(empty, tmp_path / "in", format="folders")
+    assert report.labelled == report.pictures > 40 and report.skipped == []
+    assert set(empty.file.verdicts) == {
+        "crazing",
+        "inclusion",
+        "patches",
+        "pitted_surface",
+        "rolled-in_scale",
+        "scratches",
+    }

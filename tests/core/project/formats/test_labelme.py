@@ -1,0 +1,235 @@
+"""labelme's JSON: every kind of shape, missing and embedded pictures, flags, and the way back out."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from workbench.core.project import annotation
+from workbench.core.project.formats import FORMATS
+from workbench.core.project.importing import import_labels
+from workbench.core.project.project import Project
+
+
+@pytest.fixture
+def empty(tmp_path):
+    with Project.create(tmp_path / "project") as project:
+        yield project
+
+
+def picture(path, size=(60, 40)):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    grey = np.random.default_rng(len(path.name)).integers(0, 255, (size[1], size[0])).astype(np.uint8)
+    Image.fromarray(grey).save(path)
+    return path
+
+
+def shape(label, kind, points, **more):
+    return {"label": label, "shape_type": kind, "points": points, "group_id": None, "flags": {}, **more}
+
+
+def write(path, shapes, image_path="a.png", **more):
+    content = {"version": "5.3.1", "flags": {}, "shapes": shapes, "imagePath": image_path, "imageData": None}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content | more, ensure_ascii=False), "utf-8")
+    return path
+
+
+def imported(project, path):
+    report = import_labels(project, path)
+    assert report.skipped == [] and report.format == "labelme"
+    return annotation.load_mask(project, project.pictures()[0])
+
+
+def png64(array):
+    out = io.BytesIO()
+    Image.fromarray(array).save(out, "PNG")
+    return base64.b64encode(out.getvalue()).decode()
+
+
+def test_each_shape_covers_the_pixels_whose_centres_it_contains(empty, tmp_path):
+    rows, columns = np.mgrid[:40, :60] + 0.5
+    ring = np.full((5, 5), 255, np.uint8)
+    ring[2, 2] = 0
+    shapes = [
+        shape("polygon", "polygon", [[2, 2], [12, 2], [12, 9], [2, 9]]),
+        shape("rectangle", "rectangle", [[28.6, 8.4], [20.2, 2.2]]),
+        shape("circle", "circle", [[40, 10], [45, 10]]),
+        shape("line", "line", [[2, 20.5], [12, 20.5]]),
+        shape("strip", "linestrip", [[20.5, 18], [20.5, 25], [27, 25]]),
+        shape("point", "point", [[40.5, 22.5]]),
+        shape("mask", "mask", [[50, 30], [54, 34]], mask=png64(ring)),
+    ]
+    picture(tmp_path / "in" / "a.png")
+    write(tmp_path / "in" / "a.json", shapes)
+    mask = imported(empty, tmp_path / "in")
+    ids = {info.name: info.id for info in empty.classes}
+    assert set(ids) == {s["label"] for s in shapes}
+    polygon = np.zeros((40, 60), bool)
+    polygon[2:9, 2:12] = True
+    polygon[[2, 9, 9], [12, 12, 2]] = True  # pixels under corners are in
+    assert np.array_equal(mask == ids["polygon"], polygon)
+    rectangle = (columns >= 20.2) & (columns < 28.6) & (rows >= 2.2) & (rows < 8.4)
+    assert np.array_equal(mask == ids["rectangle"], rectangle)
+    assert np.array_equal(mask == ids["circle"], np.hypot(columns - 40, rows - 10) <= 5)
+    assert (mask[19:22, 5] == ids["line"]).all() and mask[18, 5] == 0 and mask[22, 5] == 0
+    assert (mask[20, 19:22] == ids["strip"]).all() and (mask[24:27, 26] == ids["strip"]).all()
+    assert mask[22, 40] == ids["point"]
+    assert np.array_equal(mask[30:35, 50:55] == ids["mask"], ring > 0) and mask[32, 52] == 0
+
+
+def test_later_shapes_lie_on_top_and_special_labels_are_not_classes(empty, tmp_path):
+    everywhere = [[0, 0], [60, 40]]
+    shapes = [
+        shape("stain", "rectangle", everywhere),
+        shape("__ignore__", "rectangle", [[0, 0], [10, 10]]),
+        shape("_background_", "rectangle", [[20, 20], [30, 30]]),
+    ]
+    picture(tmp_path / "in" / "a.png")
+    write(tmp_path / "in" / "a.json", shapes)
+    mask = imported(empty, tmp_path / "in")
+    assert (mask[5, 5], mask[25, 25], mask[35, 50]) == (254, 0, 1) and len(empty.classes) == 1
+
+
+@pytest.mark.parametrize(
+    ("label", "said", "at", "key"),
+    [
+        ("a.json", "a.png", "a.png", "a.png"),
+        ("json/a.json", "..\\pictures\\a.png", "pictures/a.png", "pictures/a.png"),
+        ("json/a.json", "../pictures/a.png", "pictures/a.png", "pictures/a.png"),
+        ("a.json", "/home/somebody/elsewhere/a.png", "sub/a.png", "sub/a.png"),
+        ("a.json", "C:\\data\\renamed.png", "renamed.png", "renamed.png"),
+        ("裂纹 1.json", None, "裂纹 1.png", "裂纹 1.png"),
+    ],
+)
+def test_the_picture_is_found_wherever_the_file_says_it_was(empty, tmp_path, label, said, at, key):
+    picture(tmp_path / "in" / at)
+    write(tmp_path / "in" / label, [shape("pit", "rectangle", [[1, 1], [5, 5]])], said)
+    imported(empty, tmp_path / "in")
+    assert empty.pictures() == [key]
+
+
+def test_an_embedded_picture_is_used_when_the_file_is_gone(empty, tmp_path):
+    grey = np.random.default_rng(1).integers(0, 255, (40, 60)).astype(np.uint8)
+    box = [shape("pit", "rectangle", [[1, 1], [5, 5]])]
+    write(tmp_path / "in" / "a.json", box, "a.jpg", imageData=png64(grey), imageHeight=40, imageWidth=60)
+    assert imported(empty, tmp_path / "in").sum() == 16
+    assert empty.pictures() == ["a.png"]
+    with Image.open(empty.picture_path("a.png")) as file:
+        assert np.array_equal(np.asarray(file), grey)
+
+
+def test_a_picture_of_the_project_is_preferred_to_the_embedded_one(empty, tmp_path):
+    picture(empty.picture_path("lot/a.png"))
+    box = [shape("pit", "rectangle", [[1, 1], [5, 5]])]
+    write(tmp_path / "in" / "a.json", box, imageData=png64(np.zeros((40, 60), np.uint8)))
+    import_labels(empty, tmp_path / "in")
+    assert empty.pictures() == ["lot/a.png"] and annotation.load_mask(empty, "lot/a.png").any()
+
+
+def test_exactly_one_flag_is_a_verdict(empty, tmp_path):
+    for name, flags in (("a", {"OK": False, "NG": True}), ("b", {"OK": True, "NG": True}), ("c", {})):
+        picture(tmp_path / "in" / f"{name}.png")
+        write(tmp_path / "in" / f"{name}.json", [], f"{name}.png", flags=flags)
+    report = import_labels(empty, tmp_path / "in")
+    verdicts = [annotation.load_note(empty, key).verdict for key in empty.pictures()]
+    assert verdicts == ["NG", None, None] and report.added_verdicts == ["NG"] == empty.file.verdicts
+
+
+def test_damaged_files_are_skipped_with_a_reason(empty, tmp_path):
+    for name in "abcdef":
+        picture(tmp_path / "in" / f"{name}.png")
+    folder = tmp_path / "in"
+    write(folder / "a.json", [shape("pit", "rectangle", [[1, 1], [5, 5]])])
+    (folder / "b.json").write_text('{"version": "5", "shapes": [', "utf-8")
+    write(folder / "c.json", [shape("pit", "polygon", [[1, 1], [5, 5]])], "c.png")
+    write(folder / "d.json", [shape("pit", "polygon", [["x", 1], [5, 5], [3, 4]])], "d.png")
+    write(folder / "e.json", [shape("pit", "mask", [[1, 1], [2, 2]], mask="????")], "e.png")
+    write(folder / "f.json", [shape("pit", "rectangle", [[1, 1], [5, 5]])], "f.png", imageHeight=9, imageWidth=9)
+    (folder / "other.json").write_text('{"images": []}', "utf-8")
+    write(folder / "gone.json", [], "gone.png")
+    report = import_labels(empty, folder)
+    assert report.labelled == 1
+    assert sorted(path.rsplit("/", 1)[-1] for path, _ in report.skipped) == [
+        "b.json",
+        "c.json",
+        "d.json",
+        "e.json",
+        "f.json",
+        "gone.json",
+    ]
+    assert not empty.mask_path("c.png").exists()
+
+
+def test_shapes_of_unknown_kinds_are_named(empty, tmp_path):
+    picture(tmp_path / "in" / "a.png")
+    write(tmp_path / "in" / "a.json", [shape("pit", "cuboid", [[1, 1]] * 8)])
+    report = import_labels(empty, tmp_path / "in")
+    assert report.labelled == 1 and "cuboid" in report.notes[0] and not empty.classes
+
+
+def test_labels_written_for_labelme_come_back_exactly(empty, tmp_path):
+    pit, stain = empty.add_class("pit").id, empty.add_class("stain 污渍").id
+    empty.file.verdicts = ["OK", "NG"]
+    mask = np.zeros((40, 60), np.uint8)
+    mask[3:12, 3:12], mask[6, 6], mask[20, 30], mask[25:30, 5:50], mask[0] = pit, 0, pit, stain, 254
+    picture(empty.picture_path("lot/a.png"))
+    annotation.save_mask(empty, "lot/a.png", mask)
+    annotation.save_note(empty, "lot/a.png", annotation.Note(status="done", verdict="NG"))
+    assert FORMATS["labelme"].write(empty, tmp_path / "out", empty.pictures()) == []
+    # The imagePath leads back to the first project; what is read are the second project's own pictures.
+    with Project.create(tmp_path / "second", images=empty.root / "pictures") as second:
+        report = import_labels(second, tmp_path / "out")
+        assert report.skipped == [] and second.images() == ["@pictures/lot/a.png"]
+        back = annotation.load_mask(second, "@pictures/lot/a.png")
+        names = {info.id: info.name for info in second.classes}
+        assert annotation.load_note(second, "@pictures/lot/a.png").verdict == "NG"
+    assert {id: names[back[mask == id][0]] for id in (pit, stain)} == {pit: "pit", stain: "stain 污渍"}
+    for id in (pit, stain):
+        assert np.array_equal(mask == id, back == second.class_named(names[back[mask == id][0]]).id)
+    assert np.array_equal(mask == 254, back == 254)
+
+
+def test_labels_written_as_png_come_back_exactly(empty, tmp_path):
+    empty.add_class("pit")
+    empty.add_class("stain", id=7)
+    mask = np.zeros((40, 60), np.uint8)
+    mask[3:12, 3:12], mask[6, 6], mask[25:30, 5:50], mask[0] = 1, 0, 7, 254
+    picture(empty.picture_path("lot/a.png"))
+    annotation.save_mask(empty, "lot/a.png", mask)
+    annotation.save_note(empty, "lot/a.png", annotation.Note(status="done", verdict="NG"))
+    lost = FORMATS["png"].write(empty, tmp_path / "out", empty.pictures())
+    assert len(lost) == 1 and "verdict" in lost[0]
+    with Project.create(tmp_path / "second") as second:
+        picture(second.image_path("lot/a.png"))
+        import_labels(second, tmp_path / "out")
+        assert np.array_equal(annotation.load_mask(second, "lot/a.png"), mask)
+        assert {c.id: c.name for c in second.classes} == {1: "pit", 7: "stain"}
+
+
+def test_real_files_agree_with_the_tools_own_masks(empty, shared_data, tmp_path):
+    """labelme's exporter draws outlines one pixel wider than the polygon, hence not exactly."""
+    root = shared_data / "foreign-labels" / "labelme" / "semantic_segmentation"
+    import_labels(empty, root / "data_annotated")
+    with Project.create(tmp_path / "voc") as voc:
+        import_labels(voc, root / "data_dataset_voc", format="png")
+        for stem in ("2011_000003", "2011_000006", "2011_000025"):
+            ours = annotation.load_mask(empty, f"{stem}.jpg")
+            theirs = annotation.load_mask(voc, f"JPEGImages/{stem}.jpg")
+            for info in empty.classes:
+                a, b = ours == info.id, theirs == voc.class_named(info.name).id
+                assert (a & b).sum() > 0.93 * (a | b).sum() - 1
+
+
+def test_real_files_with_every_shape_and_with_embedded_pictures(empty, shared_data):
+    root = shared_data / "foreign-labels"
+    assert import_labels(empty, root / "labelme" / "primitives").skipped == []
+    report = import_labels(empty, root / "2label" / "labelme")
+    assert (report.labelled, report.skipped) == (2, [])
+    assert {"octagon", "point", "line_strip", "ellipse", "crack"} <= {c.name for c in empty.classes}
+    assert import_labels(empty, root / "neu-inclusion-anylabeling").labelled == 25

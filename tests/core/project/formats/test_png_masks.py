@@ -1,0 +1,418 @@
+"""Masks of other tools: every way to store one, every place to put it, and what is not a mask after all."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.conftest import ROOT
+from workbench.core import problems
+from workbench.core.project import annotation
+from workbench.core.project.importing import import_labels
+from workbench.core.project.project import Project
+from workbench.core.runs.launch import worker_environment
+from workbench.inference.io.image_io import write_png
+
+SIZE = (40, 30)
+
+
+def photo(path, seed=0, size=SIZE, suffix_quality=90):
+    """A noisy picture file, as a camera makes it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    grey = np.random.default_rng(seed).integers(60, 190, (size[1], size[0])).astype(np.uint8)
+    if path.suffix.lower() == ".png":
+        write_png(path, grey)
+    else:
+        Image.fromarray(grey).save(path, quality=suffix_quality)
+    return path
+
+
+def box(value=1, size=SIZE, at=(5, 8, 15, 20), dtype=np.uint8):
+    mask = np.zeros((size[1], size[0]), dtype)
+    mask[at[1] : at[3], at[0] : at[2]] = value
+    return mask
+
+
+def save(path, array, mode=None, palette=None):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    image = Image.fromarray(array)
+    if palette is not None:
+        image.putpalette(palette)
+    if mode is not None:
+        image = image.convert(mode)
+    image.save(path)
+    return path
+
+
+@pytest.fixture
+def empty(tmp_path):
+    with Project.create(tmp_path / "project") as project:
+        yield project
+
+
+def masks_of(project):
+    return {key: annotation.load_mask(project, key) for key in project.pictures()}
+
+
+@pytest.mark.parametrize(
+    "store",
+    [
+        pytest.param(lambda p: save(p, box(255)), id="black-and-white"),
+        pytest.param(lambda p: save(p, box(1)), id="zero-and-one-looks-black"),
+        pytest.param(lambda p: save(p, box(255), mode="1"), id="one-bit"),
+        pytest.param(lambda p: save(p, np.dstack([box(255)] * 3)), id="grey-stored-as-colour"),
+        pytest.param(lambda p: save(p, np.dstack([*[box(255)] * 3, np.full_like(box(), 255)])), id="with-alpha"),
+        pytest.param(lambda p: save(p, 1 - box(1), palette=[255] * 3 + [0] * 3), id="palette-white-first"),
+        pytest.param(lambda p: save(p, box(65535, dtype=np.uint16)), id="sixteen-bit-white"),
+    ],
+)
+def test_a_black_and_white_mask_becomes_one_class_however_it_is_stored(empty, tmp_path, store):
+    photo(tmp_path / "in" / "a.jpg")
+    store(tmp_path / "in" / "a.png")
+    report = import_labels(empty, tmp_path / "in", format="png")
+    assert (report.labelled, report.skipped, [c.name for c in empty.classes]) == (1, [], ["defect"])
+    assert np.array_equal(masks_of(empty)["a.jpg"], box(1))
+    note = annotation.load_note(empty, "a.jpg")
+    assert note.status == "done" and note.history[-1].what == "import png"
+
+
+def test_grey_edges_are_cut_at_the_threshold(empty, tmp_path):
+    photo(tmp_path / "in" / "a.jpg")
+    mask = box(255)
+    mask[8:20, 5], mask[8:20, 14] = 127, 128
+    save(tmp_path / "in" / "a.png", mask)
+    import_labels(empty, tmp_path / "in", format="png", class_name="scratch")
+    found = masks_of(empty)["a.jpg"]
+    assert found[10, 5] == 0 and found[10, 14] == 1 and empty.classes[0].name == "scratch"
+
+
+def test_a_given_threshold_moves_the_cut(empty, tmp_path):
+    photo(tmp_path / "in" / "a.jpg")
+    mask = box(255)
+    mask[8:20, 5] = 60
+    save(tmp_path / "in" / "a.png", mask)
+    import_labels(empty, tmp_path / "in", format="png", threshold=50)
+    assert np.array_equal(masks_of(empty)["a.jpg"], box(1))
+
+
+def test_a_threshold_that_no_mask_reaches_empties_nothing(empty, tmp_path):
+    photo(tmp_path / "in" / "a.jpg")
+    save(tmp_path / "in" / "a.png", box(40))
+    report = import_labels(empty, tmp_path / "in", format="png", threshold=128)
+    assert report.labelled == 0 and "largest value is 40" in report.skipped[0][1]
+    assert not empty.mask_path("a.jpg").exists()
+
+
+def test_ids_stay_what_they_are(empty, tmp_path):
+    photo(tmp_path / "in" / "a.jpg")
+    mask = box(3)
+    mask[22:26, 2:9] = 7
+    save(tmp_path / "in" / "a.png", mask)
+    import_labels(empty, tmp_path / "in", format="png")
+    assert np.array_equal(masks_of(empty)["a.jpg"], mask)
+    assert {c.id: c.name for c in empty.classes} == {3: "class_3", 7: "class_7"}
+
+
+def test_sixteen_bit_ids_up_to_253_stay_and_larger_ones_are_refused(empty, tmp_path):
+    photo(tmp_path / "in" / "a.jpg")
+    photo(tmp_path / "in" / "b.jpg", 1)
+    wide = box(253, dtype=np.uint16)
+    wide[0, 0] = 2
+    save(tmp_path / "in" / "a.png", wide)
+    save(tmp_path / "in" / "b.png", box(900, dtype=np.uint16))
+    report = import_labels(empty, tmp_path / "in", format="png")
+    assert report.labelled == 1 and set(annotation.ids_in(masks_of(empty)["a.jpg"])) == {0, 2, 253}
+    assert "900" in report.skipped[0][1]
+
+
+def test_two_and_four_bit_ids_are_not_spread(empty, tmp_path):
+    import struct
+    import zlib
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    photo(tmp_path / "in" / "a.jpg", size=(8, 2))
+    rows = b"\0\x01\x23\x00\x05" * 2  # four bits: 0 1 2 3 0 0 0 5
+    data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 2, 4, 0, 0, 0, 0))
+    (tmp_path / "in" / "a.png").write_bytes(data + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+    import_labels(empty, tmp_path / "in", format="png")
+    assert masks_of(empty)["a.jpg"][0].tolist() == [0, 1, 2, 3, 0, 0, 0, 5]
+
+
+def test_the_void_of_palette_masks_becomes_dont_care_and_our_own_marks_come_back_as_they_were(empty, tmp_path):
+    voc = [0, 0, 0, 128, 0, 0] + [7] * 759 + [224, 224, 192]
+    mask = box(1)
+    mask[0] = 255
+    photo(tmp_path / "in" / "a.jpg")
+    save(tmp_path / "in" / "a.png", mask, palette=voc)
+    import_labels(empty, tmp_path / "in", format="png")
+    assert masks_of(empty)["a.jpg"][0, 0] == 254
+
+    photo(tmp_path / "own" / "b.jpg", 1)
+    mask[1] = 254
+    (tmp_path / "own" / "b.png").write_bytes(annotation.encode_mask(mask, empty.classes))
+    import_labels(empty, tmp_path / "own", format="png")
+    assert np.array_equal(masks_of(empty)["b.jpg"], mask)
+
+
+def test_names_come_from_a_list_beside_the_masks(empty, tmp_path):
+    photo(tmp_path / "in" / "images" / "a.jpg")
+    save(tmp_path / "in" / "masks" / "a.png", box(2))
+    (tmp_path / "in" / "labels.txt").write_text("__ignore__\n_background_\npit\nstain\n", "utf-8")
+    import_labels(empty, tmp_path / "in")
+    assert [(c.id, c.name) for c in empty.classes] == [(2, "stain")]
+
+
+@pytest.mark.parametrize("text", ["背景:0,0,0::\n划痕:10,20,30::\nbackground:0,0,0::", "background\n划痕 - 10 20 30"])
+def test_colours_are_named_by_a_list(empty, tmp_path, text):
+    photo(tmp_path / "in" / "images" / "a.jpg")
+    save(tmp_path / "in" / "masks" / "a.png", np.dstack([box(10), box(20), box(30)]))
+    name = "labelmap.txt" if "::" in text else "labels.txt"
+    (tmp_path / "in" / name).write_text(text, "utf-8")
+    import_labels(empty, tmp_path / "in")
+    assert [c.name for c in empty.classes] == ["划痕"]
+    assert np.array_equal(masks_of(empty)["images/a.jpg"] > 0, box(1) > 0)
+
+
+def test_colours_without_a_list_are_named_after_themselves(empty, tmp_path):
+    photo(tmp_path / "in" / "a.jpg")
+    save(tmp_path / "in" / "a.png", np.dstack([box(200), box(0), box(0)]))
+    import_labels(empty, tmp_path / "in")
+    assert [c.name for c in empty.classes] == ["#c80000"]
+
+
+def test_black_masks_mean_good(empty, tmp_path):
+    for name in ("a", "b"):
+        photo(tmp_path / "in" / f"{name}.jpg")
+        save(tmp_path / "in" / f"{name}.png", box(0))
+    report = import_labels(empty, tmp_path / "in")
+    assert report.labelled == 2 and not empty.classes
+    assert all(not mask.any() for mask in masks_of(empty).values())
+    assert annotation.load_note(empty, "a.jpg").status == "done"
+
+
+@pytest.mark.parametrize(
+    ("picture", "mask", "key"),
+    [
+        ("a.bmp", "a.png", "a.bmp"),
+        ("a.png", "a_mask.png", "a.png"),
+        ("a.jpg", "a-GT.bmp", "a.jpg"),
+        ("images/x/a.jpg", "masks/x/a.png", "images/x/a.jpg"),
+        ("JPEGImages/a.jpg", "SegmentationClass/a.png", "JPEGImages/a.jpg"),
+        ("bottle/test/bad/000.png", "bottle/ground_truth/bad/000_mask.png", "bottle/test/bad/000.png"),
+        ("train/images/a.jpg", "train/labels/a.png", "train/images/a.jpg"),
+        ("images/train/a.jpg", "annotations/train/a.png", "images/train/a.jpg"),
+        ("lot 7/a [2] 裂纹.jpg", "Masks/a [2] 裂纹.png", "lot 7/a [2] 裂纹.jpg"),
+        ("W1/W1_07.jpg", "masks/W2/W2_07.png", "W1/W1_07.jpg"),
+    ],
+)
+def test_masks_are_found_where_people_put_them(empty, tmp_path, picture, mask, key):
+    photo(tmp_path / "in" / picture)
+    save(tmp_path / "in" / mask, box(255))
+    # A stranger that must not be taken for the picture.
+    photo(tmp_path / "in" / "other" / "zz.jpg", 5)
+    report = import_labels(empty, tmp_path / "in")
+    assert (report.labelled, report.skipped) == (1, [])
+    assert np.array_equal(annotation.load_mask(empty, key), box(1))
+    assert report.pictures == 2 and not empty.mask_path("other/zz.jpg").exists()
+
+
+def test_masks_are_recognised_by_content_where_names_tell_nothing(empty, tmp_path):
+    for number in range(3):
+        photo(tmp_path / "in" / "W1" / f"W1_{number}.png", number)
+        save(tmp_path / "in" / "W2" / f"W2_{number}.png", box(255), mode="1")
+    report = import_labels(empty, tmp_path / "in")
+    assert (report.format, report.labelled, len(empty.pictures())) == ("png", 3, 3)
+
+
+def test_a_lone_folder_of_masks_finds_the_projects_pictures_by_path_then_by_name(empty, tmp_path):
+    for seed, key in enumerate(("lotA/1.jpg", "lotB/1.jpg", "lotB/only.jpg")):
+        photo(empty.picture_path(key), seed)
+    save(tmp_path / "masks" / "lotB" / "1.png", box(255))
+    save(tmp_path / "masks" / "only_mask.png", box(255))
+    save(tmp_path / "masks" / "nobody.png", box(255))
+    report = import_labels(empty, tmp_path / "masks")
+    masks = masks_of(empty)
+    assert masks["lotB/1.jpg"] is not None and masks["lotB/only.jpg"] is not None and masks["lotA/1.jpg"] is None
+    assert report.labelled == 2 and len(report.skipped) == 1 and "nobody" in report.skipped[0][0]
+
+
+def test_the_folder_that_varies_names_the_class_and_empty_folders_make_none(empty, tmp_path):
+    for folder, value in (("MT_Crack", 255), ("MT_Fray", 255), ("MT_Free", 0)):
+        photo(tmp_path / "in" / folder / "Imgs" / "7.jpg", value)
+        save(tmp_path / "in" / folder / "Imgs" / "7.png", box(value))
+    import_labels(empty, tmp_path / "in", threshold=128)
+    assert [c.name for c in empty.classes] == ["MT_Crack", "MT_Fray"]
+    assert set(annotation.ids_in(masks_of(empty)["MT_Fray/Imgs/7.jpg"])) == {0, 2}
+    assert not masks_of(empty)["MT_Free/Imgs/7.jpg"].any()
+
+
+def test_numbered_lots_are_no_classes(empty, tmp_path):
+    for lot in ("lot1", "lot2"):
+        photo(tmp_path / "in" / lot / "7.jpg", int(lot[-1]))
+        save(tmp_path / "in" / lot / "7.png", box(255))
+    import_labels(empty, tmp_path / "in")
+    assert [c.name for c in empty.classes] == ["defect"]
+
+
+def test_what_cannot_be_taken_over_is_said_and_the_rest_goes_on(empty, tmp_path):
+    empty.add_class("scratch")
+    for name in ("size", "cut", "stranger", "text", "fine"):
+        photo(tmp_path / "in" / f"{name}.jpg", len(name))
+    save(tmp_path / "in" / "size.png", box(1, size=(39, 30)))
+    data = save(tmp_path / "in" / "cut.png", box(1)).read_bytes()
+    (tmp_path / "in" / "cut.png").write_bytes(data[: len(data) // 2])
+    (tmp_path / "in" / "text.png").write_bytes(b"not a picture")
+    save(tmp_path / "in" / "stranger.png", box(9))
+    save(tmp_path / "in" / "fine.png", box(1))
+    report = import_labels(empty, tmp_path / "in", format="png")
+    reasons = {os.path.basename(path): why for path, why in report.skipped}
+    assert set(reasons) == {"size.png", "cut.png", "stranger.png", "text.png"}
+    assert "39 x 30" in reasons["size.png"] and "9" in reasons["stranger.png"]
+    assert report.labelled == 1 and np.array_equal(masks_of(empty)["fine.jpg"], box(1))
+    assert report.pictures == 5  # those without a usable label are there to be labelled by hand
+
+
+def test_a_photograph_beside_its_twin_is_not_taken_for_a_mask(empty, tmp_path):
+    photo(tmp_path / "in" / "a.jpg")
+    photo(tmp_path / "in" / "a.png")
+    report = import_labels(empty, tmp_path / "in", format="png")
+    assert report.labelled == 0 and "like a picture" in report.skipped[0][1] and not empty.classes
+
+
+def test_labels_that_are_there_stay_unless_asked(empty, tmp_path):
+    photo(tmp_path / "in" / "a.jpg")
+    save(tmp_path / "in" / "a.png", box(255))
+    import_labels(empty, tmp_path / "in")
+    own = box(1, at=(0, 0, 4, 4))
+    annotation.save_mask(empty, "a.jpg", own)
+    report = import_labels(empty, tmp_path / "in")
+    assert report.labelled == 0 and "already labelled" in report.skipped[0][1]
+    assert np.array_equal(masks_of(empty)["a.jpg"], own)
+    assert import_labels(empty, tmp_path / "in", overwrite=True).labelled == 1
+    assert np.array_equal(masks_of(empty)["a.jpg"], box(1)) and len(empty.pictures()) == 1
+
+
+def test_masks_among_a_sources_pictures_stop_being_pictures(tmp_path):
+    photo(tmp_path / "in" / "x" / "a.jpg")
+    save(tmp_path / "in" / "x" / "a.png", box(255))
+    with Project.create(tmp_path / "project", images=tmp_path / "in") as project:
+        assert len(project.images()) == 2
+        report = import_labels(project, tmp_path / "in")
+        assert project.images() == ["@in/x/a.jpg"] and report.ignored == ["*.png"] and report.copied == 0
+        assert annotation.load_mask(project, "@in/x/a.jpg").any()
+    assert Project.open(tmp_path / "project", write=False).images() == ["@in/x/a.jpg"]
+
+
+def test_only_the_masks_are_hidden_where_pictures_share_their_suffix(tmp_path):
+    photo(tmp_path / "in" / "a [1].png")
+    save(tmp_path / "in" / "a [1]_mask.png", box(255))
+    photo(tmp_path / "in" / "b.png", 1)
+    save(tmp_path / "in" / "masks" / "b.png", box(255))
+    with Project.create(tmp_path / "project", images=tmp_path / "in") as project:
+        import_labels(project, tmp_path / "in")
+        assert project.images() == ["@in/a [1].png", "@in/b.png"]
+
+
+def test_without_copying_the_folder_becomes_a_source(empty, tmp_path):
+    photo(tmp_path / "in" / "a.jpg")
+    save(tmp_path / "in" / "a.png", box(255))
+    report = import_labels(empty, tmp_path / "in", copy=False)
+    assert empty.pictures() == ["@in/a.jpg"] and report.copied == 0 and report.labelled == 1
+
+
+def test_nothing_to_import_and_wrong_paths_are_problems(empty, tmp_path):
+    (tmp_path / "in").mkdir()
+    with pytest.raises(problems.NothingToImport):
+        import_labels(empty, tmp_path / "in")
+    with pytest.raises(problems.FolderMissing):
+        import_labels(empty, tmp_path / "gone")
+    with pytest.raises(problems.UnknownFormat):
+        import_labels(empty, tmp_path / "in", format="dicom")
+    with (
+        pytest.raises(problems.ProjectReadOnly),
+        Project.open(empty.root, write=False) as reader,
+    ):
+        import_labels(reader, tmp_path / "in")
+
+
+def test_real_magnetic_tiles(empty, shared_data, tmp_path):
+    for folder in ("MT_Fray", "MT_Uneven", "MT_Crack"):
+        source = shared_data / "magnetic-tile" / folder / "Imgs"
+        for path in sorted(source.iterdir())[:16]:
+            target = tmp_path / "in" / folder / "Imgs" / path.name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(path.read_bytes())
+    report = import_labels(empty, tmp_path / "in", format="png", threshold=128)
+    assert (report.pictures, report.labelled, report.skipped) == (24, 24, [])
+    assert {c.name for c in empty.classes} == {"MT_Fray", "MT_Uneven", "MT_Crack"}
+
+
+def test_real_weld_films_with_one_bit_masks_in_another_folder(empty, shared_data):
+    report = import_labels(empty, shared_data / "gdxray-welds")
+    assert (report.labelled, report.skipped) == (5, [])
+    truth = np.asarray(Image.open(shared_data / "gdxray-welds" / "W0004" / "W0004_0003.png")) > 0
+    assert np.array_equal(annotation.load_mask(empty, "W0001/W0001_0003.png") > 0, truth)
+
+
+KEY = "images/a.png"
+
+CUT_OFF = """
+import os, signal, sys
+from workbench.core.project import annotation
+from workbench.core.project.importing import import_labels
+from workbench.core.project.project import Project
+annotation.save_note = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+with Project.open(sys.argv[1]) as project:
+    import_labels(project, sys.argv[2])
+"""
+
+
+@pytest.fixture
+def cut_off(tmp_path):
+    """A project into which an import was killed between a mask and its note, and the folder of the import."""
+    folder, root = tmp_path / "in", tmp_path / "p"
+    write_png(folder / "images" / "a.png", np.full((8, 8), 90, np.uint8))
+    write_png(folder / "masks" / "a.png", np.eye(8, dtype=np.uint8) * 255)
+    Project.create(root).close()
+    environment = {**worker_environment(), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", CUT_OFF, str(root), str(folder)], env=environment)
+    assert done.returncode == -signal.SIGKILL
+    with Project.open(root) as project:
+        assert project.mask_path(KEY).exists() and not project.note_path(KEY).exists()
+        yield project, folder
+
+
+def test_an_import_killed_between_mask_and_note_is_completed_by_the_next(cut_off):
+    project, folder = cut_off
+    assert import_labels(project, folder).labelled == 1
+    note = annotation.load_note(project, KEY)
+    assert note.status == "done" and [act.what for act in note.history] == ["import png"]
+    again = import_labels(project, folder)
+    assert again.labelled == 0 and "already labelled" in again.skipped[0][1]
+
+
+@pytest.mark.parametrize("changed", ["mask", "status", "verdict", "history"])
+def test_what_a_person_did_since_is_not_replaced_by_a_repeated_import(cut_off, changed):
+    project, folder = cut_off
+    if changed == "mask":
+        annotation.save_mask(project, KEY, np.ones((8, 8), np.uint8))
+    if changed == "status":
+        annotation.save_note(project, KEY, annotation.Note(status="done"))
+    if changed == "verdict":
+        annotation.save_note(project, KEY, annotation.Note(verdict="OK"))
+    if changed == "history":
+        note = annotation.Note(status="started")
+        note.add("import png")
+        annotation.save_note(project, KEY, note)
+    before = annotation.load_note(project, KEY)
+    report = import_labels(project, folder)
+    assert report.labelled == 0 and "already labelled" in report.skipped[0][1]
+    assert annotation.load_note(project, KEY) == before

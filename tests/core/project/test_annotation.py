@@ -1,0 +1,155 @@
+"""Masks and notes on disk: exact, atomic, and refused when they do not fit."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from workbench.core import problems
+from workbench.core.lint import check
+from workbench.core.project import annotation
+from workbench.core.project.formats import labelme
+from workbench.core.project.image_index import read_row
+from workbench.core.project.importing import import_labels
+from workbench.core.runs.dataset import collect
+from workbench.inference.io.image_io import write_png
+
+
+def test_a_mask_keeps_every_pixel_and_shows_in_colour(project):
+    project.add_class("pit", id=253)
+    rng = np.random.default_rng(1)
+    mask = rng.choice(np.array([0, 1, 253, 254, 255], np.uint8), (67, 41))
+    annotation.save_mask(project, "sub/a b.jpg", mask)
+    assert np.array_equal(annotation.load_mask(project, "sub/a b.jpg", (41, 67)), mask)
+    with Image.open(project.mask_path("sub/a b.jpg")) as file:
+        assert file.mode == "P"
+        palette = file.getpalette()
+        assert palette[3:6] == [0xE6, 0x9F, 0x00]
+
+
+def test_no_mask_yet_is_none(project):
+    assert annotation.load_mask(project, "a.png") is None
+
+
+def test_a_mask_of_another_size_is_refused_and_kept(project):
+    annotation.save_mask(project, "a.png", np.zeros((5, 6), np.uint8))
+    before = project.mask_path("a.png").read_bytes()
+    with pytest.raises(problems.MaskWrongSize):
+        annotation.load_mask(project, "a.png", (5, 6))
+    assert project.mask_path("a.png").read_bytes() == before
+
+
+def test_a_class_that_the_project_does_not_know_is_named(project):
+    annotation.save_mask(project, "a.png", np.full((5, 6), 77, np.uint8))
+    with pytest.raises(problems.MaskUnknownClass) as caught:
+        annotation.load_mask(project, "a.png")
+    assert "77" in str(caught.value)
+
+
+def test_a_torn_mask_is_refused(project):
+    annotation.save_mask(project, "a.png", np.zeros((50, 60), np.uint8))
+    path = project.mask_path("a.png")
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(problems.MaskBroken):
+        annotation.load_mask(project, "a.png")
+
+
+def test_a_colour_picture_is_no_mask(project):
+    write_png(project.mask_path("a.png"), np.zeros((5, 5, 3), np.uint8))
+    with pytest.raises(problems.MaskBroken):
+        annotation.load_mask(project, "a.png")
+
+
+def test_a_failed_save_leaves_the_old_mask(project, monkeypatch):
+    annotation.save_mask(project, "a.png", np.zeros((5, 6), np.uint8))
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("workbench.inference.io.atomic_write.Path.replace", full)
+    with pytest.raises(problems.CannotWrite) as caught:
+        annotation.save_mask(project, "a.png", np.ones((5, 6), np.uint8))
+    assert "No space left" in str(caught.value)
+    monkeypatch.undo()
+    assert not annotation.load_mask(project, "a.png").any()
+    assert [p.name for p in project.mask_path("a.png").parent.iterdir()] == ["a.png.png"]
+
+
+def test_notes_come_back(project):
+    note = annotation.Note(verdict="NG", status="done", pin="val", group="lot 7")
+    note.add("paint")
+    note.add("paint")
+    note.add("import png")
+    annotation.save_note(project, "a.png", note)
+    assert annotation.load_note(project, "a.png") == note
+    assert [act.what for act in note.history] == ["paint", "import png"]
+
+
+@pytest.mark.parametrize("text", ["{", '{"status": "finished"}', "\x00", "[" * 100_000, "[]", '{"format": "odd"}'])
+def test_a_broken_note_is_refused_and_kept(project, text):
+    path = project.note_path("a.png")
+    path.write_text(text)
+    with pytest.raises(problems.NoteBroken):
+        annotation.load_note(project, "a.png")
+    assert path.read_text() == text
+
+
+@pytest.mark.parametrize("more", [{}, {"status": "of another kind"}, {"history": 7}])
+def test_a_note_of_a_newer_format_is_refused_by_every_reader_and_kept(labelled, tmp_path, more):
+    key = labelled.pictures()[0]
+    path = labelled.note_path(key)
+    path.write_text(json.dumps({"format": 2, "verdict": "OK", "future": {"a": 1}, **more}))
+    data, mask = path.read_bytes(), labelled.mask_path(key).read_bytes()
+    with pytest.raises(problems.NoteTooNew, match="format 2; this one knows up to 1"):
+        annotation.load_note(labelled, key)
+    assert "newer" in read_row(labelled, key).broken
+    assert "newer" in next(finding.detail for finding in check(labelled) if finding.kind == "broken_note")
+    for model in ("unet", "resnet"):
+        assert [(one.key, "newer" in one.why) for one in collect(labelled, model).skipped] == [(key, True)]
+    folder = tmp_path / "in"
+    labelme.write(labelled, folder, [key for key in labelled.pictures()[1:3]])
+    label = next(folder.rglob("*.json"))
+    content = json.loads(label.read_text())
+    content["imagePath"] = key
+    (folder / "label.json").write_text(json.dumps(content))
+    report = import_labels(labelled, folder / "label.json", format="labelme", overwrite=True)
+    assert report.labelled == 0 and "newer" in report.skipped[0][1]
+    assert path.read_bytes() == data and labelled.mask_path(key).read_bytes() == mask
+
+
+def test_fields_that_are_not_known_are_kept(project):
+    content = {
+        "format": 1,
+        "verdict": "NG",
+        "future": {"a": [1, None, "é"]},
+        "history": [{"when": "2026-01-01T00:00:00", "who": "a", "what": "paint", "detail": "", "tool": "brush"}],
+        "decided": [
+            {
+                "what": "rejected",
+                "model": "m",
+                "class_id": 1,
+                "x": 1,
+                "y": 1,
+                "width": 9,
+                "height": 1,
+                "area": 9,
+                "why": "dust",
+            }
+        ],
+    }
+    path = project.note_path("a.png")
+    path.write_text(json.dumps(content))
+    note = annotation.load_note(project, "a.png")
+    note.pin = "val"
+    annotation.save_note(project, "a.png", note.model_copy(deep=True))
+    found = json.loads(path.read_text("utf-8"))
+    assert {name: found[name] for name in content} == content and found["pin"] == "val"
+
+
+def test_counts_agree_with_numpy():
+    mask = np.random.default_rng(0).integers(0, 256, (200, 100)).astype(np.uint8)
+    assert np.array_equal(annotation.counts(mask), np.bincount(mask.ravel(), minlength=256))
+    assert annotation.ids_in(mask[:1, :1]) == [mask[0, 0]]

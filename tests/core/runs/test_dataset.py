@@ -1,0 +1,221 @@
+"""What a run learns from: grouped splits without leaks, broken pictures left out by name, honest notes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.conftest import fill_project, scratched
+from workbench.core import problems
+from workbench.core.project import annotation
+from workbench.core.project.project import Grouping
+from workbench.core.runs.dataset import collect, shares
+from workbench.inference.io.image_io import write_png
+
+
+def by_split(dataset):
+    return {split: [i.key for i in dataset.items if i.split == split] for split in ("train", "val", "test")}
+
+
+def test_an_empty_project_says_so(project):
+    with pytest.raises(problems.NoImages):
+        collect(project, "unet")
+
+
+def test_no_labels_and_one_label_say_so(project):
+    picture, mask = scratched(np.random.default_rng(0))
+    write_png(project.picture_path("a.png"), picture)
+    with pytest.raises(problems.NoLabels):
+        collect(project, "unet")
+    with pytest.raises(problems.NoVerdicts):
+        collect(project, "resnet")
+    annotation.save_mask(project, "a.png", mask)
+    with pytest.raises(problems.TooFewLabels):
+        collect(project, "unet")
+
+
+def test_good_pictures_alone_teach_nothing(project):
+    fill_project(project, 0, good=4)
+    with pytest.raises(problems.OnlyBackground):
+        collect(project, "unet")
+
+
+def test_an_empty_mask_counts_only_when_a_person_called_it_done(project):
+    keys = fill_project(project, 3, good=2)
+    annotation.save_note(project, keys[-1], annotation.Note(status="started"))
+    assert {i.key for i in collect(project, "unet").items} == set(keys[:-1])
+
+
+def test_groups_never_straddle_the_split(project):
+    fill_project(project, 60, good=20)
+    project.file.grouping = Grouping(rule="folder")
+    dataset = collect(project, "unet")
+    sides: dict[str, set[str]] = {}
+    for item in dataset.items:
+        sides.setdefault(item.group, set()).add(item.split)
+    assert len(sides) == 20 and all(len(s) == 1 for s in sides.values())
+    split = by_split(dataset)
+    for name, share in shares(60, 20).items():
+        assert abs(len(split[name]) / 80 - share) < 0.12
+
+
+def test_where_there_are_few_defects_all_of_them_are_learned_from(project):
+    fill_project(project, 9, good=30)
+    project.file.grouping = Grouping(rule="each")
+    dataset = collect(project, "unet")
+    assert not dataset.of("val", "test") and len(dataset.of("train")) == 39
+    assert dataset.held_out_note == (
+        "All 9 pictures with defects are learned from, so there is no score: from 10 on, some are held out."
+    )
+    fill_project(project, 10)
+    assert len([item for item in collect(project, "unet").of("val") if item.classes]) == 2
+
+
+def test_a_person_may_hold_out_some_of_a_few(project):
+    keys = fill_project(project, 5)
+    annotation.save_note(project, keys[0], annotation.Note(status="done", pin="val"))
+    dataset = collect(project, "unet")
+    assert keys[0] in [item.key for item in dataset.of("val")] and len(dataset.of("train")) > 0
+    project.file.grouping = Grouping(rule="each")
+    for key in keys:
+        annotation.save_note(project, key, annotation.Note(status="done", pin="val"))
+    dataset = collect(project, "unet")
+    assert len(dataset.of("train")) == 1 and len(dataset.of("val")) == 4  # of nothing nobody learns
+
+
+def test_a_test_set_is_dealt_out_only_where_many_parts_show_a_defect(project):
+    fill_project(project, 60, good=20)
+    project.file.grouping = Grouping(rule="each")
+    assert {name: len(keys) for name, keys in by_split(collect(project, "unet")).items()} == {
+        "train": 56,
+        "val": 12,
+        "test": 12,
+    }
+    project.file.grouping = Grouping(rule="folder")
+    assert by_split(collect(project, "unet"))["test"] == []
+
+
+def test_a_test_set_that_a_person_set_apart_leaves_the_usual_shares_of_the_rest(project):
+    keys = fill_project(project, 40)
+    project.file.grouping = Grouping(rule="each")
+    for key in keys[:20]:
+        annotation.save_note(project, key, annotation.Note(status="done", pin="test"))
+    assert {name: len(found) for name, found in by_split(collect(project, "unet")).items()} == {
+        "train": 16,
+        "val": 4,
+        "test": 20,
+    }
+
+
+def test_what_a_network_has_learned_from_is_not_held_out_when_it_learns_on(project):
+    fill_project(project, 20)
+    project.file.grouping = Grouping(rule="each")
+    learned = by_split(collect(project, "unet"))["train"]
+    fill_project(project, 40, good=10)
+    anew, on = by_split(collect(project, "unet")), by_split(collect(project, "unet", learned))
+    assert set(anew["val"]) & set(learned)  # where it begins with nothing, everything is dealt out anew
+    assert not set(on["val"]) & set(learned) and len(on["val"]) == len(anew["val"]) == 10
+
+
+def test_a_network_that_has_learned_from_every_part_has_no_score(project):
+    keys = fill_project(project, 4)
+    project.file.grouping = Grouping(rule="each")
+    dataset = collect(project, "unet", keys)
+    assert not dataset.of("val", "test") and "no score is shown" in dataset.held_out_note
+    annotation.save_note(project, keys[0], annotation.Note(status="done", pin="val"))
+    dataset = collect(project, "unet", keys)
+    assert [item.key for item in dataset.of("val")] == keys[:1]
+    assert dataset.held_out_note == (
+        "The network has learned from 1 of the held-out pictures before: the scores are too good."
+    )
+
+
+def test_a_pattern_groups_by_what_it_captures(project):
+    fill_project(project, 16)
+    project.file.grouping = Grouping(rule="pattern", pattern=r"lot(\d+)/")
+    assert {i.group for i in collect(project, "unet").items} == {"0", "1", "2", "3"}
+
+
+def test_the_split_is_the_same_every_time(project):
+    fill_project(project, 20)
+    assert collect(project, "unet") == collect(project, "unet")
+
+
+def test_near_equal_pictures_share_a_group(project):
+    """The same part photographed twice, under names that tell nothing."""
+    rng = np.random.default_rng(5)
+    smooth = [np.kron(rng.integers(60, 200, (6, 6)), np.ones((16, 16))).astype(np.float64) for _ in range(12)]
+    for i, base in enumerate(smooth):
+        for name, noise in (("xk", 0), ("qf", 1)):
+            key = f"{name}{'abcdefghijkl'[i]}.png"
+            picture = np.clip(base * (0.8 + 0.2 * noise) + rng.normal(0, 3, base.shape), 0, 255)
+            write_png(project.picture_path(key), picture.astype(np.uint8))
+            mask = np.zeros(base.shape, np.uint8)
+            mask[:5, :5] = 1
+            annotation.save_mask(project, key, mask)
+    groups = {i.key: i.group for i in collect(project, "unet").items}
+    for letter in "abcdefghijkl":
+        assert groups[f"xk{letter}.png"] == groups[f"qf{letter}.png"]
+    assert len(set(groups.values())) >= 10
+
+
+def test_a_pin_holds_a_picture_on_its_side(project):
+    keys = fill_project(project, 12)
+    project.file.grouping = Grouping(rule="each")
+    annotation.save_note(project, keys[0], annotation.Note(status="done", pin="val"))
+    assert next(i.split for i in collect(project, "unet").items if i.key == keys[0]) == "val"
+
+
+def test_broken_pictures_are_named_and_nothing_stops(project):
+    keys = fill_project(project, 8)
+    torn = project.picture_path(keys[0])
+    torn.write_bytes(torn.read_bytes()[:40])
+    annotation.save_mask(project, keys[1], np.zeros((3, 3), np.uint8))
+    annotation.save_mask(project, keys[2], np.full((80, 96), 9, np.uint8))
+    project.note_path(keys[3]).write_text("{")
+    dataset = collect(project, "unet")
+    assert {s.key for s in dataset.skipped} >= set(keys[1:4])
+    assert {i.key for i in dataset.items} <= {keys[0], *keys[4:]}
+    assert all(s.why for s in dataset.skipped)
+
+
+def test_a_verdict_of_a_single_picture_hinders_no_training(project):
+    keys = fill_project(project, 6, good=6, verdicts=True)
+    project.file.verdicts = ["OK", "NG", "doubt"]
+    annotation.save_note(project, keys[0], annotation.Note(verdict="doubt"))
+    dataset = collect(project, "resnet")
+    assert dataset.verdicts == ["OK", "NG"] and {item.key for item in dataset.items} == set(keys[1:])
+    assert [each.key for each in dataset.skipped] == keys[:1] and "doubt" in dataset.skipped[0].why
+    for key in keys[1:6]:
+        annotation.save_note(project, key, annotation.Note())
+    with pytest.raises(problems.NoVerdicts, match="7 pictures in 2 kinds"):
+        collect(project, "resnet")
+
+
+def test_few_held_out_pictures_are_said(project):
+    fill_project(project, 12)
+    dataset = collect(project, "unet")
+    assert dataset.of("val") and "held out" in dataset.held_out_note
+
+
+def test_one_part_alone_gives_no_score(project):
+    fill_project(project, 4)
+    project.file.grouping = Grouping(rule="pattern", pattern="lot(.)")
+    dataset = collect(project, "unet")
+    assert not dataset.of("val", "test") and "no score" in dataset.held_out_note
+
+
+def test_verdicts_split_by_kind(labelled):
+    dataset = collect(labelled, "resnet")
+    assert dataset.verdicts == ["OK", "NG"]
+    for split in ("train", "val"):
+        assert {i.verdict for i in dataset.of(split)} == {"OK", "NG"}
+
+
+def test_relabelling_held_out_pictures_changes_what_may_be_compared(labelled):
+    first = collect(labelled, "unet")
+    key = first.of("val", "test")[0].key
+    mask = annotation.load_mask(labelled, key)
+    mask[0, 0] = 1
+    annotation.save_mask(labelled, key, mask)
+    assert collect(labelled, "unet").held_out_hash != first.held_out_hash

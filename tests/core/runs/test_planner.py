@@ -1,0 +1,182 @@
+"""What a run's settings become where nobody chose them."""
+
+from __future__ import annotations
+
+import re
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+from workbench.core.project import annotation
+from workbench.core.runs import planner
+from workbench.core.runs.image_statistics import grain
+from workbench.core.runs.network_stats import receptive_field
+from workbench.core.runs.run import create_run
+from workbench.core.runs.training_settings import TrainingSettings, request
+from workbench.inference.io.image_io import write_png
+
+
+def brushed(seed: int, *, turned: bool = False) -> np.ndarray:
+    """A surface with grain from top to bottom, uint8 (160, 120)."""
+    generator = np.random.default_rng(seed)
+    lines = generator.normal(128, 30, (1, 120)) + generator.normal(0, 4, (160, 120))
+    picture = np.clip(lines, 0, 255).astype(np.uint8)
+    return np.ascontiguousarray(np.rot90(picture)) if turned else picture
+
+
+def noisy(seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, 256, (300, 300), np.uint8)
+
+
+def test_the_grain_of_a_surface_has_a_direction_and_noise_has_none():
+    upright, lying = grain(brushed(0)), grain(brushed(0, turned=True))
+    assert upright[0].real > 0.7 and lying[0].real < -0.7
+    np.testing.assert_allclose(upright[0], -lying[0], atol=0.05)
+    np.testing.assert_allclose(upright[1], lying[1], atol=0.05)
+    assert upright[1].real > 0.5
+    assert np.abs(grain(noisy(1))).max() < 0.05
+    assert (grain(np.full((64, 64, 3), 7, np.uint16)) == 0).all()
+    assert (grain(np.zeros((1, 1), np.float32)) == 0).all()
+
+
+TURNS = {"brushed": set(), "mixed": {"rotate_90"}, "noisy": {"rotate_90", "rotate", "zoom"}}
+
+
+@pytest.mark.parametrize("surface", TURNS)
+def test_pictures_are_turned_only_where_no_direction_prevails(project, surface):
+    for number in range(8):
+        turned = surface == "mixed" and number % 2 == 1
+        picture = noisy(number) if surface == "noisy" else brushed(number, turned=turned)
+        write_png(project.picture_path(f"{number}.png"), picture)
+        mask = np.zeros(picture.shape, np.uint8)
+        mask[20:30, 20:30] = 1
+        annotation.save_mask(project, f"{number}.png", mask)
+    recipe = create_run(project, request("unet", epochs=1)).settings()
+    assert set(recipe.augment) & TURNS["noisy"] == TURNS[surface]
+    assert "%" in recipe.reasons["augment"]
+    assert create_run(project, request("unet", epochs=1, augment=["noise"])).settings().augment == ["noise"]
+
+
+def test_only_a_fast_model_looks_once(project):
+    for number in range(4):
+        write_png(project.picture_path(f"{number}.png"), brushed(number, turned=False))
+        mask = np.zeros((brushed(number, turned=False).shape), np.uint8)
+        mask[20:30, 20:30] = 1
+        annotation.save_mask(project, f"{number}.png", mask)
+    for quality, mirror in (("fast", False), ("balanced", True), ("best", True)):
+        recipe = create_run(project, request("unet", epochs=1, quality=quality)).settings()
+        assert recipe.mirror == mirror and recipe.reasons["mirror"]
+    assert not create_run(project, request("unet", epochs=1, mirror=False)).settings().mirror
+
+
+def test_tiles_share_what_the_network_sees_around_a_pixel(project):
+    mask = np.zeros((brushed(0, turned=False).shape), np.uint8)
+    mask[20:30, 20:30] = 1
+    for number in range(4):
+        write_png(project.picture_path(f"{number}.png"), brushed(number, turned=False))
+        annotation.save_mask(project, f"{number}.png", mask)
+    recipe = create_run(project, request("unet", epochs=1, device="cpu")).settings()
+    assert recipe.overlap >= 2 * receptive_field(recipe) and str(receptive_field(recipe)) in recipe.reasons["overlap"]
+    deep = create_run(project, request("unet", epochs=1, device="cpu", encoder="resnet34")).settings()
+    assert deep.overlap < 2 * receptive_field(deep)  # too far for any tile
+
+
+def with_verdicts(project, count: int) -> None:
+    for number in range(count):
+        write_png(project.picture_path(f"{number}.png"), brushed(number))
+        annotation.save_note(project, f"{number}.png", annotation.Note(verdict="NG" if number % 2 else "OK"))
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """A processor as quick as is said: multiplications a second of one core, and one core."""
+
+    def set_speed(value: float) -> None:
+        monkeypatch.setattr(planner, "core_speed", lambda: value)
+        monkeypatch.setattr(planner, "cores", lambda: 1)
+
+    return set_speed
+
+
+def test_the_processor_is_measured():
+    planner.core_speed.cache_clear()
+    assert 1e8 < planner.core_speed() < 1e12
+    quiet = planner.core_speed()
+    assert planner.core_speed() == quiet, "once"
+    planner.core_speed.cache_clear()
+    done = threading.Event()
+
+    def be_busy() -> None:  # as a window is that builds a dialog: whoever waits for Python waits for this
+        while not done.is_set():
+            sum(range(20000))
+
+    busy = [threading.Thread(target=be_busy) for _ in range(3)]
+    for thread in busy:
+        thread.start()
+    try:
+        assert quiet / 4 < planner.core_speed() < quiet * 4
+    finally:
+        done.set()
+        for thread in busy:
+            thread.join()
+
+
+def test_a_larger_network_must_make_enough_steps_in_its_time(project, machine):
+    with_verdicts(project, 4)
+
+    def planned(minutes: float, **choices: Any) -> TrainingSettings:
+        return create_run(
+            project, request("resnet", quality="best", minutes=minutes, device="cpu", **choices)
+        ).settings()
+
+    machine(50e9)
+    short, long = planned(2), planned(1000)
+    assert (short.depth, short.width) == (18, 0.5) and (long.depth, long.width) == (34, 1.0)
+    told = re.search(r"about (\d+) steps", short.reasons["depth"])
+    assert told and 0 < int(told[1]) < 200
+    machine(500e9)
+    assert int(re.search(r"about (\d+) steps", planned(2).reasons["depth"])[1]) > 5 * int(told[1])
+    machine(50e9)
+    steps = re.search(r"about (\d+) steps", long.reasons["warm_up"])
+    assert steps and int(steps[1]) > 3000, "as many as the larger network wants"
+    assert planned(2, depth=34, width=1.0).depth == 34, "chosen by hand"
+    by_epochs = create_run(project, request("resnet", quality="best", epochs=3, device="cpu")).settings()
+    assert by_epochs.depth == 34, "who says how many epochs waits for them"
+
+
+def test_muon_needs_some_steps(project, machine):
+    with_verdicts(project, 40)
+
+    def optimizer(**choices: Any) -> str:
+        recipe = create_run(project, request("resnet", device="cpu", **choices)).settings()
+        assert recipe.reasons["optimizer"]
+        return recipe.optimizer
+
+    assert (optimizer(epochs=5), optimizer(epochs=100)) == ("adamw", "muon")
+    machine(50e9)
+    assert (optimizer(minutes=0.2), optimizer(minutes=5)) == ("adamw", "muon")
+    machine(1e9)
+    assert (optimizer(minutes=0.2), optimizer(minutes=5)) == ("adamw", "adamw")
+    assert optimizer(minutes=5, optimizer="muon") == "muon"
+
+
+@pytest.mark.parametrize(
+    ("model", "settings"),
+    [("unet", {"quality": "fast", "stem": 2, "local_contrast": False}), ("resnet", {"depth": 34, "width": 0.25})],
+)
+def test_a_run_that_begins_with_another_has_its_network(project, model, settings):
+    with_verdicts(project, 4)
+    for number in range(4):
+        mask = np.zeros((160, 120), np.uint8)
+        mask[20:30, 20:30] = 1
+        annotation.save_mask(project, f"{number}.png", mask)
+    first = create_run(project, request(model, epochs=1, device="cpu", channels=3, **settings))
+    on = create_run(project, request(model, epochs=1, device="cpu", start_from=first.name)).settings()
+    before = first.settings()
+    for key in ("widths", "stem", "local_contrast", "scale", "depth", "width", "channels"):
+        assert getattr(on, key) == getattr(before, key), key
+    assert len(on.mean) == 3 and on.reasons["width"] == "As in the run that it begins with."
+    by_hand = create_run(project, request(model, epochs=1, device="cpu", start_from=first.name, width=1.0)).settings()
+    assert by_hand.width == 1.0

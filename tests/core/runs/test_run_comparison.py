@@ -1,0 +1,140 @@
+"""Two runs side by side, from real run folders: what differs is told, and scores on other pictures are refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conftest import scratched
+from workbench.core.project import annotation
+from workbench.core.runs.events import Evaluated, Failed, Finished, Preview, Progress, Started, Step, Trouble, encode
+from workbench.core.runs.run import Run, create_run
+from workbench.core.runs.run_comparison import compare_runs
+from workbench.core.runs.run_history import machine_path, read_past, run_line
+from workbench.core.runs.system_stats import SystemSample, encode_sample
+from workbench.core.runs.training_settings import request
+
+
+@pytest.fixture
+def train(labelled):
+    """A function (...) -> a new run of the project as it is now."""
+
+    def train(model: str = "unet", **settings) -> Run:
+        return create_run(labelled, request(model, **{"epochs": 1, **settings}))
+
+    return train
+
+
+def kinds(shown: Run, other: Run) -> list[str]:
+    return [difference.kind for difference in compare_runs(shown, other).differences]
+
+
+def paint_anew(project, key: str) -> None:
+    import numpy as np
+
+    mask = scratched(np.random.default_rng(99))[1]
+    assert not np.array_equal(mask, annotation.load_mask(project, key))
+    annotation.save_mask(project, key, mask)
+
+
+def test_equal_runs_may_be_compared(train):
+    found = compare_runs(train(), train())
+    assert found.curves and found.scores and not found.differences
+
+
+def test_other_settings_are_told(train):
+    found = compare_runs(train(minutes=2.0, patch=64), train(minutes=5.0, patch=128))
+    assert found.scores and [d.kind for d in found.differences] == ["recipe"]
+    settings = found.differences[0].fields["settings"]
+    assert settings["minutes"] == (2.0, 5.0) and settings["patch"] == (64, 128)
+
+
+def test_other_kinds_of_model_are_not_put_side_by_side(train):
+    found = compare_runs(train("unet"), train("resnet"))
+    assert not found.curves and not found.scores and [d.kind for d in found.differences] == ["model"]
+
+
+def test_more_training_pictures_leave_the_scores_comparable(labelled, train):
+    first = train()
+    dropped = next(item.key for item in first.dataset().of("train") if item.classes)
+    relabelled = [item.key for item in first.dataset().of("train") if item.classes][1]
+    for item in first.dataset().items:  # the split is to stay as it is
+        note = annotation.load_note(labelled, item.key)
+        note.pin = item.split
+        if item.key == dropped:
+            note.status = "new"
+        annotation.save_note(labelled, item.key, note)
+    labelled.mask_path(dropped).unlink()
+    paint_anew(labelled, relabelled)
+    found = compare_runs(first, train())
+    told = next(d for d in found.differences if d.kind == "train")
+    assert found.scores and told.fields == {"more": 1, "fewer": 0, "changed": 1}
+
+
+def test_scores_on_other_pictures_or_labels_are_refused(labelled, train):
+    first = train()
+    for item in first.dataset().items:
+        note = annotation.load_note(labelled, item.key)
+        note.pin = item.split
+        annotation.save_note(labelled, item.key, note)
+    held = first.dataset().of("val")[0].key
+    paint_anew(labelled, held)
+    relabelled = train()
+    found = compare_runs(first, relabelled)
+    assert found.curves and not found.scores and found.differences[0].kind == "labels"
+    assert found.differences[0].fields == {"count": 1}
+    note = annotation.load_note(labelled, held)
+    note.pin = "train"
+    annotation.save_note(labelled, held, note)
+    moved = compare_runs(relabelled, train())
+    assert moved.curves and not moved.scores and moved.differences[0].kind == "held_out"
+    assert moved.differences[0].fields["fewer"] == 0 and moved.differences[0].fields["more"] >= 1  # its part
+
+
+def test_other_classes_are_refused(labelled, train):
+    first = train()
+    labelled.add_class("pit")
+    labelled.save()
+    assert not compare_runs(first, train()).scores and "classes" in kinds(first, train())
+
+
+# --- the past of a run ---------------------------------------------------------------------------------
+
+
+def test_a_past_is_read_with_what_the_machine_did(train):
+    run = train()
+    previews = [Preview(step=i, picture=key) for i, key in enumerate(("a", "b", "a"))]
+    events = [
+        Started(model="unet", device="cpu"),
+        Step(step=1, time=1, loss=2.0, rate=0.1),
+        *previews,
+        Progress(what="x", done=1, total=2),
+        Trouble(what="y"),
+        Evaluated(step=1, time=2, score=0.5, best=True),
+        Finished(time=3),
+    ]
+    run.events_path.write_text("\n".join(map(encode, events)) + '\n{"kind": "st', "utf-8")
+    sample = SystemSample(time=0, cpu=40.0, ram_used=1 << 30, ram_total=2 << 30)
+    machine_path(run).write_text(encode_sample(0.5, sample) + "\n" + encode_sample(2.5, sample) + "\n")
+    past = read_past(run)
+    assert past.track.steps.count == 1 and past.track.best == (2, 0.5) and past.track.machine.count == 2
+    assert past.ending == Finished(time=3) and len(past.vitals.machine) == 1  # the last look is another work
+    assert past.notable == [events[0], *previews[1:], events[6], events[7], events[8]]
+
+
+def test_a_run_is_one_line(train):
+    run = train()
+    assert run_line(run).model == "unet" and run_line(run).score is None and run_line(run).ended == ""
+    steps = [Step(step=i, loss=1.0, rate=0.1) for i in range(5)]
+    events = [
+        Started(model="unet", device="cpu"),
+        *steps,
+        Evaluated(step=1, score=0.5, best=True),
+        Evaluated(step=2, score=0.4),
+        Failed(why="x"),
+    ]
+    run.events_path.write_text("\n".join(map(encode, events)), "utf-8")
+    line = run_line(run)
+    assert line.score == 0.5 and line.ended == "failed" and line.when is not None
+    assert line.images == len(run.dataset().of("train")) and line.held_out == run.dataset().held_out_hash
+    run.dataset_path.write_text("{")
+    assert run_line(run).held_out == "" and run_line(run).model == "unet"

@@ -1,0 +1,147 @@
+"""The numbers of a run over its time: nothing is lost in what is drawn of a million of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+
+import numpy as np
+import pytest
+
+from workbench.core.runs.events import Evaluated, Started, Step
+from workbench.core.runs.run_series import MOST, Columns, RunSeries
+from workbench.core.runs.series_table import table
+from workbench.core.runs.system_stats import GpuSample, SystemSample, decode_sample, encode_sample, read_samples
+
+GB = 1 << 30
+
+
+def step(number: int, **more) -> Step:
+    return Step(**{"step": number, "time": number / 10, "loss": 1 / (number + 1), "rate": 0.01, **more})
+
+
+def sample(cpu: float = 50.0, *gpus: GpuSample, reason: str = "") -> SystemSample:
+    return SystemSample(time=0.0, cpu=cpu, ram_used=4 * GB, ram_total=8 * GB, gpus=gpus, reason=reason)
+
+
+def card(index: int, load: float) -> GpuSample:
+    return GpuSample(index, f"Card {index}", load, 2 * GB, 16 * GB, 60.0, 100.0, 1500.0, GB)
+
+
+@pytest.mark.parametrize("count", [1000, 5000, 1_000_000])
+def test_what_is_drawn_keeps_every_peak_of_a_span(count):
+    columns = Columns(("a", "b"))
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=count)
+    peaks = rng.choice(count, 12, replace=False)
+    values[peaks] = np.arange(12) * 10 + 100
+    for time, value in enumerate(values.tolist()):
+        columns.add(time, {"a": value})
+    whole = columns.indexes("a", -math.inf, math.inf)
+    assert len(whole) <= 1.5 * MOST and (np.diff(whole) >= 0).all() and whole[0] == 0 and whole[-1] == count - 1
+    assert columns["a"][whole].max() == columns["a"].max() and columns["a"][whole].min() == columns["a"].min()
+    first, last = count // 3, count // 3 + count // 2
+    part = columns.indexes("a", first, last)
+    inside = columns["a"][first : last + 1]
+    assert columns["a"][part].max() >= inside.max() and columns["a"][part].min() <= inside.min()
+    assert columns.times[part[0]] <= first and columns.times[part[-1]] >= last  # the line goes to both edges
+
+
+def test_a_value_that_is_missing_stays_missing():
+    columns = Columns(("a",))
+    for time in range(300):
+        columns.add(time, {"a": None if time % 2 else time, "new": time if time > 250 else None})
+    assert np.isnan(columns["a"][1]) and columns["a"][2] == 2 and np.isnan(columns["new"][100])
+    assert columns["new"][299] == 299 and columns.present == {"a", "new"}
+    assert columns.at("a", 7.5) == 6 and math.isnan(columns.at("a", -1)) and columns.at("a", math.inf) == 298
+    columns.cut(10)
+    assert columns.count == 11 and columns.at("a", 100) == 10
+    columns.add(5, {"a": 1})
+    assert columns.times[-1] == 10  # time does not go back
+
+
+def test_the_smoothed_loss_is_the_mean_of_the_newest_steps():
+    track = RunSeries()
+    losses = np.random.default_rng(1).normal(1, 0.3, 4000)
+    losses[77] = math.nan
+    for number, loss in enumerate(losses.tolist()):
+        track.add_event(step(number, loss=loss))
+    times, smoothed = track.smoothed()
+    reach = 4000 // 50
+    for time, value in list(zip(times, smoothed))[:: len(times) // 20]:
+        at = round(time * 10)
+        assert value == pytest.approx(np.nanmean(losses[max(0, at + 1 - reach) : at + 1]), abs=1e-6)
+    assert len(times) <= MOST and track.at("smoothed", 399.9) == pytest.approx(losses[-reach:].mean(), abs=1e-6)
+
+
+def test_scores_skips_and_the_machine():
+    track = RunSeries()
+    track.add_event(Started(model="unet", device="gpu:0", precision="fp16"))
+    for number in range(30):
+        track.add_event(step(number, skipped=number // 10, loss_scale=1024.0, data_wait=0.25))
+    assert track.skips == [1.0, 2.0]
+    track.add_event(Evaluated(step=10, time=1.5, score=0.4, best=True))
+    track.add_event(Evaluated(step=20, time=2.5, score=0.3))
+    track.add_event(Evaluated(step=20, time=2.6, score=0.9, split="test"))
+    track.add_event(Evaluated(step=20, time=2.7, score=None))
+    assert track.best == (1.5, 0.4) and list(track.scores["score"]) == pytest.approx([0.4, 0.3])
+    track.add_sample(1, sample(40.0, reason="asleep"))
+    track.add_sample(2, sample(60.0, card(0, 80), card(1, 20)))
+    assert track.cards == ["Card 0", "Card 1"] and track.no_cards == ""
+    assert track.at("load 1", 2.5) == 20 and math.isnan(track.at("load 1", 1.5))
+    assert track.at("used 0", 3) == 2 and track.at("reserved 0", 3) == 1 and track.at("ram_total", 3) == 8
+    assert track.has("load 1") and not track.has("load 7") and not track.has("disk") and track.has("data_wait")
+    assert [len(part) for part in track.points("load 7")] == [0, 0]
+
+
+def test_a_resumed_run_forgets_what_was_lost():
+    track = RunSeries()
+    track.add_event(Started(model="unet", device="cpu"))
+    for number in range(100):
+        track.add_event(step(number))
+    track.add_event(Evaluated(step=90, time=9.0, score=0.4))
+    track.add_sample(9, sample())
+    track.add_event(Started(model="unet", device="cpu", resumed=True, time=5.0))
+    track.add_event(step(50, time=5.1, loss=7.0))
+    assert track.steps.count == 52 and track.steps["loss"][-1] == 7 and not track.scores.count
+    assert track.last == 5.1 and not track.machine.count
+
+
+def test_what_the_machine_did_is_kept_line_by_line(tmp_path):
+    path = tmp_path / "machine.jsonl"
+    first, second = sample(33.0, card(0, 5)), sample(44.0, reason="Der Treiber fehlt – 没有")
+    torn = encode_sample(9, first)[:50]
+    foreign = ['{"run_time": 3}', "[]", '{"run_time": "x", "cpu": 1, "ram_used": 1, "ram_total": 1, "time": 0}', torn]
+    path.write_text("\n".join([encode_sample(1.234, first), *foreign, encode_sample(2, second)]), "utf-8")
+    assert list(read_samples(path)) == [(1.23, first), (2.0, second)]
+    assert decode_sample(encode_sample(1, first).replace('"index"', '"newer": 1, "index"')) == (1.0, first)
+    assert not list(read_samples(tmp_path / "none.jsonl"))
+
+
+def test_the_table_has_a_line_for_each_moment():
+    track, other = RunSeries(), RunSeries()
+    for number in range(3):
+        track.add_event(step(number, grad_norm=0.5 if number else None))
+    track.add_event(Evaluated(step=2, time=0.15, score=0.25))
+    track.add_sample(0.1, sample(77.0))
+    other.add_event(step(5))
+    data = table([("划痕, run", track), ("b", other)])
+    assert data.startswith(b"\xef\xbb\xbf")
+    rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
+    assert [(row["run"], float(row["seconds"])) for row in rows] == [
+        ("划痕, run", 0.0),
+        ("划痕, run", 0.1),
+        ("划痕, run", 0.15),
+        ("划痕, run", 0.2),
+        ("b", 0.5),
+    ]
+    assert rows[1]["cpu"] == "77" and rows[1]["grad_norm"] == "0.5" and rows[0]["grad_norm"] == ""
+    assert rows[2]["score"] == "0.25" and rows[2]["loss"] == "" and float(rows[1]["loss"]) == pytest.approx(0.5)
+
+
+def test_the_name_of_a_run_is_no_formula_in_the_table():
+    track = RunSeries()
+    track.add_event(step(1))
+    rows = list(csv.reader(io.StringIO(table([("=1+1", track), ("-2", track)]).decode("utf-8-sig"))))
+    assert [row[0] for row in rows[1:]] == ["'=1+1", "-2"]

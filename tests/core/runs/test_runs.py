@@ -1,0 +1,212 @@
+"""Recipes, run folders, events, the index: what is written comes back, what is torn does no harm."""
+
+from __future__ import annotations
+
+import math
+import shutil
+
+import numpy as np
+import pytest
+
+from tests.conftest import fill_project
+from workbench.core import problems
+from workbench.core.project import annotation
+from workbench.core.project.image_index import ImageIndex, with_index
+from workbench.core.project.project import Grouping, Project
+from workbench.core.runs import events
+from workbench.core.runs.launch import worker_command, worker_environment
+from workbench.core.runs.run import Run, RunName, create_run, find_run, list_runs
+from workbench.core.runs.training_settings import parse_settings, request
+from workbench.inference.io.image_io import write_png
+
+
+def test_a_run_holds_its_exact_data_and_every_reason(labelled):
+    run = create_run(labelled, request("unet", epochs=1))
+    recipe, dataset = run.settings(), run.dataset()
+    assert recipe.epochs == 1 and recipe.channels == 1
+    assert 0 <= recipe.low < recipe.high <= 255
+    assert {"patch", "widths", "batch", "low", "mean"} <= recipe.reasons.keys()
+    assert len(dataset.items) == 16 and all(i.mask_hash for i in dataset.items)
+    assert not run.usable and not run.resumable and run.ending() is None
+    with pytest.raises(problems.RunUnusable):
+        run.need_usable()
+
+
+def test_runs_of_one_second_have_names_of_their_own(labelled):
+    names = [create_run(labelled, request("unet", epochs=1)).name for _ in range(3)]
+    assert len(set(names)) == 3
+    assert [run.name for run in list_runs(labelled.root)] == names
+    assert find_run(labelled.root, "last").name == names[-1]
+    assert find_run(labelled.root, names[0]).name == names[0]
+    with pytest.raises(problems.UnknownRun):
+        find_run(labelled.root, "no such run")
+
+
+def test_a_run_that_begins_with_another_holds_out_nothing_that_was_learned_from(project):
+    fill_project(project, 20)
+    project.file.grouping = Grouping(rule="each")
+    first = create_run(project, request("unet", epochs=1))
+    fill_project(project, 40, good=10)
+    on = create_run(project, request("unet", epochs=1, start_from=first.name)).dataset()
+    learned = {item.key for item in first.dataset().of("train")}
+    assert on.of("val") and not learned & {item.key for item in on.of("val", "test")}
+
+
+def test_pictures_that_a_run_of_another_project_has_learned_from_are_not_held_out(project, tmp_path):
+    fill_project(project, 20)
+    project.file.grouping = Grouping(rule="each")
+    first = create_run(project, request("unet", epochs=1))
+    learned = [item.key for item in first.dataset().of("train")]
+    with Project.create(tmp_path / "other", classes=["scratch"]) as other:
+        other.file.grouping = Grouping(rule="each")
+        fill_project(other, 24, seed=7, good=4)
+        for number, key in enumerate(learned[:9]):
+            copy = f"under another name/{number}.png"
+            other.image_path(copy).parent.mkdir(exist_ok=True)
+            shutil.copyfile(project.picture_path(key), other.image_path(copy))
+            annotation.save_mask(other, copy, annotation.load_mask(project, key))
+            annotation.save_note(other, copy, annotation.Note(status="done"))
+        anew = create_run(other, request("unet", epochs=1)).dataset().of("val", "test")
+        on = create_run(other, request("unet", epochs=1, start_from=str(first.root))).dataset().of("val", "test")
+        assert any(item.key.startswith("under") for item in anew)
+        assert on and not any(item.key.startswith("under") for item in on)
+        shutil.move(first.root, tmp_path / "a run alone")  # of which nothing is known then, and nothing breaks
+        assert create_run(other, request("unet", epochs=1, start_from=str(tmp_path / "a run alone"))).dataset().items
+
+
+def test_what_is_chosen_by_hand_stays(labelled):
+    run = create_run(labelled, request("unet", epochs=1, **parse_settings(["patch=64", "widths=[8,16]", "stem=1"])))
+    recipe = run.settings()
+    assert (recipe.patch, recipe.widths, recipe.stem) == (64, [8, 16], 1)
+    assert "by hand" in recipe.reasons["patch"]
+
+
+@pytest.mark.parametrize(
+    ("choices", "key"),
+    [({"patch": 3}, "patch"), ({"nonsense": 1}, "nonsense"), ({"minutes": -1}, "minutes"), ({"rate": "fast"}, "rate")],
+)
+def test_a_bad_setting_is_named(choices, key):
+    with pytest.raises(problems.BadSettings) as caught:
+        request("unet", **choices)
+    assert caught.value.fields["key"] == key
+    with pytest.raises(problems.BadSettings):
+        parse_settings(["patch"])
+
+
+def test_sixteen_bit_pictures_get_a_range_of_their_own(project):
+    rng = np.random.default_rng(0)
+    for i in range(4):
+        write_png(project.picture_path(f"{i}.png"), rng.integers(300, 900, (40, 40)).astype(np.uint16))
+        mask = np.zeros((40, 40), np.uint8)
+        mask[5:9, 5:9] = 1
+        annotation.save_mask(project, f"{i}.png", mask)
+    recipe = create_run(project, request("unet", epochs=1)).settings()
+    assert recipe.full_scale == 65535 and 250 < recipe.low < 400 and 800 < recipe.high < 950
+
+
+def test_colour_is_seen_and_grey_stored_as_colour_is_not(project):
+    rng = np.random.default_rng(0)
+    for i in range(4):
+        grey = rng.integers(50, 200, (40, 40, 1)).astype(np.uint8)
+        write_png(project.picture_path(f"{i}.png"), np.repeat(grey, 3, axis=2))
+        mask = np.zeros((40, 40), np.uint8)
+        mask[5:9, 5:9] = 1
+        annotation.save_mask(project, f"{i}.png", mask)
+    assert create_run(project, request("unet", epochs=1)).settings().channels == 1
+    for i in range(4):
+        write_png(project.picture_path(f"{i}.png"), rng.integers(50, 200, (40, 40, 3)).astype(np.uint8))
+    assert create_run(project, request("unet", epochs=1)).settings().channels == 3
+
+
+def test_events_come_back_as_they_were_sent():
+    sent = [
+        events.Started(model="unet", device="cpu", pictures={"train": 3}),
+        events.Step(time=1.5, step=3, loss=0.25, rate=1e-3, loss_scale=None, progress=0.1),
+        events.Evaluated(step=3, metrics={"dice": 0.5, "regions": {"recall": None}}, score=0.5, best=True),
+        events.Preview(step=3, picture="划痕.png", mask="previews/a.png"),
+        events.Trouble(what="a", done="b"),
+        events.Failed(why="x", problem="NoLabels", fields={"a": 1}),
+        events.Finished(result={"score": 1.0}),
+    ]
+    assert [events.decode(events.encode(e)) for e in sent] == sent
+
+
+def test_not_a_number_travels_and_torn_lines_do_no_harm():
+    line = events.encode(events.Step(step=1, loss=math.nan, rate=0.1))
+    assert "NaN" not in line
+    assert math.isnan(events.decode(line).loss)
+    assert events.decode(line[:-5]) is None
+    assert events.decode("") is None
+    assert isinstance(events.decode('{"kind": "tomorrow", "x": 1}'), events.Unknown)
+    assert isinstance(events.decode('{"kind": "step"}'), events.Unknown)
+    assert isinstance(events.decode("[1]"), events.Unknown)
+
+
+def test_a_resumed_run_has_not_ended(tmp_path):
+    run = Run(tmp_path)
+    start = events.Started(model="unet", device="cpu")
+    lines = [start, events.Finished(why="stopped"), events.Started(model="unet", device="cpu", resumed=True)]
+    run.events_path.write_text("\n".join(map(events.encode, lines)) + '\n{"kind": "st')
+    assert run.ending() is None and len(list(run.events())) == 3
+
+
+@pytest.mark.parametrize("name", ["recipe_path", "dataset_path"])
+def test_a_broken_run_file_is_named(labelled, name):
+    run = create_run(labelled, request("unet", epochs=1))
+    getattr(run, name).write_text("{")
+    with pytest.raises(problems.RunBroken):
+        run.settings(), run.dataset()
+    assert find_run(labelled.root, run.name).name == run.name
+
+
+def test_the_index_rebuilds_itself(project):
+    keys = fill_project(project, 3)
+    index = ImageIndex(project)
+    assert {row.key for row in index.refresh(keys)} == set(keys)
+    assert list(index.refresh(keys)) == []
+    row = index.rows()[keys[0]]
+    assert row.status == "done" and row.masked and row.counts[0][0] == 1 and (row.width, row.height) == (96, 80)
+    index.close()
+
+    (project.root / ".cache" / "index.sqlite").write_bytes(b"not a database at all" * 100)
+    rebuilt, found = [], []
+    with_index(project, lambda index: found.append(list(index.refresh(keys))), rebuilt.append)
+    assert len(found[-1]) == 3 and len(rebuilt) == 1
+    index = ImageIndex(project)
+    annotation.save_mask(project, keys[1], np.zeros((80, 96), np.uint8))
+    project.picture_path(keys[2]).write_bytes(b"torn")
+    changed = {row.key: row for row in index.refresh(keys[:2] + keys[2:])}
+    assert changed[keys[1]].counts == () and changed[keys[2]].broken
+    project.picture_path(keys[0]).unlink()
+    list(index.refresh(keys[1:]))
+    assert keys[0] not in index.rows()
+
+
+def test_the_child_is_told_its_threads_and_a_persons_choice_stays():
+    environment = worker_environment("cpu", {"MKL_NUM_THREADS": "7", "PATH": "/bin"})
+    assert environment["OMP_NUM_THREADS"] == "1" and environment["MKL_NUM_THREADS"] == "7"
+    assert environment["CUDA_VISIBLE_DEVICES"] == ""
+    assert worker_command("train", "run folder")[-2:] == ["train", "run folder"]
+
+
+def test_a_frozen_application_starts_itself_as_the_child(monkeypatch):
+    monkeypatch.setattr("sys.frozen", True, raising=False)
+    monkeypatch.setattr("sys.executable", "/opt/workbench")
+    assert worker_command("export", "run") == ["/opt/workbench", "--worker", "export", "run"]
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "year"),
+    [
+        ("20261120-101500-unet", "unet", 2026),
+        ("20261120-101500-unet-2", "unet", 2026),
+        ("20261120-101500-resnet-17", "resnet", 2026),
+        ("20269920-101500-unet", "", None),
+        ("my best unet", "", None),
+        ("unet", "", None),
+        ("", "", None),
+    ],
+)
+def test_the_parts_of_a_name(name, model, year):
+    found = RunName.parse(name)
+    assert found.model == model and (found.when.year if found.when else None) == year

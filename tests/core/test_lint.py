@@ -1,0 +1,120 @@
+"""The project check finds what is wrong, names the place, and finds nothing where all is well."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from workbench.core.lint import check, is_good
+from workbench.core.project import annotation
+from workbench.core.project.project import Grouping
+from workbench.core.sample.sample_project import make_sample
+from workbench.inference.io.image_io import write_png
+
+
+def kinds(project):
+    return {(finding.kind, finding.key) for finding in check(project)}
+
+
+def grey(seed, size=(96, 80)):
+    return np.random.default_rng(seed).integers(90, 200, (size[1], size[0])).astype(np.uint8)
+
+
+def test_a_sound_project_has_no_findings(labelled):
+    steps = []
+    assert check(labelled, lambda done, total: steps.append((done, total))) == []
+    assert steps[-1] == (16, 16)
+
+
+def test_the_sample_is_sound(tmp_path):
+    with make_sample(tmp_path / "sample", small=True) as project:
+        assert [f for f in check(project) if f.kind != "island"] == []
+
+
+def test_broken_files_are_named_and_left_alone(labelled):
+    keys = labelled.pictures()
+    data = labelled.picture_path(keys[0]).read_bytes()
+    labelled.picture_path(keys[0]).write_bytes(data[: len(data) // 2])
+    labelled.mask_path(keys[1]).write_bytes(b"\x89PNG\r\n\x1a\nno")
+    labelled.note_path(keys[2]).write_text("{", "utf-8")
+    annotation.save_mask(labelled, keys[3], np.ones((7, 9), np.uint8))
+    annotation.save_mask(labelled, keys[4], np.full((80, 96), 77, np.uint8))
+    before = {path: path.read_bytes() for path in labelled.root.rglob("*.png")}
+    found = kinds(labelled)
+    assert {
+        ("broken_picture", keys[0]),
+        ("broken_mask", keys[1]),
+        ("broken_note", keys[2]),
+        ("wrong_size", keys[3]),
+        ("unknown_ids", keys[4]),
+    } == found
+    assert before == {path: path.read_bytes() for path in labelled.root.rglob("*.png")}
+
+
+def test_slips_of_the_hand(labelled):
+    keys = labelled.pictures()
+    mask = annotation.load_mask(labelled, keys[0])
+    mask[0, 0] = 1
+    annotation.save_mask(labelled, keys[0], mask)
+    annotation.save_mask(labelled, keys[1], np.zeros((80, 96), np.uint8))  # its verdict is NG
+    good = next(key for key in keys if annotation.load_note(labelled, key).verdict == "OK")
+    annotation.save_mask(labelled, good, np.pad(np.ones((8, 8), np.uint8), ((0, 72), (0, 88))))
+    labelled.add_class("never painted")
+    labelled.add_class("Scratch_")
+    found = kinds(labelled)
+    assert ("island", keys[0]) in found and ("empty_defect", keys[1]) in found and ("painted_good", good) in found
+    assert ("unused_class", "never painted") in found and ("similar_classes", "Scratch_") in found
+    detail = next(f.detail for f in check(labelled) if f.kind == "island")
+    assert "at 0, 0" in detail
+
+
+def test_labels_without_pictures(labelled):
+    key = labelled.pictures()[0]
+    labelled.picture_path(key).rename(labelled.picture_path(key).with_name("renamed.png"))
+    assert {("stray_mask", f"masks/{key}.png"), ("stray_note", f"notes/{key}.json")} <= kinds(labelled)
+
+
+def test_copies_and_lookalikes_across_the_split(labelled):
+    project = labelled
+    project.file.grouping = Grouping(rule="each")
+    keys = project.pictures()
+    for key, pin in zip(keys, ("train", "val")):
+        note = annotation.load_note(project, key)
+        note.pin = pin
+        annotation.save_note(project, key, note)
+    write_png(project.picture_path(keys[0]), grey(1))
+    write_png(project.picture_path(keys[1]), np.clip(grey(1).astype(int) + 9, 0, 255).astype(np.uint8))
+    assert ("leak", keys[1]) in kinds(project)
+    project.picture_path(keys[1]).write_bytes(project.picture_path(keys[0]).read_bytes())
+    finding = next(f for f in check(project) if f.kind == "duplicate")
+    assert finding.key == keys[1] and keys[0] in finding.detail
+    assert "other side" in finding.detail and "differently" in finding.detail
+
+
+def test_pictures_alike_on_one_side_are_no_leak(labelled):
+    project = labelled
+    keys = project.pictures()
+    write_png(project.picture_path(keys[1]), np.clip(grey(1).astype(int) + 9, 0, 255).astype(np.uint8))
+    write_png(project.picture_path(keys[0]), grey(1))  # the automatic grouping puts both on one side
+    assert not [f for f in check(project) if f.kind == "leak"]
+
+
+@pytest.mark.parametrize("name", ["OK", "good", " Pass ", "合格"])
+def test_names_of_good_verdicts(name):
+    assert is_good(name) and not is_good("NG") and not is_good("scratch")
+
+
+def test_real_tiles_that_claim_a_defect_but_show_none(project, shared_data, tmp_path):
+    from workbench.core.project.importing import import_labels
+
+    uneven = shared_data / "magnetic-tile" / "MT_Uneven" / "Imgs"
+    for stem in ("exp4_num_45057", "exp3_num_45042"):
+        for suffix in (".jpg", ".png"):
+            (tmp_path / "in").mkdir(exist_ok=True)
+            (tmp_path / "in" / (stem + suffix)).write_bytes((uneven / (stem + suffix)).read_bytes())
+    import_labels(project, tmp_path / "in")
+    for key in project.pictures():
+        note = annotation.load_note(project, key)
+        note.verdict = "uneven"
+        annotation.save_note(project, key, note)
+    assert [f.kind for f in check(project)] == ["empty_defect", "empty_defect"]

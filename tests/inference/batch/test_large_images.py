@@ -1,0 +1,216 @@
+"""Large pictures: no seams where tiles meet, and memory that grows with a tile and not with what lies between."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tifffile
+
+from tests.inference.conftest import BRIGHT, grey_settings
+from workbench.inference import components, predictor
+from workbench.inference.io.image_io import read_image
+from workbench.inference.io.tiff_regions import TiffImage
+from workbench.inference.predictor import Predictor
+from workbench.inference.regions import drop_small, find_regions, surest_regions
+
+SETTINGS = grey_settings(
+    classes=(BRIGHT,), thresholds=(0.5,), min_area=(4,), mean=(0.0,), std=(1.0,), tile=512, overlap=64, multiple=32
+)
+
+
+class Coarse:
+    """A network that works on cells of 8 x 8 pixels and looks at one cell around, as UNets do at their lowest level.
+
+    Its answer depends on where the cells lie, and near a tile's rim on pixels that the tile does not hold.
+    """
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, batch: np.ndarray) -> np.ndarray:
+        self.calls += 1
+        n, _, height, width = batch.shape
+        cells = batch[:, 0].reshape(n, height // 8, 8, width // 8, 8).mean(axis=(2, 4))
+        around = np.pad(cells, ((0, 0), (1, 1), (1, 1)))
+        rows, columns = cells.shape[1:]
+        mean = sum(around[:, y : y + rows, x : x + columns] for y in range(3) for x in range(3)) / 9
+        wide = np.repeat(np.repeat(mean, 8, axis=1), 8, axis=2)
+        bright = 1 / (1 + np.exp(-20 * (batch[:, 0] - wide)))
+        return np.stack([1 - bright, bright], axis=1).astype(np.float32)
+
+
+@pytest.mark.parametrize("size", [(3000, 3000), (2977, 1531), (700, 513)])
+def test_tiles_give_what_the_whole_picture_gives(size):
+    picture = np.random.default_rng(0).integers(0, 256, size, dtype=np.uint8)
+    whole = Predictor(replace(SETTINGS, tile=3008, overlap=0), Coarse()).probabilities(picture)
+    engine = Coarse()
+    tiled = Predictor(SETTINGS, engine).probabilities(picture)
+    assert engine.calls > 1
+    assert np.abs(tiled - whole).max() < 1e-4  # of a probability; a seam would show as tenths
+
+
+def test_tiles_are_lower_where_a_row_of_them_would_take_too_much_memory(monkeypatch):
+    """Of a wide picture, and a model of many classes; the answer is the same."""
+    picture = np.random.default_rng(0).integers(0, 256, (900, 1400), dtype=np.uint8)
+    whole = Predictor(replace(SETTINGS, tile=1408, overlap=0), Coarse()).probabilities(picture)
+    monkeypatch.setattr(predictor, "_MOST_PENDING", 300 * 1400 * 4)
+    asked: list[tuple[int, ...]] = []
+
+    class Noting(Coarse):
+        def __call__(self, batch: np.ndarray) -> np.ndarray:
+            asked.append(batch.shape[2:])
+            return super().__call__(batch)
+
+    tiled = Predictor(SETTINGS, Noting()).probabilities(picture)
+    assert set(asked) == {(288, 512)}
+    assert np.abs(tiled - whole).max() < 1e-4
+
+
+def test_a_picture_that_is_one_tile_stays_one_however_many_classes_there_are(monkeypatch):
+    monkeypatch.setattr(predictor, "_MOST_PENDING", 1000)
+    engine = Coarse()
+    Predictor(SETTINGS, engine).probabilities(np.zeros((500, 512), np.uint8))
+    assert engine.calls == 1
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.5])
+def test_a_very_large_tiff_is_predicted_by_region(tmp_path, monkeypatch, scale):
+    """Read tile by tile where the network looks at it in its own size: never whole."""
+    picture = np.random.default_rng(0).integers(0, 256, (1500, 1100), dtype=np.uint8)
+    tifffile.imwrite(tmp_path / "a.tif", picture, tile=(128, 128))
+    reads: list[int] = []
+    read = TiffImage._read
+
+    def noted(self, top, left, bottom, right, **options):
+        reads.append((bottom - top) * (right - left))
+        return read(self, top, left, bottom, right, **options)
+
+    monkeypatch.setattr(TiffImage, "_read", noted)
+    by_region = TiffImage(tmp_path / "a.tif")
+    predictor = Predictor(replace(SETTINGS, scale=scale), Coarse())
+    found, expected = predictor.predict(by_region), predictor.predict(picture)
+    assert np.array_equal(found.mask, expected.mask) and np.array_equal(found.scores, expected.scores)
+    assert (max(reads) < picture.size // 4) == (scale == 1.0)
+    by_region.close()
+
+
+def test_tiles_off_the_networks_grid_would_show():
+    """That the test above can fail: the same network, its cells cut elsewhere."""
+    picture = np.random.default_rng(0).integers(0, 256, (600, 600), dtype=np.uint8)
+    whole = Predictor(replace(SETTINGS, tile=640, overlap=0), Coarse()).probabilities(picture)
+    shifted = Predictor(replace(SETTINGS, tile=640, overlap=0), Coarse()).probabilities(picture[3:, 3:])
+    assert np.abs(whole[:, 3:, 3:] - shifted).max() > 0.1
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 7])
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.45, 0.6, 1.0])
+def test_pieces_found_band_by_band_are_those_of_the_whole(rows, share, monkeypatch):
+    """Spirals, rings and dust that cross the borders of bands again and again."""
+    rng = np.random.default_rng(rows)
+    mask = (rng.random((40, 53)) < share).astype(np.uint8) * rng.choice([3, 7], (40, 53), p=[0.2, 0.8]).astype(np.uint8)
+    mask[5:35, 8], mask[5, 8:40], mask[34, 8:40], mask[5:30, 40] = 7, 7, 7, 7
+    scores = rng.integers(0, 256, mask.shape, dtype=np.uint8)
+    settings = grey_settings()
+    least = {3: 2, 7: 30}
+    whole, without = find_regions(mask, scores, settings), drop_small(mask, least)
+    large = find_regions(without, scores, settings)
+    monkeypatch.setattr(components, "BAND_PIXELS", 53 * rows)
+    assert find_regions(mask, scores, settings) == whole
+    np.testing.assert_array_equal(drop_small(mask, least), without)
+    assert (without != mask).any()
+    assert surest_regions(mask, scores, settings, None, least=least) == (large, 0)  # dropped while they are measured
+    np.testing.assert_array_equal(mask, without)
+
+
+_CHILD = """
+import sys, numpy as np
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from tests.inference.batch.test_large_images import SETTINGS
+from workbench.inference.predictor import Predictor
+
+def bright(batch):
+    chance = np.clip(batch[:, 0], 0, 1)
+    return np.stack([1 - chance, chance], axis=1)
+
+def most():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
+
+side = int(sys.argv[2])
+Predictor(SETTINGS, bright).predict(np.zeros((600, 600), np.uint8))
+picture = np.zeros((side, side), np.uint8)
+picture[5:side:9, 5:side:9] = 255  # specks everywhere, as a young network finds them: too small to be regions
+picture[40:side:500, :] = 255
+before = most()
+result = Predictor(SETTINGS, bright).predict(picture)
+print(len(result.regions), before, most())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the most memory a process has held is read from /proc")
+def test_memory_beside_the_picture_and_its_result_is_bounded():
+    """20,000 x 20,000 pixels with mask and scores must fit into 2 GB: three bytes a pixel, and little more."""
+    root = str(Path(__file__).resolve().parents[3])
+    grown = {}
+    for side in (2000, 8000):
+        done = subprocess.run(
+            [sys.executable, "-c", _CHILD, root, str(side)], capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, done.stderr
+        regions, before, most = map(float, done.stdout.split())
+        assert regions == side // 500
+        grown[side] = most - before
+    a_pixel = (grown[8000] - grown[2000]) * 2**20 / (8000**2 - 2000**2)
+    assert a_pixel < 4, grown
+
+
+_WHOLE_ROAD = """
+import sys, numpy as np
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from tests.inference.batch.test_large_images import SETTINGS
+from workbench.inference.batch.results_folder import ResultsFolder, predict_all
+from workbench.inference.batch.input_paths import InputSource
+from workbench.inference.predictor import Predictor
+from workbench.inference.io.image_io import write_png
+
+def bright(batch):
+    chance = np.clip(batch[:, 0], 0, 1)
+    return np.stack([1 - chance, chance], axis=1)
+
+def most():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
+
+place, side = Path(sys.argv[2]), int(sys.argv[3])
+for size in (600, side):
+    picture = np.zeros((size, size), np.uint8)
+    picture[5:size:97, 5:size:89] = 255
+    picture[40:size:500, :] = 255
+    write_png(place / f"{size}.png", picture)
+    del picture
+    before = most()
+    with ResultsFolder(place / f"out {size}", Predictor(SETTINGS, bright)) as folder:
+        assert predict_all(folder, [InputSource(place / f"{size}.png", place, Path(f"{size}.png"))])
+print(before, most())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the most memory a process has held is read from /proc")
+def test_memory_from_the_file_to_mask_and_overlay_is_bounded(tmp_path):
+    """The picture, its mask and its scores are three bytes a pixel; an overlay as a whole would be three more."""
+    root, side = str(Path(__file__).resolve().parents[3]), 6400
+    done = subprocess.run(
+        [sys.executable, "-c", _WHOLE_ROAD, root, str(tmp_path), str(side)], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    before, most = map(float, done.stdout.split())
+    assert most - before < 4.2 * side**2 / 2**20, (before, most)
+    shown = read_image(tmp_path / f"out {side}" / "overlays" / f"{side}.png")
+    assert shown.shape == (side, side, 3) and shown[40, 7].tolist() == list(bytes.fromhex(BRIGHT.color[1:]))

@@ -1,0 +1,242 @@
+"""A folder of results that is stopped, killed and gone on with: every picture has its results exactly once."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.inference.batch.test_exported_runner import _BARE
+from tests.inference.conftest import spotted
+from workbench.inference.batch.input_paths import collect_images
+from workbench.inference.batch.results_folder import ResultsFolder, predict_all
+from workbench.inference.batch.results_log import LEDGER_FILE, ResultsLogError, model_fingerprint
+from workbench.inference.io.image_io import encode_png, read_image, write_png
+from workbench.inference.predictor import PredictionCancelled, Predictor
+
+PATIENCE = 60
+
+
+def start(export: Path, *arguments: object) -> subprocess.Popen[str]:
+    """The export's own program, alone: no workbench, no Paddle."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    command = [sys.executable, "-I", "-c", _BARE, str(export / "predict.py"), *map(str, arguments)]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, encoding="utf-8", cwd=export.parent
+    )
+
+
+def wait_for(true, process: subprocess.Popen[str]) -> None:
+    until = time.monotonic() + PATIENCE
+    while not true():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < until, "it never came to hold"
+        time.sleep(0.005)
+
+
+def lines(out: Path) -> list[dict]:
+    try:
+        text = (out / LEDGER_FILE).read_bytes()
+    except FileNotFoundError:
+        return []
+    return [json.loads(line) for line in text.split(b"\n")[:-1]][1:]
+
+
+@pytest.fixture
+def many(tmp_path) -> Path:
+    folder = tmp_path / "many"
+    rng = np.random.default_rng(4)
+    for number in range(30):
+        write_png(folder / f"{number:02}.png", spotted(rng, 90, 120))
+    (folder / "broken.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    return folder
+
+
+def need_all_once(export: Path, folder: Path, out: Path, report: dict) -> None:
+    """Everything that a run without a stop would have written, and nothing twice."""
+    predictor = Predictor.open(export)
+    pictures = sorted(path for path in folder.iterdir() if path.name != "broken.png")
+    assert sorted(Path(entry["path"]) for entry in report["pictures"]) == pictures
+    assert [Path(entry["path"]).name for entry in report["skipped"]] == ["broken.png"]
+    expected = {}
+    for path in pictures:
+        result = predictor.predict(read_image(path))
+        expected[path] = result.mask
+        assert (read_image(out / "masks" / f"{path.stem}.png") == result.mask).all()
+        assert (out / "overlays" / f"{path.stem}.png").is_file()
+    with (out / "regions.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = [(row["picture"], row["x"], row["y"], row["class_id"]) for row in csv.DictReader(file)]
+    assert len(rows) == len(set(rows)) == sum(len(entry["regions"]) for entry in report["pictures"]) > 0
+    stored = json.loads((out / "results.json").read_text("utf-8"))
+    assert [entry["path"] for entry in stored["pictures"]] == [entry["path"] for entry in report["pictures"]]
+    assert not list(out.rglob(".*.tmp"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_what_was_killed_goes_on_where_it_was(grey_export, many, tmp_path):
+    out = tmp_path / "out"
+    for least in (3, 11):
+        process = start(grey_export, many, "--out", out, "--continue")
+        wait_for(lambda least=least: len(lines(out)) >= least, process)
+        process.kill()
+        process.communicate()
+    done = lines(out)
+    assert 11 <= len(done) < 31
+    stamps = {path: path.stat().st_mtime_ns for path in (out / "masks").glob("[!.]*.png")}
+    (out / "masks" / ".0123456789abcdef.tmp").write_bytes(b"a write that was cut off")
+    with (out / LEDGER_FILE).open("ab") as file:
+        file.write(b'{"path": "cut off in the mid')
+    process = start(grey_export, many, "--out", out, "--continue", "--json")
+    said, error = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, error
+    need_all_once(grey_export, many, out, json.loads(said))
+    untouched = {Path(entry["mask"]).name for entry in done if entry["name"]}
+    assert all(path.stat().st_mtime_ns == stamp for path, stamp in stamps.items() if path.name in untouched)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a test cannot press Ctrl-C there without ending itself")
+def test_an_interrupt_finishes_the_picture_in_work(grey_export, many, tmp_path):
+    out = tmp_path / "out"
+    process = start(grey_export, many, "--out", out, "--json")
+    wait_for(lambda: len(lines(out)) >= 2, process)
+    process.send_signal(signal.SIGINT)
+    said, error = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1 and "--continue" in json.loads(said)["error"] and "Traceback" not in error
+    stored = json.loads((out / "results.json").read_text("utf-8"))
+    assert 2 <= len(stored["pictures"]) < 30 and len(stored["pictures"]) == len(lines(out))
+    again = start(grey_export, many, "--out", out, "--json", "--continue")
+    said, error = again.communicate(timeout=PATIENCE)
+    assert again.returncode == 0, error
+    need_all_once(grey_export, many, out, json.loads(said))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_on_a_terminal_there_is_a_bar(grey_export, many, tmp_path):
+    import pty
+
+    terminal, theirs = pty.openpty()
+    command = [sys.executable, str(grey_export / "predict.py"), str(many), "--out", str(tmp_path / "out")]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        said = b""
+        while True:
+            try:
+                part = os.read(terminal, 4096)
+            except OSError:  # the other side is closed
+                break
+            if not part:
+                break
+            said += part
+    os.close(terminal)
+    text = said.decode()
+    assert process.returncode == 0 and "[########################] 31/31, 0:00 left" in text
+    assert "broken.png: skipped, " in text and "30 pictures, 1 skipped" in text
+
+
+def test_results_of_another_model_are_not_mixed_in(grey_export, colour_export, many, tmp_path):
+    sources, _ = collect_images([many])
+    with ResultsFolder(tmp_path / "o", Predictor.open(grey_export), fingerprint=model_fingerprint(grey_export)) as one:
+        assert predict_all(one, sources[:2])
+        with pytest.raises(ResultsLogError, match="Another program"):
+            ResultsFolder(tmp_path / "o", one.predictor, resume=True)
+    network = colour_export / "network.onnx"
+    network.write_bytes(network.read_bytes() + b"\0")
+    with pytest.raises(ResultsLogError, match="another model, spots"):
+        ResultsFolder(
+            tmp_path / "o", Predictor.open(grey_export), fingerprint=model_fingerprint(colour_export), resume=True
+        )
+    with ResultsFolder(tmp_path / "o", Predictor.open(grey_export)) as fresh:  # without resume it begins anew
+        assert fresh.report()["pictures"] == []
+
+
+def test_what_was_changed_removed_or_skipped_is_done_again(grey_export, many, tmp_path):
+    out, predictor, looked = tmp_path / "o", Predictor.open(grey_export), []
+    sources, _ = collect_images([many])
+
+    def go() -> list[str]:
+        looked.clear()
+        with ResultsFolder(out, predictor, resume=True) as folder:
+            note = lambda number, total, path, *_: looked.append(Path(path).name)  # noqa: E731
+            assert predict_all(folder, sources[:4] + sources[-1:], on_image=note)
+            return sorted(Path(entry["path"]).name for entry in folder.report()["pictures"])
+
+    assert go() == ["00.png", "01.png", "02.png", "03.png"] and len(looked) == 5
+    go()
+    assert looked == ["broken.png"]
+    write_png(many / "01.png", np.full((40, 40), 128, np.uint8))
+    (out / "masks" / "03.png").unlink()
+    write_png(many / "broken.png", np.full((40, 40), 25, np.uint8))
+    assert len(go()) == 5 and looked == ["01.png", "03.png", "broken.png"]
+    assert read_image(out / "masks" / "01.png").shape == (40, 40)
+
+
+def test_cancelled_in_the_middle_of_a_picture_it_is_not_done(grey_export, many, tmp_path):
+    sources, _ = collect_images([many])
+    with ResultsFolder(tmp_path / "o", Predictor.open(grey_export)) as folder:
+        with pytest.raises(PredictionCancelled):
+            folder.predict_file(sources[0], cancelled=lambda: True)
+        assert not folder.is_done(sources[0].path) and folder.report()["pictures"] == []
+
+
+def drop(folder: Path, name: str, data: bytes, pieces: int = 1, pause: float = 0.0) -> None:
+    """Write a file as a slow camera would."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / name).open("wb") as file:
+        step = -(-len(data) // pieces)
+        for at in range(0, len(data), step):
+            file.write(data[at : at + step])
+            file.flush()
+            time.sleep(pause)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a test cannot press Ctrl-C there without ending itself")
+def test_a_line_drops_pictures_and_each_is_looked_at_once(grey_export, tmp_path):
+    folder, out = tmp_path / "线 drop", tmp_path / "out"
+    folder.mkdir()
+    rng = np.random.default_rng(1)
+    pictures = {f"{n}.png": spotted(rng, 60, 70) for n in range(9)}
+    data = {name: bytes(encode_png(picture)) for name, picture in pictures.items()}
+    arguments = (folder, "--out", out, "--watch", "--json", "--skip-self-test")
+
+    first = start(grey_export, *arguments)
+    drop(folder, "0.png", data["0.png"])
+    drop(folder, "1.png", data["1.png"], pieces=4, pause=0.5)  # two seconds, cut off at every look
+    for name in ("2.png", "3.png"):
+        drop(folder, name, data[name])
+    wait_for(lambda: len(lines(out)) >= 4, first)
+    assert {Path(entry["path"]).name for entry in lines(out)} == {"0.png", "1.png", "2.png", "3.png"}
+    assert all("why" not in entry for entry in lines(out))
+    first.kill()
+    first.communicate()
+
+    drop(folder, "4.png", data["4.png"])  # while nobody looks
+    second = start(grey_export, *arguments)
+    drop(folder / "sub", "0.png", data["5.png"])
+    wait_for(lambda: len(lines(out)) >= 6, second)
+
+    def in_table() -> list[str]:
+        with (out / "regions.csv").open(encoding="utf-8-sig", newline="") as file:
+            return [row["picture"] for row in csv.DictReader(file)]
+
+    wait_for(lambda: len(in_table()) == sum(len(entry["regions"]) for entry in lines(out)), second)  # it still runs
+    second.send_signal(signal.SIGINT)
+    said, error = second.communicate(timeout=PATIENCE)
+    assert second.returncode == 0 and "Traceback" not in error
+    told = [json.loads(line) for line in said.splitlines()]
+    assert [Path(entry["path"]).name for entry in told[:-1]] == ["4.png", "0.png"]
+    assert told[-1] == {"stopped": True, "pictures": 2, "skipped": 0}
+    done = [entry["path"] for entry in lines(out)]
+    assert len(done) == len(set(done)) == 6
+    predictor = Predictor.open(grey_export)
+    for entry in lines(out):
+        mask = predictor.predict(read_image(entry["path"])).mask
+        assert (read_image(out / entry["mask"]) == mask).all()
+    assert len(json.loads((out / "results.json").read_text("utf-8"))["pictures"]) == 6

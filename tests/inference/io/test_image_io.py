@@ -1,0 +1,340 @@
+"""Every kind of picture file, from the disk to the array that the rest relies on."""
+
+from __future__ import annotations
+
+import io
+import struct
+import subprocess
+import sys
+import zlib
+
+import numpy as np
+import pytest
+import tifffile
+from PIL import Image, ImageOps
+
+from workbench.inference.io.image_header import turn
+from workbench.inference.io.image_io import IMAGE_SUFFIXES, ReadError, decode_image, read_image, write_png
+
+RNG = np.random.default_rng(1)
+
+
+def corner_picture(height: int = 24, width: int = 40) -> np.ndarray:
+    """Colour in one corner only, so that every turn and flip shows; in blocks of 8, so that JPEG keeps it."""
+    picture = np.zeros((height, width, 3), np.uint8)
+    picture[:8, :16] = (240, 16, 16)
+    picture[:8, 16:24] = (16, 16, 240)
+    return picture
+
+
+def saved(picture: np.ndarray | Image.Image, form: str, **options) -> bytes:
+    file = io.BytesIO()
+    (picture if isinstance(picture, Image.Image) else Image.fromarray(picture)).save(file, form, **options)
+    return file.getvalue()
+
+
+def tiff(picture: np.ndarray, **options) -> bytes:
+    file = io.BytesIO()
+    tifffile.imwrite(file, picture, **options)
+    return file.getvalue()
+
+
+def test_a_picture_over_the_limit_is_told_the_limit():
+    header = struct.pack(">IIBBBBB", 2_000_000, 4, 8, 0, 0, 0, 0)
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(b"\0" * 100)), (b"IEND", b""))
+    data = b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body)) for kind, body in chunks
+    )
+    with pytest.raises(ReadError, match="2000000 and 4 pixels are over the limit of 1000000"):
+        decode_image(data)
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP"])
+def test_exif_orientation_is_applied_exactly_once(form, orientation):
+    exif = Image.Exif()
+    exif[274] = orientation
+    options = {"JPEG": {"quality": 100, "subsampling": 0}, "WEBP": {"lossless": True}}.get(form, {})
+    data = saved(corner_picture(), form, exif=exif, **options)
+    expected = np.asarray(ImageOps.exif_transpose(Image.open(io.BytesIO(data))))
+    found = decode_image(data)
+    assert found.shape == expected.shape == ((24, 40, 3) if orientation < 5 else (40, 24, 3))
+    assert np.abs(found.astype(int) - expected).max() <= 3
+    assert found.flags.c_contiguous
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32"])
+@pytest.mark.parametrize(
+    "layout", [{}, {"compression": "zlib", "tile": (16, 16)}, {"bigtiff": True}, {"byteorder": ">"}]
+)
+def test_tiff_orientation_is_applied_exactly_once(orientation, dtype, layout):
+    picture = corner_picture().astype(dtype)
+    data = tiff(picture, photometric="rgb", extratags=[(274, 3, 1, orientation, True)], **layout)
+    upright = Image.fromarray(corner_picture())
+    exif = upright.getexif()
+    exif[274] = orientation
+    expected = np.asarray(ImageOps.exif_transpose(upright))
+    np.testing.assert_array_equal(decode_image(data), expected.astype(dtype))
+
+
+def test_turning_back_and_forth_gives_the_same():
+    picture = RNG.integers(0, 255, (5, 7), dtype=np.uint8)
+    for there, back in ((2, 2), (3, 3), (4, 4), (5, 5), (6, 8), (7, 7), (8, 6)):
+        np.testing.assert_array_equal(turn(turn(picture, there), back), picture)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 300), (33, 47), (33, 47, 3)])
+def test_png_is_read_as_it_was_written(tmp_path, dtype, shape):
+    picture = RNG.integers(0, np.iinfo(dtype).max + 1, shape).astype(dtype)
+    write_png(tmp_path / "p.png", picture)
+    found = read_image(tmp_path / "p.png")
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found, picture)
+    if dtype == np.uint8:  # and other programs see the same colours
+        np.testing.assert_array_equal(np.asarray(Image.open(tmp_path / "p.png")), picture)
+
+
+def test_twelve_bits_in_sixteen_stay_as_stored():
+    picture = RNG.integers(0, 4096, (20, 30)).astype(np.uint16)
+    np.testing.assert_array_equal(decode_image(tiff(picture)), picture)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"),
+    [
+        ("uint8", "uint8"),
+        ("uint16", "uint16"),
+        ("float32", "float32"),
+        ("float16", "float32"),
+        ("float64", "float32"),
+        ("int16", "float32"),
+        ("int8", "float32"),
+        ("uint32", "float32"),
+        ("int32", "float32"),
+    ],
+)
+@pytest.mark.parametrize("layout", [{}, {"tile": (16, 16)}, {"compression": "zlib"}, {"byteorder": ">"}])
+def test_tiff_of_every_type(dtype, expected, layout):
+    low = 0 if dtype.startswith("u") else -100
+    picture = RNG.integers(low, 100, (20, 33)).astype(dtype)
+    found = decode_image(tiff(picture, **layout))
+    assert found.dtype == expected
+    np.testing.assert_array_equal(found, picture.astype(expected))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "float32"])
+@pytest.mark.parametrize("planar", ["contig", "separate"])
+def test_colour_tiff_keeps_its_channel_order(dtype, planar):
+    picture = RNG.integers(0, 200, (17, 19, 3)).astype(dtype)
+    stored = picture if planar == "contig" else np.moveaxis(picture, -1, 0)
+    found = decode_image(tiff(stored, photometric="rgb", planarconfig=planar))
+    np.testing.assert_array_equal(found, picture)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16"])
+def test_tiff_in_which_zero_is_white(dtype):
+    picture = RNG.integers(0, 200, (17, 19)).astype(dtype)
+    found = decode_image(tiff(picture, photometric="miniswhite"))
+    np.testing.assert_array_equal(found, np.iinfo(dtype).max - picture)
+
+
+@pytest.mark.parametrize("options", [{}, {"compression": "group4"}])
+def test_one_bit_is_black_and_white(options):
+    bits = RNG.integers(0, 2, (16, 24)).astype(bool)
+    found = decode_image(saved(Image.fromarray(bits), "TIFF", **options))
+    np.testing.assert_array_equal(found, bits * np.uint8(255))
+    np.testing.assert_array_equal(decode_image(saved(Image.fromarray(bits), "PNG")), bits * np.uint8(255))
+
+
+@pytest.mark.parametrize("form", ["PNG", "TIFF", "WEBP"])
+def test_alpha_is_dropped_and_does_not_darken(form):
+    picture = RNG.integers(0, 256, (16, 20, 4)).astype(np.uint8)
+    options = {"lossless": True, "exact": True} if form == "WEBP" else {}
+    np.testing.assert_array_equal(decode_image(saved(picture, form, **options)), picture[:, :, :3])
+
+
+def test_grey_stays_grey_with_alpha_too():
+    grey = RNG.integers(0, 256, (16, 20)).astype(np.uint8)
+    for form in ("PNG", "BMP", "TIFF", "PPM"):
+        np.testing.assert_array_equal(decode_image(saved(grey, form)), grey)
+    with_alpha = Image.merge("LA", (Image.fromarray(grey), Image.fromarray(255 - grey)))
+    np.testing.assert_array_equal(decode_image(saved(with_alpha, "PNG")), grey)
+    assert decode_image(saved(grey, "JPEG")).ndim == 2
+
+
+@pytest.mark.parametrize("form", ["PNG", "BMP", "TIFF"])
+def test_palette_becomes_colour(form):
+    picture = corner_picture()
+    found = decode_image(saved(Image.fromarray(picture).quantize(8), form))
+    assert found.shape == picture.shape
+    assert np.abs(found.astype(int) - picture).max() <= 8
+
+
+@pytest.mark.parametrize(
+    "name", ["划痕 1.png", "a [b] {c} %d.png", "scratch🔍.png", " leading.png", "no-ending", "é" * 100]
+)
+def test_any_name_works(tmp_path, name):
+    picture = RNG.integers(0, 256, (9, 8)).astype(np.uint8)
+    write_png(tmp_path / name, picture)
+    np.testing.assert_array_equal(read_image(tmp_path / name), picture)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("kept", [0.999, 0.9, 0.5, 0.05])
+@pytest.mark.parametrize(
+    ("form", "options"),
+    [
+        ("JPEG", {}),
+        ("JPEG", {"progressive": True}),
+        ("PNG", {}),
+        ("BMP", {}),
+        ("WEBP", {"lossless": True}),
+        ("TIFF", {}),
+        ("TIFF", {"compression": "tiff_lzw"}),
+        ("PPM", {}),
+    ],
+)
+def test_a_file_cut_short_is_refused(tmp_path, form, options, kept):
+    noise = RNG.integers(0, 256, (120, 140, 3)).astype(np.uint8)
+    data = saved(noise, form, **options)
+    path = tmp_path / "cut"
+    path.write_bytes(data[: int(len(data) * kept)])
+    with pytest.raises(ReadError) as caught:
+        read_image(path)
+    assert caught.value.path == path
+    assert caught.value.why
+
+
+def test_a_thumbnail_does_not_pass_for_the_end_of_a_jpeg():
+    """The thumbnail in the header ends with the marker that is missing from the picture itself."""
+    whole = saved(RNG.integers(0, 256, (90, 90, 3)).astype(np.uint8), "JPEG")
+    thumbnail = b"Exif\0\0" + saved(np.zeros((8, 8), np.uint8), "JPEG")
+    with_thumbnail = whole[:2] + b"\xff\xe1" + struct.pack(">H", len(thumbnail) + 2) + thumbnail + whole[2:]
+    assert decode_image(with_thumbnail).shape == (90, 90, 3)
+    with pytest.raises(ReadError, match="incomplete"):
+        decode_image(with_thumbnail[:-40])
+
+
+def test_bytes_after_the_end_of_a_jpeg_do_no_harm():
+    data = saved(corner_picture(), "JPEG")
+    np.testing.assert_array_equal(decode_image(data + bytes(100)), decode_image(data))
+
+
+def test_a_damaged_png_is_refused():
+    data = bytearray(saved(RNG.integers(0, 256, (50, 60)).astype(np.uint8), "PNG"))
+    data[len(data) // 2] ^= 0xFF
+    with pytest.raises(ReadError, match="damaged"):
+        decode_image(bytes(data), "x.png")
+
+
+def test_a_header_that_claims_too_much_is_refused():
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    header = struct.pack(">IIBBBBB", 1 << 20, 1 << 20, 8, 2, 0, 0, 0)
+    bomb = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"0")) + chunk(b"IEND", b"")
+    with pytest.raises(ReadError):
+        decode_image(bomb)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\0" * 50, b"hello, I am not a picture", b"\xff\xd8\xff", b"II*\0", b"BM", b"RIFF"]
+)
+def test_what_is_no_picture_is_refused(tmp_path, content):
+    path = tmp_path / "x.jpg"
+    path.write_bytes(content)
+    with pytest.raises(ReadError):
+        read_image(path)
+
+
+def test_random_damage_never_raises_anything_else():
+    exif = Image.Exif()
+    exif[274] = 6
+    originals = [
+        saved(corner_picture(), "JPEG", exif=exif),
+        saved(corner_picture(), "PNG"),
+        saved(corner_picture(), "WEBP"),
+        tiff(corner_picture(), photometric="rgb", tile=(16, 16)),
+        tiff(corner_picture()[:, :, 0].astype(np.float16)),
+    ]
+    rng = np.random.default_rng(3)
+    outcomes = set()
+    for data in originals:
+        for _ in range(60):
+            broken = bytearray(data)
+            for _ in range(rng.integers(1, 6)):
+                broken[rng.integers(0, min(len(broken), 400))] = rng.integers(0, 256)
+            try:
+                picture = decode_image(bytes(broken))
+                assert picture.dtype in (np.uint8, np.uint16, np.float32)
+                outcomes.add("read")
+            except ReadError as error:
+                assert error.why
+                outcomes.add("refused")
+    assert outcomes == {"read", "refused"}
+
+
+def test_missing_folder_and_many_channels_have_reasons(tmp_path):
+    with pytest.raises(ReadError, match="no such file"):
+        read_image(tmp_path / "none.png")
+    with pytest.raises(ReadError, match="cannot be opened"):
+        read_image(tmp_path)
+    many = RNG.integers(0, 256, (8, 9, 6)).astype(np.uint8)
+    with pytest.raises(ReadError, match="6 channels"):
+        decode_image(tiff(many, photometric="minisblack", planarconfig="contig"))
+
+
+def test_a_read_error_survives_the_way_between_processes():
+    import pickle
+
+    error = pickle.loads(pickle.dumps(ReadError("a.png", "it is broken")))
+    assert (error.path, error.why, str(error)) == ("a.png", "it is broken", "a.png: it is broken")
+
+
+def test_write_png_leaves_the_old_file_when_it_fails(tmp_path):
+    path = tmp_path / "p.png"
+    write_png(path, np.zeros((3, 3), np.uint8))
+    before = path.read_bytes()
+    for wrong in (np.zeros((3, 3), np.float32), np.zeros((3, 3, 2), np.uint8), np.zeros((0, 3), np.uint8)):
+        with pytest.raises(ValueError):
+            write_png(path, wrong)
+    assert path.read_bytes() == before
+    with pytest.raises(OSError):
+        write_png(path / "below a file.png", np.zeros((3, 3), np.uint8))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["p.png"]
+
+
+def test_real_sixteen_bit_pictures(shared_data):
+    files = sorted((shared_data / "sixteen-bit").rglob("*.tif"))
+    assert files
+    for file in files:
+        np.testing.assert_array_equal(read_image(file), tifffile.imread(file))
+        assert read_image(file).dtype == np.uint16
+
+
+def test_every_suffix_is_one_that_the_reader_knows(tmp_path):
+    assert {".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp"} <= IMAGE_SUFFIXES
+    assert all(suffix == suffix.lower() and suffix.startswith(".") for suffix in IMAGE_SUFFIXES)
+
+
+def test_importing_opencv_leaves_qt_alone():
+    """The desktop build of OpenCV sets these two; here a stand-in does, because the headless build does not."""
+    code = """
+import os, sys, types
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "cv2" and not getattr(self, "done", False):
+            self.done = True
+            os.environ["QT_QPA_PLATFORM_PLUGIN_PATH"] = "/wrong"
+            os.environ["QT_QPA_FONTDIR"] = "/wrong"
+sys.meta_path.insert(0, Finder())
+os.environ["QT_QPA_FONTDIR"] = "/mine"
+from workbench.inference.io.opencv import cv2
+assert sys.meta_path[0].done
+for name in ("QT_QPA_PLATFORM_PLUGIN_PATH", "QT_QPA_FONTDIR", "OPENCV_IO_MAX_IMAGE_PIXELS"):
+    print(os.environ.get(name))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["None", "/mine", str(2**40)], done.stderr

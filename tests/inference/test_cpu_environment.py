@@ -1,0 +1,77 @@
+"""Which road MKL is told to take, on which processor; how many cores may be used."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from workbench.inference import cpu_environment
+
+AMD_ZEN4 = """processor\t: 0
+vendor_id\t: AuthenticAMD
+model name\t: AMD EPYC
+flags\t\t: fpu avx avx2 avx512f
+
+processor\t: 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (AMD_ZEN4, {"MKL_DEBUG_CPU_TYPE": "7"}),
+        (AMD_ZEN4.replace(" avx512f", ""), {"MKL_DEBUG_CPU_TYPE": "5"}),
+        (AMD_ZEN4.replace(" avx2 avx512f", ""), {}),
+        (AMD_ZEN4.replace("AuthenticAMD", "GenuineIntel"), {}),
+        ("CPU implementer\t: 0x41\nFeatures\t: fp asimd\n", {}),
+        ("", {}),
+    ],
+)
+def test_what_proc_cpuinfo_says(text, expected):
+    assert cpu_environment._environment_for(*cpu_environment._parse_cpuinfo(text)) == expected
+
+
+def test_this_machine_gets_an_answer():
+    assert cpu_environment.cpu_environment() in ({}, {"MKL_DEBUG_CPU_TYPE": "5"}, {"MKL_DEBUG_CPU_TYPE": "7"})
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"cpu.max": "200000 100000\n"}, 2),
+        ({"cpu.max": "150000 100000\n"}, 2),
+        ({"cpu.max": "10000 100000\n"}, 1),
+        ({"cpu.max": "max 100000\n"}, None),
+        ({"cpu/cpu.cfs_quota_us": "300000\n", "cpu/cpu.cfs_period_us": "100000\n"}, 3),
+        ({"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n"}, None),
+        ({"cpu.max": "nonsense\n"}, None),
+        ({"cpu.max": "5 0\n"}, None),
+        ({}, None),
+    ],
+)
+def test_what_a_container_may_use(tmp_path, files, expected):
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert cpu_environment._quota(tmp_path) == expected
+
+
+def test_a_container_grants_fewer_cores_than_there_are_and_never_more(tmp_path, monkeypatch):
+    monkeypatch.setattr(cpu_environment, "_CGROUP", tmp_path)
+    everything = cpu_environment.cores()
+    (tmp_path / "cpu.max").write_text("100000 100000")
+    assert cpu_environment.cores() == 1
+    (tmp_path / "cpu.max").write_text("100000000 100000")
+    assert cpu_environment.cores() == everything
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="processes are bound to cores on Linux only here")
+def test_a_process_that_is_bound_to_one_core_counts_one():
+    core = min(os.sched_getaffinity(0))
+    bind = f"import os; os.sched_setaffinity(0, {{{core}}})"
+    code = f"{bind}; from workbench.inference.cpu_environment import cores; print(cores())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "1"

@@ -1,0 +1,402 @@
+"""Autosave and the journal: nothing that was painted is lost, not by a full disk and not by a kill."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from tests.session.conftest import dot, saved_mask, settle, show
+from workbench.core import problems
+from workbench.core.geometry.drawing import Paint, Rect, draw_segment
+from workbench.core.project import annotation
+from workbench.core.project.history import History, StepRecording
+from workbench.core.project.project import Project
+from workbench.core.runs.launch import worker_environment
+from workbench.session.journal import Journal, decode_records, encode_record
+from workbench.session.journal_recovery import apply_records
+from workbench.session.label import Label, MaskChanged, load_label, save_label
+from workbench.session.session import Session
+
+
+def journal_files(session):
+    return list((session.project.root / "journal").iterdir())
+
+
+def test_a_stroke_is_saved_by_itself(opened, qtbot):
+    states = []
+    opened.save_state_changed.connect(states.append)
+    with qtbot.waitSignal(opened.label_saved) as saved:
+        dot(opened, 20, 20, 2)
+        assert opened.save_state == "dirty" and journal_files(opened)
+    assert saved.args == [opened.key] and states == ["dirty", "saved"]
+    assert np.array_equal(saved_mask(opened, opened.key), opened.mask)
+    assert not journal_files(opened)
+
+
+def test_a_stroke_in_the_air_is_not_saved_until_it_has_settled(opened, qtbot):
+    on_disk = saved_mask(opened, opened.key)
+    opened.notes.set_verdict("NG")
+    opened.editor.begin("brush")
+    opened.editor.paint_segment((10, 10), (60, 60), 5, 2)
+    assert not opened._saver.unsaved(opened.key).mask_unsaved
+    opened._saver.flush()
+    assert np.array_equal(saved_mask(opened, opened.key), on_disk)
+    opened.editor.commit()
+    qtbot.waitUntil(lambda: opened.save_state == "saved")
+    assert np.array_equal(saved_mask(opened, opened.key), opened.mask)
+
+
+def test_a_copy_made_while_pixels_change_is_thrown_away(project):
+    label = Label("a.png", mask=np.zeros((8, 8), np.uint8))
+    label.begin()
+    label.mask[0] = 1
+    label.end([Rect(0, 0, 8, 1)], changed=True)
+    label.begin()
+    with pytest.raises(MaskChanged):
+        save_label(project, label, None, 0)
+    label.end([], changed=False)
+    assert save_label(project, label, None, 0).counts == ((1, 8),)
+
+
+def test_a_failed_save_keeps_the_stroke_says_so_once_and_is_tried_again(opened, qtbot):
+    masks = opened.project.root / "masks"
+    aside = masks.rename(masks.with_name("aside"))
+    masks.write_text("a file where a folder should be")
+    met, states = [], []
+    opened.problem_met.connect(met.append)
+    opened.save_state_changed.connect(states.append)
+    dot(opened, 20, 20, 2)
+    qtbot.waitUntil(lambda: opened.save_state == "failed")
+    assert not opened.flush() and not opened.flush()
+    assert [type(problem) for problem in met] == [problems.SavedLater] and str(masks) in str(met[0])
+    assert opened.mask[20, 20] == 2 and journal_files(opened)
+    painted, key = opened.mask.copy(), opened.key
+    show(opened, qtbot, opened.keys[1])
+    show(opened, qtbot, key)
+    assert np.array_equal(opened.mask, painted)
+    masks.unlink()
+    aside.rename(masks)
+    qtbot.waitUntil(lambda: opened.save_state == "saved")  # by the retry alone
+    assert np.array_equal(saved_mask(opened, key), painted) and not journal_files(opened)
+    assert states == ["dirty", "failed", "saved"]
+
+
+def test_what_could_not_be_saved_comes_back_with_the_next_opening(opened, root, qtbot):
+    masks = root / "masks"
+    aside = masks.rename(root / "aside")
+    masks.write_text("")
+    dot(opened, 20, 20, 2)
+    painted, key = opened.mask.copy(), opened.key
+    assert not opened.close_project() and opened.project is not None
+    opened.end()
+    masks.unlink()
+    aside.rename(masks)
+    assert opened.open_project(root)
+    assert opened.flush()
+    assert np.array_equal(saved_mask(opened, key), painted)
+    assert "recover strokes" in [act.what for act in annotation.load_note(opened.project, key).history]
+    settle(opened, qtbot)
+    show(opened, qtbot, key)
+    opened.undo()  # the step survived too
+    assert opened.mask[20, 20] == 0
+
+
+def test_a_journal_that_cannot_be_written_is_told_and_the_mask_is_saved_all_the_same(opened, root, qtbot):
+    (root / "journal").rmdir()
+    (root / "journal").write_text("")
+    with qtbot.waitSignal(opened.problem_met) as met:
+        dot(opened, 20, 20, 2)
+    assert isinstance(met.args[0], problems.CannotWrite) and opened.save_state == "failed"
+    qtbot.waitUntil(lambda: opened.save_state == "saved")
+    assert np.array_equal(saved_mask(opened, opened.key), opened.mask)
+
+
+def in_journal(session, key):
+    found = Journal(session.project.root / "journal").leftovers().get(key, [])
+    return [patch for patch, _ in found]
+
+
+def test_a_stroke_made_during_a_save_stays_in_the_journal_until_the_next(opened):
+    opened._saver._settle_ms = 600_000
+    dot(opened, 20, 20, 2)
+    opened._saver.changed(opened._label, now=True)
+    opened._saver._lane._pool.waitForDone()  # written, but not told yet
+    dot(opened, 60, 60, 2)
+    second = opened.editor.history.next_undo
+    opened._saver._lane.finish()
+    assert saved_mask(opened, opened.key)[60, 60] == 0 and opened.save_state == "dirty"
+    assert in_journal(opened, opened.key) == [second]
+    assert opened.flush() and saved_mask(opened, opened.key)[60, 60] == 2 and not journal_files(opened)
+
+
+def test_a_stroke_that_slips_into_a_save_leaves_nothing_behind(opened):
+    opened._saver._settle_ms = 600_000
+    gate = threading.Event()
+    opened._saver._lane.submit(lambda: gate.wait(10), lambda *_: None)
+    dot(opened, 20, 20, 2)
+    opened._saver.changed(opened._label, now=True)  # waits behind the gate
+    dot(opened, 60, 60, 2)
+    gate.set()
+    opened._saver._lane.finish()
+    assert opened.save_state == "saved" and saved_mask(opened, opened.key)[60, 60] == 2
+    assert not journal_files(opened)
+
+
+KILLED = """
+import sys, time
+from PySide6.QtCore import QCoreApplication
+from workbench.session.session import Session
+app = QCoreApplication([])
+session = Session(settle=600)
+session.open_project(sys.argv[1])
+session.image_opened.connect(lambda key: app.quit())
+
+def paint(*strokes):
+    for x, y, id in strokes:
+        session.editor.begin("paint")
+        session.editor.paint_segment((x, y), (x + 9, y), 3, id)
+        session.editor.commit()
+
+session.open_image(sys.argv[2])
+while session.key != sys.argv[2]:
+    app.processEvents()
+paint((20, 20, 2), (40, 50, 1))
+session._saver.changed(session._label, now=True)   # these two reach the mask file ...
+session._saver._lane.finish()
+paint((60, 30, 2), (60, 60, 1), (10, 70, 2))       # ... and these only the journal
+session.undo()
+session.open_image(sys.argv[3])
+while session.key != sys.argv[3]:
+    app.processEvents()
+paint((30, 30, 1))
+session.editor.begin("in the air")
+session.editor.paint_segment((5, 5), (9, 9), 2, 2)
+print("painted", flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_killed_window_loses_at_most_the_stroke_in_the_air(session, root, qtbot):
+    with Project.open(root, write=False) as project:
+        first, fresh = project.images()[0], project.images()[6]
+        expected = load_label(project, first, (96, 80)).mask
+    child = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(root), first, fresh], stdout=subprocess.PIPE, text=True, env=child_env()
+    )
+    try:
+        assert child.stdout.readline().strip() == "painted"
+    finally:
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        child.stdout.close()
+    assert annotation.read_mask(root / "masks" / f"{first}.png")[60, 60] == 0
+    assert not (root / "masks" / f"{fresh}.png").exists()
+    journal = sorted((root / "journal").iterdir())
+    torn = journal[-1]
+    torn.write_bytes(torn.read_bytes() + b"\x40\0\0\0torn by the kill")
+
+    assert session.open_project(root)
+    assert session.flush()
+    for x, y, id in [(20, 20, 2), (40, 50, 1), (60, 30, 2), (60, 60, 1)]:
+        paint_like(expected, x, y, id)
+    assert np.array_equal(saved_mask(session, first), expected)
+    new = np.zeros((80, 96), np.uint8)
+    paint_like(new, 30, 30, 1)
+    assert np.array_equal(saved_mask(session, fresh), new)
+    assert annotation.load_note(session.project, fresh).status == "started"
+    assert not journal_files(session)
+
+
+def paint_like(mask, x, y, id):
+    draw_segment(mask, (x, y), (x + 9, y), 3, Paint(id))
+
+
+def child_env():
+    return {**worker_environment(), "QT_QPA_PLATFORM": "offscreen"}
+
+
+# --- the journal's file --------------------------------------------------------------------------------
+
+
+def patches(count: int, key: str = "a.png", start: np.ndarray | None = None):
+    """Overlapping squares of classes 1 and 2 on a mask, and the mask as it is then."""
+    mask = np.zeros((130, 200), np.uint8) if start is None else start.copy()
+    rng = np.random.default_rng(3)
+    made = []
+    for i in range(count):
+        recording = StepRecording(key, "paint", mask)
+        x, y = int(rng.integers(0, mask.shape[1] - 20)), int(rng.integers(0, mask.shape[0] - 20))
+        recording.touch(Rect(x, y, 20, 20))
+        mask[y : y + 20, x : x + 20] = 2 - i % 2
+        made.append(recording.finish())
+    return made, mask
+
+
+def test_a_journal_cut_off_anywhere_gives_back_every_whole_record():
+    made, _ = patches(3)
+    records = [encode_record(patch, (200, 130)) for patch in made]
+    data = b"".join(records)
+    ends = np.cumsum([len(record) for record in records])
+    for cut in range(0, len(data) + 1, 7):
+        found = [patch for patch, _ in decode_records(data[:cut])]
+        assert found == made[: int((ends <= cut).sum())]
+
+
+def test_a_damaged_record_ends_the_reading():
+    made, _ = patches(3)
+    records = [encode_record(patch, (200, 130)) for patch in made]
+    data = bytearray(b"".join(records))
+    data[len(records[0]) + 40] ^= 0xFF
+    assert [patch for patch, _ in decode_records(bytes(data))] == made[:1]
+    assert list(decode_records(b"\xff" * 100)) == [] and list(decode_records(b"")) == []
+
+
+def test_bringing_back_twice_changes_nothing():
+    made, final = patches(5)
+    mask = np.zeros_like(final)
+    found = apply_records(made, mask)
+    assert found.changed and found.patches == tuple(made) and found.beside is None
+    assert np.array_equal(mask, final)
+    again = apply_records(made, mask)
+    assert not again.changed and again.patches == tuple(made) and np.array_equal(mask, final)
+
+
+def test_strokes_that_a_save_held_in_part_are_brought_back_whole():
+    made, final = patches(5)
+    for number in range(5):
+        mask = np.zeros_like(final)
+        for patch in made[:number]:
+            patch.apply(mask)
+        assert apply_records(made, mask).patches == tuple(made) and np.array_equal(mask, final)
+
+
+def test_a_missing_stroke_does_not_stop_the_others():
+    made, final = patches(5)
+    mask = np.zeros_like(final)
+    found = apply_records([*made[:2], *made[3:]], mask)
+    (step,) = found.patches if len(found.patches) == 1 else (None,)
+    assert found.beside is None
+    for patch in made[3:]:
+        for rect in patch.rects:
+            assert np.array_equal(mask[rect.slices], final[rect.slices])
+    if step is not None:
+        step.revert(mask)
+        assert not mask.any()
+
+
+def test_what_another_program_wrote_stays_and_the_strokes_are_kept_beside():
+    made, final = patches(5)
+    foreign = np.full_like(final, 9)
+    found = apply_records(made, foreign)
+    assert (foreign == 9).all() and not found.changed and not found.patches
+    for patch in made:
+        for rect in patch.rects:
+            assert np.array_equal(found.beside[rect.slices], final[rect.slices])
+
+
+def test_segments_go_when_a_save_holds_them_and_only_then(tmp_path):
+    made, _ = patches(4, key="奇怪/名字 😀.png")
+    key = made[0].key
+    journal = Journal(tmp_path)
+    journal.append(made[0], (200, 130))
+    upto = journal.seal(key)
+    journal.append(made[1], (200, 130))
+    journal.discard(key, upto)
+    journal.append(made[2], (200, 130))
+    journal.close()
+    later = Journal(tmp_path)
+    assert [patch for patch, _ in later.leftovers()[key]] == made[1:3]
+    later.append(made[3], (200, 130))
+    later.discard(key, later.seal(key))
+    assert list(tmp_path.iterdir()) == []
+    later.close()
+
+
+def test_foreign_files_in_the_journal_do_no_harm(session, root):
+    (root / "journal" / "readme.txt").write_text("hello")
+    (root / "journal" / ("0" * 32 + "-000001.bin")).write_bytes(b"nonsense")
+    made, _ = patches(1, key="../../outside.png")
+    (root / "journal" / ("1" * 32 + "-000001.bin")).write_bytes(encode_record(made[0], (200, 130)))
+    met = []
+    session.problem_met.connect(met.append)
+    assert session.open_project(root) and not met
+    assert session.flush() and not (root.parent / "outside.png.png").exists()
+
+
+def test_strokes_for_a_broken_mask_wait_in_the_journal(session, root, qtbot):
+    with Project.open(root) as project:
+        key = project.images()[0]
+        journal = Journal(root / "journal")
+        made, expected = patches(1, key=key, start=annotation.load_mask(project, key))
+        journal.append(made[0], (96, 80))
+        journal.close()
+        good = project.mask_path(key).read_bytes()
+        project.mask_path(key).write_bytes(b"broken")
+    with qtbot.waitSignal(session.problem_met) as met:
+        session.open_project(root)
+    assert isinstance(met.args[0], problems.MaskBroken)
+    session.close_project()
+    assert (root / "masks" / f"{key}.png").read_bytes() == b"broken" and list((root / "journal").iterdir())
+    (root / "masks" / f"{key}.png").write_bytes(good)
+    assert session.open_project(root) and session.flush()
+    assert np.array_equal(saved_mask(session, key), expected)
+    assert not list((root / "journal").iterdir())
+
+
+def test_history_forgets_one_picture_only():
+    history = History()
+    for patch in patches(2, key="a.png")[0] + patches(1, key="b.png")[0]:
+        history.add(patch)
+    history.forget("b.png")
+    assert history.next_undo.key == "a.png"
+    history.forget("a.png")
+    assert history.next_undo is None and history.next_redo is None
+
+
+def test_a_whole_session_knows_nothing_of_paddle(root):
+    code = (
+        "import sys\n"
+        "from PySide6.QtCore import QCoreApplication\n"
+        "app = QCoreApplication([])\n"
+        "from workbench.session.session import Session\n"
+        "from workbench.session.training.training_control import TrainingControl\n"
+        "from workbench.session.training.export_job import ExportJob\n"
+        "from workbench.session.predictions import Predictions\n"
+        "from workbench.session.training.telemetry import TelemetryThread\n"
+        "from workbench.core.runs.run import Run\n"
+        "session = Session()\n"
+        "training, exporter, predictions = TrainingControl(session), ExportJob(), Predictions(session)\n"
+        "telemetry = TelemetryThread(interval=0.01); telemetry.start()\n"
+        "session.open_project(sys.argv[1])\n"
+        "session.images_listed.connect(lambda keys: session.open_image(keys[0]))\n"
+        "def opened(key):\n"
+        "    session.editor.paint_fill((1, 1), 1); session.undo(); session.notes.set_verdict('NG')\n"
+        "    predictions.load('nowhere'); predictions.predict(key)\n"
+        "session.image_opened.connect(opened)\n"
+        "training.ended.connect(lambda ending: (print(ending.problem or ending.why), app.quit()))\n"
+        "predictions.failed.connect(lambda problem: training.start('resnet'))\n"
+        "app.exec()\n"
+        "print([name for name in ('paddle', 'PySide6.QtGui', 'PySide6.QtWidgets') if name in sys.modules])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(root)], capture_output=True, text=True, env=child_env(), timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split("\n")[:2] == ["NoVerdicts", "[]"]
+    assert "QThread" not in done.stderr and "Traceback" not in done.stderr
+
+
+def test_two_sessions_in_turn_leave_no_thread(root, qtbot):
+    for _ in range(2):
+        session = Session()
+        session.open_project(root)
+        session.close_project()
+        for part in (session._saver, session._loader, session._listing, session._copier):
+            assert part._lane._pool.activeThreadCount() == 0
+    assert os.path.exists(root / "project.json")

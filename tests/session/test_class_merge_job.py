@@ -1,0 +1,339 @@
+"""Merging and deleting classes: counted before, exact after, taken back whole, cut off without harm."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.conftest import ROOT
+from tests.session.conftest import dot, saved_mask, settle, show
+from workbench.core import problems
+from workbench.core.project import annotation, class_merge
+from workbench.core.project.project import NOT_LABELED, Project
+from workbench.session.session import Session
+
+
+@pytest.fixture
+def mixed(opened, qtbot):
+    """Class 2 beside class 1 in the first two pictures, and in a mask whose picture is gone."""
+    for key in opened.keys[:2]:
+        show(opened, qtbot, key)
+        dot(opened, 5, 5, 2, 4)
+    assert opened.flush()
+    annotation.save_mask(opened.project, "gone/away.png", np.full((4, 5), 2, np.uint8))
+    opened.refresh_images()
+    settle(opened, qtbot)
+    return opened
+
+
+def masks(project) -> dict[str, bytes]:
+    folder = project.root / "masks"
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*.png"))}
+
+
+def run(session, qtbot, order, *values):
+    with qtbot.waitSignal(session.class_work.ended, timeout=20_000) as ended:
+        order(*values)
+    settle(session, qtbot)
+    return ended.args[1]
+
+
+def test_the_extent_is_counted_before(mixed, qtbot):
+    qtbot.waitUntil(lambda: mixed.rows[mixed.keys[0]].regions != (), timeout=10_000)
+    both = [saved_mask(mixed, key) for key in mixed.keys[:2]]
+    extent = mixed.class_work.extent({2})
+    assert (extent.images, extent.regions) == (2, 2)
+    assert extent.pixels == sum(int((mask == 2).sum()) for mask in both) and extent.bytes > 0
+
+
+def test_merging_rewrites_every_mask_and_undo_restores_the_very_bytes(mixed, qtbot):
+    before, file = masks(mixed.project), (mixed.project.root / "project.json").read_bytes()
+    arrays = {key: saved_mask(mixed, key) for key in mixed.keys[:2]}
+    done = run(mixed, qtbot, mixed.class_work.start, [2], 1)
+    assert done.masks == 3 and done.whole and not done.left
+    for key, was in arrays.items():
+        assert np.array_equal(saved_mask(mixed, key), np.where(was == 2, 1, was))
+    assert np.unique(annotation.read_mask(mixed.project.mask_path("gone/away.png"))).tolist() == [1]
+    assert np.array_equal(mixed.mask, saved_mask(mixed, mixed.key)) and mixed.mask_problem is None
+    stored = Project.open(mixed.project.root, write=False).file
+    assert [info.id for info in stored.classes] == [1] and stored.retired_ids == [2]
+    assert all(id != 2 for row in mixed.rows.values() for id, _ in row.counts)
+    assert mixed.can_undo()
+    run(mixed, qtbot, mixed.undo)
+    assert masks(mixed.project) == before and (mixed.project.root / "project.json").read_bytes() == file
+    assert not class_merge.folder_of(mixed.project).exists()
+    mixed.undo()  # strokes made before the change can still be taken back
+    assert mixed.flush() and not (saved_mask(mixed, mixed.keys[1]) == 2).any()
+
+
+def test_a_deleted_class_is_background_or_not_labelled_and_its_id_is_never_given_again(mixed, qtbot):
+    first, second = mixed.keys[:2]
+    show(mixed, qtbot, second)
+    mixed.editor.set_explicit_background(True)
+    was = {key: saved_mask(mixed, key) for key in (first, second)} if mixed.flush() else {}
+    run(mixed, qtbot, mixed.class_work.start, [2])
+    assert np.array_equal(saved_mask(mixed, first), np.where(was[first] == 2, 0, was[first]))
+    assert np.array_equal(saved_mask(mixed, second), np.where(was[second] == 2, NOT_LABELED, was[second]))
+    assert mixed.classes.add("new").id == 3
+
+
+def test_pixels_painted_since_survive_taking_it_back(mixed, qtbot):
+    first = mixed.keys[0]
+    was = saved_mask(mixed, first)
+    run(mixed, qtbot, mixed.class_work.start, [2], 1)
+    show(mixed, qtbot, first)
+    new = mixed.classes.add("later").id
+    dot(mixed, 6, 6, new, 2)
+    assert mixed.flush()
+    now = saved_mask(mixed, first)
+    run(mixed, qtbot, mixed.class_work.undo_merge)
+    assert np.array_equal(saved_mask(mixed, first), np.where(now == new, new, was))
+    assert [info.id for info in mixed.project.classes] == [1, 2, new]
+
+
+def test_cancel_puts_everything_back(mixed, qtbot):
+    before = masks(mixed.project)
+    work = mixed.class_work
+    told = []
+    work.progressed.connect(lambda *at: told.append(at))
+    with qtbot.waitSignal(work.ended, timeout=20_000):
+        assert work.start([2], 1)
+        work.cancel()
+        assert not mixed.editor.begin("paint")  # not while masks are rewritten
+    settle(mixed, qtbot)
+    assert masks(mixed.project) == before and [info.id for info in mixed.project.classes] == [1, 2]
+    assert work.plan is None and mixed.editor.begin("paint")
+    mixed.editor.cancel()
+
+
+KILLED = """
+import sys, time
+from workbench.core.project import class_merge
+from workbench.core.project.project import Project
+project = Project.open(sys.argv[1])
+plan = class_merge.begin(project, [2], 1)
+if sys.argv[2] == "back":
+    class_merge.apply_plan(project, plan, lambda *_: None, lambda: False)
+    class_merge.settle(project, plan)
+    plan = class_merge.begin_undo(project, plan)
+def tell(done, total):
+    print(done, flush=True)
+    time.sleep(60)
+work = class_merge.undo if sys.argv[2] == "back" else class_merge.apply_plan
+work(project, plan, tell, lambda: False)
+"""
+
+
+@pytest.mark.parametrize("way", ["there", "back"])
+@pytest.mark.parametrize("choice", ["finish", "take back"])
+def test_killed_half_way_it_can_be_finished_or_taken_back(mixed, root, qtbot, way, choice):
+    before = masks(mixed.project)
+    mixed.close_project()
+    child = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(root), way], stdout=subprocess.PIPE, cwd=ROOT, text=True
+    )
+    assert child.stdout.readline().strip() == "1"
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    child.stdout.close()
+    with Project.open(root) as project:
+        half = masks(project)
+        assert half != before and half.keys() == before.keys()
+        known = {info.id for info in project.classes}
+        for path in (root / "masks").rglob("*.png"):
+            assert set(annotation.ids_in(annotation.read_mask(path))) <= known | {0}
+    session = Session(settle=0.02)
+    assert session.open_project(root) and session.class_work.unfinished
+    settle(session, qtbot)
+    run(session, qtbot, session.class_work.resume if choice == "finish" else session.class_work.undo_merge)
+    ids = {id for path in (root / "masks").rglob("*.png") for id in annotation.ids_in(annotation.read_mask(path))}
+    if choice == "finish" and way == "there":
+        assert ids == {0, 1} and [info.id for info in session.project.classes] == [1]
+    else:
+        assert masks(session.project) == before and [info.id for info in session.project.classes] == [1, 2]
+    session.close_project()
+
+
+def test_closing_the_project_in_the_middle_leaves_it_to_be_decided(mixed, root, qtbot):
+    before = masks(mixed.project)
+    assert mixed.class_work.start([2], 1)
+    mixed.close_project()
+    assert mixed.open_project(root) and mixed.class_work.unfinished and mixed.class_work.plan.state == "doing"
+    settle(mixed, qtbot)
+    run(mixed, qtbot, mixed.class_work.undo_merge)
+    assert masks(mixed.project) == before and not mixed.class_work.unfinished
+
+
+def test_a_full_disk_leaves_it_to_be_decided(mixed, qtbot, monkeypatch):
+    before, save, work = masks(mixed.project), annotation.save_mask, mixed.class_work
+    calls = []
+
+    def refuse(project, key, mask):
+        calls.append(key)
+        if len(calls) == 2:
+            raise problems.CannotWrite(path=key, why="No space left on device")
+        save(project, key, mask)
+
+    monkeypatch.setattr(annotation, "save_mask", refuse)
+    with qtbot.waitSignal(mixed.problem_met) as met:
+        assert work.start([2], 1)
+    assert isinstance(met.args[0], problems.CannotWrite) and work.unfinished and not work.running
+    assert mixed.mask_problem is None and [info.id for info in mixed.project.classes] == [1, 2]
+    run(mixed, qtbot, work.resume)
+    assert [info.id for info in mixed.project.classes] == [1]
+    run(mixed, qtbot, work.undo_merge)
+    assert masks(mixed.project) == before
+
+
+def test_what_may_not_be_is_refused(mixed, root, qtbot):
+    met = []
+    mixed.problem_met.connect(met.append)
+    assert not mixed.class_work.start([9], 1) and not mixed.class_work.start([1], 1)
+    assert not mixed.class_work.start([1], 7)
+    reader = Session()
+    reader.open_project(root, write=False)
+    reader.problem_met.connect(met.append)
+    assert not reader.class_work.start([2], 1)
+    reader.close_project()
+    assert [type(problem) for problem in met] == [problems.BadClass] * 3 + [problems.ProjectReadOnly]
+    folder = class_merge.folder_of(mixed.project)
+    assert not folder.exists()
+    folder.mkdir(parents=True)
+    (folder / "plan.json").write_text(json.dumps({"format": 9}))
+    mixed.close_project()
+    mixed.open_project(root)
+    assert isinstance(met[-1], problems.ProjectBroken) and mixed.project is not None
+
+
+def test_a_mask_that_cannot_be_read_stays_and_is_told(mixed, qtbot):
+    path = mixed.project.mask_path("gone/away.png")
+    path.write_bytes(b"\x89PNG torn")
+    run(mixed, qtbot, mixed.class_work.start, [2], 1)
+    assert path.read_bytes() == b"\x89PNG torn" and [info.id for info in mixed.project.classes] == [1]
+
+
+def test_classes_are_reordered_and_keep_their_ids(opened):
+    opened.classes.reorder([2, 1])
+    stored = Project.open(opened.project.root, write=False).classes
+    assert [(info.id, info.name) for info in stored] == [(2, "dent"), (1, "scratch")]
+    met = []
+    opened.problem_met.connect(met.append)
+    opened.classes.reorder([2])
+    assert isinstance(met[0], problems.BadClass) and [info.id for info in opened.project.classes] == [2, 1]
+
+
+def test_many_verdicts_are_one_step(opened, qtbot):
+    keys = opened.keys[:5]
+    opened.notes.set_verdict("NG")
+    was = {key: opened.rows[key].verdict for key in keys}
+    opened.judging.set_verdicts(keys, "OK")
+    assert opened.note.verdict == "OK" and {opened.rows[key].verdict for key in keys} == {"OK"}
+    opened.judging._lane.finish()
+    assert opened.flush()
+    assert [annotation.load_note(opened.project, key).verdict for key in keys] == ["OK"] * 5
+    opened.undo()
+    opened.judging._lane.finish()
+    assert opened.flush() and {key: opened.rows[key].verdict for key in keys} == was
+    assert [annotation.load_note(opened.project, key).verdict for key in keys] == [was[key] for key in keys]
+    opened.redo()
+    opened.judging._lane.finish()
+    assert annotation.load_note(opened.project, keys[3]).verdict == "OK"
+    dot(opened, 10, 10)
+    opened.undo()  # the stroke, which is newer
+    assert opened.rows[keys[3]].verdict == "OK" and opened.can_undo()
+    opened.undo()
+    assert opened.rows[keys[3]].verdict is None
+    dot(opened, 10, 10)
+    opened.redo()  # nothing: the stroke came after
+    assert opened.rows[keys[3]].verdict is None
+
+
+def test_an_image_opened_while_verdicts_are_written_has_its_own(opened, qtbot):
+    met = []
+    opened.problem_met.connect(met.append)
+    for verdict in ("NG", "OK", "NG"):
+        opened.judging.set_verdicts(opened.keys, verdict)
+        key = next(key for key in reversed(opened.keys) if key != opened.key)
+        show(opened, qtbot, key)
+        assert opened.note.verdict == verdict
+        opened.notes.set_pin(None if opened.note.pin else "val")
+        assert opened.flush() and annotation.load_note(opened.project, key).verdict == verdict
+    assert not met
+
+
+def test_a_note_that_cannot_be_read_keeps_its_verdict_and_says_so(opened, qtbot):
+    key = opened.keys[3]
+    opened.project.note_path(key).write_text("{")
+    with qtbot.waitSignal(opened.problem_met) as met:
+        opened.judging.set_verdicts(opened.keys[2:5], "NG")
+    assert isinstance(met.args[0], problems.NoteBroken) and opened.project.note_path(key).read_text() == "{"
+    assert opened.rows[key].verdict is None and opened.rows[opened.keys[4]].verdict == "NG"
+
+
+def cut_off(mixed, root, qtbot):
+    """A merge of class 2 into 1 that was cut off after all masks, before the classes; returns the masks from before."""
+    before = masks(mixed.project)
+    plan = class_merge.begin(mixed.project, [2], 1)
+    class_merge.apply_plan(mixed.project, plan, lambda *_: None, lambda: False)
+    mixed.close_project()
+    return before
+
+
+def kept_aside(root) -> list[bytes]:
+    return [path.read_bytes() for path in sorted((root / "journal" / "kept").glob("*.png"))]
+
+
+def test_the_original_of_a_mask_damaged_since_stays_when_a_change_is_finished(mixed, root, qtbot):
+    key = mixed.keys[0]
+    before = cut_off(mixed, root, qtbot)
+    path = root / "masks" / f"{key}.png"
+    path.write_bytes(b"damaged")
+    assert mixed.open_project(root) and mixed.class_work.unfinished
+    settle(mixed, qtbot)
+    done = run(mixed, qtbot, mixed.class_work.resume)
+    assert [type(problem) for problem in done.left] == [problems.MaskBroken]
+    original = class_merge.folder_of(mixed.project) / "masks" / f"{key}.png"
+    assert original.read_bytes() == before[f"{key}.png"] and path.read_bytes() == b"damaged"
+    mixed.classes.add("third")
+    assert mixed.class_work.start([1], 3)  # the originals of the change before are let go, but not this one
+    qtbot.waitUntil(lambda: not mixed.class_work.running, timeout=20_000)
+    assert kept_aside(root) == [before[f"{key}.png"]] and path.read_bytes() == b"damaged"
+
+
+def test_the_original_of_a_mask_that_is_gone_stays_when_a_change_is_finished(mixed, root, qtbot):
+    key = mixed.keys[0]
+    before = cut_off(mixed, root, qtbot)
+    (root / "masks" / f"{key}.png").unlink()
+    assert mixed.open_project(root)
+    settle(mixed, qtbot)
+    run(mixed, qtbot, mixed.class_work.resume)
+    run(mixed, qtbot, mixed.class_work.undo_merge)
+    assert masks(mixed.project) == before and kept_aside(root) == []
+
+
+@pytest.mark.parametrize("now", ["another size", "damaged"])
+def test_an_original_that_cannot_be_put_back_is_kept_and_named(mixed, root, qtbot, now):
+    key = mixed.keys[0]
+    before = masks(mixed.project)
+    run(mixed, qtbot, mixed.class_work.start, [2], 1)
+    path = mixed.project.mask_path(key)
+    if now == "damaged":
+        path.write_bytes(b"damaged")
+    else:
+        annotation.save_mask(mixed.project, key, np.ones((7, 9), np.uint8))
+    found, met = path.read_bytes(), []
+    mixed.problem_met.connect(met.append)
+    done = run(mixed, qtbot, mixed.class_work.undo_merge)
+    assert [type(problem) for problem in done.left] == [problems.OriginalKept]
+    assert path.read_bytes() == found  # left as it is, as the sentence says
+    told = next(problem for problem in met if isinstance(problem, problems.OriginalKept))
+    assert Path(told.fields["kept"]).read_bytes() == before[f"{key}.png"] and told.fields["kept"] in str(told)
+    assert kept_aside(root) == [before[f"{key}.png"]]
+    assert {**masks(mixed.project), f"{key}.png": b""} == {**before, f"{key}.png": b""}
+    assert not class_merge.folder_of(mixed.project).exists()

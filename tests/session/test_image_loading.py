@@ -1,0 +1,261 @@
+"""Opening projects and pictures: lists, neighbours, broken files, and who may write."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import replace
+
+import numpy as np
+
+from tests.conftest import fill_project, scratched
+from tests.session.conftest import dot, saved_mask, settle, show
+from workbench.core import problems
+from workbench.core.images.image_files import read
+from workbench.core.project import annotation
+from workbench.core.project.project import Project
+from workbench.inference.io.image_io import write_png
+from workbench.session.image_loader import LoadedImage, LruCache
+from workbench.session.label import Label
+from workbench.session.session import Session
+
+
+def test_a_project_lists_its_pictures_and_what_is_known_of_each(session, root, qtbot):
+    batches, progress = [], []
+    session.rows_changed.connect(batches.append)
+    session.index_progress.connect(lambda done, total: progress.append((done, total)))
+    with qtbot.waitSignals([session.project_opened, session.images_listed]):
+        assert session.open_project(root)
+    settle(session, qtbot)
+    assert session.writable and len(session.keys) == 8
+    assert [session.rows[key].status for key in session.keys] == ["done"] * 6 + ["new"] * 2
+    first = session.rows[session.keys[0]]
+    assert (first.width, first.height) == (96, 80) and dict(first.counts)[1] > 0
+    assert {row.key for batch in batches for row in batch} == set(session.keys)
+    assert progress[-1] == (8, 8)
+    session.close_project()
+    assert session.project is None and session.keys == [] and session.rows == {}
+    assert session.open_project(root)  # the lock was given back, and the rows are known at once
+    settle(session, qtbot)
+    assert session.rows[session.keys[0]] == first
+
+
+def test_a_picture_opens_with_its_label(opened):
+    key = opened.key
+    assert np.array_equal(opened.image, read(opened.project.image_path(key)))
+    assert np.array_equal(opened.mask, saved_mask(opened, key))
+    assert opened.note.status == "done" and opened.mask_problem is None
+
+
+def test_going_on_stops_at_the_ends(opened, qtbot):
+    assert not opened.go(-1)
+    assert opened.go(3)
+    assert opened.go(1)  # before the first has arrived: steps add up
+    qtbot.waitUntil(lambda: opened.key == opened.keys[4])
+    assert opened.go(100)
+    qtbot.waitUntil(lambda: opened.key == opened.keys[-1])
+    assert not opened.go(1)
+
+
+def test_only_the_last_wanted_picture_is_shown(opened, qtbot):
+    shown = []
+    opened.image_opened.connect(shown.append)
+    for key in opened.keys[2:]:  # the one before is at hand already
+        opened.open_image(key)
+    qtbot.waitUntil(lambda: opened.key == opened.keys[-1])
+    opened._loader._lane.finish()
+    assert shown == [opened.keys[-1]]
+
+
+def test_neighbours_are_read_ahead(opened, qtbot):
+    qtbot.waitUntil(lambda: opened.keys[1] in opened._loader._shelf)
+    shown = []
+    opened.image_opened.connect(shown.append)
+    opened.go(1)
+    assert shown == [opened.keys[1]]  # at once
+
+
+def test_a_label_written_by_another_program_is_read_again(opened, qtbot):
+    first, second = opened.keys[:2]
+    show(opened, qtbot, second)
+    mask = np.zeros((80, 96), np.uint8)
+    mask[5:9, 5:9] = 2
+    annotation.save_mask(opened.project, first, mask)
+    show(opened, qtbot, first)
+    assert np.array_equal(opened.mask, mask)
+
+
+def test_a_broken_picture_stops_only_itself(opened, qtbot):
+    key = opened.keys[2]
+    path = opened.project.image_path(key)
+    path.write_bytes(path.read_bytes()[:60])
+    with qtbot.waitSignal(opened.image_failed) as failed:
+        opened.open_image(key)
+    assert failed.args[0] == key and isinstance(failed.args[1], problems.ImageBroken)
+    assert opened.key == key and opened.image is None and opened.mask is None
+    dot(opened, 10, 10)  # nowhere to go, and no harm
+    opened.notes.set_status("done")
+    assert opened.go(1)
+    qtbot.waitUntil(lambda: opened.key == opened.keys[3] and opened.image is not None)
+    opened.refresh_images()
+    settle(opened, qtbot)
+    assert opened.rows[key].broken and not opened.rows[opened.keys[3]].broken
+
+
+def broken_masks():
+    wrong_size = np.zeros((3, 4), np.uint8)
+    stranger = np.full((80, 96), 77, np.uint8)
+    return {
+        problems.MaskBroken: lambda project, key: project.mask_path(key).write_bytes(b"\x89PNG no"),
+        problems.MaskWrongSize: lambda project, key: annotation.save_mask(project, key, wrong_size),
+        problems.MaskUnknownClass: lambda project, key: annotation.save_mask(project, key, stranger),
+        problems.NoteBroken: lambda project, key: project.note_path(key).write_text("{"),
+    }
+
+
+def test_a_broken_label_is_shown_as_such_and_never_overwritten(opened, qtbot):
+    for i, (kind, spoil) in enumerate(broken_masks().items()):
+        key = opened.keys[i + 1]
+        spoil(opened.project, key)
+        paths = [opened.project.mask_path(key), opened.project.note_path(key)]
+        before = [path.read_bytes() for path in paths]
+        show(opened, qtbot, key)
+        assert isinstance(opened.mask_problem, kind) and opened.image is not None
+        met = []
+        opened.problem_met.connect(met.append)
+        dot(opened, 10, 10)
+        opened.editor.paint_fill((5, 5), 1)
+        opened.notes.set_verdict("NG")
+        opened.notes.set_status("done")
+        opened.problem_met.disconnect(met.append)
+        assert len(met) == 4 and all(isinstance(problem, kind) for problem in met)
+        assert opened.key == key and opened.flush()
+        assert [path.read_bytes() for path in paths] == before
+
+
+def test_the_second_window_reads_only_and_says_why(opened, root, qtbot):
+    other = Session()
+    met = []
+    other.problem_met.connect(met.append)
+    assert other.open_project(root)
+    assert not other.writable and isinstance(met[0], problems.ProjectLocked)
+    assert met[0].fields["pid"] == os.getpid()
+    settle(other, qtbot)
+    show(other, qtbot, other.keys[0])
+    before = other.mask.copy()
+    assert not other.editor.begin("paint")
+    other.editor.commit()
+    other.notes.set_status("new")
+    other.classes.add("another")
+    other.add_images([root])
+    assert np.array_equal(other.mask, before) and other.flush()
+    assert [type(problem) for problem in met[1:]] == [problems.ProjectReadOnly] * 4
+    other.close_project()
+
+
+def test_a_folder_without_a_project_leaves_the_open_one_alone(opened, tmp_path, qtbot):
+    with qtbot.waitSignal(opened.problem_met) as met:
+        assert not opened.open_project(tmp_path / "nothing here")
+    assert isinstance(met.args[0], problems.NotAProject)
+    assert opened.project is not None and opened.writable
+
+
+def test_a_new_project_takes_pictures_from_files_and_folders(session, tmp_path, qtbot):
+    rng = np.random.default_rng(1)
+    outside = tmp_path / "线 1"
+    for name in ("a 😀.png", "sub/b[1].png", ".hidden/c.png"):
+        write_png(outside / name, scratched(rng)[0])
+    (outside / "notes.txt").write_text("no picture")
+    single = tmp_path / "single.png"
+    write_png(single, scratched(rng)[0])
+    assert session.create_project(tmp_path / "new", classes=["scratch"], verdicts=["OK", "NG"])
+    settle(session, qtbot)
+    assert session.keys == [] and not session.go(1)
+    met = []
+    session.problem_met.connect(met.append)
+    session.add_images([outside, single, tmp_path / "gone"])
+    settle(session, qtbot)
+    assert session.keys == ["single.png", "线 1/a 😀.png", "线 1/sub/b[1].png"]
+    assert [type(problem) for problem in met] == [problems.FolderMissing]
+    assert session.rows["single.png"].width == 96
+    with qtbot.waitSignal(session.problem_met) as refused:
+        assert not session.create_project(tmp_path / "new")
+    assert isinstance(refused.args[0], problems.ProjectExists)
+
+
+def test_what_this_session_changed_is_newer_than_what_the_index_read(opened, qtbot):
+    first, second = (opened.rows[key] for key in opened.keys[:2])
+    opened.notes.set_status("started")
+    listing = opened._listing
+    late = [replace(first, counts=()), replace(second, verdict="NG")]  # read before the change, heard after it
+    with qtbot.waitSignal(listing._heard):
+        listing._heard.emit(listing._round, "rows", late)
+        listing._heard.emit(listing._round - 1, "rows", [replace(second, verdict="of another project")])
+    qtbot.waitUntil(lambda: opened.rows[second.key].verdict is not None)
+    assert opened.rows[first.key] == replace(first, status="started")
+    assert opened.rows[second.key].verdict == "NG"
+
+
+def test_a_removed_picture_leaves_the_list(opened, qtbot):
+    gone = opened.keys[3]
+    opened.project.image_path(gone).unlink()
+    opened.refresh_images()
+    settle(opened, qtbot)
+    assert gone not in opened.keys and gone not in opened.rows and len(opened.keys) == 7
+
+
+def test_memory_for_pictures_is_bounded_by_bytes():
+    shelf = LruCache(limit=10_000)
+    for name in "abc":
+        shelf.put(name, LoadedImage(np.zeros((60, 60), np.uint8), Label(name), ""))
+    assert "a" not in shelf and "b" in shelf and "c" in shelf and shelf.nbytes == 7200
+    shelf.get("b")
+    shelf.put("d", LoadedImage(np.zeros((60, 60), np.uint8), Label("d"), ""))
+    assert "c" not in shelf and "b" in shelf
+    shelf.put("huge", LoadedImage(np.zeros((300, 300), np.uint8), Label("huge"), ""))
+    assert "huge" in shelf and "b" not in shelf
+
+
+def test_classes_can_be_added_renamed_and_recoloured(opened, qtbot):
+    with qtbot.waitSignal(opened.classes_changed):
+        added = opened.classes.add("pore", "#123456")
+    opened.classes.rename(added.id, "pinhole")
+    opened.classes.recolor(added.id, "#abcdef")
+    stored = Project.open(opened.project.root, write=False).class_named("pinhole")
+    assert stored.id == 3 and stored.color == "#abcdef"
+    met = []
+    opened.problem_met.connect(met.append)
+    opened.classes.rename(added.id, "dent")
+    opened.classes.rename(added.id, "  ")
+    opened.classes.recolor(added.id, "red")
+    opened.classes.recolor(99, "#000000")
+    assert opened.classes.add("scratch") is None and opened.classes.add("x", "blue") is None
+    assert [type(problem) for problem in met] == [problems.BadClass] * 6
+    assert [info.name for info in opened.project.classes] == ["scratch", "dent", "pinhole"]
+    with qtbot.waitSignal(opened.current_class_changed) as chosen:
+        opened.classes.choose(added.id)
+    assert chosen.args == [added.id] and opened.class_id == added.id
+
+
+def test_a_class_that_cannot_be_stored_is_not_there(opened, monkeypatch, qtbot):
+    def refuse(self):
+        raise problems.CannotWrite(path="project.json", why="No space left on device")
+
+    monkeypatch.setattr(Project, "save", refuse)
+    with qtbot.waitSignal(opened.problem_met):
+        opened.classes.add("pore")
+    opened.classes.rename(1, "x")
+    assert [info.name for info in opened.project.classes] == ["scratch", "dent"]
+
+
+def test_many_pictures_arrive_in_few_batches(session, tmp_path, qtbot):
+    root = tmp_path / "many"
+    with Project.create(root, classes=["scratch"]) as project:
+        first = project.image_path(fill_project(project, 1)[0])
+        for i in range(400):
+            shutil.copyfile(first, first.with_name(f"copy{i}.png"))
+    batches = []
+    session.rows_changed.connect(batches.append)
+    session.open_project(root)
+    settle(session, qtbot)
+    assert sum(map(len, batches)) == 401 and len(batches) < 100

@@ -1,0 +1,528 @@
+"""Saving packs what changed, holds nothing half done, and loses nothing to a full disk or to another program."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import threading
+import time
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests import disk
+from tests.session.conftest import dot, saved_mask, show
+from tests.session.test_autosave import journal_files
+from workbench.core import problems
+from workbench.core.geometry.drawing import Rect
+from workbench.core.project import annotation, incremental_png
+from workbench.core.project.history import StepRecording
+from workbench.core.project.project import Project
+from workbench.inference.io.image_io import write_png
+from workbench.session.journal import Journal
+from workbench.session.label import Label, MaskChanged, load_label, save_label
+from workbench.session.session import Session
+
+
+@pytest.fixture
+def large(session, tmp_path, qtbot) -> Session:
+    """A picture of 2400 x 1800 lies open: a mask of many bands."""
+    root = tmp_path / "large"
+    with Project.create(root, classes=["scratch", "dent"]) as project:
+        write_png(project.image_path("large.png"), np.full((1800, 2400), 140, np.uint8))
+    session._saver._settle_ms = 600_000
+    session.open_project(root)
+    show(session, qtbot, "large.png")
+    return session
+
+
+def check_file(session: Session, key: str = "large.png") -> None:
+    """The file on the disk is the mask, for two readers, and its palette the classes' colours."""
+    path = session.project.mask_path(key)
+    with Image.open(path) as image:
+        assert image.mode == "P"
+        palette = np.array(image.getpalette("RGB"), np.uint8).reshape(-1, 3)
+        assert np.array_equal(np.array(image), session.mask)
+    for info in session.project.classes:
+        assert "#" + bytes(palette[info.id]).hex() == info.color.lower()
+    seen = cv2.imdecode(np.fromfile(path, np.uint8), cv2.IMREAD_COLOR)
+    assert np.array_equal(seen[..., ::-1], palette[session.mask])
+
+
+@pytest.fixture
+def packed(monkeypatch):
+    """The heights of the bands that were packed."""
+    heights, pack = [], incremental_png._packed
+    monkeypatch.setattr(incremental_png, "_packed", lambda rows: heights.append(len(rows)) or pack(rows))
+    return heights
+
+
+# --- bands ---------------------------------------------------------------------------------------------
+
+
+def test_a_save_packs_the_bands_that_changed_and_no_other(large, packed):
+    dot(large, 100, 100, 2)
+    assert large.flush() and sum(packed) == 1800
+    check_file(large)
+    bands = len(packed)
+    for act in (lambda: dot(large, 900, 1000, 1), large.undo, large.redo):
+        packed.clear()
+        act()
+        assert large.flush() and 1 <= len(packed) <= 4 < bands / 10
+        check_file(large)
+        assert dict(large.rows["large.png"].counts) == dict(annotation.foreground_counts(large.mask))
+    packed.clear()
+    large.classes.recolor(1, "#123456")
+    dot(large, 900, 1000, 2)
+    assert large.flush() and len(packed) <= 4
+    check_file(large)
+
+
+def test_a_change_of_everything_packs_everything(large, packed):
+    dot(large, 100, 100, 2)
+    assert large.flush()
+    packed.clear()
+    large.editor.set_explicit_background(True)
+    assert large.flush() and sum(packed) == 1800
+    check_file(large)
+    large.undo()
+    assert large.flush()
+    check_file(large)
+
+
+def test_a_note_alone_packs_nothing(large, packed):
+    dot(large, 100, 100, 2)
+    assert large.flush()
+    packed.clear()
+    large.notes.set_verdict("NG")
+    assert large.flush() and not packed
+
+
+def test_a_save_that_failed_leaves_nothing_out_of_the_next(large, packed, monkeypatch):
+    dot(large, 100, 100, 2)
+    assert large.flush()
+    write = annotation.write_bytes
+
+    def full(path, data):
+        raise problems.CannotWrite(path=str(path), why="No space left on device")
+
+    monkeypatch.setattr("workbench.session.label.write_bytes", full)
+    dot(large, 900, 1000, 1)
+    assert not large.flush()
+    dot(large, 500, 1500, 1)
+    monkeypatch.setattr("workbench.session.label.write_bytes", write)
+    assert large.flush()
+    check_file(large)
+
+
+def paint_twins(label: Label, enough: threading.Event) -> None:
+    """Paint one pixel at the top, and its twin of the same id at the bottom, again and again."""
+    number = 0
+    while not enough.is_set():
+        recording = StepRecording(label.key, "paint", label.mask)
+        label.begin()
+        for y in (3, 890):
+            recording.touch(Rect(10, y, 1, 1))
+            label.mask[y, 10] = 1 - label.mask[y, 10]
+            time.sleep(0.0005)
+        if number % 5 == 4:
+            recording.cancel()
+        label.end(recording.touched, changed=number % 5 != 4)
+        number += 1
+        time.sleep(0.002)
+
+
+def test_no_file_holds_half_a_stroke(project):
+    label = Label("a.png", mask=np.zeros((900, 2400), np.uint8), edits=1)
+    enough, ids, end = threading.Event(), set(), time.monotonic() + 30
+    hand = threading.Thread(target=paint_twins, args=(label, enough))
+    hand.start()
+    written = 0
+    while written < 30 and time.monotonic() < end:
+        try:
+            saved = save_label(project, label, None, 0)
+        except MaskChanged:
+            continue
+        label.saved_edits, label.stamp, label.content = saved.edits, saved.stamp, saved.content
+        if saved.counts is not None:
+            mask = annotation.load_mask(project, "a.png")
+            ids.add((int(mask[3, 10]), int(mask[890, 10])))
+            written += 1
+    enough.set()
+    hand.join()
+    assert ids == {(0, 0), (1, 1)}
+    if label.mask_unsaved:
+        save_label(project, label, None, 0)
+    assert np.array_equal(annotation.load_mask(project, "a.png"), label.mask)
+
+
+def test_a_stroke_made_while_the_mask_is_packed_is_in_the_file(project, monkeypatch):
+    label = Label("a.png", mask=np.zeros((900, 2400), np.uint8), edits=1)
+    pack, count = incremental_png._packed, []
+
+    def meddle(rows):
+        found = pack(rows)
+        count.append(1)
+        if len(count) == 5:  # the first band is packed already
+            with label.changing([Rect(0, 0, 64, 64)]) as mask:
+                mask[5, 5] = 1
+        return found
+
+    monkeypatch.setattr(incremental_png, "_packed", meddle)
+    saved = save_label(project, label, None, 0)
+    assert saved.edits == label.edits == 2 and saved.counts == ((1, 1),)
+    assert annotation.load_mask(project, "a.png")[5, 5] == 1
+
+
+def test_a_save_that_met_a_stroke_in_the_air_runs_when_that_ends(large):
+    saver = large._saver
+    dot(large, 100, 100, 2)
+    large.editor.begin("paint")
+    large.editor.paint_segment((500, 500), (600, 500), 4, 1)
+    saver._save_all()
+    saver._lane.finish()
+    assert large.save_state == "dirty" and not large.project.mask_path("large.png").exists()
+    large.editor.commit()
+    saver._lane.finish()
+    assert large.save_state == "saved"
+    check_file(large)
+
+
+# --- going back ------------------------------------------------------------------------------------------
+
+
+def test_going_back_is_a_step_that_is_saved_and_can_be_undone(opened, qtbot):
+    first, start = opened.key, opened.mask.copy()
+    dot(opened, 20, 20, 2)
+    one = opened.mask.copy()
+    opened.editor.set_explicit_background(True)
+    show(opened, qtbot, opened.keys[1])
+    dot(opened, 20, 20, 2)
+    other = opened.mask.copy()
+    assert len(opened.steps()[0]) == 1
+    show(opened, qtbot, first)
+    dot(opened, 60, 60, 1)
+    now = opened.mask.copy()
+    done, undone = opened.steps()
+    assert [step.what for step in done][::2] == ["paint", "paint"] and len(done) == 3 and not undone
+    opened.restore(done[0])
+    assert np.array_equal(opened.mask, one) and not opened.note.explicit_background
+    assert opened.flush() and np.array_equal(saved_mask(opened, first), one)
+    opened.undo()
+    assert np.array_equal(opened.mask, now) and opened.note.explicit_background
+    opened.undo()
+    opened.restore(opened.steps()[1][-1])  # forward, to what was undone
+    assert np.array_equal(opened.mask, one)
+    opened.restore(None)
+    assert np.array_equal(opened.mask, start)
+    before = len(opened.steps()[0])
+    opened.restore(opened.steps()[0][-1])  # it stands there already
+    assert len(opened.steps()[0]) == before
+    show(opened, qtbot, opened.keys[1])
+    assert np.array_equal(opened.mask, other)
+
+
+def test_a_restored_explicit_background_survives_a_crash(opened, root, qtbot):
+    opened._saver._settle_ms = 600_000
+    key, start = opened.key, opened.mask.copy()
+    dot(opened, 20, 20, 2)
+    opened.editor.set_explicit_background(True)
+    painted = opened.mask.copy()
+    crashed = shutil.copytree(root, root.with_name("crashed"))  # the disk as a kill would leave it
+    opened.close_project()
+    session = opened
+    assert session.open_project(crashed)
+    assert [patch.what for patch in session.editor.history._done] == ["paint", "label only what is painted"]
+    show(session, qtbot, key)
+    assert np.array_equal(session.mask, painted) and session.note.explicit_background
+    session.undo()
+    session.undo()
+    assert np.array_equal(session.mask, start) and not session.note.explicit_background
+
+
+# --- other programs ----------------------------------------------------------------------------------------
+
+
+def foreign(session: Session, key: str, id: int = 1) -> bytes:
+    """Another program writes the mask."""
+    mask = np.zeros((80, 96), np.uint8)
+    mask[70:, 80:] = id
+    data = annotation.encode_mask(mask, session.project.classes)
+    session.project.mask_path(key).write_bytes(data)
+    return data
+
+
+def test_what_another_program_wrote_meanwhile_is_kept_and_told(opened):
+    dot(opened, 20, 20, 2)
+    assert opened.flush()
+    met = []
+    opened.problem_met.connect(met.append)
+    data = foreign(opened, opened.key)
+    dot(opened, 40, 40, 2)
+    assert opened.flush()
+    (problem,) = met
+    assert isinstance(problem, problems.LabelsChangedElsewhere)
+    assert problem.fields["path"] == str(opened.project.mask_path(opened.key))
+    assert Path(problem.fields["kept"]).read_bytes() == data
+    assert np.array_equal(saved_mask(opened, opened.key), opened.mask)
+    dot(opened, 60, 40, 2)
+    assert opened.flush() and len(met) == 1
+
+
+def test_a_note_that_another_program_wrote_is_kept(opened):
+    dot(opened, 20, 20, 2)
+    assert opened.flush()
+    met = []
+    opened.problem_met.connect(met.append)
+    path = opened.project.note_path(opened.key)
+    path.write_text('{"verdict": "by hand"}', encoding="utf-8")
+    opened.notes.set_verdict("NG")
+    assert opened.flush()
+    (problem,) = met
+    assert Path(problem.fields["kept"]).read_text(encoding="utf-8") == '{"verdict": "by hand"}'
+
+
+def test_a_file_that_was_only_touched_is_no_matter(opened):
+    dot(opened, 20, 20, 2)
+    assert opened.flush()
+    met = []
+    opened.problem_met.connect(met.append)
+    os.utime(opened.project.mask_path(opened.key), (1, 1))
+    dot(opened, 40, 40, 2)
+    assert opened.flush() and not met
+
+
+def test_steps_do_not_reach_back_behind_what_another_program_wrote(opened, qtbot):
+    first = opened.key
+    dot(opened, 20, 20, 2)
+    assert opened.flush()
+    show(opened, qtbot, opened.keys[1])
+    dot(opened, 20, 20, 2)
+    assert opened.flush()
+    show(opened, qtbot, opened.keys[2])
+    foreign(opened, first)
+    show(opened, qtbot, first)
+    assert opened.mask[75, 90] == 1 and opened.steps() == ([], [])
+    opened.undo()
+    qtbot.waitUntil(lambda: opened.key == opened.keys[1] and not opened.can_undo())
+    assert opened.mask[20, 20] == 0
+
+
+def test_strokes_of_a_crash_do_not_overwrite_what_was_changed_since(opened, root):
+    opened._saver._settle_ms = 600_000
+    key = opened.key
+    dot(opened, 20, 20, 2)
+    dot(opened, 70, 70, 2)
+    crashed = shutil.copytree(root, root.with_name("crashed"))
+    expected = opened.mask.copy()
+    opened.close_project()
+    path = crashed / "masks" / f"{key}.png"
+    mask = annotation.read_mask(path)
+    mask[76:80, 88:96] = 1  # in a tile of the second stroke
+    theirs = mask.copy()
+    path.write_bytes(annotation.encode_mask(mask, []))
+    met = []
+    opened.problem_met.connect(met.append)
+    assert opened.open_project(crashed) and opened.flush()
+    (problem,) = met
+    assert isinstance(problem, problems.StrokesDoNotFit) and str(path) in str(problem)
+    merged = saved_mask(opened, key)
+    assert merged[20, 22] == 2 and np.array_equal(merged[64:, 64:], theirs[64:, 64:])
+    beside = annotation.read_mask(Path(problem.fields["kept"]))
+    assert np.array_equal(beside[64:, 64:], expected[64:, 64:]) and beside[20, 22] == 2
+    assert not list((crashed / "journal").glob("*.bin"))
+
+
+def test_a_journal_of_a_later_version_is_left_alone_and_told(session, root):
+    payload = b"\x10\0\0\0" + b'{"format": 99  }'
+    data = len(payload).to_bytes(4, "little") + zlib.crc32(payload).to_bytes(4, "little") + payload
+    path = root / "journal" / ("a" * 32 + "-000001.bin")
+    path.write_bytes(data)
+    met = []
+    session.problem_met.connect(met.append)
+    assert session.open_project(root) and session.flush()
+    session.close_project()
+    assert path.read_bytes() == data
+    assert [type(problem) for problem in met] == [problems.StrokesUnreadable] and str(path) in str(met[0])
+
+
+def test_several_pictures_are_brought_back_at_once(opened, root, qtbot):
+    opened._saver._settle_ms = 600_000
+    painted = {}
+    for key in opened.keys:
+        show(opened, qtbot, key)
+        dot(opened, 20, 20, 2)
+        painted[key] = opened.mask.copy()
+    crashed = shutil.copytree(root, root.with_name("crashed"))
+    opened.close_project()
+    for folder in {(crashed / "masks" / key).parent for key in painted}:
+        (folder / ".0123456789abcdef.tmp").write_bytes(b"half")
+    met = []
+    opened.problem_met.connect(met.append)
+    assert opened.open_project(crashed) and opened.flush() and not met
+    for key, mask in painted.items():
+        assert np.array_equal(saved_mask(opened, key), mask)
+    assert not list((crashed / "masks").rglob("*.tmp")) and not journal_files(opened)
+
+
+def test_what_a_kill_left_half_written_is_swept(opened, root):
+    opened._saver._settle_ms = 600_000
+    dot(opened, 20, 20, 2)
+    folder = opened.project.mask_path(opened.key).parent
+    crashed = shutil.copytree(root, root.with_name("crashed"))
+    opened.close_project()
+    folder = crashed / folder.relative_to(root)
+    (folder / ".0123456789abcdef.tmp").write_bytes(b"half")
+    (folder / ".mine.tmp").write_bytes(b"a person's")
+    assert opened.open_project(crashed) and opened.flush()
+    assert sorted(path.name for path in folder.glob(".*")) == [".mine.tmp"]
+
+
+# --- full and read-only disks ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    with disk.small_disk(tmp_path / "disk", kilobytes=400) as folder:
+        yield folder
+
+
+@contextlib.contextmanager
+def read_only(*folders: Path) -> Iterator[None]:
+    """Nothing can be written there; the system itself refuses."""
+    for folder in folders:
+        subprocess.run(["mount", "--bind", str(folder), str(folder)], check=True)
+        subprocess.run(["mount", "-o", "remount,bind,ro", str(folder)], check=True)
+    try:
+        yield
+    finally:
+        for folder in folders:
+            subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.fixture
+def on_small_disk(small_disk, session, root, qtbot):
+    shutil.copytree(root, small_disk / "p")
+    assert session.open_project(small_disk / "p")
+    with qtbot.waitSignal(session._listing.finished, timeout=20_000):
+        pass
+    show(session, qtbot, session.keys[0])
+    return session
+
+
+def noise(session: Session, seed: int) -> None:
+    """A step that does not pack well."""
+    region = np.random.default_rng(seed).random((80, 96)) > 0.5
+    session.editor.paint_region(region, (0, 0), 1 + seed % 2)
+
+
+def test_a_full_disk_costs_nothing(on_small_disk, small_disk, qtbot):
+    session = on_small_disk
+    met, states = [], []
+    session.problem_met.connect(met.append)
+    session.save_state_changed.connect(states.append)
+    ballast = disk.fill_up(small_disk)
+    painted = {}
+    for number, key in enumerate(session.keys[:3] * 2):  # quickly from one to the next while nothing can be saved
+        show(session, qtbot, key)
+        noise(session, number)
+        painted[key] = session.mask.copy()
+    qtbot.waitUntil(lambda: session.save_state == "failed")
+    assert not session.flush()
+    assert [type(problem) for problem in met] == [problems.SavedLater]
+    assert "No space left" in str(met[0]) and str(small_disk) in str(met[0])
+    for key in painted:
+        annotation.load_mask(session.project, key)  # the old file, whole
+        show(session, qtbot, key)
+        assert np.array_equal(session.mask, painted[key])
+    ballast.unlink()
+    qtbot.waitUntil(lambda: session.save_state == "saved", timeout=10_000)  # by the retry alone
+    for key, mask in painted.items():
+        assert np.array_equal(saved_mask(session, key), mask)
+    assert not journal_files(session) and states[-1] == "saved"
+
+
+def test_strokes_that_a_full_disk_kept_out_of_the_journal_follow(on_small_disk, small_disk):
+    session = on_small_disk
+    session._saver._settle_ms = session._saver._retry_ms = 600_000
+    key = session.key
+    ballast = disk.fill_up(small_disk)
+    noise(session, 0)
+    noise(session, 1)
+    ballast.unlink()
+    noise(session, 2)
+    painted = session.mask.copy()
+    crashed = shutil.copytree(small_disk / "p", small_disk.parent / "crashed")
+    session.close_project()
+    assert session.open_project(crashed) and session.flush()
+    assert np.array_equal(saved_mask(session, key), painted) and len(session.editor.history._done) == 3
+
+
+def test_folders_that_turn_read_only_cost_nothing(on_small_disk, small_disk, qtbot):
+    session = on_small_disk
+    met = []
+    session.problem_met.connect(met.append)
+    key, start = session.key, session.mask.copy()
+    with read_only(*(small_disk / "p" / name for name in ("masks", "notes", "journal"))):
+        dot(session, 20, 20, 2)
+        qtbot.waitUntil(lambda: session.save_state == "failed")
+        show(session, qtbot, session.keys[1])
+        dot(session, 30, 30, 2)
+        second, painted = session.key, session.mask.copy()
+        assert not session.flush() and "ead-only" in str(met[0]) and str(small_disk) in str(met[0])
+        assert np.array_equal(saved_mask(session, key), start)
+    qtbot.waitUntil(lambda: session.save_state == "saved", timeout=10_000)
+    assert saved_mask(session, key)[20, 20] == 2 and np.array_equal(saved_mask(session, second), painted)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_folder_costs_nothing(opened, qtbot):
+    folder = opened.project.mask_path(opened.key).parent
+    folder.chmod(0o555)
+    try:
+        dot(opened, 20, 20, 2)
+        qtbot.waitUntil(lambda: opened.save_state == "failed")
+    finally:
+        folder.chmod(0o755)
+    qtbot.waitUntil(lambda: opened.save_state == "saved", timeout=10_000)
+    assert saved_mask(opened, opened.key)[20, 20] == 2
+
+
+def test_a_record_that_was_cut_off_is_written_again(tmp_path):
+    resource = pytest.importorskip("resource")
+    from tests.session.test_autosave import patches
+
+    made, _ = patches(6)
+    journal = Journal(tmp_path)
+    journal.append(made[0], (200, 130))
+    (segment,) = tmp_path.iterdir()
+    size, (soft, hard) = segment.stat().st_size, resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size + 50, hard))  # the system itself cuts off the next record
+    try:
+        for patch in made[1:3]:
+            with pytest.raises(problems.CannotWrite):
+                journal.append(patch, (200, 130))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert segment.stat().st_size == size
+    journal.append(made[3], (200, 130))
+    journal.close()
+    found = Journal(tmp_path).leftovers()["a.png"]
+    assert [patch for patch, _ in found] == made[:4]
+
+
+def test_a_label_loaded_and_saved_again_is_the_same_file_but_for_the_edit(labelled):
+    key = labelled.images()[0]
+    label = load_label(labelled, key, (96, 80))
+    with label.changing([Rect(0, 0, 64, 64)]) as mask:
+        mask[0, 0] = 1
+    saved = save_label(labelled, label, None, 0)
+    assert saved.content == load_label(labelled, key, (96, 80)).content
+    assert np.array_equal(annotation.load_mask(labelled, key), label.mask) and not saved.replaced

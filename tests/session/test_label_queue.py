@@ -1,0 +1,221 @@
+"""The two queues beside the window: a real network, real pictures, real labels; in a thread, kept up to date."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.cli.test_label_queue import BIAS, WEIGHTS
+from tests.inference.conftest import grey_settings, write_onnx
+from tests.session.conftest import saved_mask, settle, show
+from tests.session.verdict_run import make_verdict_project
+from workbench.core.problems import RunBroken
+from workbench.core.project import annotation
+from workbench.core.project.project import NOT_LABELED
+from workbench.core.project.storage import write_json
+from workbench.core.runs.dataset import collect
+from workbench.core.runs.events import Finished
+from workbench.core.runs.run import Run
+from workbench.core.runs.training_settings import TrainingSettings
+from workbench.inference.model_settings import ClassSettings, save_settings
+from workbench.session.label_issue_review import LabelIssueReview
+from workbench.session.label_queue import LabelQueue
+from workbench.session.training.training_control import TrainingControl
+
+
+@pytest.fixture
+def run(root) -> Run:
+    """A model that finds every defect; in the labels one is missing, and one has been painted where nothing is."""
+    from workbench.core.project.project import Project
+
+    run = Run(root / "runs" / "20260101-000000-unet")
+    write_onnx(run.best / "network.onnx", WEIGHTS, BIAS)
+    settings = grey_settings(classes=(ClassSettings(1, "scratch", "#ff0000"),), thresholds=(0.5,), min_area=(6,))
+    save_settings(settings, run.best / "model.json")
+    write_json(run.settings_path, TrainingSettings(model="unet").model_dump(mode="json"))
+    with Project.open(root) as project:
+        keys = project.images()
+        annotation.save_mask(project, keys[1], np.zeros((80, 96), np.uint8))
+        mask = annotation.load_mask(project, keys[2])
+        assert not mask[:6, :6].any()
+        mask[:6, :6] = 1
+        annotation.save_mask(project, keys[2], mask)
+        write_json(run.dataset_path, collect(project, "unet").model_dump(mode="json"))
+    return run
+
+
+@pytest.fixture
+def guide(run, opened):
+    training = TrainingControl(opened)
+    guide = LabelQueue(opened, training)
+    guide.training = training
+    yield guide
+    guide.close()
+    training.close()
+
+
+@pytest.fixture
+def errors(guide, opened):
+    return LabelIssueReview(opened, guide)
+
+
+def lead(guide, qtbot, mode) -> None:
+    guide.activate(mode)
+    qtbot.waitUntil(lambda: not guide.running and guide.found is not None, timeout=20_000)
+
+
+def test_open_pictures_are_listed_with_reasons_and_leave_when_they_are_done(guide, opened, qtbot):
+    told = []
+    guide.progressed.connect(lambda done, total: told.append((done, total)))
+    lead(guide, qtbot, "next")
+    waiting = opened.keys[6:]
+    assert set(guide.keys) == set(waiting) and all(guide.reasons(key) for key in waiting)
+    assert guide.found.model and told[-1][0] == told[-1][1]
+    first, second = guide.keys
+    show(opened, qtbot, first)
+    opened.notes.set_status("done")
+    assert guide.keys == [first, second]  # not under the hand
+    show(opened, qtbot, second)
+    assert guide.keys == [second]
+    opened.undo()
+    guide.activate("")
+    assert guide.keys == [] and guide.reasons(second) == ()
+
+
+def test_it_can_be_cancelled_and_lists_what_it_has(guide, opened, qtbot):
+    guide.activate("next")
+    guide.cancel()
+    qtbot.waitUntil(lambda: not guide.running, timeout=20_000)
+    assert guide.found is not None and guide.found.looked <= guide.found.asked == 2
+    guide.look()
+    qtbot.waitUntil(lambda: not guide.running and len(guide.keys) == 2, timeout=20_000)
+
+
+def test_the_other_list_can_be_asked_for_while_it_looks(guide, opened, qtbot):
+    guide.activate("next")
+    guide.activate("errors")
+    qtbot.waitUntil(lambda: guide.doubts is not None and not guide.running, timeout=20_000)
+    assert guide.mode == "errors" and set(guide.keys) == set(opened.keys[1:3]) | {opened.key} - {opened.keys[0]}
+
+
+def test_a_training_that_ends_has_it_look_again(guide, opened, run, qtbot):
+    lead(guide, qtbot, "next")
+    found = guide.found
+    write_onnx(run.best / "network.onnx", WEIGHTS / 2, BIAS)
+    guide.training.ended.emit(Finished(why="done"))
+    qtbot.waitUntil(lambda: not guide.running and guide.found not in (None, found), timeout=20_000)
+
+
+def test_without_a_model_only_the_order_of_kinds_is_offered(guide, opened, run, qtbot):
+    (run.best / "network.onnx").unlink()
+    lead(guide, qtbot, "next")
+    assert guide.possible("next") and not guide.possible("errors")
+    assert guide.found.model == "" and len(guide.keys) == 2
+
+
+def test_a_run_that_cannot_be_read_is_told(guide, opened, run, qtbot):
+    run.dataset_path.write_text("{")
+    with qtbot.waitSignal(guide.failed, timeout=20_000) as failed:
+        guide.activate("errors")
+    assert isinstance(failed.args[0], RunBroken)
+    qtbot.waitUntil(lambda: not guide.running, timeout=20_000)
+
+
+def test_the_model_is_right(guide, errors, opened, qtbot):
+    lead(guide, qtbot, "errors")
+    missing, extra = opened.keys[1], opened.keys[2]
+    assert set(guide.keys) == {missing, extra} and errors.issue is None
+    show(opened, qtbot, missing)
+    assert errors.issue.kind == "missing" and errors.possible()
+    assert errors.accept_model() and errors.issue is None
+    opened.flush()
+    assert saved_mask(opened, missing).sum() > 20
+    act = opened.note.history[-1]
+    assert act.what == "accept proposal" and act.detail.startswith("run 20260101-000000-unet: missing scratch 1.00")
+    assert guide.keys.count(missing) == 1  # it is open
+    opened.undo()
+    assert errors.issue is not None and not opened.mask.any()
+    opened.redo()
+    show(opened, qtbot, extra)
+    assert missing not in guide.keys
+    before = opened.mask.copy()
+    assert errors.issue.kind == "extra" and errors.accept_model()
+    before[:6, :6] = 0
+    assert np.array_equal(opened.mask, before) and errors.issue is None
+    opened.undo()
+    assert opened.mask[:6, :6].all() and errors.issue is not None
+
+
+def test_the_label_is_right_is_remembered_and_can_be_taken_back(guide, errors, opened, qtbot):
+    lead(guide, qtbot, "errors")
+    key = opened.keys[2]
+    show(opened, qtbot, key)
+    before = opened.mask.copy()
+    with qtbot.waitSignal(errors.kept):
+        assert errors.keep_label()
+    assert errors.issue is None and np.array_equal(opened.mask, before)
+    opened.flush()
+    assert annotation.load_note(opened.project, key).confirmed[0].kind == "extra"
+    guide.look()
+    qtbot.waitUntil(lambda: not guide.running, timeout=20_000)
+    assert errors.issue is None
+    show(opened, qtbot, opened.keys[0])
+    assert key not in guide.keys
+    show(opened, qtbot, key)
+    errors.undo(key)
+    opened.flush()
+    assert annotation.load_note(opened.project, key).confirmed == []
+    guide.look()
+    qtbot.waitUntil(lambda: not guide.running and errors.issue is not None, timeout=20_000)
+
+
+def test_a_protected_class_is_not_painted_over(guide, errors, opened, qtbot):
+    lead(guide, qtbot, "errors")
+    show(opened, qtbot, opened.keys[2])
+    opened.classes.set_locked(1, True)
+    with qtbot.waitSignal(errors.refused) as refused:
+        assert not errors.accept_model()
+    assert refused.args == ["locked"] and opened.mask[:6, :6].all()
+
+
+def test_a_read_only_project_is_looked_at_and_left_alone(guide, errors, opened, root, qtbot):
+    opened.open_project(root, write=False)
+    qtbot.waitUntil(lambda: len(opened.rows) == 8, timeout=20_000)
+    lead(guide, qtbot, "errors")
+    show(opened, qtbot, opened.keys[1])
+    assert errors.issue is not None and not errors.possible()
+    assert not errors.accept_model() and not errors.keep_label()
+
+
+def test_closing_the_project_ends_it(guide, opened):
+    guide.activate("next")
+    opened.close_project()
+    assert not guide.running and guide.mode == "" and guide.keys == [] and guide.found is None
+
+
+def test_the_verdict_of_the_model_is_one_step_that_undo_takes_back(session, tmp_path, qtbot):
+    make_verdict_project(tmp_path / "p")
+    assert session.open_project(tmp_path / "p")
+    settle(session, qtbot)
+    training = TrainingControl(session)
+    guide = LabelQueue(session, training)
+    errors = LabelIssueReview(session, guide)
+    try:
+        lead(guide, qtbot, "errors")
+        key = guide.keys[0]
+        show(session, qtbot, key)
+        session.editor.begin("paint")
+        session.editor.paint_segment((5, 5), (9, 5), 2, NOT_LABELED)  # an older step, which undo must leave alone
+        session.editor.commit()
+        painted = session.mask.copy()
+        assert errors.issue is not None and errors.issue.kind == "verdict" and session.note.verdict == "NG"
+        assert errors.accept_model()
+        assert session.note.verdict == "OK" and session.can_undo()
+        session.undo()
+        assert session.note.verdict == "NG" and np.array_equal(session.mask, painted)
+        session.redo()
+        assert session.note.verdict == "OK" and session.flush()
+        assert annotation.load_note(session.project, key).verdict == "OK"
+    finally:
+        guide.close()
+        training.close()

@@ -1,0 +1,207 @@
+"""How pictures come: large ones reduced first, very large TIFFs by region, memory bounded over many changes."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+import tifffile
+from PIL import Image
+
+from workbench.core.images import image_files
+from workbench.core.project.project import Project
+from workbench.inference.io.image_io import write_png
+from workbench.inference.io.opencv import cv2
+from workbench.inference.io.tiff_regions import HalvedTiff, NotByRegion, TiffImage, tiff_size
+from workbench.session.session import Session
+
+RNG = np.random.default_rng(8)
+LAYOUTS = {
+    "tiled": {"tile": (128, 256), "compression": "zlib"},
+    "big-endian strips": {"byteorder": ">", "compression": "zlib", "rowsperstrip": 64},
+    "bigtiff": {"bigtiff": True, "tile": (256, 256)},
+    "predictor": {"tile": (256, 256), "compression": "zlib", "predictor": True},
+}
+
+
+@pytest.fixture
+def project(tmp_path):
+    with Project.create(tmp_path / "project", classes=["scratch"]) as project:
+        yield project
+
+
+@pytest.fixture
+def small_limits(monkeypatch):
+    """What is large in life is small here."""
+    monkeypatch.setattr(image_files, "BY_REGION", 500_000)
+    monkeypatch.setattr(image_files, "PREVIEWED", 300_000)
+    monkeypatch.setattr("workbench.inference.io.tiff_regions._OVERVIEW", 300)
+    monkeypatch.setattr("workbench.inference.io.tiff_regions._GLANCED", 9)
+
+
+def picture(dtype, colour: bool = False) -> np.ndarray:
+    """Smooth enough for an overview to be compared, with detail in every pixel."""
+    y, x = np.mgrid[0:1003, 0:1501]
+    values = 100 + 60 * np.sin(x / 90) * np.cos(y / 70) + RNG.normal(0, 4, x.shape)
+    values = np.stack((values, values[::-1], values[:, ::-1]), axis=2) if colour else values
+    return (values * (200 if dtype == np.uint16 else 1)).astype(dtype)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
+@pytest.mark.parametrize("colour", [False, True])
+def test_regions_of_a_tiff_equal_the_whole(tmp_path, small_limits, layout, dtype, colour):
+    if layout == "predictor" and dtype == np.float32:
+        pytest.skip("integer predictor")
+    whole, path = picture(dtype, colour), tmp_path / "图 [1].tif"
+    tifffile.imwrite(path, whole, photometric="rgb" if colour else "minisblack", **LAYOUTS[layout])
+    found = TiffImage(path)
+    assert (found.shape, found.dtype, found.ndim, found.nbytes) == (whole.shape, whole.dtype, whole.ndim, whole.nbytes)
+    for key in (
+        np.s_[100:400, 300:1400],
+        np.s_[900:, 1400:],
+        np.s_[7, 9],
+        np.s_[-1, -1],
+        np.s_[5, :],
+        np.s_[:, 1500],
+        np.s_[10:500:2, 9:700:3],
+    ):
+        assert np.array_equal(found[key], whole[key]), key
+    assert np.array_equal(np.asarray(found), whole)
+    assert found.overview_step == 8 and found.refine()
+    exact = cv2.resize(whole[:1000, :1496].astype(np.float32), (187, 125), interpolation=cv2.INTER_AREA)
+    assert np.abs(found.overview[:125, :187] - exact).max() <= 1
+    half = cv2.resize(whole[200:400, 600:900].astype(np.float32), (150, 100), interpolation=cv2.INTER_AREA)
+    assert np.abs(HalvedTiff(found)[100:200, 300:450] - half).max() <= 1
+    assert found[:: found.overview_step, :: found.overview_step].shape == found.overview.shape
+    found.close()
+
+
+def test_only_what_is_looked_at_is_decoded(tmp_path, small_limits):
+    path = tmp_path / "a.tif"
+    light = np.tile(np.linspace(0, 250, 1501), (1003, 1)).astype(np.uint8)
+    tifffile.imwrite(path, light, tile=(64, 64), compression="zlib")
+    found = TiffImage(path)
+    before = found.decoded
+    assert before <= 60  # of 384
+    found[200:330, 300:420]
+    assert found.decoded - before <= 9
+    again = found.decoded
+    found[200:330, 300:420]
+    assert found.decoded == again
+    rough = np.abs(found.overview.astype(int) - cv2.resize(light, found.overview.shape[::-1])).mean()
+    assert rough < 40  # the first glance is rough, and yet of this picture
+    found.close()
+
+
+def test_a_damaged_tile_is_blank_and_nothing_else(tmp_path, small_limits):
+    path, whole = tmp_path / "a.tif", picture(np.uint8)
+    tifffile.imwrite(path, whole, tile=(128, 128), compression="zlib")
+    with tifffile.TiffFile(path) as file:
+        offset, count = file.pages[0].dataoffsets[17], file.pages[0].databytecounts[17]
+    data = bytearray(path.read_bytes())
+    data[offset : offset + count] = b"\xff" * count
+    path.write_bytes(data)
+    found = TiffImage(path)
+    expected = whole.copy()
+    expected[128:256, 640:768] = 0  # the sixth of the second row of twelve
+    assert np.array_equal(np.asarray(found), expected)
+    assert found.damaged == {17} and found.refine()
+    found.close()
+
+
+def test_what_cannot_be_read_by_region_is_read_whole(tmp_path, small_limits):
+    turned, inverted = tmp_path / "turned.tif", tmp_path / "inverted.tif"
+    tifffile.imwrite(turned, picture(np.uint8), extratags=[(274, "H", 1, 6, True)])
+    tifffile.imwrite(inverted, picture(np.uint8), photometric="miniswhite")
+    for path in (turned, inverted):
+        with pytest.raises(NotByRegion):
+            TiffImage(path)
+        assert isinstance(image_files.read_displayed(path), np.ndarray)
+    assert tiff_size(turned) == image_files.read_displayed(turned).shape[1::-1] == (1003, 1501)
+    torn = tmp_path / "torn.tif"
+    torn.write_bytes(turned.read_bytes()[:100])
+    assert tiff_size(torn) is None
+    with pytest.raises(image_files.ImageBroken):
+        image_files.read_displayed(torn)
+
+
+def test_a_large_tiff_is_labelled_like_any_other(project, small_limits, qtbot):
+    path = project.image_path("large.tif")
+    tifffile.imwrite(path, picture(np.uint16), tile=(128, 128), compression="zlib")
+    project.close()
+    session = Session()
+    session.open_project(project.root)
+    qtbot.waitUntil(lambda: session.keys == ["large.tif"], timeout=10_000)
+    session.open_image("large.tif")
+    qtbot.waitUntil(lambda: session.image is not None, timeout=10_000)
+    assert isinstance(session.image, TiffImage) and session.mask.shape == (1003, 1501)
+    session.editor.paint_segment((50, 50), (60, 60), 4, 1)
+    assert 50 < float(np.asarray(session.image[55, 55])) / 200 < 170
+    assert session.flush() and project.mask_path("large.tif").exists()
+    assert max(image_files.thumbnail(path, 64).shape) == 64
+    session.close_project()
+
+
+@pytest.mark.parametrize("mode", ["L", "RGB"])
+@pytest.mark.parametrize("orientation", [1, 6])
+def test_a_large_jpeg_is_previewed_as_it_will_be(project, small_limits, qtbot, mode, orientation):
+    whole = Image.fromarray(picture(np.uint8, mode == "RGB"))
+    exif = Image.Exif()
+    exif[274] = orientation
+    whole.save(project.image_path("a.jpg"), quality=95, exif=exif)
+    project.close()
+    session, told = Session(), []
+    session.image_previewed.connect(lambda key, small, size: told.append((key, small, size, session.key)))
+    session.open_project(project.root)
+    qtbot.waitUntil(lambda: bool(session.keys), timeout=10_000)
+    session.open_image("a.jpg")
+    qtbot.waitUntil(lambda: session.image is not None, timeout=10_000)
+    ((key, small, size, open_then),) = told
+    exact = session.image
+    assert key == "a.jpg" and open_then is None and size == exact.shape[1::-1]
+    assert small.ndim == exact.ndim
+    reduced = cv2.resize(exact, small.shape[1::-1], interpolation=cv2.INTER_AREA)
+    assert np.abs(small.astype(int) - reduced).mean() < 3
+    session.open_image("a.jpg")  # at hand: no second preview
+    qtbot.wait(50)
+    assert len(told) == 1
+    session.close_project()
+
+
+def test_memory_stays_bounded_over_many_changes(project, qtbot):
+    """Sixty pictures one after another with room for five: what has gone is gone."""
+    for i in range(20):
+        write_png(project.image_path(f"{i:02}.png"), RNG.integers(0, 255, (300, 400)).astype(np.uint8))
+    project.close()
+    session = Session(cache=5 * 2 * 300 * 400)
+    seen: list[weakref.ref] = []
+    session.image_opened.connect(lambda _: seen.append(weakref.ref(session.image)))
+    session.open_project(project.root)
+    qtbot.waitUntil(lambda: len(session.keys) == 20, timeout=10_000)
+    for i in range(60):
+        key = session.keys[i % 20]
+        session.open_image(key)
+        qtbot.waitUntil(lambda key=key: session.key == key, timeout=10_000)
+        assert session._loader._shelf.nbytes <= session._loader.budget
+    qtbot.wait(50)
+    gc.collect()
+    alive = {id(ref()) for ref in seen if ref() is not None}
+    assert len(seen) >= 60 and len(alive) <= 6
+    session.close_project()
+
+
+def test_a_file_of_several_pages_says_how_many(project, qtbot):
+    pages = RNG.integers(0, 255, (3, 40, 50)).astype(np.uint8)
+    tifffile.imwrite(project.image_path("stack.tif"), pages, photometric="minisblack")
+    write_png(project.image_path("plain.png"), pages[1])
+    project.close()
+    session = Session()
+    session.open_project(project.root)
+    for key, count, shown in (("stack.tif", 3, pages[0]), ("plain.png", 1, pages[1]), ("stack.tif", 3, pages[0])):
+        session.open_image(key)
+        qtbot.waitUntil(lambda key=key: session.key == key, timeout=10_000)
+        assert session.pages == count and np.array_equal(session.image, shown)
+    session.close_project()

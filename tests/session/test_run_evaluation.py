@@ -1,0 +1,204 @@
+"""The room of the review: a real network in ONNX over real held-out pictures, in a worker thread."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from tests.session.mask_run import COUNTS, FALSE, MISSED, SPOT, make_mask_project
+from workbench.core.evaluation import operating_point
+from workbench.core.evaluation.defect_crops import CropFrame
+from workbench.core.evaluation.metrics import SegmentationMeter
+from workbench.core.evaluation.operating_point import OperatingPoint, StoredOperatingPoint
+from workbench.core.geometry.drawing import NOTHING, Rect
+from workbench.core.images.image_files import read
+from workbench.core.problems import ImageBroken, RunUnusable
+from workbench.core.project import annotation
+from workbench.core.runs.run import Run
+from workbench.inference.io.image_io import write_png
+from workbench.inference.predictor import Predictor
+from workbench.session.predictions import Predictions
+from workbench.session.run_evaluation import RunEvaluation
+from workbench.session.training.training_control import TrainingControl
+
+
+@pytest.fixture
+def run(tmp_path) -> Run:
+    return make_mask_project(tmp_path / "项目 [r]")
+
+
+@pytest.fixture
+def room(session, run, qtbot):
+    assert session.open_project(run.project_root)
+    training = TrainingControl(session)
+    room = RunEvaluation(session, training)
+    yield room
+    room.close()
+    training.close()
+
+
+def look(room, run, qtbot, split=None):
+    with qtbot.waitSignals([room.evaluated, room.swept], timeout=20_000):
+        room.open(run, split)
+    return room.reviewed.figures
+
+
+def test_the_figures_are_those_of_the_one_road(room, run, session, qtbot):
+    figures = look(room, run, qtbot)
+    assert room.split == "test" and room.splits == {"val": COUNTS["val"], "test": COUNTS["test"]}
+    predictor, meter = Predictor.open(run.best), SegmentationMeter({1: "scratch", 2: "pit"})
+    for item in run.dataset().of("test"):
+        picture = read(session.project.image_path(item.key))
+        meter.add(annotation.load_mask(session.project, item.key), predictor.predict(picture).mask)
+    report = meter.report()
+    assert (figures.found.hits, figures.found.total) == (report["regions"]["found"], report["regions"]["defects"])
+    assert figures.false.count == report["regions"]["false"] and figures.dice == report["any_defect"]["dice"]
+    assert (figures.images, figures.good, figures.groups) == (8, report["good_pictures"], 4)
+    assert figures.found.hits == figures.found.total - 1 and figures.false.count == 1
+    by_key = dict(zip((each.key for each in room.looked.evidence), room.reviewed.judgements))
+    assert by_key[MISSED].facts.missed == 1 and by_key[FALSE].alarms[0].box == Rect(60, 5, 14, 10)
+    assert not figures.found.digit and not figures.alerts and not room.leaks
+
+
+def test_what_the_network_said_is_kept_and_labels_are_counted_anew(room, run, session, qtbot, monkeypatch):
+    before = look(room, run, qtbot)
+    monkeypatch.setattr(Predictor, "predict", None)  # the network is gone
+    annotation.save_mask(session.project, MISSED, np.zeros((80, 96), np.uint8))
+    with qtbot.waitSignals([room.evaluated, room.swept], timeout=20_000):
+        room.refresh()
+    after = room.reviewed.figures
+    assert (before.found.hits, before.found.total, before.false.count) == (6, 7, 1)
+    assert (after.found.hits, after.found.total, after.false.count) == (5, 5, 2)  # what was found there is false now
+    assert room.looked.changed == 1
+
+
+def test_other_pictures_and_other_weights_are_looked_at_anew(room, run, session, qtbot):
+    look(room, run, qtbot)
+    shelf = next((run.project_root / ".cache" / "review" / run.name).iterdir())
+    assert len(list(shelf.glob("*.scores"))) == COUNTS["test"]
+    next(shelf.glob("*.scores")).write_bytes(b'{"format": 1}\n nonsense')
+    write_png(session.project.image_path(FALSE), np.full((80, 96), 150, np.uint8))
+    assert look(room, run, qtbot).false.count == 0
+    network = run.best / "network.onnx"
+    network.write_bytes(network.read_bytes() + b"\x72\x00")  # an empty field more: another file, the same network
+    look(room, run, qtbot)
+    assert not shelf.exists()
+
+
+def test_another_point_is_judged_without_the_network_and_the_last_one_wins(room, run, qtbot, monkeypatch):
+    look(room, run, qtbot)
+    monkeypatch.setattr(Predictor, "predict", None)
+    told = []
+    room.evaluated.connect(told.append)
+    last = OperatingPoint((0.5, 0.5), (9, 400))
+    for area in (50, 100, 200, 400):
+        room.set_point(room.point.at(1, area=area))
+    qtbot.waitUntil(lambda: room.reviewed.point == last, timeout=10_000)
+    assert room.reviewed.figures.false.count == 0  # the bright spot has 140 pixels
+    assert told[-1].point == last
+
+
+def test_the_cheapest_point_drops_the_false_alarm(room, run, qtbot):
+    look(room, run, qtbot, "val")
+    room.choose_split("test")
+    with qtbot.waitSignal(room.swept, timeout=20_000):
+        pass
+    with qtbot.waitSignal(room.evaluated, timeout=10_000):
+        room.cheapest(1.0)
+    figures = room.reviewed.figures
+    assert figures.false.count == 0 and figures.found.total - figures.found.hits <= 1
+
+
+def test_a_point_in_use_is_carried_by_predictions_and_taken_back(room, run, session, qtbot):
+    look(room, run, qtbot, "val")
+    trained, chosen = room.point, OperatingPoint((0.5, 0.5), (9, 400))
+    assert not room.can_store() and not room.can_restore()
+    with qtbot.waitSignal(room.evaluated, timeout=10_000):
+        room.set_point(chosen)
+    with qtbot.waitSignal(room.stored) as told:
+        room.store()
+    assert told.args[0] is run and operating_point.read(run) == StoredOperatingPoint(trained, ("val",)) == room.chosen
+    assert OperatingPoint.of(operating_point.settings_of(run)) == chosen
+    predictions = Predictions(session)
+    predictions.load(run)
+    with qtbot.waitSignal(predictions.predicted, timeout=20_000) as predicted:
+        predictions.predict(FALSE)
+    assert not (predicted.args[1].mask[SPOT] > 0).any()
+    with qtbot.waitSignal(room.evaluated, timeout=10_000):
+        room.restore()
+    assert (
+        operating_point.read(run) == StoredOperatingPoint(trained) and not (run.root / "operating_point.json").exists()
+    )
+    predictions.load(run)
+    with qtbot.waitSignal(predictions.predicted, timeout=20_000) as predicted:
+        predictions.predict(FALSE)
+    assert (predicted.args[1].mask[SPOT] > 0).all()
+    predictions.close()
+
+
+def test_a_leak_refuses_the_scores_until_it_was_seen(room, run, session, qtbot):
+    project = session.project
+    held, learned = project.image_path(MISSED), project.image_path("train/p00.png")
+    held.write_bytes(learned.read_bytes())
+    raw = json.loads(run.dataset_path.read_text("utf-8"))
+    for item in raw["items"]:
+        if item["key"] == FALSE:
+            item["group"] = "train1"
+    run.dataset_path.write_text(json.dumps(raw), "utf-8")
+    with qtbot.waitSignal(room.swept, timeout=20_000):
+        room.open(run)
+    assert room.stage == "leak" and room.reviewed is None
+    found = {(leak.held, leak.why) for leak in room.leaks}
+    assert {(MISSED, "same"), (FALSE, "part")} <= found
+    with qtbot.waitSignal(room.evaluated, timeout=10_000):
+        room.agree()
+    assert room.stage == "ready" and room.reviewed is not None
+    look(room, run, qtbot)  # it was seen: nobody is asked twice
+    assert room.stage == "ready" and room.leaks
+
+
+def test_what_cannot_be_read_is_left_out_with_the_reason(room, run, session, qtbot):
+    session.project.image_path(FALSE).write_bytes(b"\x89PNG\r\n\x1a\n nothing")
+    session.project.mask_path("test/p02.png").unlink()
+    figures = look(room, run, qtbot)
+    assert set(room.looked.skipped) == {FALSE, "test/p02.png"} and figures.images == 6
+    assert isinstance(room.looked.skipped[FALSE], ImageBroken)
+
+
+def test_a_run_that_holds_nothing_out_says_so(room, run, qtbot):
+    raw = json.loads(run.dataset_path.read_text("utf-8"))
+    raw["items"] = [item for item in raw["items"] if item["split"] == "train"]
+    run.dataset_path.write_text(json.dumps(raw), "utf-8")
+    room.open(run)
+    assert room.stage == "nothing"
+    (run.best / "network.onnx").unlink()
+    with qtbot.waitSignal(room.failed) as told:
+        room.open(run)
+    assert isinstance(told.args[0], RunUnusable)
+
+
+def test_a_look_can_be_ended_and_goes_on_later(room, run, session, qtbot):
+    with qtbot.waitSignal(room.progressed, timeout=20_000):
+        room.open(run)
+    room.cancel()
+    assert room.stage == "none" and room.run is None
+    look(room, run, qtbot)
+    session.close_project()
+    assert room.stage == "none"
+
+
+def test_crops_show_the_region_with_both_outlines(room, run, qtbot):
+    look(room, run, qtbot)
+    evidence = next(each for each in room.looked.evidence if each.key == FALSE)
+    frame = CropFrame(Rect(60, 5, 14, 10), 200, 150, (0, 0, 255), (255, 128, 0))
+    shown = []
+    room.crop(evidence, frame, shown.append)
+    qtbot.waitUntil(lambda: bool(shown), timeout=10_000)
+    assert abs(shown[0].shape[0] - 150) <= 1 and shown[0].shape[1:] == (200, 3)
+    assert (shown[0] == (255, 128, 0)).all(axis=2).sum() > 50
+    room.crop(evidence, CropFrame(NOTHING, 200, 150, (0, 0, 255), (255, 128, 0)), shown.append)
+    qtbot.waitUntil(lambda: len(shown) == 2, timeout=10_000)
+    assert shown[1].shape == (150, 180, 3)
+    assert (shown[1] == (255, 128, 0)).all(axis=2).any()

@@ -1,0 +1,115 @@
+"""The held-out pictures of a run of verdicts: judged by its network, kept, and followed by every correction."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.session.verdict_run import make_verdict_project
+from workbench.core.evaluation import operating_point
+from workbench.core.images import image_files
+from workbench.core.problems import RunUnusable
+from workbench.core.runs.run import Run
+from workbench.inference.model_settings import MODEL_FILE, load_settings
+from workbench.inference.predictor import Predictor
+from workbench.session import verdict_evaluator
+from workbench.session.verdict_evaluator import VerdictEvaluator
+
+
+@pytest.fixture
+def run(tmp_path) -> Run:
+    return make_verdict_project(tmp_path / "项目 [v]")
+
+
+@pytest.fixture
+def judge(session, run, qtbot):
+    assert session.open_project(run.project_root)
+    qtbot.waitUntil(lambda: len(session.rows) == 40, timeout=10_000)
+    return VerdictEvaluator(session)
+
+
+def look(judge, run, qtbot):
+    with qtbot.waitSignal(judge.reviewed, timeout=10_000) as told:
+        judge.start(run)
+    return told.args[0]
+
+
+def test_held_out_pictures_are_judged_as_the_model_judges_them(judge, run, session, qtbot):
+    with qtbot.waitSignal(judge.progressed, timeout=10_000):
+        judge.start(run)
+    review = look(judge, run, qtbot)
+    assert len(review.images) == 30 and {one.split for one in review.images} == {"val", "test"}
+    assert review.temperature == 2.0 and review.others == review.unreadable == 0
+    predictor = Predictor.open(run.best)
+    for one in review.images[:5]:
+        found = predictor.predict(image_files.read(session.project.image_path(one.key)))
+        assert review.names[one.said] == found.verdict and one.sure == max(found.probabilities.values())
+    assert {one.key[-8:] for one in review.mistakes()} <= {"p001.png", "p003.png", "p005.png"}
+    assert len(review.mistakes()) >= 2
+
+
+def test_what_was_judged_is_kept_until_the_model_is_another(judge, run, session, qtbot):
+    first = look(judge, run, qtbot)
+    cache = run.project_root / ".cache" / "verdicts" / f"{run.name}.json"
+    raw = json.loads(cache.read_text("utf-8"))
+    key = first.images[0].key
+    raw["pictures"][key][1] = [0.25, 0.75]
+    cache.write_text(json.dumps(raw), "utf-8")
+    again = {one.key: one.probabilities for one in look(judge, run, qtbot).images}
+    assert again[key] == (0.25, 0.75)  # the network was not asked
+    path = run.project_root / "pictures" / key
+    path.write_bytes(path.read_bytes() + b" ")  # another file
+    assert look(judge, run, qtbot).images[0].probabilities == first.images[0].probabilities
+    for broken in ("{", "[1]", '{"format": 1, "model": 3, "pictures": []}', "[" * 100_000):
+        cache.write_text(broken, "utf-8")
+        assert look(judge, run, qtbot).images == first.images
+
+
+def test_a_corrected_verdict_changes_the_review_at_once(judge, run, session, qtbot):
+    before = look(judge, run, qtbot)
+    wrong = before.mistakes()[0]
+    session.open_image(wrong.key)
+    qtbot.waitUntil(lambda: session.key == wrong.key and session.note is not None, timeout=10_000)
+    with qtbot.waitSignal(judge.reviewed, timeout=10_000) as told:
+        session.notes.set_verdict("OK")
+    assert len(told.args[0].mistakes()) == len(before.mistakes()) - 1
+
+
+def test_pictures_that_are_gone_are_counted_and_stop_nothing(judge, run, qtbot):
+    next((run.project_root / "pictures").rglob("p000.png")).write_bytes(b"nothing")
+    review = look(judge, run, qtbot)
+    assert review.unreadable == 1 and len(review.images) == 29
+
+
+def test_the_band_is_stored_with_the_run(judge, run, qtbot, monkeypatch):
+    review = look(judge, run, qtbot)
+    with qtbot.waitSignal(judge.stored, timeout=5000):
+        judge.store(0.9, ("val",))
+    chosen = operating_point.read(run)
+    assert chosen.chosen_on == ("val",) and chosen.trained.unsure == 0
+    assert load_settings(run.best / MODEL_FILE).unsure == judge.unsure == 0.9
+    assert look(judge, run, qtbot).images == review.images
+    monkeypatch.setattr(verdict_evaluator, "find_live_process", lambda run: object())  # not beside a trainer
+    with qtbot.waitSignal(judge.failed, timeout=5000) as failed:
+        judge.store(0.5, ("val",))
+    assert isinstance(failed.args[0], RunUnusable) and judge.unsure == 0.9
+
+
+@pytest.mark.parametrize("harm", ["network.onnx", "model.json"])
+def test_runs_that_cannot_judge_say_why(judge, run, qtbot, harm):
+    (run.best / harm).write_bytes(b"nothing")
+    with qtbot.waitSignal(judge.failed, timeout=10_000) as failed:
+        judge.start(run)
+    assert isinstance(failed.args[0], RunUnusable) and run.name in str(failed.args[0])
+
+
+def test_only_the_last_run_that_was_asked_for_is_told(judge, run, qtbot):
+    told = []
+    judge.reviewed.connect(lambda review: told.append(judge.run))
+    judge.start(Run(Path(str(run.root))))
+    judge.start(run)
+    qtbot.waitUntil(lambda: bool(told), timeout=10_000)
+    qtbot.wait(100)
+    assert told == [run]

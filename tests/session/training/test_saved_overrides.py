@@ -1,0 +1,99 @@
+"""Wishes for trainings: kept with the project, refused where they cannot be, and planned around."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from workbench.core.problems import BadSettings, ProjectBroken
+from workbench.core.runs import dataset
+from workbench.core.runs.run import create_run
+from workbench.core.runs.settings_overrides import adjustable_settings
+from workbench.core.runs.training_settings import request
+from workbench.session.training.saved_overrides import SavedOverrides
+
+
+@pytest.fixture
+def wishes(opened):
+    room = SavedOverrides(opened)
+    yield room
+    room.close()
+
+
+def test_wishes_stay_with_the_project_and_its_kind_of_model(wishes, opened, root):
+    wishes.save("unet", {"batch": 3, "augment": ["noise"]})
+    assert wishes.of("unet") == {"batch": 3, "augment": ["noise"]} and wishes.of("resnet") == {}
+    assert SavedOverrides(opened).of("unet") == wishes.of("unet")
+    opened.close_project()
+    assert wishes.of("unet") == {}
+    assert opened.open_project(root)
+    assert wishes.of("unet")["batch"] == 3
+    assert "minutes" not in adjustable_settings() and {"rate", "start_from", "weights", "prune"} <= set(
+        adjustable_settings()
+    )
+
+
+def test_what_is_planned_is_what_a_run_would_get(wishes, opened, qtbot):
+    with qtbot.waitSignal(wishes.planned, timeout=10_000) as told:
+        wishes.plan("unet", {"minutes": 3.0, "device": "cpu", "batch": 5}, anew=True)
+    recipe = told.args[0]
+    assert recipe.batch == 5 and recipe.reasons["batch"] == "Chosen by hand." and recipe.reasons["patch"]
+    run = create_run(opened.project, request("unet", minutes=3.0, device="cpu", batch=5))
+    assert run.settings() == recipe
+    with qtbot.waitSignal(wishes.planned, timeout=10_000) as told:
+        wishes.plan("unet", {"minutes": 3.0, "device": "cpu"}, anew=False)
+    assert told.args[0].batch != 5 or told.args[0].reasons["batch"] != "Chosen by hand."
+
+
+def test_each_run_to_begin_with_has_learned_from_pictures_of_its_own(wishes, opened, qtbot, monkeypatch):
+    earlier = create_run(opened.project, request("unet"))
+    asked = []
+
+    def collect(project, model, learned=()):
+        asked.append(set(learned))
+        return dataset.collect(project, model, learned)
+
+    monkeypatch.setattr("workbench.core.runs.run.collect", collect)
+    for choices in ({}, {"batch": 3}, {"start_from": earlier.name}, {"start_from": earlier.name, "batch": 4}):
+        with qtbot.waitSignal(wishes.planned, timeout=10_000):
+            wishes.plan("unet", choices, anew=not asked)
+    assert asked == [set(), {item.key for item in earlier.dataset().of("train")}] and asked[1]
+
+
+def test_wishes_that_cannot_be_are_told(wishes, qtbot):
+    with qtbot.waitSignal(wishes.unplanned, timeout=10_000) as told:
+        wishes.plan("unet", {"encoder": "resnet18", "stem": 4}, anew=True)
+    assert isinstance(told.args[0], BadSettings) and told.args[0].fields["key"] == "stem"
+    with qtbot.waitSignal(wishes.unplanned, timeout=10_000) as told:
+        wishes.plan("resnet", {}, anew=True)
+    assert "verdict" in str(told.args[0])
+
+
+@pytest.mark.parametrize(
+    "content", ["{", "[]", '{"format": 2}', '{"unet": {"minutes": 3}}', '{"unet": {"batch": "many"}}', '{"unet": 3}']
+)
+def test_a_broken_file_is_told_and_never_overwritten(opened, root, content, qtbot):
+    path = root / "training.json"
+    path.write_text(content, "utf-8")
+    with qtbot.waitSignal(opened.problem_met) as told:
+        room = SavedOverrides(opened)
+    assert isinstance(told.args[0], ProjectBroken) and room.of("unet") == {}
+    with qtbot.waitSignal(opened.problem_met):
+        room.save("unet", {"batch": 2})
+    assert path.read_text("utf-8") == content and room.of("unet") == {"batch": 2}
+
+
+def test_only_the_last_plan_that_was_asked_for_is_told(wishes, qtbot):
+    told = []
+    wishes.planned.connect(told.append)
+    for batch in (2, 3, 4):
+        wishes.plan("unet", {"batch": batch}, anew=False)
+    qtbot.waitUntil(lambda: bool(told), timeout=10_000)
+    qtbot.wait(50)
+    assert [recipe.batch for recipe in told] == [4]
+
+
+def test_the_file_is_plain(wishes, root):
+    wishes.save("resnet", {"depth": 34})
+    assert json.loads((root / "training.json").read_text("utf-8")) == {"format": 1, "unet": {}, "resnet": {"depth": 34}}

@@ -1,0 +1,307 @@
+"""A training is a real child process here: its events, its orders, and every way in which it can end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import psutil
+import pytest
+
+from workbench.core.project.project import Project
+from workbench.core.runs import process_exit
+from workbench.core.runs.events import Checkpoint, Failed, Finished, Started, Step, Trouble, encode
+from workbench.core.runs.run import Run, create_run
+from workbench.core.runs.training_settings import request
+from workbench.session.training import run_attach
+from workbench.session.training.child_process import ChildProcess, StopTimeouts
+from workbench.session.training.trainer_thread import TrainerThread
+
+QUICK = StopTimeouts(order=0.3, terminate=0.3)
+posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+
+
+@pytest.fixture
+def run(root) -> Run:
+    with Project.open(root) as project:
+        return create_run(project, request("unet", epochs=1, device="cpu"))
+
+
+@pytest.fixture
+def begin(run, trainer_command, qtbot):
+    """A function (manner, ...) -> a started thread whose `told` and `endings` collect what it reports."""
+    threads = []
+
+    def begin(manner: str, **how) -> TrainerThread:
+        thread = TrainerThread(run, command=trainer_command(manner, run), patience=QUICK, **how)
+        return listen(thread)
+
+    def listen(thread: TrainerThread) -> TrainerThread:
+        thread.told, thread.endings, thread.pasts = [], [], []
+        thread.recalled.connect(thread.pasts.append)
+        thread.reported.connect(thread.told.append)
+        thread.ended.connect(thread.endings.append)
+        threads.append(thread)
+        thread.start()
+        return thread
+
+    begin.listen = listen
+    yield begin
+    for thread in threads:
+        thread.stop()
+        thread.detach()
+        thread.wait()
+
+
+def heard(thread: TrainerThread) -> list[str]:
+    return [event.what.removeprefix("heard ") for event in thread.told if isinstance(event, Trouble)]
+
+
+def wait_for(qtbot, thread: TrainerThread, kind) -> None:
+    qtbot.waitUntil(lambda: any(isinstance(event, kind) for event in thread.told), timeout=10_000)
+
+
+def wait_end(qtbot, thread: TrainerThread):
+    qtbot.waitUntil(lambda: bool(thread.endings), timeout=10_000)
+    thread.wait()
+    assert len(thread.endings) == 1 and not thread.live
+    return thread.endings[0]
+
+
+def test_events_arrive_typed_and_in_order(begin, run, qtbot):
+    run_attach.send_order(run, "an order of an earlier life")
+    thread = begin("done")
+    ending = wait_end(qtbot, thread)
+    assert isinstance(ending, Finished) and ending.why == "done"
+    assert [type(event) for event in thread.told] == [Started, Step, Step, Step, Finished]
+    assert thread.told == list(run.events())
+    assert "a library talks" in run.log_path.read_text()
+    assert not run_attach.orders_path(run).exists()
+
+
+def test_orders_go_down_the_pipe(begin, qtbot):
+    thread = begin("obey")
+    thread.pause()  # before it has begun: kept for it
+    wait_for(qtbot, thread, Started)
+    assert thread.live
+    thread.resume()
+    thread.watch("划痕 😀.png")
+    thread.labels_changed("b.png")
+    thread.stop()
+    ending = wait_end(qtbot, thread)
+    assert isinstance(ending, Finished) and ending.why == "stopped"
+    assert heard(thread) == ["pause", "resume", "watch", "labels_changed", "stop"]
+    troubles = [event for event in thread.told if isinstance(event, Trouble)]
+    assert troubles[2].picture == "划痕 😀.png"
+    if os.name == "posix":
+        assert troubles[0].done == "10"  # it gives way to the window
+
+
+@posix
+def test_a_killed_child_is_told_in_words(begin, run, qtbot):
+    ending = wait_end(qtbot, begin("killed"))
+    assert isinstance(ending, Failed) and ending.problem == "WorkerFailed"
+    assert "signal 9 (SIGKILL)" in ending.why and "memory" in ending.why and str(run.log_path) in ending.why
+    assert run.ending() == ending  # the disk knows too
+
+
+def test_a_child_that_breaks_down_is_told_with_its_last_words(begin, run, qtbot):
+    ending = wait_end(qtbot, begin("exit"))
+    assert "exit code 1" in ending.why and "No module named 'paddle'" in ending.why
+    assert ending.log == str(run.log_path)
+
+
+def test_a_child_that_says_nothing_has_failed(begin, qtbot):
+    ending = wait_end(qtbot, begin("mute"))
+    assert isinstance(ending, Failed) and "exit code 0" in ending.why
+
+
+def test_a_program_that_is_not_there_is_told(run, begin, qtbot):
+    thread = begin.listen(TrainerThread(run, command=["/no/such/program"]))
+    ending = wait_end(qtbot, thread)
+    assert isinstance(ending, Failed) and "No such file" in ending.why
+
+
+def test_a_broken_recipe_is_told(run, begin, qtbot):
+    run.settings_path.write_text("{")
+    ending = wait_end(qtbot, begin("done"))
+    assert ending.problem == "RunBroken" and "recipe.json" in ending.why
+
+
+@posix
+def test_a_deaf_child_is_killed_and_what_it_saved_is_kept(begin, run, qtbot):
+    (run.last).mkdir()
+    (run.last / "state.json").write_text("{}")
+    thread = begin("deaf")
+    wait_for(qtbot, thread, Trouble)
+    pid = thread.told[0].process
+    thread.stop()
+    ending = wait_end(qtbot, thread)
+    assert isinstance(ending, Finished) and ending.why == "stopped"
+    assert ending.result == {"forced": True, "usable": False, "resumable": True}
+    assert not psutil.pid_exists(pid)
+    assert run.ending() == ending
+
+
+def test_a_child_that_is_saving_is_given_time(run, begin, trainer_command, qtbot):
+    patient = StopTimeouts(order=0.2, terminate=0.1, saving=60)
+    thread = begin.listen(TrainerThread(run, command=trainer_command("slow", run, "0.8"), patience=patient))
+    wait_for(qtbot, thread, Started)
+    thread.stop()
+    ending = wait_end(qtbot, thread)
+    assert isinstance(ending, Finished) and not ending.result and (run.root / "saved.txt").exists()
+
+
+@posix
+def test_a_forced_stop_does_not_wait(run, begin, trainer_command, qtbot):
+    patient = StopTimeouts(order=300, terminate=0.1, saving=300)
+    thread = begin.listen(TrainerThread(run, command=trainer_command("slow", run, "600"), patience=patient))
+    wait_for(qtbot, thread, Started)
+    thread.stop()
+    wait_for(qtbot, thread, Checkpoint)
+    thread.stop(force=True)
+    assert wait_end(qtbot, thread).problem == "RunUnusable"
+
+
+@posix
+def test_a_deaf_child_without_a_checkpoint_has_failed(begin, qtbot):
+    thread = begin("deaf")
+    wait_for(qtbot, thread, Trouble)
+    thread.stop()
+    assert wait_end(qtbot, thread).problem == "RunUnusable"
+
+
+def test_a_window_that_lets_go_makes_the_child_save_and_end(begin, run, qtbot):
+    thread = begin("obey")
+    wait_for(qtbot, thread, Started)
+    process = psutil.Process(thread.told[0].process)
+    thread.detach()
+    thread.wait()
+    process.wait(10)
+    assert (run.root / "saved.txt").read_text() == "window gone"
+    assert not thread.endings
+
+
+def test_ctrl_c_in_the_terminal_reaches_the_child_through_the_window_only(begin, qtbot):
+    thread = begin("obey")
+    wait_for(qtbot, thread, Started)
+    if os.name == "posix":
+        assert os.getpgid(thread.told[0].process) != os.getpgid(0)
+    thread.stop()
+    wait_end(qtbot, thread)
+
+
+@posix
+def test_a_pipe_held_open_by_a_grandchild_does_not_hold_the_ending(tmp_path):
+    script = (
+        "import subprocess, sys\n"
+        "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+        'print(\'{"kind": "trouble", "what": "%d"}\' % p.pid, flush=True)\n'
+        "sys.exit(3)\n"
+    )
+    child = ChildProcess([sys.executable, "-c", script], log=tmp_path / "log.txt")
+    (event,) = list(child.events())
+    assert child.returncode == 3
+    grandchild = int(event.what)
+    for _ in range(100):
+        if not psutil.pid_exists(grandchild) or psutil.Process(grandchild).status() == psutil.STATUS_ZOMBIE:
+            break
+        threading.Event().wait(0.02)
+    else:
+        pytest.fail("the grandchild was left behind")
+
+
+# --- following a run of another process --------------------------------------------------------------
+
+
+@pytest.fixture
+def orphan(run, trainer_command):
+    """A trainer that nobody holds by a pipe, already at work."""
+    process = subprocess.Popen(trainer_command("orphan", run), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    process.stdout.readline()
+    yield process
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+def test_a_living_run_is_followed_and_stopped_by_file(begin, run, orphan, qtbot):
+    assert run_attach.find_live_process(run).pid == orphan.pid
+    thread = begin.listen(TrainerThread(run, attach=True, patience=QUICK))
+    wait_for(qtbot, thread, Started)
+    assert thread.live
+    thread.watch("a.png")
+    wait_for(qtbot, thread, Trouble)
+    with run.events_path.open("a") as file:  # a line in two pieces, as a reader may find it
+        line = encode(Step(step=7, loss=0.5, rate=0.1))
+        file.write(line[:20])
+        file.flush()
+        threading.Event().wait(2 * run_attach.POLL)
+        file.write(line[20:] + "\n")
+    wait_for(qtbot, thread, Step)
+    thread.stop()
+    ending = wait_end(qtbot, thread)
+    assert isinstance(ending, Finished) and ending.why == "stopped"
+    assert heard(thread) == ["watch", "stop"] and thread.told == list(run.events())
+
+
+@posix
+def test_the_end_of_a_followed_run_that_was_killed_is_noticed(begin, run, orphan, qtbot):
+    thread = begin.listen(TrainerThread(run, attach=True))
+    wait_for(qtbot, thread, Started)
+    orphan.send_signal(signal.SIGKILL)
+    orphan.wait()
+    ending = wait_end(qtbot, thread)
+    assert isinstance(ending, Failed) and "has not said why" in ending.why
+
+
+def test_the_past_is_told_again_and_ends(begin, run, qtbot):
+    events = [Started(model="unet", device="cpu", process=os.getpid()), Step(step=1, loss=1.0, rate=0.1)]
+    torn = encode(Step(step=2, loss=0.5, rate=0.1))[:-9]
+    run.events_path.write_text("\n".join([*map(encode, events), torn]))
+    thread = begin.listen(TrainerThread(run, attach=True))
+    ending = wait_end(qtbot, thread)  # our own process id, but this is no trainer
+    assert thread.told[0] == events[0] and isinstance(ending, Failed)
+    past = thread.pasts[0]
+    assert past.vitals.step == events[1] and list(past.track.steps["loss"]) == [1.0] and past.ending is None
+    with run.events_path.open("a") as file:
+        file.write("\n" + encode(Finished(why="done", result={"score": 1})) + "\n")
+    again = begin.listen(TrainerThread(run, attach=True))
+    assert wait_end(qtbot, again).result == {"score": 1}
+    assert not again.live
+
+
+@pytest.mark.parametrize(
+    ("code", "log", "words"),
+    [
+        (-9, "", "SIGKILL"),
+        (137, "", "SIGKILL"),
+        (-11, "", "crashed by signal 11"),
+        (-15, "", "ended by signal 15"),
+        (1, "x\nMemoryError\n", "ran out of memory"),
+        (1, "ResourceExhaustedError: Out of memory error on GPU 0.\n", "out of memory"),
+        (3221225477, "", "access violation"),
+        (0, "", "exit code 0"),
+        (2, "  \nlast line\n\n", "last words were: last line"),
+        (None, "", "process is gone"),
+    ],
+)
+def test_every_exit_has_words(code, log, words):
+    assert words in process_exit.cause(code, log)
+
+
+def test_a_problem_crosses_the_process_border():
+    from workbench.core import problems
+
+    told = process_exit.from_problem(problems.ParityFailed(why="0.1", report="r.json"))
+    back = process_exit.to_problem(told, "export", process_exit.Path("log"))
+    assert type(back) is problems.ParityFailed and back.fields == {"why": "0.1", "report": "r.json"}
+    other = process_exit.to_problem(Failed(why="odd", problem="ParityFailed"), "export", process_exit.Path("log"))
+    assert isinstance(other, problems.WorkerFailed) and "odd" in str(other)
+    assert isinstance(
+        process_exit.to_problem(Failed(why="x", problem="annotations"), "export", process_exit.Path("log")),
+        problems.WorkerFailed,
+    )

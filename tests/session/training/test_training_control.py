@@ -1,0 +1,275 @@
+"""The training panel's partner: planning, progress, previews, stopping, and finding a run that still lives."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+
+import numpy as np
+import psutil
+import pytest
+
+from tests.session.conftest import dot, show
+from workbench.core.project import annotation
+from workbench.core.project.project import Project
+from workbench.core.runs.events import Failed, Finished, Preview, Started, Step, Trouble, encode
+from workbench.core.runs.launch import worker_environment
+from workbench.core.runs.run import Run, create_run, list_runs
+from workbench.core.runs.training_settings import request
+from workbench.inference.io.image_io import write_png
+from workbench.session.training.training_control import TrainingControl
+
+
+@pytest.fixture
+def training(opened, trainer_command):
+    """Trainings of this project; `manner` says how the stand-in behaves."""
+    training = TrainingControl(
+        opened, command=lambda run, resume: trainer_command(training.manner, run, *(["--resume"] if resume else []))
+    )
+    training.manner = "obey"
+    training.told, training.endings = [], []
+    training.reported.connect(training.told.append)
+    training.ended.connect(training.endings.append)
+    yield training
+    training.close()
+
+
+def wait_for(qtbot, training, kind, count=1):
+    qtbot.waitUntil(lambda: sum(isinstance(e, kind) for e in training.told) >= count, timeout=10_000)
+
+
+def test_a_training_runs_from_the_labels_as_they_are_now(training, opened, qtbot):
+    key = opened.keys[7]
+    show(opened, qtbot, key)
+    dot(opened, 30, 30)  # not saved yet
+    training.manner = "done"
+    with qtbot.waitSignals([training.started, training.ended], timeout=10_000):
+        training.start("unet", minutes=1.5, device="cpu", patch=64)
+        assert training.preparing and training.busy and not training.running
+    assert training.endings == [Finished(time=9.0, why="done")]
+    assert training.progress == 1.0 and not training.busy
+    recipe, dataset = training.run.settings(), training.run.dataset()
+    assert recipe.minutes == 1.5 and recipe.patch == 64
+    assert key in [item.key for item in dataset.items]
+
+
+def test_stop_ends_it_and_progress_is_told(training, qtbot):
+    training.start("unet", epochs=1)
+    wait_for(qtbot, training, Started)
+    assert training.running and 0 < training.eta_seconds <= 60
+    training.start("unet")  # one at a time
+    with qtbot.waitSignal(training.ended, timeout=10_000):
+        training.stop()
+        assert training.stopping
+    assert training.endings[0].why == "stopped" and not training.stopping and training.eta_seconds is None
+    assert len(list_runs(training.run.project_root)) == 1
+    training.resume(training.run)
+    wait_for(qtbot, training, Started, count=2)
+    assert [e.resumed for e in training.told if isinstance(e, Started)] == [False, True]
+    training.stop()
+    qtbot.waitUntil(lambda: len(training.endings) == 2, timeout=10_000)
+
+
+def test_what_is_wrong_before_the_start_arrives_as_an_ending(training, opened, qtbot):
+    for model, settings, problem in [("resnet", {}, "NoVerdicts"), ("unet", {"patch": 3}, "BadSettings")]:
+        with qtbot.waitSignal(training.ended) as ended:
+            training.start(model, **settings)
+        assert isinstance(ended.args[0], Failed) and ended.args[0].problem == problem and ended.args[0].fields
+    assert not training.busy and list_runs(opened.project.root) == []
+
+
+def test_a_stop_while_it_is_planned_leaves_no_run(training, opened, qtbot):
+    with qtbot.waitSignal(training.ended) as ended:
+        training.start("unet")
+        training.stop()
+    assert ended.args[0].why == "stopped" and list_runs(opened.project.root) == []
+
+
+def test_the_open_picture_is_watched_and_saved_labels_are_told(training, opened, qtbot):
+    first, second = opened.keys[:2]
+    training.start("unet", epochs=1)
+    wait_for(qtbot, training, Trouble)
+    show(opened, qtbot, second)
+    dot(opened, 20, 20, 2)
+    wait_for(qtbot, training, Trouble, count=3)
+    orders = [(e.what, e.picture) for e in training.told if isinstance(e, Trouble)]
+    assert orders == [("heard watch", first), ("heard watch", second), ("heard labels_changed", second)]
+
+
+def test_closing_the_project_lets_the_trainer_save_and_end(training, opened, qtbot):
+    training.start("unet", epochs=1)
+    wait_for(qtbot, training, Started)
+    run, process = training.run, psutil.Process(training.told[0].process)
+    opened.close_project()
+    process.wait(10)
+    assert (run.root / "saved.txt").read_text() == "window gone"
+    assert training.run is None and not training.busy and not training.endings
+
+
+def write_preview(run: Run, step: int, value: int) -> Preview:
+    write_png(run.previews / f"{step}.png", np.full((80, 96), value, np.uint8))
+    write_png(run.previews / f"{step}-scores.png", np.full((80, 96), 100 + step, np.uint8))
+    return Preview(step=step, picture="a.png", mask=f"previews/{step}.png", scores=f"previews/{step}-scores.png")
+
+
+def test_the_newest_preview_is_at_hand_after_a_replay(training, opened, qtbot):
+    run = create_run(opened.project, request("unet", epochs=1))
+    events = [Started(model="unet", device="cpu", process=1), *(write_preview(run, n, n % 3) for n in range(9))]
+    outside = Preview(step=9, picture="b.png", mask="../../masks/secret.png")
+    gone = Preview(step=9, picture="c.png", mask="previews/gone.png")
+    run.events_path.write_text("\n".join(map(encode, [*events, outside, gone, Finished()])) + "\n")
+    arrived = []
+    training.preview_arrived.connect(arrived.append)
+    training.follow(run)
+    qtbot.waitUntil(lambda: bool(training.endings))
+    training._previews._lane.finish()
+    qtbot.waitUntil(lambda: training.previews.get("a.png").step == 8)
+    seen = training.previews.get("a.png")
+    assert (seen.mask == 2).all() and (seen.scores == 108).all() and not seen.adjustable
+    assert set(arrived) == {"a.png"} and 1 <= len(arrived) < 9
+    assert training.previews.get("b.png") is None and training.previews.get("c.png") is None
+    assert training.previews.steps("a.png") == list(range(9)) and training.previews.steps("c.png") == []
+    with qtbot.waitSignal(training.previews.recalled) as recalled:
+        training.previews.recall("a.png", 4)
+    assert recalled.args == ["a.png", 4] and (training.previews.get("a.png", 4).mask == 1).all()
+    assert not training.running and training.run is run
+
+
+def test_previews_are_in_memory_while_the_run_goes_on_and_read_again_after_it(training, opened, qtbot):
+    run = create_run(opened.project, request("unet", epochs=1))
+    previews = training.previews
+    previews.open(run)
+    for step in range(3):
+        with qtbot.waitSignal(previews.arrived):
+            previews.add(write_preview(run, step, step))
+    one = previews.get("a.png", 0).nbytes
+    assert previews.nbytes == 3 * one
+    training._end(Finished())
+    assert previews.nbytes == 0
+    for step in (1, 0, 2):
+        with qtbot.waitSignal(previews.recalled):
+            previews.recall("a.png", step)
+        assert (previews.get("a.png", step).mask == step).all() and previews.nbytes == one
+    with qtbot.waitSignal(previews.arrived):
+        previews.add(write_preview(run, 3, 0))  # was on its way
+    assert previews.nbytes == one
+    previews.open(run)
+    for step in range(2):
+        with qtbot.waitSignal(previews.arrived):
+            previews.add(write_preview(run, step, step))
+    assert previews.nbytes == 2 * one
+
+
+def test_events_of_the_run_before_do_not_mix_into_the_next(training, opened, qtbot):
+    runs = [create_run(opened.project, request("unet", epochs=1)) for _ in range(2)]
+    for i, run in enumerate(runs):
+        steps = [Step(step=i, loss=1.0, rate=0.1) for _ in range(300)]
+        run.events_path.write_text("\n".join(map(encode, [*steps, Finished()])) + "\n")
+    pasts = []
+    training.recalled.connect(pasts.append)
+    training.follow(runs[0])
+    training._thread.wait()  # all its events are on their way
+    training.follow(runs[1])
+    qtbot.waitUntil(lambda: bool(training.endings))
+    assert len(pasts) == 1 and len(training.endings) == 1
+    assert pasts[0].track.steps.count == 300 and pasts[0].vitals.step.step == 1
+
+
+def test_a_run_that_still_lives_is_found_when_its_project_opens(training, opened, trainer_command, root, qtbot):
+    run = create_run(opened.project, request("unet", epochs=1))
+    process = subprocess.Popen(trainer_command("orphan", run), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    try:
+        process.stdout.readline()
+        opened.close_project()
+        with qtbot.waitSignal(training.started, timeout=10_000) as started:
+            opened.open_project(root)
+        assert started.args[0].root == run.root
+        wait_for(qtbot, training, Started)
+        assert training.running
+        with qtbot.waitSignal(training.ended, timeout=10_000) as ended:
+            training.stop()
+        assert ended.args[0].why == "stopped"
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+QUITTER = """
+import sys
+from pathlib import Path
+from PySide6.QtCore import QCoreApplication
+from workbench.session.training.export_job import ExportJob
+from workbench.session.session import Session
+from workbench.session.training.telemetry import TelemetryThread
+from workbench.session.training.training_control import TrainingControl
+app = QCoreApplication([])
+session = Session(settle=600)
+trainer = sys.argv[2]
+training = TrainingControl(session, command=lambda run, resume: [sys.executable, trainer, "obey", str(run.root)])
+telemetry = TelemetryThread(interval=0.01)
+telemetry.start()
+session.open_project(sys.argv[1])
+session.images_listed.connect(lambda keys: session.open_image(keys[0]))
+session.image_opened.connect(lambda key: training.run is None and training.start("unet", epochs=1))
+
+def heard(event):
+    if event.kind == "trouble":
+        session.editor.paint_fill((1, 1), 2)
+        print(training.run.root, event.kind, flush=True)
+        app.quit()
+
+training.reported.connect(heard)
+app.exec()
+"""
+
+
+def test_the_end_of_the_application_ends_every_thread_and_saves(root, tmp_path, trainer_command):
+    trainer_command("obey", Run(tmp_path))  # writes the script
+    done = subprocess.run(
+        [sys.executable, "-c", QUITTER, str(root), str(tmp_path / "trainer.py")],
+        capture_output=True,
+        text=True,
+        env={**worker_environment(), "QT_QPA_PLATFORM": "offscreen"},
+        timeout=60,
+    )
+    assert done.returncode == 0 and done.stderr == ""
+    run = Run(done.stdout.rsplit(" ", 1)[0])
+    with Project.open(root) as project:  # the lock is free
+        mask = annotation.load_mask(project, project.images()[0])
+    assert (mask == 2).sum() > 1000
+    pid = next(event.process for event in run.events() if isinstance(event, Started))
+    with contextlib.suppress(psutil.NoSuchProcess):
+        psutil.Process(pid).wait(10)
+    assert (run.root / "saved.txt").read_text() == "window gone"
+
+
+def test_a_project_that_is_closed_while_a_run_begins_starts_no_trainer(training, opened, monkeypatch):
+    run = create_run(opened.project, request("unet", epochs=1))
+    open_previews = training.previews.open
+
+    def close_meanwhile(run: Run) -> None:
+        open_previews(run)
+        training.close()
+
+    monkeypatch.setattr(training.previews, "open", close_meanwhile)
+    training.resume(run)
+    assert training.run is None and not training.busy
+    assert not run.events_path.exists() and not run.log_path.exists()
+    monkeypatch.undo()
+    training.close()
+    training.resume(run)  # another one can begin after it
+    assert training.run is run
+
+
+def test_a_run_that_fails_to_begin_can_be_closed(training, opened, monkeypatch):
+    def fail(run: Run) -> None:
+        raise ArithmeticError("not foreseen")
+
+    monkeypatch.setattr(training.previews, "open", fail)
+    with pytest.raises(ArithmeticError):
+        training.resume(create_run(opened.project, request("unet", epochs=1)))
+    assert not training.busy
+    training.close()
+    assert training.run is None

@@ -1,0 +1,401 @@
+"""Several processes that learn together, as they really run: Paddle's launcher, two ranks, messages over gloo."""
+
+from __future__ import annotations
+
+import re
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import paddle
+import psutil
+import pytest
+
+from tests.training.conftest import arrays_of, make_run, state_of
+from workbench.core import problems
+from workbench.core.project.storage import write_json
+from workbench.core.runs.dataset import AddedImage
+from workbench.core.runs.events import Checkpoint, Failed, Finished, Preview, Started, Step, decode, encode_order
+from workbench.core.runs.launch import launcher_command, launcher_environment, processes, worker_command
+from workbench.core.runs.run import Run
+from workbench.training import control_channel, device, training_context, training_loop
+from workbench.training.control_channel import ControlChannel
+from workbench.training.distributed import process_group, rank_launcher
+from workbench.training.distributed.process_group import Command, CommandMessage, ProcessGroup, distributed
+from workbench.training.reporter import Clock, Reporter
+from workbench.training.unet import UNet
+
+TINY = {"widths": [4, 8], "patch": 32, "batch": 4, "average": 0.5}
+LONG = {**TINY, "minutes": 60.0, "epochs": None, "validations": 200}
+
+
+def ranks_of(run: Run) -> dict[int, psutil.Process]:
+    """The processes that learn, by number."""
+    found = {}
+    for process in psutil.process_iter():
+        try:
+            words, environment = process.cmdline(), process.environ()
+        except psutil.Error:
+            continue
+        learns = str(run.root) in words and "--apart" in words and "paddle.distributed.launch" not in words
+        if learns and "PADDLE_TRAINER_ID" in environment:
+            found[int(environment["PADDLE_TRAINER_ID"])] = process
+    return found
+
+
+def of_run(run: Run) -> list[psutil.Process]:
+    """All processes that have the run in their command."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if str(run.root) in process.cmdline() and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def all_gone(run: Run, patience: float = 30.0) -> bool:
+    until = time.monotonic() + patience
+    while of_run(run) and time.monotonic() < until:
+        time.sleep(0.1)
+    return not of_run(run)
+
+
+# --- whole runs ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("widths", [[4, 8], [16, 24]])  # the wider ones have layers that Muon turns
+def test_two_processes_learn_what_two_copies_in_one_process_learn(labelled, child, widths):
+    choices = {**TINY, "widths": widths, "workers": 2}
+    several, alone = (make_run(labelled, device=name, **choices) for name in ("cpu:2", "cpu"))
+    one = child("train", several.root)
+    assert one.end() == 0, (several.ranks / "rank-0.log").read_text()
+    assert child("train", alone.root).end() == 0
+    begun, ended = one.events[0], one.last
+    assert isinstance(begun, Started) and begun.device == "cpu:2" and ended.why == "done"
+    assert [event.kind for event in one.events if event.kind in ("started", "finished")] == ["started", "finished"]
+    assert "".join(one.lines) == several.events_path.read_text("utf-8")  # one writer, and no word of the launcher's
+    for name in ("weights", "average", "optimiser"):
+        first, second = (arrays_of(run.last / state_of(run)["files"][name]) for run in (several, alone))
+        assert first.keys() == second.keys()
+        for key in first:
+            np.testing.assert_allclose(first[key], second[key], rtol=2e-4, atol=2e-6, err_msg=key)
+    assert several.ending().result["metrics"] == alone.ending().result["metrics"]
+    losses = [{e.step: e.loss for e in run.events() if isinstance(e, Step)} for run in (several, alone)]
+    for step in losses[0].keys() & losses[1].keys():
+        assert losses[0][step] == pytest.approx(losses[1][step], rel=1e-4)
+    printed = {path.name for path in several.ranks.iterdir()}
+    assert printed == {"launcher.log", "rank-0.log", "rank-1.log", "rank-1.jsonl"}  # and nobody's environment
+
+
+def test_a_rank_that_dies_ends_the_run_in_a_sentence_and_it_can_go_on(labelled, child):
+    run = make_run(labelled, device="cpu:2", **LONG)
+    key = run.dataset().of("train")[0].key
+    one = child("train", run.root)
+    one.next(Step)
+    ranks_of(run)[1].kill()
+    assert one.end() == 1
+    assert isinstance(one.last, Failed) and one.last.problem == "WorkerFailed"
+    assert re.search("process 2 of 2 is gone", one.last.why) and one.last.fields["log"].endswith("rank-1.log")
+    assert [event.kind for event in one.events].count("failed") == 1 and all_gone(run) and run.resumable
+    again = child("train", run.root, "--resume")
+    again.next(Step)
+    ranks_of(run)[0].kill()  # the one that would have told
+    assert again.end() == 1 and again.last.problem == "WorkerFailed" and all_gone(run)
+    assert "process 1: it was killed by signal 9" in again.last.why and again.last.fields["log"].endswith("rank-0.log")
+    more = child("train", run.root, "--resume")
+    assert more.next(Started).resumed
+    more.next(Step)
+    more.order(encode_order("watch", key))
+    more.order(encode_order("labels_changed", key))
+    preview = more.next(Preview)
+    while preview.picture != key:
+        preview = more.next(Preview)
+    more.order(encode_order("pause"))
+    more.next(Checkpoint)
+    more.order(encode_order("resume"))
+    more.next(Step)
+    more.process.terminate()  # as a window does that has got no answer
+    assert more.end() == 0 and isinstance(more.last, Finished) and more.last.why == "stopped"
+    assert run.usable and all_gone(run)
+
+
+def test_all_of_them_end_if_the_process_in_front_is_killed(labelled, child, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    run = make_run(labelled, device="cpu:2", **LONG)
+    one = child("train", run.root)
+    one.next(Step)
+    one.process.kill()
+    one.process.wait()
+    assert all_gone(run)
+    assert run.ending().why == "stopped" and run.usable and run.resumable
+    assert not list(tmp_path.glob("workbench-launcher-*"))  # it holds everything that the environment holds
+
+
+def test_the_launcher_alone_carries_a_run_over_two_hosts(labelled):
+    """Two launchers that know nothing of each other but an address: what a scheduler starts on each host."""
+    run = make_run(labelled, device="cpu:2", **TINY)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    environment = {**launcher_environment("cpu:1"), "POD_IP": "127.0.0.1"}
+    hosts = []
+    for number in range(2):
+        logs = run.root / f"host-{number}"
+        command = [sys.executable, "-m", "paddle.distributed.launch", "--master", address, "--nnodes", "2"]
+        command += ["--rank", str(number), "--nproc_per_node", "1", "--log_dir", str(logs)]
+        command += worker_command("train", run.root, "--keep-running")
+        hosts.append(
+            subprocess.Popen(
+                command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+        )
+    try:
+        codes = [host.wait(90) for host in hosts]
+    finally:
+        for host in hosts:
+            host.kill()
+            host.wait()
+        for process in of_run(run):
+            process.kill()
+    assert codes == [0, 0], "".join(path.read_text("utf-8") for path in run.root.glob("host-?/workerlog.*"))
+    assert run.ending().why == "done" and run.usable
+    started = next(event for event in run.events() if isinstance(event, Started))
+    assert started.device == "cpu:2"
+
+
+@pytest.mark.parametrize(
+    ("choices", "problem", "words"),
+    [({"batch": 2, "device": "cpu:3"}, "BadRecipe", "3 processes"), ({"device": "gpu:0,1"}, "DeviceMissing", "0,1")],
+)
+def test_what_several_processes_cannot_do_is_said_once(labelled, child, choices, problem, words):
+    run = make_run(labelled, **{**TINY, **choices})
+    one = child("train", run.root)
+    assert one.end() == 1
+    assert [event.kind for event in one.events] == ["failed"]
+    assert one.last.problem == problem and words in one.last.why and all_gone(run)
+
+
+def test_numbers_that_run_away_go_back_in_all_of_them(labelled, child):
+    run = make_run(labelled, device="cpu:2", std=[1e-38], local_contrast=False, **TINY)
+    one = child("train", run.root)
+    assert one.end() == 1 and "ran away 4 times" in one.last.why
+    assert [event.kind for event in one.events].count("trouble") == 3 and all_gone(run)
+    others = [decode(line) for line in (run.ranks / "rank-1.jsonl").read_text("utf-8").splitlines()]
+    assert [event.kind for event in others] == ["finished"]  # dismissed, not cut off
+
+
+# --- one process, and what the others would have sent -------------------------------------------------
+
+
+@pytest.fixture
+def peer(monkeypatch):
+    """Another process of two, made of what it sends: each message of ours is met with the next one of these."""
+    sent: list[np.ndarray] = []
+
+    def all_reduce(tensor: paddle.Tensor) -> None:
+        with paddle.no_grad():
+            paddle.assign(tensor + paddle.to_tensor(sent.pop(0)).astype(tensor.dtype), tensor)
+
+    monkeypatch.setattr(ProcessGroup, "_introduce", lambda self: [])
+    monkeypatch.setattr(distributed, "all_reduce", all_reduce)
+    return sent
+
+
+def test_a_follower_does_what_it_is_told(labelled, monkeypatch):
+    """Beside a process that does the same of its own accord, with a batch that once does not fit."""
+    run = make_run(labelled, device="cpu", workers=1, **TINY)
+    stages = [training_context.prepare(run, Reporter(None, Clock()), ControlChannel(None), Clock()) for _ in range(2)]
+    leader, follower = stages
+    leader.save_last()
+    follower.ranks.number = 1
+    key = run.dataset().of("train")[0].key
+    record = run.dataset()
+    record.joined.append(AddedImage(step=0, item=record.of("train")[0]))
+    write_json(run.dataset_path, record.model_dump(mode="json"))
+    # The first and the third come to nothing for want of memory: going back puts the parts back to one.
+    told = [
+        CommandMessage(Command.LEARN, 0, 1e-3),
+        CommandMessage(Command.LOAD),
+        CommandMessage(Command.RELABEL, item=0),
+    ]
+    told += [CommandMessage(Command.LEARN, step, 1e-3) for step in (0, 0, 1)] + [CommandMessage(Command.END)]
+    monkeypatch.setattr(follower.ranks, "hear", lambda: told.pop(0))
+    take, forgotten = follower.loader.take, []
+    monkeypatch.setattr(follower.sampler.cache, "forget", forgotten.append)
+
+    def take_or_fail(step: int):
+        if follower.learner.parts == 1:
+            raise MemoryError("ResourceExhaustedError: Out of memory error on GPU 0.")
+        return take(step)
+
+    monkeypatch.setattr(follower.loader, "take", take_or_fail)
+    parts = []
+    split = follower.learner.split
+    monkeypatch.setattr(follower.learner, "split", lambda batch: (parts.append(batch), split(batch)))
+    session = training_loop.TrainingLoop(follower)
+    training_loop.run_worker(follower, make_room=session.reduce_memory)
+    leader.learner.parts = 2
+    for step in (0, 1):
+        leader.learner.step(*leader.loader.take(step), 1e-3)
+    assert told == [] and parts == [4, 4] and forgotten == [key]
+    for one, other in zip(leader.learner.net.parameters(), follower.learner.net.parameters()):
+        assert (one.numpy() == other.numpy()).all()
+    for stage in stages:
+        stage.loader.close()
+
+
+def test_one_that_hears_nothing_any_more_leaves_by_itself(monkeypatch):
+    left = []
+    monkeypatch.setattr(control_channel, "_LAST_CALL", 0.0)
+    monkeypatch.setattr(control_channel.os, "read", lambda pipe, most: b"")
+    monkeypatch.setattr(control_channel.os, "_exit", left.append)
+    ControlChannel(None)._read_pipe()
+    assert left == []
+    ControlChannel(None, patient=True)._read_pipe()
+    assert left == [1]
+
+
+def test_what_the_launcher_saw_is_told_where_nobody_else_could(tmp_path):
+    run = Run(tmp_path)
+    run.ranks.mkdir()
+    (run.ranks / "launcher.log").write_text("no such module\n")
+    assert "exit code 1; its last words were: no such module" in str(rank_launcher._failure(run, 1))
+    words = "Container rank 3 status failed cmd ['python', '-m', 'x y'] code -11 log /tmp/workerlog.3"
+    (run.ranks / "launcher.log").write_text(f"LAUNCH ERROR 2026-01-01 Container failed !!!\n{words}\n")
+    (run.ranks / "rank-3.log").write_text("Segmentation fault\n")
+    told = rank_launcher._failure(run, 1)
+    assert "process 4: it crashed by signal 11" in str(told) and str(told.fields["log"]).endswith("rank-3.log")
+
+
+def test_a_failure_in_one_process_is_one_in_all(peer):
+    group = ProcessGroup(0, 2)
+    peer.append(np.array([0.25, 0, 0]))
+    assert group.together(lambda: 0.5) == 0.75
+    peer.append(np.array([0.0, 1, 0]))
+    with pytest.raises(MemoryError):
+        group.together(lambda: 0.5)
+    assert not group.broken
+    peer.append(np.array([0.25, 0, 0]))
+
+    def full() -> float:
+        raise RuntimeError("ResourceExhaustedError: Out of memory error on GPU 0.")
+
+    with pytest.raises(RuntimeError, match="Out of memory"):
+        group.together(full)
+    assert not group.broken  # all of them split their batches and go on
+    peer.append(np.array([0.0, 0, 1]))
+    with pytest.raises(problems.WorkerFailed, match="another"):
+        group.together(lambda: 0.5)
+    assert group.broken
+    group.dismiss()  # nobody is left to be told
+
+
+def test_gradients_are_summed_and_statistics_averaged(peer):
+    weight = paddle.create_parameter([2, 2], "float32")
+    frozen = paddle.create_parameter([3], "float32")
+    frozen.stop_gradient = True
+    (weight * paddle.to_tensor([[1.0, 2], [3, 4]])).sum().backward()
+    frozen.set_value(np.array([1.0, 2, 3], np.float32))
+    peer.append(np.array([10.0, 10, 10, 10, 0.5, 0.5, 0.5]))  # its share of the mean is halved there, too
+    ProcessGroup(0, 2).combine([weight, frozen])
+    assert weight.grad.tolist() == [[11, 12], [13, 14]] and frozen.tolist() == [1, 1.5, 2]
+
+
+def test_places_are_dealt_out_whole_and_once():
+    shares = []
+    for number in range(3):
+        group = ProcessGroup()
+        group.number, group.size = number, 3
+        shares.append(list(group.places(8)))
+    assert sorted(sum(shares, [])) == list(range(8)) and [len(share) for share in shares] == [3, 3, 2]
+
+
+def test_norms_of_several_cards_look_at_the_whole_batch_under_the_same_names(monkeypatch):
+    net = UNet(1, 2, [4, 8])
+    before = {name: tensor.numpy() for name, tensor in net.state_dict().items()}
+    group = ProcessGroup()
+    group.size = 2
+    assert group.normalize_together(net) is net  # on a processor
+    monkeypatch.setattr(paddle, "get_device", lambda: "gpu:0")
+    after = group.normalize_together(net)
+    kinds = {type(layer).__name__ for layer in after.sublayers()}
+    assert "SyncBatchNorm" in kinds and "BatchNorm2D" not in kinds
+    assert all((before[name] == tensor.numpy()).all() for name, tensor in after.state_dict().items())
+    assert before.keys() == after.state_dict().keys()
+
+
+# --- devices ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "count"), [("auto", 1), ("cpu", 1), ("gpu", 1), ("gpu:3", 1), ("gpu:0,1,5", 3), ("cpu:2", 2), ("cpu:x", 1)]
+)
+def test_a_device_says_how_many_processes(name, count):
+    assert processes(name) == count
+
+
+def test_the_launcher_is_given_the_cards_as_it_calls_them(monkeypatch):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    command = launcher_command("gpu:0,2", Path("logs"), "python", "-m", "x")
+    assert command[command.index("--devices") + 1] == "0,2" and command[-3:] == ["python", "-m", "x"]
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5,7")
+    command = launcher_command("gpu:0,2", Path("logs"))
+    assert command[command.index("--devices") + 1] == "4,7"
+    assert "--devices" not in launcher_command("cpu:2", Path("logs"))
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert launcher_command("cpu:2", Path("logs"))[1:3] == ["--worker", "launch"]
+
+
+@pytest.fixture
+def cards(monkeypatch):
+    """A machine with two cards, as far as Paddle is asked; set_device is told, and nothing else is touched."""
+    chosen: list[str] = []
+    cuda = paddle.device.cuda
+    monkeypatch.setattr(paddle.device, "is_compiled_with_cuda", lambda: True)
+    monkeypatch.setattr(cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(cuda, "get_device_capability", lambda number: (9, 0))
+    monkeypatch.setattr(cuda, "get_device_name", lambda number: "A card")
+    monkeypatch.setattr(paddle, "set_device", chosen.append)
+    return chosen
+
+
+@pytest.mark.parametrize(
+    ("asked", "name", "chosen"),
+    [("auto", "gpu:0", "gpu:0"), ("gpu", "gpu:0", "gpu:0"), ("GPU:1", "gpu:1", "gpu:1"), ("cpu", "cpu", "cpu")],
+)
+def test_one_card_is_chosen(cards, asked, name, chosen):
+    found = device.choose(asked)
+    assert found.name == name and cards == [chosen]
+    assert found.capability == ((9, 0) if name != "cpu" else (0, 0))
+
+
+def test_each_process_takes_the_card_that_the_launcher_gives_it(cards, monkeypatch):
+    monkeypatch.setenv("PADDLE_TRAINERS_NUM", "2")
+    monkeypatch.setenv("PADDLE_TRAINER_ID", "1")
+    monkeypatch.setenv("FLAGS_selected_gpus", "1")
+    found = device.choose("gpu:0,1")
+    assert (found.name, found.title) == ("gpu:0,1", "2 × A card") and cards == ["gpu:1"]
+    assert device.choose("auto").name == "gpu:1"
+    monkeypatch.setenv("FLAGS_selected_gpus", "5")
+    with pytest.raises(problems.DeviceMissing, match="no number 5"):
+        device.choose("auto")
+    for asked, words in (("gpu:0,2", "no number 2"), ("gpu:1,1", "only once")):
+        with pytest.raises(problems.DeviceMissing, match=words):
+            device.check(asked)
+
+
+def test_a_group_that_breaks_says_what_it_knows(tmp_path, monkeypatch):
+    monkeypatch.setattr(ProcessGroup, "_introduce", lambda self: [(1, 0), (2**22 + 1, process_group._host()), (3, 0)])
+    group = ProcessGroup(0, 3, tmp_path)
+    assert "process 2 of 3 is gone" in str(group._lost("reset by peer"))
+    (tmp_path / "rank-2.jsonl").write_text('{"kind": "failed", "time": 1.0, "why": "The disk is full."}\n')
+    monkeypatch.setattr(ProcessGroup, "_introduce", lambda self: [(1, 0), (2, 0), (3, 0)])
+    assert "process 3 of 3 failed: The disk is full" in str(ProcessGroup(0, 3, tmp_path)._lost("reset by peer"))
+    monkeypatch.setattr(process_group, "_PATIENCE", 0.0)
+    (tmp_path / "rank-2.jsonl").unlink()
+    assert "reset by peer" in str(ProcessGroup(0, 3, tmp_path)._lost("reset by peer"))

@@ -1,0 +1,219 @@
+"""Exports as they are made: by a child, whole or not at all, and only what reproduces the run."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.conftest import scratched
+from tests.training.conftest import EXPORTED as FORMATS
+from tests.training.conftest import make_run
+from workbench.core.project.leftovers import remove_leftovers
+from workbench.core.project.project import Project
+from workbench.core.runs.events import Failed, Finished, Progress, encode_order
+from workbench.core.runs.run import Run
+from workbench.inference.engines.registry import KINDS
+from workbench.inference.io.image_io import write_png
+from workbench.inference.model_settings import ClassSettings, ModelSettings, load_settings, save_settings
+from workbench.inference.predictor import Predictor
+from workbench.training.export import parity_samples
+from workbench.training.export.parity import compare
+
+
+def test_an_export_runs_without_the_workbench(exported, tmp_path):
+    out, _ = exported
+    moved = shutil.copytree(out, tmp_path / "elsewhere")
+    write_png(tmp_path / "new.png", scratched(np.random.default_rng(9))[0])
+    tests = [["--self-test", "--engine", name] for name in FORMATS if name not in ("onnx", "legacy", "bf16")]
+    for arguments in (*tests, ["--self-test"], [str(tmp_path / "new.png"), "--json"]):
+        done = subprocess.run(
+            [sys.executable, "-I", str(moved / "predict.py"), *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["pictures"][0]["regions"]
+
+
+def test_parity_is_measured_on_every_kind_of_picture(exported):
+    out, events = exported
+    result = events[-1].result
+    assert isinstance(events[-1], Finished) and result["path"] == str(out) and set(result["formats"]) == set(FORMATS)
+    assert any(isinstance(event, Progress) and event.done < event.total for event in events)
+    report = json.loads((out / "parity.json").read_text("utf-8"))
+    for name, parity in result["parity"].items():
+        if not KINDS[name].reduced:
+            assert parity["max_abs"] <= 1e-4 and parity["mask_agreement"] >= 0.9999 and parity["same_regions"]
+        rows = {row["picture"] for row in report["formats"][name]["rows"]}
+        assert {"large.png", "deep.png", "turned.jpg"} <= rows and "broken.png" not in rows
+        assert parity["passed"] and parity["pictures"] == len(rows) >= 19  # all that the project has
+
+
+def test_readme_says_what_it_is(exported, trained):
+    text = (exported[0] / "README.md").read_text("utf-8")
+    score = trained.ending().result["metrics"]["any_defect"]["dice"]
+    for words in (trained.name, "scratch", "python predict.py", f"{score:.3f}", "`val`", "python: 3."):
+        assert words in text
+
+
+def test_the_window_opens_it_like_a_run(exported, trained):
+    here, there = Predictor.open(exported[0]), Predictor.open(trained.best)
+    picture = scratched(np.random.default_rng(5))[0]
+    assert (here.predict(picture).mask == there.predict(picture).mask).all()
+    assert here.settings.thresholds == there.settings.thresholds
+
+
+def test_verdicts_are_exported_too(trained_resnet, child, tmp_path):
+    one = child("export", trained_resnet.root, "--out", tmp_path / "out", "--formats", "onnx", "--seconds", 0.3)
+    assert one.end() == 0, one.stderr[-3000:]
+    assert one.last.result["formats"] == ["onnx"] and one.last.result["parity"]["onnx"]["mask_agreement"] == 1.0
+    assert not (tmp_path / "out" / "paddle").exists() and not list(tmp_path.glob(".*"))
+    golden = json.loads((tmp_path / "out" / "golden" / "golden.json").read_text("utf-8"))
+    assert len(golden["pictures"]) >= 3
+
+
+def test_a_taken_folder_is_left_alone(trained, child, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "file.txt").write_text("mine")
+    one = child("export", trained.root, "--out", tmp_path / "mine")
+    assert one.end() == 1 and one.last.problem == "ExportExists"
+    assert [path.name for path in tmp_path.rglob("*")] == ["mine", "file.txt"]
+
+
+def test_a_run_without_weights_and_a_format_unknown_are_sentences(labelled, child, tmp_path):
+    run = make_run(labelled, widths=[4, 8])
+    for choices, problem in (((), "RunUnusable"), (("--formats", "tflite"), "BadRecipe")):
+        one = child("export", run.root, "--out", tmp_path / "out", *choices)
+        assert one.end() == 1 and one.last.problem == problem
+    assert "tflite" in one.last.why and not list(tmp_path.glob("*out*"))
+
+
+def test_cancelling_leaves_nothing(trained, child, tmp_path):
+    one = child("export", trained.root, "--out", tmp_path / "out")
+    one.next(Progress)
+    one.order(encode_order("stop"))
+    assert one.end() == 0 and one.last.why == "stopped" and not one.last.result
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_export_that_differs_is_not_offered(trained, child, tmp_path):
+    """The weights of the run are not those that its parity is measured against: infinite ones reproduce nothing."""
+    from safetensors.numpy import load, save
+
+    copy = Run(shutil.copytree(trained.root.parent.parent, tmp_path / "p") / "runs" / trained.name)
+    arrays = load((copy.best / "weights.safetensors").read_bytes())
+    arrays["head.bias"] = np.full_like(arrays["head.bias"], np.nan)
+    (copy.best / "weights.safetensors").write_bytes(save(arrays))
+    one = child("export", copy.root, "--out", tmp_path / "out")
+    assert one.end() == 1 and isinstance(one.last, Failed)
+    assert not (tmp_path / "out").exists() and not list(tmp_path.glob(".*"))
+
+
+# --- the gate itself ----------------------------------------------------------------------------------
+
+SETTINGS = ModelSettings(
+    task="segmentation",
+    name="n",
+    classes=(ClassSettings(1, "a", "#ff0000"),),
+    thresholds=(0.5,),
+    min_area=(0,),
+    tile=64,
+    overlap=16,
+    multiple=8,
+)
+
+
+def bright(batch: np.ndarray) -> np.ndarray:
+    """A network that finds what is bright."""
+    chance = np.clip(batch[:, 0], 0, 1)
+    return np.stack([1 - chance, chance], axis=1).astype(np.float32)
+
+
+def spots() -> np.ndarray:
+    picture = np.full((100, 120), 20, np.uint8)
+    picture[10:30, 10:40], picture[60:64, 90:93] = 220, 200
+    return picture
+
+
+def test_gate_passes_what_is_equal_up_to_arithmetic():
+    found = compare(SETTINGS, bright, {"x": lambda batch: bright(batch) + np.float32(3e-5)}, [("a", spots)])["x"]
+    assert found.passed and 1e-5 < found.max_abs < 1e-4 and found.mask_agreement == 1.0 and found.same_regions
+    assert found.rows[0]["regions"] == 2
+
+
+@pytest.mark.parametrize(
+    ("engine", "why"),
+    [
+        (lambda batch: np.clip(bright(batch) + np.float32(3e-4), 0, 1), "differs by"),
+        (lambda batch: bright(batch)[:, :, :, :-1], "cannot run a"),
+        (lambda batch: bright(batch[:, :, ::-1]), "differs by"),
+        (lambda batch: bright(batch) * np.nan, "cannot run a"),
+    ],
+)
+def test_gate_stops_what_is_not(engine, why):
+    found = compare(SETTINGS, bright, {"good": bright, "bad": engine}, [("a", spots), ("b", spots)])
+    assert not found["bad"].passed and why in found["bad"].why
+    assert found["good"].passed and found["good"].pictures == 2
+
+
+def test_gate_sees_a_lost_region_below_the_pixel_limit():
+    big = np.zeros((600, 600), np.uint8)
+    big[5:200, 5:200], big[500:503, 500:503] = 220, 129
+
+    def forgets(batch):
+        answer = bright(batch)
+        answer[:, 1][(answer[:, 1] > 0.5) & (answer[:, 1] < 0.507)] = 0.49
+        return answer
+
+    found = compare(SETTINGS, bright, {"x": forgets}, [("a", lambda: big)])["x"]
+    assert found.mask_agreement > 0.9999 and not found.same_regions and not found.passed
+
+
+def test_nothing_compared_is_nothing_proved():
+    assert not compare(SETTINGS, bright, {"x": bright}, [])["x"].passed
+
+
+def test_witnesses_are_of_every_kind(labelled, tmp_path):
+    root = labelled.root / "pictures"
+    Image.fromarray(np.zeros((8000, 4001), np.uint8)).save(root / "huge.png")
+    Image.fromarray(np.zeros((9, 9), np.uint16)).save(root / "deep.tif")
+    run = make_run(labelled, widths=[4, 8])
+    chosen = parity_samples.choose(labelled, run.dataset())
+    why = {witness.why: witness.key for witness in chosen}
+    assert why["largest"] == "huge.png" and why["smallest"] == "deep.tif" and "defects" in why
+    assert len(chosen) == len({witness.key for witness in chosen}) <= parity_samples.MOST
+    (huge,) = (witness for witness in chosen if witness.key == "huge.png")
+    assert 3_900_000 < huge.read().size <= parity_samples.MOST_PIXELS
+    golden = parity_samples.for_golden(chosen)
+    assert 3 <= len(golden) <= 6 and huge not in golden and any(witness.why == "defects" for witness in golden)
+
+
+def test_settings_that_a_person_has_damaged_are_a_sentence(trained, child, tmp_path):
+    copy = Run(shutil.copytree(trained.root.parent.parent, tmp_path / "p") / "runs" / trained.name)
+    settings = load_settings(copy.best / "model.json")
+    save_settings(settings, copy.best / "model.json")
+    (copy.best / "model.json").write_text("{}")
+    one = child("export", copy.root, "--out", tmp_path / "out")
+    assert one.end() == 1 and one.last.problem == "RunBroken" and "model.json" in one.last.why
+
+
+def test_what_a_killed_export_left_is_removed_with_the_next_opening(trained, child, tmp_path):
+    root = shutil.copytree(trained.project_root, tmp_path / "p")
+    one = child("export", root / "runs" / trained.name, "--out", root / "exports" / "one")
+    one.next(Progress)
+    with Project.open(root) as project:
+        remove_leftovers(project)
+    assert len(list((root / "exports").glob(".one.*.part"))) == 1  # the export is still under way
+    one.process.kill()
+    one.process.wait()
+    with Project.open(root) as project:
+        remove_leftovers(project)
+    assert list((root / "exports").iterdir()) == []

@@ -1,0 +1,245 @@
+"""What a person may choose about an export: formats with fewer bits, the operating point, a time that it may take."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from importlib.util import find_spec
+
+import numpy as np
+import onnx
+import pytest
+
+from tests.conftest import scratched
+from tests.training.conftest import make_run
+from tests.training.export.test_export_builder import SETTINGS, bright, spots
+from workbench.core.problems import BadSettings
+from workbench.inference.engine_options import EngineOptions
+from workbench.inference.engines.registry import KINDS
+from workbench.inference.io.image_io import read_image, write_png
+from workbench.inference.model_settings import load_settings
+from workbench.inference.predictor import Predictor
+from workbench.training.export import holdout_effects, latency
+from workbench.training.export.export_options import ExportOptions
+from workbench.training.export.parity import Parity, compare, judge_cost
+
+# Nothing of ours: what somebody else would write who has read model.json.
+_SOMEBODY_ELSE = """
+import sys, json, cv2, numpy as np, onnx, onnxruntime
+folder, picture, out = sys.argv[1:]
+onnx.checker.check_model(folder + "/network.onnx", full_check=True)
+m = json.load(open(folder + "/model.json", encoding="utf-8"))
+x = cv2.imdecode(np.fromfile(picture, np.uint8), cv2.IMREAD_GRAYSCALE).astype(np.float32) * (m["full_scale"] / 255)
+h, w = x.shape
+x = np.clip((x - m["low"]) / (m["high"] - m["low"]), -0.5, 1.5)
+x = np.pad((x - m["mean"][0]) / m["std"][0], ((0, -h % m["multiple"]), (0, -w % m["multiple"])), "reflect")
+run, x = onnxruntime.InferenceSession(folder + "/network.onnx").run, x[None, None].astype(np.float32)
+ways = [(), *({"left_right": (3,), "upside_down": (2,), "both": (2, 3)}[way] for way in m.get("mirrored", []))]
+p = np.mean([np.flip(run(None, {"picture": np.flip(x, axes)})[0], axes) for axes in ways], axis=0)
+scores = np.rint(255 * p[0, 1:, :h, :w]).astype(np.uint8)
+mask = np.uint8(scores[0] >= np.ceil(255 * m["thresholds"][0] - 1e-9)) * m["classes"][0]["id"]
+n, labels, stats, _ = cv2.connectedComponentsWithStats(np.uint8(mask > 0), connectivity=8)
+mask[np.isin(labels, [i for i in range(1, n) if stats[i, 4] < m["min_area"][0]])] = 0
+cv2.imencode(".png", mask)[1].tofile(out)
+"""
+
+
+def test_somebody_elses_fifteen_lines_give_the_same_mask(exported, tmp_path):
+    out, _ = exported
+    assert len(_SOMEBODY_ELSE.strip().splitlines()) <= 16 and "workbench" not in _SOMEBODY_ELSE
+    write_png(tmp_path / "p.png", scratched(np.random.default_rng(11), 150, 101, defects=4)[0])
+    command = [sys.executable, "-I", "-c", _SOMEBODY_ELSE, str(out), str(tmp_path / "p.png"), str(tmp_path / "m.png")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    model = Predictor.open(out, engine="onnx")
+    assert model.settings.mirrored == ("both",)
+    ours = model.predict(read_image(tmp_path / "p.png"))
+    assert ours.regions and read_image(tmp_path / "m.png").tobytes() == ours.mask.tobytes()
+
+
+def test_the_network_is_of_opset_17_with_free_batch_and_size(exported):
+    model = onnx.load(str(exported[0] / "network.onnx"))
+    assert [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")] == [17]
+    shapes = [
+        [d.dim_param or d.dim_value for d in v.type.tensor_type.shape.dim]
+        for v in (*model.graph.input, *model.graph.output)
+    ]
+    assert shapes[0][0] == "N" and shapes[0][1] == 1 and all(isinstance(side, str) for side in shapes[0][2:])
+    assert all(isinstance(side, str) for side in (shapes[1][0], *shapes[1][2:]))
+
+
+def test_fewer_bits_are_told_with_what_they_cost(exported):
+    out, events = exported
+    report = json.loads((out / "parity.json").read_text("utf-8"))
+    for name, found in report["formats"].items():
+        assert ("held_out" in found) == bool(KINDS[name].reduced)
+    held = report["formats"]["int8"]["held_out"]
+    assert held["before"]["pictures"] == held["after"]["pictures"] > 0 and held["before"]["dice"] > 0.5
+    assert abs(held["before"]["dice"] - held["after"]["dice"]) <= report["limits_reduced"]["dice_loss"]
+    assert report["formats"]["int8"]["max_abs"] > 1e-4  # it is another network, and not the same under another name
+    types = {
+        init.data_type for init in onnx.load(str(out / "network.int8.onnx")).graph.initializer if len(init.dims) == 4
+    }
+    assert onnx.TensorProto.INT8 in types
+    assert load_settings(out / "model.json").order[-1] in ("int8", "bf16")  # never chosen silently
+
+
+def test_speed_is_measured_and_the_settings_found_are_kept(exported):
+    out, events = exported
+    content = json.loads((out / latency.LATENCY_FILE).read_text("utf-8"))
+    settings = load_settings(out / "model.json")
+    assert set(content["engines"]) == set(settings.files) == set(settings.order) == set(settings.engines)
+    for name, found in content["engines"].items():
+        assert found["load_ms"] > 0 and EngineOptions.from_json(found["tuning"]) == settings.engines[name]
+        assert {(row["height"], row["threads"]) for row in found["rows"]} >= {(512, 0), (2048, 0), (512, 1)}
+    whole = [name for name in settings.order if not KINDS[name].reduced]
+    times = [latency.p50(content["engines"][name]) for name in whole]
+    assert times == sorted(times) and content["order"] == list(settings.order)
+    assert content["dygraph"]["p50_ms"] > 0
+    readme = (out / "README.md").read_text("utf-8")
+    assert all(f"| {name} | " in readme for name in settings.files) and "plain Paddle" in readme
+    assert not list(out.rglob("__pycache__"))
+
+
+def found(**times: float | None) -> dict:
+    return {
+        name: {"tuning": {"threads": 0}, "rows": [{"height": 9, "width": 9, "threads": 0, "p50_ms": time}]}
+        for name, time in times.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("times", "target", "first", "words"),
+    [
+        ({"onnx": 9.0, "openvino": 7.0}, None, "openvino", "openvino was the quickest"),
+        ({"onnx": 9.0, "int8": 3.0}, None, "onnx", "of those with 32 bits"),
+        ({"onnx": 9.0, "int8": 3.0}, 10, "onnx", "onnx was the quickest"),
+        ({"onnx": 9.0, "int8": 3.0, "bf16": 4.0}, 5, "int8", "Only int8, with fewer bits, reaches the 5 ms"),
+        ({"onnx": 9.0, "int8": 6.0}, 5, "onnx", "Nothing reaches the 5 ms"),
+        ({"int8": 6.0, "bf16": 5.0}, None, "bf16", "Only formats with fewer bits"),
+        ({"onnx": None, "paddle": 50.0}, None, "paddle", "paddle was the quickest"),
+    ],
+)
+def test_the_order_of_engines(times, target, first, words):
+    names, why = latency.order(found(**times), target)
+    assert names[0] == first and set(names) == set(times) and words in why
+
+
+def test_an_engine_that_cannot_be_measured_is_told_and_comes_last(exported, tmp_path):
+    tick = []
+    wrong = latency.measure_engines(
+        exported[0], ["lite"], tmp_path / "no.png", [(9, 9)], seconds=0.1, tick=lambda: tick.append(1)
+    )
+    assert "no.png" in wrong["lite"]["error"] and tick
+    assert latency.order({**wrong, **found(onnx=3.0)}, None)[0] == ["onnx", "lite"]
+
+
+def test_the_usual_picture_is_the_one_in_the_middle():
+    assert latency.usual_size([(10, 10), (100, 50), (40_000, 20_000), (900, 900), (20, 20)]) == (100, 50)
+    assert latency.usual_size([(40_000, 20_000)]) == (2048, 2048)
+    assert latency.sizes_for((512, 512), "segmentation") == [(512, 512), (2048, 2048)]
+    assert latency.sizes_for((99, 88), "classification") == [(99, 88)]
+
+
+# --- the gate for fewer bits ----------------------------------------------------------------------
+
+
+def rough(batch: np.ndarray) -> np.ndarray:
+    return np.clip(bright(batch) + np.float32(0.01), 0, 1)
+
+
+def test_fewer_bits_may_differ_a_little_and_not_more():
+    assert compare(SETTINGS, bright, {"int8": rough}, [("a", spots)])["int8"].passed
+    assert not compare(SETTINGS, bright, {"onnx": rough}, [("a", spots)])["onnx"].passed
+    nothing = compare(SETTINGS, bright, {"int8": lambda batch: bright(batch * 0)}, [("a", spots)])["int8"]
+    assert not nothing.passed and "results agree" in nothing.why
+
+
+BEFORE = {"pictures": 9, "dice": 0.8, "found": 50, "defects": 60, "false_per_picture": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("after", "why"),
+    [
+        ({**BEFORE, "dice": 0.785, "found": 49}, ""),
+        ({**BEFORE, "dice": 0.77}, "Dice on labelled pictures falls from 0.800 to 0.770"),
+        ({**BEFORE, "dice": None}, "to nothing"),
+        ({**BEFORE, "found": 48}, "finds 48 of 60 labelled defects instead of 50"),
+        (None, "no labelled picture"),
+    ],
+)
+def test_what_fewer_bits_may_cost(after, why):
+    parity = Parity(reduced="int8", pictures=9)
+    judge_cost(parity, BEFORE, after, "")
+    assert parity.passed == (not why) and why in parity.why
+    assert parity.summary()["held_out"]["before"] == BEFORE
+
+
+def test_an_earlier_reason_is_not_overwritten():
+    parity = Parity(reduced="int8", why="it could not be quantised")
+    judge_cost(parity, BEFORE, {**BEFORE, "dice": 0.1}, "")
+    assert parity.why == "it could not be quantised" and parity.summary()["mask_agreement"] is None
+
+
+# --- the operating point --------------------------------------------------------------------------
+
+
+def test_operating_points_lie_on_their_side_of_the_validated_one(labelled):
+    run = make_run(labelled, widths=[4, 8])
+    items, note = holdout_effects.measure_effects(run.dataset())
+    assert items and not note
+
+    def dark(batch):  # finds what is darker, with a broad border of half-sure pixels around
+        chance = 1 / (1 + np.exp(12 * batch[:, 0] - 4))
+        return np.stack([1 - chance, chance], axis=1).astype(np.float32)
+
+    settings = replace(SETTINGS, thresholds=(0.5,))
+    told = []
+    moved = {
+        point: holdout_effects.move_thresholds(point, settings, dark, labelled, items, tick=told.append).thresholds[0]
+        for point in ("balanced", "more", "fewer", "0.35")
+    }
+    assert moved["more"] <= moved["balanced"] == 0.5 <= moved["fewer"] and moved["0.35"] == 0.35
+    assert moved["more"] < moved["fewer"] and told[-1] == 1.0
+
+
+@pytest.mark.parametrize("point", ["often", "0", "1.5", "nan"])
+def test_an_operating_point_that_makes_no_sense_is_a_sentence(labelled, point):
+    with pytest.raises(BadSettings, match="point cannot be"):
+        holdout_effects.move_thresholds(point, SETTINGS, bright, labelled, [], tick=print)
+
+
+@pytest.mark.parametrize("wishes", [ExportOptions(("tflite",)), ExportOptions(()), ExportOptions(target_ms=0.0)])
+def test_wishes_that_make_no_sense_are_sentences(wishes):
+    with pytest.raises(BadSettings):
+        wishes.check()
+
+
+def test_points_and_targets_reach_the_export(trained, child, tmp_path):
+    before = load_settings(trained.best / "model.json").thresholds
+    one = child(
+        "export",
+        trained.root,
+        "--out",
+        tmp_path / "out",
+        "--formats",
+        "onnx,lite",
+        "--point",
+        "0.97",
+        "--target",
+        0.0001,
+        "--seconds",
+        0.2,
+        "--language",
+        "zh_CN",
+    )
+    assert one.end() == 0, one.stderr[-3000:]
+    assert load_settings(tmp_path / "out" / "model.json").thresholds == (0.97,) * len(before)
+    content = json.loads((tmp_path / "out" / latency.LATENCY_FILE).read_text("utf-8"))
+    assert content["target_met"] is False and "Nothing reaches" in content["note"]
+    assert "没有格式能达到要求的 0.0001 毫秒" in (tmp_path / "out" / "README.md").read_text("utf-8")
+    if find_spec("paddlelite") is None:
+        assert any("lite cannot be made here" in getattr(event, "what", "") for event in one.events)
+        assert one.last.result["formats"] == ["onnx"]

@@ -1,0 +1,73 @@
+"""A UNet's answer for a picture in tiles is its answer for the whole picture."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import paddle
+import pytest
+
+from workbench.core.project.project import ClassInfo
+from workbench.core.runs.dataset import Dataset
+from workbench.core.runs.network_stats import receptive_field
+from workbench.core.runs.training_settings import TrainingSettings
+from workbench.inference.predictor import Predictor
+from workbench.training import networks
+from workbench.training.evaluator import DygraphEngine
+
+CLASSES = [ClassInfo(id=1, name="scratch", color="#ff0000")]
+
+
+def network(recipe: TrainingSettings) -> paddle.nn.Layer:
+    """Untrained, but with statistics of its norms such that everything in the picture counts."""
+    paddle.seed(0)
+    net = networks.build(recipe, Dataset(model="unet", classes=CLASSES))
+    net.train()
+    for _ in range(3):
+        net(paddle.rand([2, 1, 256, 256]))
+    net.eval()
+    return net
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"stem": 4, "widths": [8, 8, 8, 8]},
+        {"stem": 2, "widths": [8, 8, 8], "local_contrast": False},
+        {"stem": 1, "widths": [8, 8, 8, 8]},
+    ],
+)
+def test_reach_is_how_far_a_network_sees(choices):
+    recipe = TrainingSettings(model="unet", **choices)
+    net = network(recipe)
+    picture = np.random.default_rng(0).random((1, 1, 1024, 1024), np.float32)
+    far = 0
+    for y in (512, 519, 527, 543):
+        shown = paddle.to_tensor(picture, stop_gradient=False)
+        net(shown)[0, 1, y, y].backward()
+        counts = np.flatnonzero(np.abs(shown.grad.numpy()[0, 0]).any(axis=0))
+        far = max(far, y - counts[0], counts[-1] - y)
+    assert 0.8 * receptive_field(recipe) <= far <= receptive_field(recipe)
+
+
+# 3,584: three tiles lie over one another there, and the middle one's rim over the last one's end.
+@pytest.mark.parametrize("size", [(3000, 3000), (1100, 2977), (200, 3584), (3584, 200)])
+def test_tiles_give_what_the_whole_picture_gives(size):
+    recipe = TrainingSettings(model="unet", stem=4, widths=[4, 8, 8, 8])
+    recipe = recipe.model_copy(update={"overlap": 2 * receptive_field(recipe) + 32})
+    dataset = Dataset(model="unet", classes=CLASSES)
+    settings = networks.settings(recipe, dataset, name="seams", run="seams")
+    asked: list[tuple[int, ...]] = []
+    engine = DygraphEngine(network(recipe))
+
+    def noting(batch: np.ndarray) -> np.ndarray:
+        asked.append(batch.shape[2:])
+        return engine(batch)
+
+    picture = np.random.default_rng(0).integers(0, 256, size, dtype=np.uint8)
+    tiled = Predictor(settings, noting).probabilities(picture)
+    assert len(asked) > 1 and set(asked) == {tuple(min(settings.tile, -(-side // 32) * 32) for side in size)}
+    whole = Predictor(replace(settings, tile=3584, overlap=0), engine).probabilities(picture)
+    assert np.ptp(whole[1]) > 0.05  # it says something
+    assert np.abs(tiled - whole).max() < 1e-4

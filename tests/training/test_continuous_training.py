@@ -1,0 +1,237 @@
+"""Labels that are made while a run goes on, and runs that go on for them: a real child, real files."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+
+from tests.conftest import scratched
+from tests.training.conftest import make_run
+from workbench.core.project import annotation
+from workbench.core.project.annotation import Note
+from workbench.core.project.project import Project
+from workbench.core.runs.events import (
+    BestKept,
+    Evaluated,
+    Finished,
+    LabelsAdded,
+    Preview,
+    Started,
+    Step,
+    Trouble,
+    encode_order,
+)
+from workbench.core.runs.run import Run
+from workbench.inference.io.image_io import read_image, write_png
+from workbench.inference.predictor import Predictor
+from workbench.training.preview_files import IMAGES, STEPS, PreviewFiles, safe_name
+
+QUICK = {"widths": [4, 8], "patch": 32}
+
+
+def label(project: Project, key: str, *, status: str = "done", verdict: str | None = "NG", **note) -> None:
+    """A new picture with a defect, labelled."""
+    picture, mask = scratched(np.random.default_rng(len(key)))
+    write_png(project.image_path(key), picture)
+    annotation.save_mask(project, key, mask)
+    annotation.save_note(project, key, Note(status=status, verdict=verdict, **note))
+
+
+def correct(project: Project, key: str) -> None:
+    mask = annotation.load_mask(project, key)
+    mask[:4] = 1
+    annotation.save_mask(project, key, mask)
+
+
+def defects(child) -> int:
+    """How many there are on the held-out pictures, as the run sees it."""
+    return [event for event in child.events if isinstance(event, Evaluated)][-1].metrics["regions"]["defects"]
+
+
+def joined(child, key: str) -> LabelsAdded:
+    while (event := child.next(LabelsAdded)).picture != key:
+        pass
+    return event
+
+
+def test_a_run_that_is_kept_open_takes_in_what_is_labelled_until_it_is_let_go(labelled, child, tmp_path):
+    run = make_run(labelled, **QUICK)
+    before = run.dataset()
+    one = child("train", run.root)
+    one.order(encode_order("keep_open"))
+    kept = one.next(BestKept)
+    assert kept.waiting and kept.round == 0
+    # Its best model can be exported while it waits.
+    export = child("export", run.root, "--out", tmp_path / "out", "--formats", "onnx", "--seconds", 0)
+    assert export.end() == 0, export.stderr[-2000:]
+    assert Predictor.open(tmp_path / "out").settings.run == run.name
+    train, held_out = before.of("train")[0].key, before.of("val")[0].key
+    judged_by = defects(one)
+    label(labelled, "lot9/x900.png")
+    correct(labelled, train)
+    correct(labelled, held_out)
+    for key in ("lot9/x900.png", train, held_out):
+        one.order(encode_order("labels_changed", key))
+    assert joined(one, "lot9/x900.png").how == "new"
+    assert joined(one, train).how == "corrected"
+    assert (left := joined(one, held_out)).how == "left out" and "held out" in left.why
+    step = one.next(Step)
+    assert step.round == 1 and step.progress == 1.0 and step.step > kept.step
+    again = one.next(BestKept)
+    assert again.waiting and again.round == 1
+    assert defects(one) == judged_by
+    one.order(encode_order("let_end"))
+    assert one.end() == 0, one.stderr[-2000:]
+    assert one.last.why == "done" and one.last.result["steps"] > kept.step
+    after = run.dataset()
+    assert after.items == before.items and after.held_out_hash == before.held_out_hash
+    assert [(entry.item.key, entry.item.split) for entry in after.joined] == [
+        ("lot9/x900.png", "train"),
+        (train, "train"),
+    ]
+    assert after.joined[1].item.mask_hash != before.of("train")[0].mask_hash and after.joined[0].step == kept.step
+    kept_truth = annotation.read_mask(run.root / "held_out" / f"{held_out}.png")
+    assert not np.array_equal(kept_truth, annotation.load_mask(labelled, held_out))
+
+
+def test_what_may_not_be_learned_is_left_out_and_said(labelled, child):
+    """The same part, a pin, half a label, a class of tomorrow: none of it teaches."""
+    run = make_run(labelled, **{**QUICK, "epochs": None, "minutes": 60.0})
+    held_out = run.dataset().of("val")[0].key
+    twin = held_out.replace(".png", "b.png")  # the same number, and it looks the same
+    one = child("train", run.root)
+    one.next(Step)
+    write_png(labelled.picture_path(twin), read_image(labelled.picture_path(held_out)))
+    annotation.save_mask(labelled, twin, annotation.load_mask(labelled, held_out))
+    annotation.save_note(labelled, twin, Note(status="done"))
+    label(labelled, "pinned.png", pin="val")
+    label(labelled, "half.png", status="started")
+    labelled.add_class("tomorrow")
+    label(labelled, "tomorrow.png")
+    annotation.save_mask(labelled, "tomorrow.png", 2 * annotation.load_mask(labelled, "tomorrow.png"))
+    label(labelled, "free.png", status="started")
+    one.order(encode_order("watch", "half.png"))
+    for key in (twin, "pinned.png", "tomorrow.png", "half.png", "free.png"):
+        one.order(encode_order("labels_changed", key))
+    said = {}
+    while "free.png" not in said:
+        event = one.next(LabelsAdded)
+        said[event.picture] = event.how, event.why
+    assert said[twin][0] == said["pinned.png"][0] == "left out" and "same part" in said[twin][1]
+    assert said["tomorrow.png"][0] == "left out" and "class" in said["tomorrow.png"][1]
+    assert said["free.png"][0] == "new" and "half.png" not in said  # that one is being painted on
+    one.order(encode_order("watch", "free.png"))
+    assert joined(one, "half.png").how == "new"
+    # Taken away again: it is drawn from no more.
+    labelled.mask_path("free.png").unlink()
+    one.order(encode_order("labels_changed", "free.png"))
+    assert joined(one, "free.png").how == "gone"
+    one.order(encode_order("stop"))
+    assert one.end() == 0, one.stderr[-2000:]
+    now = {item.key for item in run.dataset().of("train")}
+    assert "half.png" in now and not now & {"free.png", "pinned.png", "tomorrow.png", twin}
+
+
+def test_verdicts_enter_too(labelled, child):
+    run = make_run(labelled, "resnet", width=0.25, input_size=32)
+    one = child("train", run.root)
+    one.order(encode_order("keep_open"))
+    assert one.next(BestKept).waiting
+    key = run.dataset().of("train")[0].key
+    other = {"OK": "NG", "NG": "OK"}[run.dataset().of("train")[0].verdict]
+    annotation.save_note(labelled, key, Note(status="done", verdict=other))
+    label(labelled, "lot9/x900.png", verdict="perhaps")
+    one.order(encode_order("labels_changed", "lot9/x900.png"))
+    one.order(encode_order("labels_changed", key))
+    assert "verdict" in joined(one, "lot9/x900.png").why
+    assert joined(one, key).how == "corrected"
+    assert one.next(Step).round == 1
+    one.order(encode_order("stop"))
+    assert one.end() == 0 and isinstance(one.last, Finished)
+    assert next(item for item in run.dataset().of("train") if item.key == key).verdict == other
+
+
+def test_a_resumed_run_learns_from_what_had_joined_and_says_what_it_cannot_repeat(labelled, child):
+    run = make_run(labelled, **{**QUICK, "epochs": None, "minutes": 60.0, "validations": 200})
+    one = child("train", run.root)
+    one.next(Step)
+    label(labelled, "lot9/x900.png")
+    one.order(encode_order("labels_changed", "lot9/x900.png"))
+    joined(one, "lot9/x900.png")
+    one.order(encode_order("stop"))
+    assert one.end() == 0
+    correct(labelled, run.dataset().of("train")[0].key)  # behind its back
+    more = child("train", run.root, "--resume")
+    assert more.next(Started).pictures["train"] == 13
+    trouble = more.next(Trouble)
+    assert (
+        trouble.what.startswith("Labels were changed")
+        and trouble.what.endswith("1 of them.")
+        and "not repeated exactly" in trouble.done
+    )
+    assert [entry.item.key for entry in run.dataset().joined][0] == "lot9/x900.png" and len(run.dataset().joined) == 2
+    more.next(Step)
+    more.order(encode_order("stop"))
+    assert more.end() == 0
+
+
+def test_a_run_that_has_ended_is_opened_again_for_what_was_labelled_since(trained, labelled, child, tmp_path):
+    root = tmp_path / "again"
+    shutil.copytree(trained.project_root, root)
+    run = Run(root / "runs" / trained.name)
+    with Project.open(root) as project:
+        label(project, "lot9/x900.png")  # nobody tells the trainer of it
+    one = child("train", run.root, "--resume")
+    one.order(encode_order("keep_open"))
+    assert joined(one, "lot9/x900.png").how == "new"
+    assert one.next(Step).round == 1
+    one.order(encode_order("stop"))
+    assert one.end() == 0 and one.last.result["steps"] > trained.ending().result["steps"]
+
+
+def test_pictures_that_will_be_opened_next_are_predicted_ahead(labelled, child):
+    labelled.add_class("dent")
+    run = make_run(labelled, **QUICK)
+    keys = [item.key for item in run.dataset().items[:3]]
+    one = child("train", run.root)
+    one.order(encode_order("watch", keys[0]))
+    for key in keys[1:]:
+        one.order(encode_order("expect", key))
+    one.order(encode_order("keep_open"))
+    one.next(BestKept)
+
+    def seen() -> dict[str, Preview]:
+        return {event.picture: event for event in one.events if isinstance(event, Preview)}
+
+    while not set(keys) <= set(seen()):
+        one.next(Preview)
+    for event in seen().values():
+        mask, scores = (read_image(run.root / getattr(event, kind)) for kind in ("mask", "scores"))
+        assert mask.shape == (80, 96) and scores.shape == (2 * 80, 96)
+        assert len(event.thresholds) == len(event.min_area) == 2
+    one.order(encode_order("stop"))
+    assert one.end() == 0
+
+
+def test_previews_on_disk_stay_within_bounds(tmp_path):
+    shelf = PreviewFiles(tmp_path)
+
+    def put(key: str, step: int) -> None:
+        for kind in ("mask", "scores"):
+            write_png(tmp_path / f"{safe_name(key)}.{step}.{kind}.png", np.zeros((2, 2), np.uint8))
+        shelf.put(key, step)
+
+    def steps(key: str) -> list[int]:
+        return sorted(int(path.name.split(".")[-3]) for path in tmp_path.glob(f"{safe_name(key)}.*.mask.png"))
+
+    for step in range(0, 300, 10):
+        put("a.png", step)
+    kept = steps("a.png")
+    assert len(kept) == STEPS and kept[0] == 0 and kept[-1] == 290 and max(np.diff(kept)) <= 3 * 290 / STEPS
+    for number in range(IMAGES):
+        put(f"{number}.png", 7)
+    assert steps("a.png") == [290]
+    again = PreviewFiles(tmp_path)  # of another sitting
+    again.put("a.png", 300)
+    assert again._steps[safe_name("a.png")] == [290, 300]

@@ -1,0 +1,412 @@
+"""Weights that others have trained: read without executing anything, put where they belong, fetched only when whole."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import http.server
+import json
+import pickle
+import shutil
+import threading
+from collections import OrderedDict
+from pathlib import Path
+
+import numpy as np
+import paddle
+import pytest
+from safetensors.numpy import save
+
+from workbench.cli import train as cli
+from workbench.core.problems import BadSettings, NoDownload, WeightsUnusable
+from workbench.core.runs.events import Started
+from workbench.core.runs.run import create_run
+from workbench.core.runs.training_settings import request
+from workbench.training import checkpoint
+from workbench.training.learner import weights
+from workbench.training.resnet import Body, ResNet
+from workbench.training.unet import UNet
+from workbench.training.weights import encoder_weights
+from workbench.training.weights.weight_files import read_weights
+
+_TORCH = {"_mean": "running_mean", "_variance": "running_var"}
+
+
+@pytest.fixture(scope="module")
+def paddles():
+    """Paddle's own ResNet-18, with statistics of the norms that are not those of an untrained network."""
+    paddle.seed(5)
+    net = paddle.vision.models.resnet18()
+    for name, tensor in net.state_dict().items():
+        if name.endswith(("_mean", "_variance")) or ("bn" in name and name.endswith("weight")):
+            tensor.set_value(paddle.uniform(tensor.shape, min=0.5, max=1.5))
+    net.eval()
+    return net
+
+
+@pytest.fixture(scope="module")
+def published(paddles, tmp_path_factory) -> Path:
+    """Its file, as torchvision names things."""
+    path = tmp_path_factory.mktemp("weights") / "ResNet [18] 重み.safetensors"
+    path.write_bytes(save(as_torchvision(paddles)))
+    return path
+
+
+def features(net, x: paddle.Tensor) -> np.ndarray:
+    """Of Paddle's network: what comes out of its last stage."""
+    with paddle.no_grad():
+        x = net.maxpool(net.relu(net.bn1(net.conv1(x))))
+        return net.layer4(net.layer3(net.layer2(net.layer1(x)))).numpy()
+
+
+def as_torchvision(net, prefix: str = "") -> dict[str, np.ndarray]:
+    """The weights as torchvision names them, and lays them."""
+    arrays = {}
+    for name, tensor in net.state_dict().items():
+        stem, _, last = name.rpartition(".")
+        array = tensor.numpy()
+        arrays[f"{prefix}{stem}.{_TORCH.get(last, last)}"] = array.T.copy() if name == "fc.weight" else array
+        if last == "_mean":
+            arrays[f"{prefix}{stem}.num_batches_tracked"] = np.zeros((), np.int64)
+    return arrays
+
+
+def begin(path: Path, *, channels: int = 3, model: str = "resnet", **choices):
+    """A network that has begun with a file: the body of the ResNet that it is, or has."""
+    recipe = request(model, channels=channels, weights=str(path), **choices)
+    if model == "resnet":
+        net = ResNet(channels, 2, depth=recipe.depth, width=recipe.width, input_size=recipe.input_size)
+    else:
+        encoder = {"plain": None, "resnet18": 18, "resnet34": 34}[recipe.encoder]
+        net = UNet(channels, 2, [4, 8], encoder=encoder, width=recipe.width)
+    encoder_weights.begin_with(recipe, net, lambda event: None, cancelled=lambda: False)
+    net.eval()
+    return net
+
+
+# --- what a file holds --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("protocol", [2, 4])
+def test_files_of_paddle_are_read_as_paddle_reads_them(tmp_path, protocol):
+    path = tmp_path / "重み [1].pdparams"
+    net = paddle.nn.Sequential(paddle.nn.Conv2D(2, 3, 3), paddle.nn.BatchNorm2D(3))
+    paddle.save(net.state_dict(), str(path), protocol=protocol)
+    read = read_weights(path)
+    assert set(read) == set(net.state_dict())
+    assert all((read[name] == tensor.numpy()).all() for name, tensor in net.state_dict().items())
+
+
+@pytest.mark.parametrize("protocol", [0, 2, 3, 4, 5])
+def test_every_protocol_and_every_lay_of_the_numbers(tmp_path, protocol):
+    arrays = {
+        "columns": np.asfortranarray(np.arange(12, dtype=np.float64).reshape(3, 4)),
+        "other order": np.arange(5, dtype=">i4"),
+        "half": np.float16([[1.5, -2]]),
+        "one": np.array(7, np.int64),
+        "none": np.zeros((0, 3), np.float32),
+        "every second": np.arange(9)[::2],
+    }
+    path = tmp_path / "x.pdparams"
+    path.write_bytes(pickle.dumps(OrderedDict(arrays), protocol=protocol))
+    if protocol == 0:  # text, which nobody writes weights in
+        with pytest.raises(WeightsUnusable):
+            read_weights(path)
+        return
+    read = read_weights(path)
+    for name, array in arrays.items():
+        assert read[name].shape == array.shape and (read[name] == array).all()
+        assert read[name].dtype == array.dtype.newbyteorder("=")
+
+
+class Calls:
+    """Pickles as a call of a function."""
+
+    def __init__(self, function, *arguments) -> None:
+        self.call = function, arguments
+
+    def __reduce__(self):
+        return self.call
+
+
+def crafted(kind: str, mark: Path) -> object:
+    import os
+
+    return {
+        "system": Calls(os.system, f"echo > {mark}"),
+        "inside": {"conv1.weight": Calls(os.system, f"echo > {mark}")},
+        "eval": {"a": Calls(eval, f"open({str(mark)!r}, 'w')")},
+        "copy": {"a": Calls(shutil.copy, __file__, mark)},
+        "numpy": {"a": Calls(np.save, str(mark), np.zeros(2))},
+        "zeros": {"a": Calls(bytearray, 1 << 40)},
+    }[kind]
+
+
+@pytest.mark.parametrize("protocol", [2, 4])
+@pytest.mark.parametrize("kind", ["system", "inside", "eval", "copy", "numpy", "zeros"])
+def test_a_file_that_wants_to_run_something_is_refused_and_runs_nothing(tmp_path, kind, protocol):
+    mark = tmp_path / "mark.npy"
+    path = tmp_path / "evil.pdparams"
+    path.write_bytes(pickle.dumps(crafted(kind, mark), protocol=protocol))
+    with pytest.raises(WeightsUnusable, match="nothing was run|no array of numbers"):
+        read_weights(path)
+    assert not mark.exists()
+
+
+def test_a_file_cannot_change_what_reads_it(tmp_path):
+    """BUILD on something found sets its attributes, in an ordinary unpickler."""
+    path = tmp_path / "evil.pdparams"
+    path.write_bytes(b"\x80\x02c_codecs\nencode\nN}X\x05\x00\x00\x00extraK\x01s\x86b.")
+    assert pickle.loads(b"\x80\x02c_codecs\nencode\n.") is not None
+    with pytest.raises(WeightsUnusable, match="no array of numbers"):
+        read_weights(path)
+
+
+def test_the_crafted_file_would_run_if_it_were_unpickled(tmp_path):
+    mark = tmp_path / "mark"
+    pickle.loads(pickle.dumps(crafted("system", mark)))
+    assert mark.exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"PK\x03\x04 and so on", "PyTorch"),
+        (b"", "neither"),
+        (b"no weights at all, but a text that is long enough", "neither"),
+        (b"\x80\x04]q\x00.", "no array"),
+        (pickle.dumps({"a": np.array([None, "x"], object)}), "no array"),
+        (pickle.dumps({"a": "text"}), "no array"),
+        (pickle.dumps({"a": np.zeros(50)})[:-60], "damaged"),
+        (pickle.dumps({}), "no weights"),
+        (save({}), "no weights"),
+        (b"\x80\x04\x8c\x01ar\xff\xff\xff\x7f.", "table"),  # "remember this as number 2147483647"
+        (b"\x80\x02}K\x05K\x06s.", "no array"),
+        (b"\x80\x02K\x05K\x06K\x07s.", "no array"),
+        (b"\x80\x020.", "no array"),
+        (b"\x80\x02R.", "damaged"),
+        (b"\x80\x02}", "damaged"),
+    ],
+)
+def test_what_holds_no_weights_is_a_sentence(tmp_path, content, words):
+    path = tmp_path / "x.pdparams"
+    path.write_bytes(content)
+    with pytest.raises(WeightsUnusable, match=words):
+        read_weights(path)
+
+
+def test_a_size_that_the_numbers_do_not_have_is_refused(tmp_path):
+    data = pickle.dumps({"a": np.zeros((3, 5), np.float32)}, protocol=2)
+    assert data.count(b"K\x03K\x05") == 1
+    path = tmp_path / "x.pdparams"
+    path.write_bytes(data.replace(b"K\x03K\x05", b"K\xffK\xff"))
+    with pytest.raises(WeightsUnusable, match="damaged"):
+        read_weights(path)
+
+
+def test_a_file_that_is_none_is_a_sentence(tmp_path):
+    for path in (tmp_path / "gone.safetensors", tmp_path):
+        with pytest.raises(WeightsUnusable):
+            read_weights(path)
+
+
+# --- where the weights belong -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["paddle", "torchvision", "wrapped"])
+def test_a_resnet_sees_with_them_what_its_maker_made_it_see(tmp_path, paddles, kind):
+    path = tmp_path / "resnet18"
+    if kind == "paddle":
+        paddle.save(paddles.state_dict(), str(path))
+    else:
+        path.write_bytes(save(as_torchvision(paddles, "module.backbone." if kind == "wrapped" else "")))
+    x = paddle.randn([2, 3, 128, 96])
+    net = begin(path)
+    with paddle.no_grad():
+        np.testing.assert_allclose(net.stages(x)[-1].numpy(), features(paddles, x), rtol=1e-4, atol=1e-4)
+        grey = begin(path, channels=1).stages(x[:, :1])[-1].numpy()
+    np.testing.assert_allclose(grey, features(paddles, x[:, :1].tile([1, 3, 1, 1])), rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("depth", [34, 50])
+def test_deeper_ones_fit_whole(depth):
+    theirs = getattr(paddle.vision.models, f"resnet{depth}")()
+    theirs.eval()
+    found = encoder_weights.translate(as_torchvision(theirs), "x")
+    assert encoder_weights.depth_of(found, "x") == depth
+    ours = Body(3, depth=depth, width=1.0)
+    assert {name: array.shape for name, array in weights(ours).items()} == {n: a.shape for n, a in found.items()}
+    for name, tensor in ours.state_dict().items():
+        tensor.set_value(found[name])
+    ours.eval()
+    x = paddle.randn([1, 3, 64, 64])
+    with paddle.no_grad():
+        np.testing.assert_allclose(ours.stages(x)[-1].numpy(), features(theirs, x), rtol=1e-3, atol=1e-3)
+
+
+def test_the_way_down_of_a_unet_begins_with_them_and_does_not_hear_the_contrast(published, paddles):
+    net = begin(published, channels=1, model="unet", encoder="resnet18")
+    x = paddle.randn([1, 1, 64, 96])
+    with paddle.no_grad():
+        seen = net.down.stages(net.contrast(x))
+    assert [tuple(stage.shape[2:]) for stage in seen] == [(32, 48), (16, 24), (8, 12), (4, 6), (2, 3)]
+    np.testing.assert_allclose(seen[-1].numpy(), features(paddles, x.tile([1, 3, 1, 1])), rtol=1e-3, atol=1e-3)
+
+
+def test_a_run_of_ours_serves_as_an_encoder(tmp_path):
+    ours = ResNet(1, 5, depth=18, width=1.0, input_size=224)
+    path = tmp_path / "weights.safetensors"
+    path.write_bytes(save(weights(ours)))
+    net = begin(path, channels=1, model="unet", encoder="resnet18")
+    assert (net.down.blocks[3].body[0].convolve.weight == ours.blocks[3].body[0].convolve.weight).all()
+
+
+@pytest.mark.parametrize(
+    ("choices", "problem", "words"),
+    [
+        ({"depth": 34}, WeightsUnusable, "holds a ResNet-18, and this run trains a ResNet-34; set depth=18"),
+        ({"model": "unet", "encoder": "resnet34"}, WeightsUnusable, "set encoder=resnet18"),
+        ({"model": "unet"}, BadSettings, "set encoder=resnet18"),
+        ({"width": 0.5}, BadSettings, "width=1.0"),
+        ({"input_size": 64}, BadSettings, "input_size=128"),
+    ],
+)
+def test_what_does_not_fit_says_what_it_is_and_what_to_set(published, choices, problem, words):
+    with pytest.raises(problem, match=words):
+        begin(published, **choices)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda a: a.pop("layer2.0.bn1.bias"), r"blocks.2.body.0.norm.bias of a ResNet-18 is missing"),
+        (lambda a: a.update({"layer3.0.conv1.weight": np.zeros((256, 4, 3, 3), np.float32)}), "256 x 4 x 3 x 3 there"),
+        (lambda a: a.update({"layer1.0.se.fc1.weight": np.zeros((4, 4), np.float32)}), "another kind"),
+        (lambda a: a.update({"layer1.2.conv1.weight": np.zeros((64, 64, 3, 3), np.float32)}), "another network"),
+        (lambda a: a.update({"bn1.bias": np.full(64, np.nan, np.float32)}), "numbers that are none"),
+        (lambda a: [a.pop(name) for name in list(a) if name.startswith("conv1")], "no ResNet"),
+    ],
+)
+def test_a_file_of_another_network_is_refused(tmp_path, paddles, change, words):
+    arrays = as_torchvision(paddles)
+    change(arrays)
+    path = tmp_path / "other.safetensors"
+    path.write_bytes(save(arrays))
+    with pytest.raises(WeightsUnusable, match=words):
+        begin(path)
+
+
+# --- from the net -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """Serves `server.content` at the address from which weights of a ResNet-18 are fetched."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            one.asked.append(self.path)
+            self.send_response(200 if one.content else 404)
+            self.send_header("Content-Length", str(len(one.content) + one.missing))
+            self.end_headers()
+            with contextlib.suppress(OSError):  # the other side has hung up
+                self.wfile.write(one.content)
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    one = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    one.content, one.missing, one.asked = b"\x00weights\x00" * 300_000, 0, []
+    thread = threading.Thread(target=one.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    monkeypatch.setattr(encoder_weights, "URL", f"http://127.0.0.1:{one.server_port}/models/resnet{{depth}}.pdparams")
+    monkeypatch.setitem(encoder_weights.MD5, 18, hashlib.md5(one.content).hexdigest())
+    yield one
+    one.shutdown()
+    one.server_close()
+    thread.join()
+
+
+def test_what_was_fetched_is_kept_and_not_fetched_again(server):
+    told = []
+    assert encoder_weights.published(18, told.append) == server.content
+    assert server.asked == ["/models/resnet18.pdparams"] and told[-1].done == told[-1].total == 2
+    kept = encoder_weights.kept_at(18)
+    assert kept.read_bytes() == server.content and list(kept.parent.iterdir()) == [kept]
+    assert encoder_weights.published(18, told.append) == server.content and len(server.asked) == 1
+    kept.write_bytes(b"torn")
+    assert encoder_weights.published(18, told.append) == server.content and len(server.asked) == 2
+
+
+@pytest.mark.parametrize("way", ["changed", "cut", "404", "offline", "stopped", "large"])
+def test_a_fetch_that_fails_says_why_and_where_to_put_the_file(server, way, monkeypatch):
+    if way == "changed":
+        server.content = server.content[:-1] + b"?"
+    elif way == "cut":
+        server.content, server.missing = server.content[:-9], 9
+    elif way == "404":
+        server.content = b""
+    elif way == "offline":
+        monkeypatch.setattr(encoder_weights, "URL", "http://127.0.0.1:9/resnet{depth}.pdparams")
+    elif way == "large":
+        monkeypatch.setattr(encoder_weights, "_MOST_BYTES", 1000)
+    with pytest.raises(NoDownload) as caught:
+        encoder_weights.published(18, lambda event: None, cancelled=lambda: way == "stopped")
+    kept = encoder_weights.kept_at(18)
+    assert str(kept) in str(caught.value) and "http://127.0.0.1" in str(caught.value)
+    assert not kept.parent.exists() or not list(kept.parent.iterdir())
+
+
+def test_a_cache_that_cannot_be_written_costs_no_run(server, tmp_path, monkeypatch):
+    (tmp_path / "file").write_bytes(b"")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    assert encoder_weights.published(18, lambda event: None) == server.content
+
+
+def test_imagenet_means_the_file_for_the_depth_of_the_run(server, tmp_path, paddles, monkeypatch):
+    path = tmp_path / "x"
+    paddle.save(paddles.state_dict(), str(path))
+    server.content = path.read_bytes()
+    monkeypatch.setitem(encoder_weights.MD5, 18, hashlib.md5(server.content).hexdigest())
+    recipe = request("resnet", weights="imagenet", channels=3)
+    net = ResNet(3, 2, depth=18, width=1.0, input_size=224)
+    encoder_weights.begin_with(recipe, net, lambda event: None, cancelled=lambda: False)
+    assert (net.stem.convolve.weight == paddles.conv1.weight).all()
+
+
+# --- in a run -----------------------------------------------------------------------------------------
+
+
+def test_a_run_begins_with_a_file_goes_on_without_it_and_tells_of_a_wrong_one(
+    labelled, child, tmp_path, paddles, published
+):
+    path = Path(shutil.copy(published, tmp_path))
+    few = {"epochs": 50, "patch": 32, "batch": 4, "workers": 1}
+    run = create_run(labelled, request("unet", encoder="resnet18", weights=str(path), **few))
+    assert run.settings().width == 1.0 and "full width" in run.settings().reasons["width"]
+    first = child("train", run.root)
+    first.next(Started)
+    first.process.kill()
+    first.process.wait()
+    tensors, state = checkpoint.load_last(run)
+    assert state["step"] == 0  # what it began with
+    for kind in ("weights", "average"):
+        found = tensors[kind]["down.blocks.7.body.1.convolve.weight"]
+        assert (found == paddles.layer4[1].conv2.weight.numpy()).all()
+    origin = json.loads((run.root / "weights.json").read_text("utf-8"))
+    assert origin == {"weights": str(path), "sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "depth": 18}
+    path.write_bytes(b"gone, and something else is here")
+    assert child("train", run.root, "--resume").next(Started).resumed
+    wrong = create_run(labelled, request("unet", encoder="resnet18", weights=str(path), **few))
+    one = child("train", wrong.root)
+    assert one.end() == 1 and one.last.problem == "WeightsUnusable" and str(path) in one.last.why
+
+
+@pytest.mark.parametrize(("said", "meant"), [("权重.safetensors", "{here}/权重.safetensors"), ("imagenet", "imagenet")])
+def test_a_file_is_named_from_where_one_stands(tmp_path, monkeypatch, said, meant):
+    parser = argparse.ArgumentParser()
+    cli.add_arguments(parser)
+    monkeypatch.chdir(tmp_path)
+    recipe = cli._settings(parser.parse_args(["P", "--model", "resnet", "--set", f"weights={said}"]))
+    assert recipe.weights == meant.format(here=Path.cwd())

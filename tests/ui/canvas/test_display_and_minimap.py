@@ -1,0 +1,413 @@
+"""Ways to look at a picture: display, overview, ruler, regions, good sample. They never touch the data."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import tifffile
+from PIL import Image
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QInputDialog
+
+from tests.ui.canvas.test_scene_view import RED, on_screen, textured, view  # noqa: F401
+from workbench.core.geometry.drawing import Paint, draw_segment
+from workbench.core.images.display import Display
+from workbench.core.project.project import Project
+from workbench.core.project.storage import write_json
+from workbench.core.runs.network_stats import smallest_detectable_area
+from workbench.core.runs.run import Run
+from workbench.core.runs.training_settings import TrainingSettings
+from workbench.inference.io.image_io import write_png
+from workbench.inference.io.opencv import cv2
+from workbench.inference.io.tiff_regions import TiffImage
+
+RIGHT, LEFT = Qt.MouseButton.RightButton, Qt.MouseButton.LeftButton
+NONE, SHIFT = Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier
+
+LOOKS = [
+    Display(local_contrast=3.0),
+    Display(10, 200, 1.7, flat_field=True, invert=True),
+    Display(flat_field=True, local_contrast=2.0, palette="turbo", channel="grey"),
+]
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=["contrast", "flat", "all"])
+@pytest.mark.parametrize("colour", [False, True])
+@pytest.mark.parametrize("zoom", [0.41, 1.0, 2.3])
+def test_what_needs_surroundings_does_not_flicker(view, qtbot, look, colour, zoom):  # noqa: F811
+    """Pans and strokes draw parts only: afterwards not one pixel differs from a whole repaint."""
+    picture = textured(701, 903)
+    picture = np.stack((picture, picture[::-1], picture[:, ::-1]), axis=2) if colour else picture
+    copy = picture.copy()
+    mask = np.zeros(picture.shape[:2], np.uint8)
+    view.show_image(picture)
+    view.show_labels(mask)
+    view.set_colors(RED)
+    view.set_display(look)
+    view.set_view(view.view.at_scale(zoom).centered(450, 350))
+    assert view.minimap.area is None or view.minimap.area.isValid()
+    qtbot.wait(10)
+    rng = np.random.default_rng(4)
+    for _ in range(6):
+        start, end = rng.uniform(200, 600, 2), rng.uniform(200, 600, 2)
+        view.mask_changed(draw_segment(mask, tuple(start), tuple(end), 6, Paint(1)))
+        qtbot.wait(1)
+        view.set_view(view.view.moved(int(rng.integers(-60, 60)), int(rng.integers(-60, 60))))
+        qtbot.wait(1)
+    qtbot.wait(300)  # the overview follows the labels a little later
+    partial = on_screen(view)
+    view.update()
+    qtbot.wait(10)
+    assert np.array_equal(partial, on_screen(view))
+    assert np.array_equal(picture, copy)
+
+
+def test_flat_field_and_local_contrast_do_what_they_say(view, qtbot):  # noqa: F811
+    """A scratch that a lamp drowns is seen again; the two ends become equally bright."""
+    picture = np.tile(np.linspace(40, 200, 400), (300, 1)).astype(np.uint8)
+    picture[100:103, 30:60] -= 6
+    view.show_image(picture)
+    view.set_view(view.view.at_scale(1.0))
+    x, y = view.view.x, view.view.y
+
+    def shown(look: Display) -> np.ndarray:
+        view.set_display(look)
+        qtbot.wait(10)
+        return on_screen(view)[y : y + 300, x : x + 400].astype(int)
+
+    plain, flat, local = shown(Display()), shown(Display(flat_field=True)), shown(Display(local_contrast=6.0))
+    ends = [abs(int(s[:, 40:80].mean()) - int(s[:, 320:360].mean())) for s in (plain, flat)]
+    assert ends[1] < ends[0] / 3
+    depth = [(s[110:120, 30:60] - s[101, 30:60]).mean() for s in (plain, local)]
+    assert depth[1] > 2 * depth[0]
+    inverted = shown(Display(invert=True))
+    assert np.array_equal(inverted, 255 - plain)
+    coloured = shown(Display(palette="turbo"))
+    assert len(np.unique(coloured.reshape(-1, 3), axis=0)) > 100 and (coloured[:, :, 0] != coloured[:, :, 2]).any()
+
+
+def test_one_channel_alone(view, qtbot):  # noqa: F811
+    picture = np.zeros((200, 300, 3), np.uint8)
+    picture[:] = 10, 120, 240
+    view.show_image(picture)
+    for channel, value in (("red", 10), ("green", 120), ("blue", 240), ("grey", 101)):
+        view.set_display(Display(channel=channel))
+        qtbot.wait(10)
+        assert set(on_screen(view)[150, 200].tolist()) == {value}, channel
+
+
+def test_shift_and_right_drag_change_the_window(hand):
+    hand.open("lot1/new.png")
+    canvas, before = hand.canvas, hand.canvas.display
+    start = hand.pixel(48, 40)
+    QTest.mousePress(canvas, RIGHT, SHIFT, start)
+    QTest.mouseMove(canvas, start + QPoint(80, 0))
+    narrower = canvas.display
+    QTest.mouseMove(canvas, start + QPoint(80, 50))
+    QTest.mouseRelease(canvas, RIGHT, SHIFT, start + QPoint(80, 50))
+    assert narrower.high - narrower.low < 0.8 * (before.high - before.low)
+    assert canvas.display.low > narrower.low and canvas.display.high > narrower.high
+    assert not hand.session.mask.any() and hand.window.display.low.value() > 0
+    hand.window.display.reset.click()
+    assert canvas.display == before
+
+
+def test_the_histogram_is_dragged(hand):
+    hand.open("lot1/new.png")
+    panel = hand.window.display.histogram
+    middle, width = panel.height() // 2, panel.width()
+    for start, end in (
+        (QPoint(2, middle), QPoint(width // 4, middle)),
+        (QPoint(width - 2, middle), QPoint(width // 2, middle)),
+    ):
+        QTest.mousePress(panel, LEFT, NONE, start)
+        QTest.mouseMove(panel, end)
+        QTest.mouseRelease(panel, LEFT, NONE, end)
+    display = hand.canvas.display
+    assert display.low == pytest.approx(64, abs=4) and display.high == pytest.approx(128, abs=4)
+
+
+def test_presets_are_kept_with_the_project(hand, monkeypatch):
+    hand.open("lot1/new.png")
+    panel, canvas, project = hand.window.display, hand.canvas, hand.session.project
+    look = Display(20, 180, 1.5, local_contrast=2.0, palette="magma")
+    canvas.set_display(look)
+    monkeypatch.setattr(QInputDialog, "getText", lambda *_, **__: ("camera 1 灯", True))
+    panel.keep.click()
+    kept = json.loads((project.root / "display.json").read_text("utf-8"))
+    assert list(kept["presets"]) == ["camera 1 灯"] and kept["presets"]["camera 1 灯"]["gamma"] == 1.5
+    panel.reset.click()
+    assert panel.presets.currentIndex() == -1
+    hand.session.close_project()
+    hand.session.open_project(project.root)
+    hand.qtbot.waitUntil(lambda: hand.session.image is not None, timeout=10_000)
+    panel.presets.setCurrentIndex(0)
+    panel.presets.activated.emit(0)
+    assert canvas.display == look and panel.presets.currentText() == "camera 1 灯"
+    panel.drop.click()
+    assert panel.presets.count() == 0 and canvas.display == look
+
+
+def test_a_broken_display_file_is_told_and_not_overwritten(hand):
+    root = hand.session.project.root
+    hand.session.close_project()
+    (root / "display.json").write_text('{"format": 1, "presets": {"a": {"gamma": "loud"}}}')
+    hand.session.open_project(root)
+    hand.qtbot.waitUntil(lambda: hand.session.image is not None, timeout=10_000)
+    assert any("display.json" in text for text in hand.window.messages.texts)
+    assert not hand.window.display.keep.isEnabled()
+    assert not hand.rooms.displays.save_preset("b", Display())
+    assert "loud" in (root / "display.json").read_text()
+
+
+# --- overview, ruler, regions ---------------------------------------------------------------------
+
+
+def test_the_overview_shows_where_one_is_and_leads_elsewhere(hand):
+    hand.open("lot1/new.png")
+    canvas = hand.canvas
+    canvas.fit()
+    assert canvas.minimap.area is None
+    canvas.set_view(canvas.view.at_scale(32).centered(10, 10))
+    area = canvas.minimap.area
+    assert area is not None and canvas.rect().contains(area)
+    spot = QPoint(area.x() + area.width() * 3 // 4, area.y() + area.height() // 2)
+    QTest.mousePress(canvas, LEFT, NONE, spot)
+    middle = canvas.view.to_image(canvas.view.width / 2, canvas.view.height / 2)
+    assert middle == pytest.approx((72, 40), abs=2)
+    QTest.mouseMove(canvas, spot - QPoint(area.width() // 2, 0))
+    QTest.mouseRelease(canvas, LEFT, NONE, spot - QPoint(area.width() // 2, 0))
+    assert canvas.view.to_image(canvas.view.width / 2, 0)[0] == pytest.approx(24, abs=2)
+    assert not hand.session.mask.any()
+    hand.window.table["minimap"].trigger()
+    assert canvas.minimap.area is None
+
+
+def test_the_ruler_reads_pixels_and_micrometres(hand, monkeypatch):
+    hand.open("lot1/new.png")
+    ruler = hand.canvas.ruler
+    hand.key(Qt.Key.Key_M)
+    assert ruler.on and hand.window.table["ruler"].isChecked()
+    hand.drag((10, 10), (40, 50))
+    assert ruler.length == pytest.approx(50, abs=0.5) and ruler.text().endswith("px")
+    assert not hand.session.mask.any()
+    monkeypatch.setattr(QInputDialog, "getDouble", lambda *_, **__: (ruler.length * 12.5, True))
+    hand.window.table["scale"].trigger()
+    assert hand.session.project.file.um_per_pixel == pytest.approx(12.5)
+    assert Project.open(hand.session.project.root, write=False).file.um_per_pixel == pytest.approx(12.5)
+    assert "µm" in ruler.text()
+    hand.drag((10, 10), (60, 14), keys=SHIFT)
+    assert ruler.line is not None and ruler.line[0][1] == pytest.approx(ruler.line[1][1])
+    hand.key(Qt.Key.Key_Escape)
+    assert not ruler.on and ruler.line is None
+    hand.drag((10, 10), (20, 10))
+    assert hand.session.mask.any()
+
+
+def test_from_region_to_region_at_one_scale(hand):
+    hand.open("lot1/new.png")
+    session, canvas = hand.session, hand.canvas
+    for x, y in ((20, 10), (70, 12), (40, 60)):
+        session.editor.paint_segment((x, y), (x + 3, y), 2, 1)
+    scales, middles = set(), []
+    for _ in range(4):
+        hand.key(Qt.Key.Key_N)
+        scales.add(canvas.view.scale)
+        middles.append(canvas.view.to_image(canvas.view.width / 2, canvas.view.height / 2))
+    assert scales == {2.0} and middles[3] == middles[0]
+    assert np.allclose(middles[:3], [(21.5, 10.5), (71.5, 12.5), (41.5, 60.5)], atol=2.5)
+    assert hand.window.status.step.text() == "Region 1 of 3"
+    hand.key(Qt.Key.Key_N, SHIFT)
+    assert hand.window.status.step.text() == "Region 3 of 3"
+    canvas.zoom(3)
+    hand.key(Qt.Key.Key_N)
+    assert canvas.view.scale == pytest.approx(6.0)
+    session.undo(), session.undo(), session.undo()
+    hand.key(Qt.Key.Key_N)
+    assert "No region" in hand.window.status.step.text()
+
+
+def test_the_status_line_tells_values_places_and_sizes(hand):
+    hand.open("lot1/new.png")
+    hand.rooms.displays.set_scale(20.0)
+    hand.session.editor.paint_segment((30, 30), (30, 30), 0.5, 1)
+    hand.session.editor.paint_segment((60, 30), (70, 30), 4, 2)
+    status = hand.window.status
+    QTest.mouseMove(hand.canvas, hand.pixel(65.5, 30.5))
+    wanted = ("grey 140", "(1,300, 600) µm", "pit")
+    hand.qtbot.waitUntil(lambda: all(part in status.spot.text() for part in wanted), timeout=5000)
+    area = int((hand.session.mask == 2).sum())
+    hand.qtbot.waitUntil(lambda: f"{area} px²" in status.region.text() and "µm²" in status.region.text(), timeout=5000)
+    assert "⚠" not in status.region.text()
+    status._sight = "a run", 30
+    status._run = lambda: type("Named", (), {"name": "a run"})()
+    QTest.mouseMove(hand.canvas, hand.pixel(30.5, 30.5))
+    QTest.mouseMove(hand.canvas, hand.pixel(29.5, 29.5))
+    hand.qtbot.waitUntil(lambda: "⚠" in status.region.text() or status.region.text() == "", timeout=5000)
+
+
+@pytest.mark.parametrize("name", ["20260101-000000-unet", "20260101-000000-unet-2", "renamed"])
+def test_the_warning_of_a_region_too_small_to_see_does_not_depend_on_the_name_of_the_run(hand, name):
+    run = Run(hand.session.project.root / "runs" / name)
+    write_json(run.settings_path, TrainingSettings(model="unet", min_area=40).model_dump(mode="json"))
+    status = hand.window.status
+    status._run = lambda: run  # the run whose predictions are shown
+    hand.open("lot1/new.png")
+    hand.session.editor.paint_segment((60, 30), (62, 30), 1, 2)
+    QTest.mouseMove(hand.canvas, hand.pixel(60.5, 31.5))
+    QTest.mouseMove(hand.canvas, hand.pixel(60.5, 30.5))
+    hand.qtbot.waitUntil(lambda: "from 40 px²" in status.region.text(), timeout=5000)
+
+
+def test_how_small_a_model_sees():
+    recipe = TrainingSettings(model="unet", scale=0.5, stem=2, min_area=9)
+    assert smallest_detectable_area(recipe) == 16
+    assert smallest_detectable_area(recipe.model_copy(update={"min_area": 40})) == 40
+
+
+# --- good sample ----------------------------------------------------------------------------------
+
+
+def test_a_good_sample_is_subtracted_on_the_screen(hand):
+    session, canvas = hand.session, hand.canvas
+    rng = np.random.default_rng(1)
+    good = rng.integers(90, 120, (160, 200)).astype(np.uint8)
+    other = np.roll(good, (3, -4), (0, 1))
+    other[80:90, 90:120] = 220
+    write_png(session.project.image_path("good.png"), good)
+    write_png(session.project.image_path("other.png"), other)
+    hand.open("good.png")
+    hand.window.layers.choose.click()
+    assert hand.rooms.comparison.sample == "good.png"
+    hand.open("other.png")
+    hand.key(Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
+    hand.qtbot.waitUntil(lambda: canvas.heat is not None, timeout=10_000)
+    canvas.actual_size()
+    hand.qtbot.wait(10)
+    x, y = canvas.view.x, canvas.view.y
+    shown = canvas.grab().toImage()
+    hot, cold = shown.pixelColor(x + 100, y + 85), shown.pixelColor(x + 100, y + 40)
+    assert hot.red() - hot.green() > 60 and cold.red() == cold.green() == cold.blue()
+    hand.open("lot1/new.png")  # of another size: said once, and nothing is shown
+    hand.qtbot.waitUntil(lambda: any("good sample" in text for text in hand.window.messages.texts), timeout=10_000)
+    assert canvas.heat is None
+    hand.open("other.png")
+    hand.key(Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
+    assert not hand.rooms.comparison.on and not hand.window.layers.difference.check.isChecked()
+    assert replace(canvas.display) == Display()
+
+
+# --- how a picture comes --------------------------------------------------------------------------
+
+
+def test_a_preview_is_seen_at_once_and_not_painted_on(hand, monkeypatch):
+    """A large JPEG is shown reduced; strokes on it go nowhere; then it stands sharp at the same place."""
+    monkeypatch.setattr("workbench.core.images.image_files.PREVIEWED", 300_000)
+    session, canvas = hand.session, hand.canvas
+    hand.open("lot1/new.png")
+    y, x = np.mgrid[0:800, 0:1200]
+    values = (100 + 50 * np.sin(x / 60) * np.cos(y / 50)).astype(np.uint8)
+    Image.fromarray(values).save(session.project.image_path("big.jpg"), quality=95)
+    shown = []
+
+    def look() -> None:
+        shown.append((canvas.previewing, canvas.view, canvas.grab().toImage()))
+        for kind, x in (("Press", 300), ("Move", 500), ("Release", 500)):  # sent, as a hand's loop would let it arrive
+            at = QPointF(hand.pixel(x, 300))
+            kind = getattr(QEvent.Type, {"Move": "MouseMove"}.get(kind, f"MouseButton{kind}"))
+            QApplication.sendEvent(canvas, QMouseEvent(kind, at, canvas.mapToGlobal(at), LEFT, LEFT, NONE))
+
+    session.image_previewed.connect(look)
+    hand.open("big.jpg")
+    ((previewing, where, early),) = shown
+    late = canvas.grab().toImage()
+    assert previewing and not canvas.previewing and canvas.view == where
+    middle = canvas.rect().center()
+    assert abs(early.pixelColor(middle).red() - late.pixelColor(middle).red()) < 12
+    hand.open("lot1/new.png")
+    assert not session.mask.any()
+    hand.open("big.jpg")
+    assert not session.mask.any()
+    hand.drag((300, 300), (500, 300))
+    assert session.mask.any()
+
+
+def test_damaged_parts_of_a_very_large_tiff_are_told(hand, monkeypatch):
+    monkeypatch.setattr("workbench.core.images.image_files.BY_REGION", 100_000)
+    monkeypatch.setattr("workbench.inference.io.tiff_regions._OVERVIEW", 300)
+    path = hand.session.project.image_path("torn.tif")
+    tifffile.imwrite(path, textured(500, 700), tile=(64, 64), compression="zlib")
+    with tifffile.TiffFile(path) as file:
+        offset, count = file.pages[0].dataoffsets[17], file.pages[0].databytecounts[17]
+    data = bytearray(path.read_bytes())
+    data[offset : offset + count] = b"\xff" * count
+    path.write_bytes(data)
+    hand.open("torn.tif")
+    hand.qtbot.waitUntil(lambda: "parts of the file are damaged" in hand.window.status.step.text(), timeout=10_000)
+    hand.drag((100, 100), (200, 120))
+    assert hand.session.mask.any()
+
+
+def test_a_very_large_tiff_is_looked_at_by_region(view, qtbot, tmp_path, monkeypatch):  # noqa: F811
+    """Everywhere and at every zoom it shows what the whole picture would, once the overview is made."""
+    monkeypatch.setattr("workbench.inference.io.tiff_regions._OVERVIEW", 300)
+    whole = textured(1003, 1501)
+    whole = cv2.GaussianBlur(whole, (0, 0), 3)
+    tifffile.imwrite(tmp_path / "a.tif", whole, tile=(128, 128), compression="zlib")
+    picture = TiffImage(tmp_path / "a.tif")
+
+    def frames(shown) -> list[np.ndarray]:
+        found = []
+        view.show_image(shown)
+        view.end()  # the overview, and the halvings
+        for zoom, x, y in ((2.0, 700, 500), (1.0, 30, 970), (0.4, 800, 400), (0.12, 750, 500)):
+            view.set_view(view.view.at_scale(zoom).centered(x, y))
+            qtbot.wait(10)
+            qtbot.waitUntil(lambda: not view.reading, timeout=10_000)
+            qtbot.wait(10)
+            found.append(on_screen(view).astype(int))
+        return found
+
+    for by_region, at_once in zip(frames(picture), frames(whole), strict=True):
+        assert np.abs(by_region - at_once).mean() < 1.0
+    assert np.array_equal(frames(picture)[1], frames(whole)[1])
+    picture.close()
+
+
+def test_a_new_place_of_a_very_large_tiff_is_decoded_in_a_thread(view, qtbot, tmp_path, monkeypatch):  # noqa: F811
+    """It is shown coarsely at once; nothing is decoded by the thread that draws, and then it is as sharp as ever."""
+    monkeypatch.setattr("workbench.inference.io.tiff_regions._OVERVIEW", 300)
+    whole = cv2.GaussianBlur(textured(1003, 1501), (0, 0), 6)
+    tifffile.imwrite(tmp_path / "a.tif", whole, tile=(64, 64), compression="zlib")
+    picture = TiffImage(tmp_path / "a.tif")
+    by: list[int] = []
+    segment = TiffImage._decoded
+
+    def decoded(self, data, index):
+        by.append(threading.get_ident())
+        return segment(self, data, index)
+
+    view.show_image(picture)
+    view.end()
+    monkeypatch.setattr(TiffImage, "_decoded", decoded)
+    for zoom, x, y in ((1.0, 900, 300), (3.0, 200, 800), (0.45, 700, 500)):
+        view.set_view(view.view.at_scale(zoom).centered(x, y))
+        view.repaint()
+        coarse = on_screen(view).astype(int)
+        assert view.reading
+        qtbot.waitUntil(lambda: not view.reading, timeout=10_000)
+        qtbot.wait(10)
+        fine = on_screen(view).astype(int)
+        assert (coarse != fine).any() and np.abs(coarse - fine).mean() < 12
+        view.update()
+        qtbot.wait(10)
+        assert np.array_equal(on_screen(view), fine) and not view.reading
+    assert by and threading.get_ident() not in by
+    assert picture.peek(300, 900) == whole[300, 900]
+    picture.close()

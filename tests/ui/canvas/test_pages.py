@@ -1,0 +1,109 @@
+"""Files of several pages: looked at in the window, labelled on the first."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tifffile
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+
+from workbench.core.images import image_files
+from workbench.core.problems import ImageBroken
+
+LEFT, ALT = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.AltModifier
+
+
+@pytest.fixture
+def stack(hand):
+    """Three pages of one size, the third of 16 bits, and a fourth one that is small."""
+    path = hand.session.project.image_path("lot1/stack.tif")
+    pages = [np.full((80, 96), value, np.uint8) for value in (40, 200)]
+    pages[1][30:40, 50:60] = 90
+    with tifffile.TiffWriter(path) as file:
+        for page in (*pages, np.full((80, 96), 3000, np.uint16), np.full((20, 24), 7, np.uint8)):
+            file.write(page, photometric="minisblack", metadata=None)
+    hand.session.refresh_images()
+    hand.qtbot.waitUntil(lambda: "lot1/stack.tif" in hand.session.keys, timeout=10_000)
+    hand.open("lot1/stack.tif")
+    return hand
+
+
+def turn(hand, id: str, number: int) -> None:
+    hand.window.table[id].trigger()
+    hand.qtbot.waitUntil(lambda: hand.rooms.pages.number == number, timeout=10_000)
+
+
+def plate(hand):
+    return next(guest for guest in hand.canvas._guests if type(guest).__name__ == "PageIndicator")
+
+
+def test_pages_are_looked_at_and_the_labels_stay(stack):
+    canvas, session = stack.canvas, stack.session
+    assert plate(stack).text() == "Page 1 of 4" and plate(stack).area is not None
+    stack.drag((20, 20), (30, 20))
+    painted, view = session.mask.copy(), canvas.view
+    turn(stack, "next_page", 1)
+    assert int(canvas.seen[5, 5]) == 200 and int(session.image[5, 5]) == 40
+    assert canvas.labels is not None and np.array_equal(session.mask, painted) and canvas.view == view
+    canvas.choose_tool("wand")
+    stack.click(55, 35)
+    stack.qtbot.waitUntil(lambda: (session.mask[30:40, 50:60] == 1).all(), timeout=10_000)
+    assert (session.mask > 0).sum() == (painted > 0).sum() + 100, "the wand takes what is seen"
+    turn(stack, "next_page", 2)
+    assert canvas.seen.dtype == np.uint16
+    turn(stack, "next_page", 3)
+    assert "another size" in plate(stack).text() and canvas.labels is None
+    before = session.mask.copy()
+    canvas.choose_tool("brush")
+    QTest.mouseClick(canvas, LEFT, pos=QPoint(canvas.width() // 2, canvas.height() // 2))
+    assert np.array_equal(session.mask, before)
+    canvas.choose_tool("brush")
+    turn(stack, "next_page", 0)
+    assert plate(stack).text() == "Page 1 of 4" and int(canvas.seen[5, 5]) == 40 and canvas.labels is not None
+    stack.drag((20, 60), (30, 60))
+    assert session.mask[60, 25] == 1
+    turn(stack, "previous_page", 3)
+    stack.open("lot1/new.png")
+    assert plate(stack).area is None and stack.rooms.pages.number == 0
+    stack.qtbot.waitUntil(lambda: not stack.window.table["next_page"].isEnabled(), timeout=5000)
+
+
+def test_the_plate_is_clicked(stack):
+    canvas = stack.canvas
+    area = plate(stack).area
+    QTest.mouseClick(canvas, LEFT, pos=QPoint(area.right() - 8, area.center().y()))
+    stack.qtbot.waitUntil(lambda: stack.rooms.pages.number == 1, timeout=10_000)
+    QTest.mouseClick(canvas, LEFT, pos=plate(stack).area.center())
+    area = plate(stack).area
+    QTest.mouseClick(canvas, LEFT, pos=QPoint(area.left() + 8, area.center().y()))
+    stack.qtbot.waitUntil(lambda: stack.rooms.pages.number == 0, timeout=10_000)
+    assert not stack.session.mask.any(), "the plate is not painted through"
+
+
+def test_a_page_that_is_cut_off_is_told(stack):
+    path = stack.session.project.image_path("lot1/stack.tif")
+    data = bytearray(path.read_bytes())
+    with tifffile.TiffFile(path) as file:
+        entry = file.pages[2].tags["StripOffsets"].valueoffset
+    data[entry : entry + 4] = (len(data) + 999).to_bytes(4, "little")
+    path.write_bytes(data)
+    stack.window.table["next_page"].trigger()
+    stack.qtbot.waitUntil(lambda: stack.rooms.pages.number == 1, timeout=10_000)
+    stack.window.table["next_page"].trigger()
+    stack.qtbot.waitUntil(lambda: any("stack.tif" in text for text in stack.window.messages.texts), timeout=10_000)
+    assert stack.rooms.pages.number == 1
+    with pytest.raises(ImageBroken):
+        image_files.read_displayed_page(path, 2)
+
+
+def test_a_page_of_a_very_large_file_is_read_by_region(tmp_path, monkeypatch):
+    monkeypatch.setattr(image_files, "BY_REGION", 50_000)
+    rng = np.random.default_rng(1)
+    pages = [rng.integers(0, 255, (300, 400)).astype(np.uint8) for _ in range(2)]
+    with tifffile.TiffWriter(tmp_path / "a.tif") as file:
+        for page in pages:
+            file.write(page, tile=(64, 64), photometric="minisblack", metadata=None)
+    found = image_files.read_displayed_page(tmp_path / "a.tif", 1)
+    assert not isinstance(found, np.ndarray) and np.array_equal(found[10:200, 30:390], pages[1][10:200, 30:390])
+    found.close()

@@ -1,0 +1,188 @@
+"""Hands other than a mouse: pens, two fingers on a touchpad; and screens with more pixels than one to a point."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QImage, QInputDevice, QNativeGestureEvent, QPointingDevice, QTabletEvent, QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from tests.ui.canvas.test_scene_view import RED, textured, view  # noqa: F401
+
+LEFT, NONE = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+CTRL = Qt.KeyboardModifier.ControlModifier
+NEW = "lot1/new.png"
+PHASE = Qt.ScrollPhase.ScrollUpdate
+
+
+@pytest.fixture
+def blank(hand):
+    hand.open(NEW)
+    hand.canvas.set_diameter(20)
+    return hand
+
+
+def pen(canvas, kind: QEvent.Type, at: QPoint, pressure: float, *, rubber: bool = False) -> None:
+    """What the window system says of a pen, and then what Qt makes of it for those who know only mice."""
+    tip = QPointingDevice.PointerType.Eraser if rubber else QPointingDevice.PointerType.Pen
+    device = QPointingDevice(
+        "pen",
+        7,
+        QInputDevice.DeviceType.Stylus,
+        tip,
+        QInputDevice.Capability.Position | QInputDevice.Capability.Pressure,
+        1,
+        1,
+    )
+    buttons = Qt.MouseButton.NoButton if kind == QEvent.Type.TabletRelease else LEFT
+    event = QTabletEvent(
+        kind, device, QPointF(at), QPointF(canvas.mapToGlobal(at)), pressure, 0, 0, 0, 0, 0, NONE, LEFT, buttons
+    )
+    QApplication.sendEvent(canvas, event)
+    assert not event.isAccepted()
+    {QEvent.Type.TabletPress: QTest.mousePress, QEvent.Type.TabletRelease: QTest.mouseRelease}.get(
+        kind, lambda canvas, *_: QTest.mouseMove(canvas, at)
+    )(canvas, LEFT, NONE, at)
+
+
+def stroke(hand, x: int, *pressures: float, rubber: bool = False) -> None:
+    points = [hand.pixel(x, 15 + 10 * i) for i in range(len(pressures))]
+    kinds = [QEvent.Type.TabletPress] + [QEvent.Type.TabletMove] * (len(points) - 1)
+    for kind, point, pressure in zip(kinds, points, pressures, strict=True):
+        pen(hand.canvas, kind, point, pressure, rubber=rubber)
+    pen(hand.canvas, QEvent.Type.TabletRelease, points[-1], 0.0, rubber=rubber)
+
+
+def test_a_pen_pressed_harder_paints_wider(blank):
+    mask = blank.session.mask
+    stroke(blank, 40, 0.2, 0.2, 1.0, 1.0, 1.0)
+    wide = (mask > 0).sum(axis=1)
+    assert 3 <= wide[15] <= 6 and 18 <= wide[50] <= 22
+    blank.session.undo()
+    assert not mask.any()
+    blank.canvas.options.switch("pressure", False)
+    stroke(blank, 40, 0.2, 0.2)
+    assert 18 <= (mask > 0).sum(axis=1)[18] <= 22
+    blank.canvas.options.switch("pressure", True)
+    blank.drag((70, 20), (70, 40))
+    assert 18 <= (mask[:, 58:] > 0).sum(axis=1)[30] <= 22, "a mouse knows no pressure"
+
+
+def test_the_other_end_of_the_pen_erases(blank):
+    blank.session.mask[:] = 1
+    stroke(blank, 40, 1.0, 1.0, rubber=True)
+    assert blank.session.mask[20, 40] == 0 and blank.session.mask[70, 80] == 1
+    blank.drag((20, 60), (30, 60))
+    stroke(blank, 40, 1.0, 1.0)
+    assert blank.session.mask[20, 40] == 1
+
+
+def test_the_bar_offers_pressure_once_a_pen_was_seen(blank):
+    check = blank.window.options._checks["pressure"]
+    assert not check.isVisibleTo(blank.window.options) or blank.canvas.options.pen
+    stroke(blank, 40, 0.5)
+    assert check.isVisibleTo(blank.window.options)
+    blank.window.table["fill"].trigger()
+    assert not check.isVisibleTo(blank.window.options)
+
+
+def fingers(canvas, at: QPoint, pixels: QPoint, keys=NONE, phase=PHASE) -> None:
+    event = QWheelEvent(
+        QPointF(at), QPointF(canvas.mapToGlobal(at)), pixels, pixels * 8, Qt.MouseButton.NoButton, keys, phase, False
+    )
+    QApplication.sendEvent(canvas, event)
+
+
+def gesture(canvas, kind: Qt.NativeGestureType, at: QPoint, value: float) -> None:
+    event = QNativeGestureEvent(
+        kind,
+        QPointingDevice.primaryPointingDevice(),
+        2,
+        QPointF(at),
+        QPointF(at),
+        QPointF(canvas.mapToGlobal(at)),
+        value,
+        QPointF(9, -4),
+    )
+    QApplication.sendEvent(canvas, event)
+
+
+def test_two_fingers_move_and_pinch_and_tap(blank):
+    canvas, at = blank.canvas, QPoint(200, 150)
+    canvas.set_view(canvas.view.at_scale(20.0))
+    before = canvas.view
+    fingers(canvas, at, QPoint(13, -7))
+    assert (canvas.view.x - before.x, canvas.view.y - before.y, canvas.view.scale) == (13, -7, before.scale)
+    held = canvas.view.to_image(at.x(), at.y())
+    fingers(canvas, at, QPoint(0, 60), CTRL)
+    assert canvas.view.scale == pytest.approx(25.0)
+    gesture(canvas, Qt.NativeGestureType.ZoomNativeGesture, at, -0.2)
+    assert canvas.view.scale == pytest.approx(20.0)
+    assert canvas.view.to_image(at.x(), at.y()) == pytest.approx(held, abs=0.1)
+    before = canvas.view
+    gesture(canvas, Qt.NativeGestureType.PanNativeGesture, at, 0.0)
+    assert (canvas.view.x - before.x, canvas.view.y - before.y) == (9, -4)
+    gesture(canvas, Qt.NativeGestureType.SmartZoomNativeGesture, at, 0.0)
+    assert canvas.fitted
+    gesture(canvas, Qt.NativeGestureType.SmartZoomNativeGesture, at, 0.0)
+    assert canvas.view.scale == 1.0 and not blank.session.mask.any()
+    fingers(canvas, at, QPoint(0, 0), phase=Qt.ScrollPhase.ScrollEnd)
+    assert canvas.view.scale == 1.0
+
+
+# --- screens --------------------------------------------------------------------------------------
+
+
+def test_a_window_that_goes_to_a_finer_screen_is_drawn_in_its_pixels(view, qtbot, monkeypatch):  # noqa: F811
+    """At 64 times, one picture pixel is 64 of the screen's, whatever the screen."""
+    picture, mask = textured(40, 60), np.zeros((40, 60), np.uint8)
+    mask[20, 30] = 1
+    view.show_image(picture)
+    view.show_labels(mask)
+    view.set_colors(RED)
+    assert (view.view.width, view.view.height) == (400, 300)
+    for ratio in (2.0, 1.5, 1.0):
+        monkeypatch.setattr(view, "devicePixelRatioF", lambda ratio=ratio: ratio)
+        QApplication.sendEvent(view, QEvent(QEvent.Type.DevicePixelRatioChange))
+        assert (view.view.width, view.view.height) == (round(400 * ratio), round(300 * ratio))
+        view.set_view(view.view.at_scale(64.0).centered(30.5, 20.5))
+        scene = view._backing.drawn(view, ratio).toImage().convertToFormat(QImage.Format.Format_RGB888)
+        pixels = np.frombuffer(scene.constBits(), np.uint8).reshape(scene.height(), scene.bytesPerLine())
+        pixels = pixels[:, : 3 * scene.width()].reshape(scene.height(), scene.width(), 3)
+        assert pixels.shape[:2] == (view.view.height, view.view.width)
+        red = pixels[:, :, 0].astype(int) - pixels[:, :, 1] > 30
+        assert red.sum() == 64 * 64
+        x, y = view.view.to_screen(31.0, 20.0)
+        block = pixels[int(y) : int(y) + 64, int(x) : int(x) + 64]
+        assert (block == picture[20, 31]).all()
+
+
+@pytest.mark.parametrize("factor", ["1.5", "2"])
+def test_the_canvas_on_a_fine_screen(factor):
+    """A process of its own, as the factor is chosen when Qt starts: exact repaints, exact strokes."""
+    chosen = "(partial_repaints and uint8) or each_device_pixel or stroke_is_exactly"
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "tests/ui/canvas/test_scene_view.py",
+            "tests/ui/canvas/test_painting.py",
+            "-k",
+            chosen,
+        ],
+        env=os.environ | {"QT_SCALE_FACTOR": factor},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0 and " passed" in done.stdout, done.stdout[-3000:]

@@ -1,0 +1,118 @@
+"""The queues in the window: by key into the list, reasons in it, walked in its order; doubts answered by a key."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+
+from tests.cli.test_label_queue import BIAS, WEIGHTS
+from tests.inference.conftest import grey_settings, write_onnx
+from workbench.core.label_next import label_ranking
+from workbench.core.project import annotation
+from workbench.core.project.storage import write_json
+from workbench.core.runs.dataset import collect
+from workbench.core.runs.run import Run
+from workbench.core.runs.training_settings import TrainingSettings
+from workbench.inference.model_settings import ClassSettings, save_settings
+from workbench.ui.images.image_model import ReasonRole
+from workbench.ui.text import label_next_texts
+
+CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+
+
+@pytest.fixture
+def modelled(opened, qtbot):
+    """A usable run that finds every defect; the second picture's label lacks its defect."""
+    session = opened.rooms.session
+    project, keys = session.project, session.keys
+    run = Run(project.root / "runs" / "20260101-000000-unet")
+    write_onnx(run.best / "network.onnx", WEIGHTS, BIAS)
+    settings = grey_settings(classes=(ClassSettings(1, "scratch", "#ff0000"),), thresholds=(0.5,), min_area=(6,))
+    save_settings(settings, run.best / "model.json")
+    write_json(run.settings_path, TrainingSettings(model="unet").model_dump(mode="json"))
+    write_json(run.dataset_path, collect(project, "unet").model_dump(mode="json"))
+    annotation.save_mask(project, keys[1], np.zeros((80, 96), np.uint8))
+    with qtbot.waitSignal(session._listing.finished, timeout=10_000):
+        session.refresh_images()
+    opened.window.table.refresh()
+    qtbot.waitUntil(lambda: opened.window.table["label_errors"].isEnabled(), timeout=5000)
+    return opened
+
+
+def ended(application, qtbot) -> None:
+    guide = application.rooms.guide
+    qtbot.waitUntil(lambda: not guide.running and guide.found is not None, timeout=20_000)
+
+
+def test_ctrl_l_lists_what_to_label_next(modelled, hand, qtbot):
+    window, session, panel = hand.window, hand.session, hand.window.images
+    hand.key(Qt.Key.Key_L, CTRL)
+    assert not panel.head.isHidden() and panel.choice.isHidden()
+    ended(modelled, qtbot)
+    assert panel.model.keys == ["lot1/new.png"]  # all others are done or broken
+    qtbot.waitUntil(lambda: session.key == "lot1/new.png", timeout=5000)  # begun with its first
+    place = panel.model.place("lot1/new.png")
+    assert place.data(ReasonRole) and place.data(ReasonRole) in place.data(Qt.ItemDataRole.ToolTipRole)
+    assert "1 of 1" in panel.head.text.text() and window.table["label_next"].isChecked()
+    hand.key(Qt.Key.Key_Return)  # done, and so it leaves when another one is opened
+    hand.open(session.keys[0])
+    assert panel.model.keys == []
+    assert panel._pages.currentWidget() is panel._quiet
+    hand.key(Qt.Key.Key_L, CTRL)
+    assert panel.head.isHidden() and not panel.choice.isHidden() and len(panel.model.keys) == 5
+
+
+def test_a_doubt_is_shown_and_answered_by_a_key(modelled, hand, qtbot):
+    session, canvas, advice = hand.session, hand.canvas, hand.window.advice
+    wrong = session.keys[1]
+    hand.key(Qt.Key.Key_L, CTRL | SHIFT)
+    ended(modelled, qtbot)
+    qtbot.waitUntil(lambda: session.key == wrong, timeout=5000)
+    assert not advice.bar.isHidden() and "scratch" in advice.bar.says.text() and advice.mark.area is not None
+    middle = advice.mark.area.center()
+    assert canvas.rect().contains(middle) and not advice.bar.geometry().contains(middle)
+    hand.key(Qt.Key.Key_Y)
+    assert session.mask.any() and advice.bar.isHidden() and advice.mark.area is None
+    session.undo()
+    assert not session.mask.any() and not advice.bar.isHidden()
+    hand.key(Qt.Key.Key_K)
+    assert advice.bar.isHidden() and not session.mask.any() and session.note.confirmed
+    assert any("right there" in text for text in hand.window.messages.texts)
+    advice.errors.undo(wrong)
+    assert not advice.bar.isHidden()
+    hand.window.images.toggle_sheet()  # covers the canvas: nothing is painted unseen
+    advice.take_model()
+    assert not session.mask.any()
+    hand.window.images.toggle_sheet()
+    hand.window.images.head.leave.click()
+    assert advice.bar.isHidden() and advice.mark.area is None
+
+
+def test_the_search_narrows_a_queue(modelled, hand, qtbot):
+    panel = hand.window.images
+    hand.key(Qt.Key.Key_L, CTRL)
+    ended(modelled, qtbot)
+    panel.search.setText("nothing like it")
+    qtbot.waitUntil(lambda: panel.model.keys == [], timeout=5000)
+    assert panel._pages.currentWidget() is panel._none
+
+
+def test_without_a_model_the_button_leads_to_the_order_of_kinds(opened, qtbot):
+    panel = opened.window.images
+    panel.choice.lead.click()
+    ended(opened, qtbot)
+    assert panel.model.keys == ["lot1/new.png"] and "no model yet" in panel.head.text.text()
+    assert not panel.head.errors.isEnabled()
+
+
+def test_the_window_says_what_the_queue_says():
+    assert label_next_texts.patterns() == label_ranking.SAYS
+    lines = label_next_texts.issue_text(
+        [
+            label_ranking.RankReason("unsure", {"n": 3}),
+            label_ranking.RankReason("unlike"),
+            label_ranking.RankReason("quiet"),
+        ]
+    )
+    assert lines == "Unsure about 3 regions\nUnlike anything labelled"

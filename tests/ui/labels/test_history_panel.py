@@ -1,0 +1,142 @@
+"""The list of the open picture's steps: what it shows, and what a click does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QDateTime, QSettings, Qt
+from PySide6.QtTest import QTest
+
+from tests.conftest import fill_project
+from workbench.core.project.project import Project
+from workbench.session.session import Session
+from workbench.ui.labels.history_panel import HistoryPanel, StateRole, WhenRole, time_text
+from workbench.ui.widgets.collapsible_section import CollapsibleSection
+from workbench.ui.widgets.theme import ThemeManager
+
+
+@pytest.fixture
+def session(tmp_path, qtbot):
+    root = tmp_path / "p"
+    with Project.create(root, classes=["scratch", "dent"]) as project:
+        fill_project(project, 3)
+    session = Session(settle=600)
+    session.open_project(root)
+    with qtbot.waitSignal(session.images_listed):
+        pass
+    show(session, qtbot, session.keys[0])
+    yield session
+    session.close_project()
+
+
+def show(session, qtbot, key) -> None:
+    session.open_image(key)
+    qtbot.waitUntil(lambda: session.key == key and session.image is not None)
+
+
+def step(session, x: int, what: str = "paint") -> np.ndarray:
+    session.editor.begin(what)
+    session.editor.paint_segment((x, 10), (x + 5, 30), 3, 0 if what == "erase" else 2)
+    session.editor.commit()
+    return session.mask.copy()
+
+
+@pytest.fixture
+def panel(session, qapp, qtbot):
+    panel = HistoryPanel(session, ThemeManager(qapp))
+    qtbot.addWidget(panel)
+    panel.resize(240, 300)
+    panel.show()
+    qtbot.waitExposed(panel)
+    return panel
+
+
+def rows(panel) -> list[tuple[str, str]]:
+    indexes = [panel.model.index(i) for i in range(panel.model.rowCount())]
+    return [(index.data(), index.data(StateRole)) for index in indexes]
+
+
+def click(panel, row: int) -> None:
+    spot = panel.view.visualRect(panel.model.index(row)).center()
+    QTest.mouseClick(panel.view.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, spot)
+
+
+def test_the_steps_of_the_open_picture_newest_first(session, panel, qtbot):
+    assert rows(panel) == [] and panel.hint.isVisible() and not panel.view.isVisible()
+    step(session, 10)
+    step(session, 30, "polygon")
+    session.undo()
+    assert rows(panel) == [("Polygon", "undone"), ("Brush", "here"), ("Before these steps", "done")]
+    assert not panel.hint.isVisible() and panel.view.isVisible()
+    show(session, qtbot, session.keys[1])
+    assert rows(panel) == []
+    step(session, 20, "erase")  # nothing was there to erase: no step
+    assert rows(panel) == []
+    show(session, qtbot, session.keys[0])
+    assert [name for name, _ in rows(panel)] == ["Polygon", "Brush", "Before these steps"]
+
+
+def test_a_click_goes_back_and_forward_and_undo_takes_it_back(session, panel):
+    start = session.mask.copy()
+    masks = [step(session, x) for x in (10, 30, 50)]
+    click(panel, 2)
+    assert np.array_equal(session.mask, masks[0])
+    assert rows(panel)[0] == ("Went back", "here") and len(rows(panel)) == 5
+    session.undo()
+    assert np.array_equal(session.mask, masks[2])
+    click(panel, len(rows(panel)) - 1)
+    assert np.array_equal(session.mask, start)
+    click(panel, 0)  # here it stands already
+    assert np.array_equal(session.mask, start)
+    click(panel, 1)
+    assert np.array_equal(session.mask, masks[2])
+    panel.view.setCurrentIndex(panel.model.index(len(rows(panel)) - 2))
+    panel.view.setFocus()
+    QTest.keyClick(panel.view, Qt.Key.Key_Return)
+    assert np.array_equal(session.mask, masks[0])
+
+
+def test_of_very_many_steps_the_newest_are_listed(session, panel, monkeypatch):
+    monkeypatch.setattr("workbench.ui.labels.history_panel.LISTED", 2)
+    masks = [step(session, x) for x in (10, 30, 50)]
+    assert rows(panel) == [("Brush", "here"), ("Brush", "done")]
+    click(panel, 1)
+    assert np.array_equal(session.mask, masks[1])
+
+
+def test_nothing_is_listed_while_it_is_folded_away(session, panel):
+    panel.hide()
+    step(session, 10)
+    assert panel.model.rowCount() == 0
+    panel.show()
+    assert panel.model.rowCount() == 2
+
+
+def test_it_can_be_called_into_sight(session, qapp, qtbot):
+    QSettings().setValue("sections/history", False)
+    style = ThemeManager(qapp)
+    panel = HistoryPanel(session, style)
+    section = CollapsibleSection("history", "History", panel, style)
+    qtbot.addWidget(section)
+    section.show()
+    step(session, 10)
+    assert not panel.isVisible()
+    panel.reveal()
+    assert panel.isVisible() and panel.model.rowCount() == 2
+    QSettings().remove("sections/history")
+
+
+def test_moments_are_told_by_the_time_today_and_by_the_date_before(panel, session):
+    now = QDateTime.currentDateTime()
+    assert time_text(now.toSecsSinceEpoch()) == now.toString("HH:mm")
+    assert ":" not in time_text(now.addDays(-2).toSecsSinceEpoch())
+    step(session, 10)
+    assert panel.model.index(0).data(WhenRole)
+
+
+def test_the_window_has_it_in_its_menu(opened):
+    window = opened.window
+    action = window.table["history"]
+    assert action.isEnabled()
+    action.trigger()
+    assert window.history.isVisible() and window.history.view.accessibleName() == "History"

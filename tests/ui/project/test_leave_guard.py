@@ -1,0 +1,379 @@
+"""Every way out of an open project asks before unsaved labels or running work are lost."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit
+
+from tests import disk
+from tests.conftest import fill_project
+from tests.session.conftest import TRAINER
+from tests.session.test_keeping_labels import read_only
+from tests.ui.conftest import Hand
+from workbench.core.project import annotation
+from workbench.core.project.project import Project
+from workbench.core.runs.events import Progress, encode
+from workbench.core.runs.run import Run
+from workbench.ui.project.new_project_dialog import NewProjectDialog
+from workbench.ui.shell.application import Application
+from workbench.ui.widgets.question_dialog import Question, Waiting
+
+
+class Full:
+    """The window with unsaved strokes on two images of a project on a full disk."""
+
+    def __init__(self, application: Application, qtbot, folder: Path, root: Path, other: Path) -> None:
+        self.application, self.qtbot, self.folder, self.other = application, qtbot, folder, other
+        self.root = folder / "p"
+        shutil.copytree(root, self.root)
+        self.session, self.window = application.rooms.session, application.window
+        with qtbot.waitSignal(self.session.image_opened, timeout=10_000):
+            assert self.session.open_project(self.root)
+        qtbot.waitUntil(lambda: len(self.session.rows) == 5, timeout=10_000)
+        self.before = self.masks(self.root)
+        self.ballast = disk.fill_up(folder)
+        hand = Hand(application, qtbot)
+        self.painted: dict[str, np.ndarray] = {}
+        for key in self.session.keys[:2]:
+            hand.open(key)
+            self.session.editor.paint_region(np.random.default_rng(3).random((80, 96)) > 0.5, (0, 0), 2)
+            hand.drag((20, 20), (60, 50))
+            self.painted[key] = self.session.mask.copy()
+        qtbot.waitUntil(lambda: self.session.save_state == "failed", timeout=10_000)
+
+    @staticmethod
+    def masks(root: Path) -> dict[str, np.ndarray]:
+        with Project.open(root, write=False) as project:
+            loaded = {key: annotation.load_mask(project, key) for key in project.images()}
+        return {key: mask for key, mask in loaded.items() if mask is not None}
+
+    def go(self, way: str) -> None:
+        table, window = self.window.table, self.window
+        self.former = self.session.project
+        if way == "window":
+            window.close()
+        elif way == "quit":
+            table["quit"].trigger()
+        elif way == "close":
+            table["close_project"].trigger()
+        elif way == "recent":
+            window.commands.recent_menu.aboutToShow.emit()
+            actions = [a for a in window.commands.recent_menu.actions() if str(self.other.parent) in a.text()]
+            next(a for a in actions if a.text().startswith(self.other.name)).trigger()
+        elif way == "drop":
+            data = QMimeData()
+            data.setUrls([QUrl.fromLocalFile(str(self.other))])
+            how = (Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+            QApplication.sendEvent(window, QDragEnterEvent(QPoint(10, 10), *how))
+            QApplication.sendEvent(window, QDropEvent(QPointF(10, 10), *how))
+        elif way == "new":
+            table["new_project"].trigger()
+            dialog = window.findChild(NewProjectDialog)
+            dialog.name.setText("new")
+            dialog.place.setText(str(self.other.parent))
+            dialog.create.click()
+        elif way == "sample":
+            table["make_sample"].trigger()
+        elif way == "again":
+            window.commands.open(self.root)
+
+    def question(self) -> Question:
+        def dialog() -> Question | None:
+            return next((d for d in self.window.findChildren(Question) if d.isVisible()), None)
+
+        self.qtbot.waitUntil(lambda: dialog() is not None, timeout=30_000)
+        return dialog()
+
+    def answer(self, name: str) -> Question:
+        dialog = self.question()
+        dialog.buttons[name].click()
+        return dialog
+
+    def choose(self, folder: Path) -> None:
+        self.qtbot.waitUntil(lambda: bool(self.window.findChildren(QFileDialog)), timeout=10_000)
+        dialog = self.window.findChild(QFileDialog)
+        dialog.findChild(QLineEdit, "fileNameEdit").setText(str(folder))
+        dialog.accept()
+
+    def left(self, way: str) -> bool:
+        project = self.session.project
+        if way in ("window", "quit"):
+            return not self.window.isVisible()
+        if way == "close":
+            return project is None
+        if way == "again":
+            return project is not None and project is not self.former
+        return project is not None and project.root != self.root
+
+    def wait_left(self, way: str) -> None:
+        self.qtbot.waitUntil(lambda: self.left(way), timeout=30_000)
+
+
+@pytest.fixture
+def full(application, qtbot, tmp_path, root, monkeypatch):
+    import workbench.core.sample.sample_project as sample
+
+    make = sample.make_sample
+    monkeypatch.setattr(sample, "make_sample", lambda root: make(root, small=True))
+    other = tmp_path / "other" / "second"
+    with Project.create(other, classes=["scratch"]) as project:
+        fill_project(project, 1)
+    monkeypatch.setattr(type(application.window.commands), "_projects_folder", lambda self: other.parent)
+    application.rooms.settings.recent_projects[:] = [str(other)]
+    with disk.small_disk(tmp_path / "disk", kilobytes=2500) as folder:
+        yield Full(application, qtbot, folder, root, other)
+        application.rooms.session.end()
+
+
+def same(found: dict[str, np.ndarray], wanted: dict[str, np.ndarray]) -> bool:
+    return all(key in found and np.array_equal(found[key], mask) for key, mask in wanted.items())
+
+
+WAYS = ("window", "quit", "close", "recent", "drop", "new", "sample", "again")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_cancel_keeps_the_project_open_with_its_labels(full, way):
+    full.go(way)
+    dialog = full.answer("cancel")
+    assert "2 images" in dialog.text() and "No space left" in dialog.text()
+    assert not full.left(way) and full.session.project.root == full.root and full.window.isVisible()
+    for key, mask in full.painted.items():
+        assert np.array_equal(full.session.saver.unsaved(key).mask, mask)
+    full.ballast.unlink()
+    full.qtbot.waitUntil(lambda: full.session.save_state == "saved", timeout=20_000)
+    assert same(full.masks(full.root), full.painted)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_try_again_saves_once_there_is_space_and_leaves(full, way):
+    full.go(way)
+    full.answer("retry")  # still full: asked again
+    full.question()
+    assert not full.left(way)
+    full.ballast.unlink()
+    full.answer("retry")
+    full.wait_left(way)
+    assert same(full.masks(full.root), full.painted)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_copy_holds_every_unsaved_label(full, way, tmp_path):
+    target = tmp_path / "副本 copy"
+    target.mkdir()
+    full.go(way)
+    full.answer("copy")
+    full.choose(target)
+    full.wait_left(way)
+    for key, mask in full.painted.items():
+        assert np.array_equal(annotation.read_mask(target / "masks" / f"{key}.png"), mask)
+        assert (target / "notes" / f"{key}.json").is_file()
+    assert same(full.masks(full.root), {k: m for k, m in full.before.items() if k not in full.painted})
+    if way not in ("window", "quit"):
+        assert any(str(target) in text for text in full.window.messages.texts)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_discard_leaves_and_nothing_comes_back(full, way):
+    full.go(way)
+    full.answer("discard")
+    full.wait_left(way)
+    full.session.end()
+    full.ballast.unlink()
+    assert full.session.open_project(full.root) and full.session.flush()
+    assert same(full.masks(full.root), full.before)
+
+
+def test_a_copy_that_fails_is_told_and_asked_about_again(full, tmp_path):
+    full.go("window")
+    full.answer("copy")
+    full.choose(full.folder)  # on the same full disk
+    dialog = full.question()
+    assert str(full.folder) in dialog.text() and "No space left" in dialog.text()
+    dialog.buttons["copy"].click()
+    full.qtbot.waitUntil(lambda: bool(full.window.findChildren(QFileDialog)), timeout=10_000)
+    full.window.findChild(QFileDialog).reject()
+    target = tmp_path / "other"  # holds another project: its files stay as they are
+    before = sorted(path for path in target.rglob("*"))
+    full.answer("copy")
+    full.choose(target)
+    full.wait_left("window")
+    (made,) = [path for path in target.iterdir() if path.name.startswith("p-unsaved")]
+    assert all((made / "masks" / f"{key}.png").is_file() for key in full.painted)
+    assert all(path.exists() for path in before) and not (target / "masks").exists()
+
+
+def test_the_session_keeps_unsaved_labels_unless_told_to_let_them_go(full):
+    session, met = full.session, []
+    session.problem_met.connect(met.append)
+    assert not session.close_project() and not session.open_project(full.other)
+    assert not session.open_project(full.root) and not session.create_project(full.other.parent / "third")
+    assert session.project.root == full.root and not (full.other.parent / "third").exists()
+    assert [type(problem).__name__ for problem in met] == ["UnsavedLabels"] * 4
+    full.ballast.unlink()
+    assert session.close_project() and same(full.masks(full.root), full.painted)
+
+
+def test_an_open_that_fails_asks_nothing(full):
+    full.window.commands.open(full.other.parent)
+    assert not full.window.findChildren(Question) and full.session.project.root == full.root
+    assert any("not a workbench project" in text for text in full.window.messages.texts)
+
+
+def test_another_language_asks_nothing_and_keeps_the_labels(full):
+    full.window.table["language_zh_CN"].trigger()
+    full.qtbot.waitUntil(lambda: full.application.window is not full.window, timeout=10_000)
+    assert full.session.project.root == full.root and set(full.session.saver.unsaved_keys) == set(full.painted)
+
+
+# --- training and other work --------------------------------------------------------------------------------
+
+
+class Working:
+    """The window with a stand-in training."""
+
+    def __init__(self, application: Application, qtbot, tmp_path: Path) -> None:
+        self.application, self.qtbot, self.window = application, qtbot, application.window
+        self.session, self.training = application.rooms.session, application.rooms.training
+        script = tmp_path / "trainer.py"
+        script.write_text(TRAINER, encoding="utf-8")
+        self.training._command = lambda run, resume: [sys.executable, str(script), "obey", str(run.root)]
+
+    question, answer = Full.question, Full.answer
+
+    def train(self) -> None:
+        self.training.start("unet", minutes=1)
+        training = self.training
+        self.qtbot.waitUntil(lambda: training.running and training.planned_seconds is not None, timeout=20_000)
+
+
+@pytest.fixture
+def working(opened, qtbot, tmp_path):
+    return Working(opened, qtbot, tmp_path)
+
+
+def test_cancel_lets_a_training_go_on(working):
+    working.train()
+    working.window.close()
+    dialog = working.answer("cancel")
+    assert "Training is running" in dialog.text() and "left)" in dialog.text()
+    assert working.window.isVisible() and working.training.running and not working.training.stopping
+
+
+@pytest.mark.parametrize("way", ["window", "close"])
+def test_stop_waits_until_the_trainer_has_saved(working, qtbot, way):
+    working.train()
+    run = working.training.run
+    working.window.close() if way == "window" else working.window.table["close_project"].trigger()
+    working.answer("stop")
+    assert working.window.findChild(Waiting).isVisible()
+    qtbot.waitUntil(lambda: not working.window.isVisible() or working.session.project is None, timeout=20_000)
+    assert (run.root / "saved.txt").read_text() == "stopped" and run.ending().why == "stopped"
+
+
+EXPORT = [sys.executable, "-c", f"print({encode(Progress(what='a', done=0, total=1))!r}, flush=True)\ninput()"]
+
+
+def start_export(working, tmp_path) -> None:
+    run = Run(tmp_path / "q" / "runs" / "one")
+    run.best.mkdir(parents=True)
+    (run.best / "model.json").write_text("{}")
+    (run.best / "network.onnx").write_text("")
+    exporter = working.application.rooms.exporter
+    exporter._command = lambda run, out, formats: EXPORT
+    exporter.start(run)
+    assert exporter.running
+
+
+@pytest.mark.parametrize("name", ["stop", "wait", "cancel"])
+def test_an_export_is_asked_about(working, qtbot, tmp_path, name):
+    start_export(working, tmp_path)
+    exporter = working.application.rooms.exporter
+    working.window.close()
+    assert "export is running" in working.answer(name).text()
+    if name == "cancel":
+        assert working.window.isVisible() and exporter.running
+        return
+    if name == "wait":
+        assert working.window.isVisible() and exporter.running
+        exporter._thread.child.send("go on")  # it ends by itself now
+    qtbot.waitUntil(lambda: not working.window.isVisible(), timeout=20_000)
+    assert not exporter.running
+
+
+def test_closing_the_project_does_not_ask_about_an_export(working, qtbot, tmp_path):
+    start_export(working, tmp_path)
+    working.window.table["close_project"].trigger()
+    assert working.session.project is None and working.application.rooms.exporter.running
+
+
+# --- read-only folders --------------------------------------------------------------------------------------
+
+
+def test_a_read_only_folder_is_named_as_the_reason(application, qtbot, tmp_path, root):
+    session, window = application.rooms.session, application.window
+    with disk.small_disk(tmp_path / "disk", kilobytes=2500) as folder:
+        project = shutil.copytree(root, folder / "p")
+        with read_only(project):
+            with qtbot.waitSignal(session.image_opened, timeout=10_000):
+                window.commands.open(project)
+            assert not session.writable
+            (text,) = window.messages.texts
+            assert "read-only" in text and "Read-only file system" in text and "kept in memory" not in text
+            hand = Hand(application, qtbot)
+            hand.drag((20, 20), (40, 40))
+            texts = " ".join(window.messages.texts)
+            assert "Read-only file system" in texts and "Close the window that holds it" not in texts
+            session.end()
+
+
+def test_the_command_line_does_not_promise_to_try_again(tmp_path):
+    with disk.small_disk(tmp_path / "disk", kilobytes=100) as folder, read_only(folder):
+        done = subprocess.run(
+            [sys.executable, "-m", "workbench", "create", str(folder / "p")], capture_output=True, text=True
+        )
+    assert done.returncode != 0 and "Read-only file system" in done.stderr
+    assert "kept in memory" not in done.stderr and "Traceback" not in done.stderr
+
+
+# --- the end by a signal -------------------------------------------------------------------------------------
+
+TERMINATED = """
+import sys
+from pathlib import Path
+from PySide6.QtWidgets import QApplication
+from workbench.ui.shell import application
+app = QApplication([])
+real = application.Application.show
+
+def show(self):
+    real(self)
+    session = self.rooms.session
+    session._saver._settle_ms = 600_000
+    def painted(key):
+        session.editor.paint_fill((1, 1), 2)
+        print("painted", key, flush=True)
+    session.image_opened.connect(painted)
+
+application.Application.show = show
+sys.exit(application.run(Path(sys.argv[1])))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_termination_saves_without_a_question(root):
+    with subprocess.Popen([sys.executable, "-c", TERMINATED, str(root)], stdout=subprocess.PIPE, text=True) as process:
+        key = process.stdout.readline().split(" ", 1)[1].strip()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+    with Project.open(root) as project:
+        assert (annotation.load_mask(project, key) == 2).sum() > 1000

@@ -1,0 +1,58 @@
+"""Widgets in reference cycles end in the GUI thread, whoever allocates."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+
+from workbench.ui.shell.application import GarbageControl
+
+
+class Knot:
+    """Refers to itself, so that only the collector can end it."""
+
+    def __init__(self) -> None:
+        self.me = self
+
+
+def test_cycles_are_collected_in_the_gui_thread_only(qtbot):
+    garbage = GarbageControl()
+    ended = []
+    try:
+        knot = Knot()
+        weakref.finalize(knot, lambda: ended.append(threading.get_ident()))
+        del knot
+
+        def allocate() -> None:
+            for _ in range(50):
+                [Knot() for _ in range(2000)]
+
+        thread = threading.Thread(target=allocate)
+        thread.start()
+        thread.join()
+        assert not ended
+        qtbot.waitUntil(lambda: bool(ended), timeout=5000)
+    finally:
+        garbage.close()
+    assert ended == [threading.get_ident()]
+    assert gc.isenabled()
+
+
+def test_what_stays_is_gone_over_no_more_and_goes_with_its_window(qapp):
+    garbage = GarbageControl()
+    stays, passing = Knot(), Knot()
+    watched = [weakref.ref(stays), weakref.ref(passing)]
+    del passing
+    garbage.collect_when_idle()
+    assert watched[1]() is None  # it was no more needed when the rest settled
+    assert all(thing is not stays for thing in gc.get_objects())
+    del stays
+    gc.collect()
+    assert watched[0]() is not None
+    garbage.schedule()
+    gc.collect()
+    assert watched[0]() is None
+    garbage.collect_when_idle()
+    garbage.close()
+    assert gc.get_freeze_count() == 0

@@ -1,0 +1,215 @@
+"""The window as a whole: it opens, closes and leaves nothing behind; looks and languages change under way."""
+
+from __future__ import annotations
+
+import psutil
+import pytest
+from PySide6.QtCore import QCoreApplication, QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QPalette
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton
+
+from workbench.core.project.project import Project
+from workbench.session.preferences import Preferences
+from workbench.ui.project.new_project_dialog import NewProjectDialog, names
+from workbench.ui.project.project_commands import AboutDialog
+from workbench.ui.shell.application import Application, unusable_qt
+from workbench.ui.widgets.theme import NAMES, Theme
+
+
+def test_a_window_leaves_no_threads_and_no_widgets(qapp, qtbot, root):
+    def once() -> None:
+        application = Application(qapp, Preferences(language="en"))
+        application.show()
+        with qtbot.waitSignal(application.rooms.session.image_opened, timeout=10_000):
+            application.rooms.session.open_project(root)
+        qtbot.wait(50)
+        application.end()
+
+    once()  # what libraries keep for the life of the process
+    QCoreApplication.sendPostedEvents(None, 52)
+    process = psutil.Process()
+    qtbot.wait(1200)  # idle threads of a pool end after a second
+    threads, widgets = process.num_threads(), len(QApplication.topLevelWidgets())
+    for _ in range(2):
+        once()
+    QCoreApplication.sendPostedEvents(None, 52)
+    qtbot.waitUntil(lambda: process.num_threads() <= threads, timeout=10_000)
+    assert len(QApplication.topLevelWidgets()) <= widgets
+    assert not process.children()
+    with Project.open(root):
+        pass  # its lock was given back
+
+
+def test_the_language_changes_in_the_open_window(opened, qtbot):
+    session, mask = opened.rooms.session, opened.rooms.session.mask
+    old = opened.window
+    old.table["language_zh_CN"].trigger()
+    qtbot.waitUntil(lambda: opened.window is not old, timeout=5000)
+    assert opened.window.training.controls.button.text() == "开始训练"
+    assert session.mask is mask and opened.window.canvas.labels is not None
+    assert opened.window.images.model.rowCount() == 5
+    session.open_image(session.keys[1])
+    qtbot.waitUntil(lambda: session.key == session.keys[1], timeout=5000)
+    newer = opened.window
+    newer.table["language_en"].trigger()
+    qtbot.waitUntil(lambda: opened.window is not newer, timeout=5000)
+    assert opened.window.training.controls.button.text() == "Train"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_themes_load_and_can_be_read(application, qapp, name):
+    application.window.table[f"theme_{name}"].trigger()
+    assert application.rooms.settings.theme == name
+    theme = Theme.load(name)
+    assert qapp.palette().color(QPalette.ColorRole.Text) == theme.color("text")
+    assert "@" not in qapp.styleSheet()
+    for front, back, least in (
+        ("text", "panel", 7),
+        ("text", "base", 7),
+        ("text", "raised", 7),
+        ("text", "selection", 4.5),
+        ("muted", "panel", 4.5),
+        ("muted", "base", 4.5),
+        ("danger", "panel", 4.5),
+        ("accent_text", "accent", 4.5),
+        ("danger_text", "danger_fill", 4.5),
+        ("warning", "panel", 3),
+        ("success", "panel", 3),
+        ("curve_1", "panel", 3),
+        ("curve_2", "panel", 3),
+        ("curve_3", "panel", 3),
+        ("curve_4", "panel", 3),
+    ):
+        assert contrast(theme.color(front), theme.color(back)) >= least, (front, back)
+
+
+def contrast(front, back) -> float:
+    """The ratio of WCAG 2."""
+
+    def luminance(color) -> float:
+        parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color.getRgbF()[:3]]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+    light, dark = sorted((luminance(front), luminance(back)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_panels_fold_and_come_back(opened, qtbot):
+    window = opened.window
+    for id, panel in (
+        ("panel_pictures", window.images),
+        ("panel_side", window.side),
+        ("panel_training", window.training.body),
+    ):
+        assert panel.isVisible()
+        window.table[id].trigger()
+        assert not panel.isVisible()
+        window.table[id].trigger()
+        assert panel.isVisible()
+
+
+def test_preferences_are_kept(qapp, qtbot, root):
+    first = Application(qapp, Preferences.load())
+    first.show()
+    first.window.canvas.set_diameter(33)
+    first.window.layers.set_opacity(0.8)
+    first.window.training.controls.set_values("resnet", 12.5, "cpu")
+    with qtbot.waitSignal(first.rooms.session.image_opened, timeout=10_000):
+        first.window.commands.open(root)
+    first.rooms.session.open_image("lot1/new.png")
+    qtbot.waitUntil(lambda: first.rooms.session.key == "lot1/new.png", timeout=5000)
+    first.end()
+    second = Application(qapp, Preferences.load())
+    second.show()
+    assert second.window.canvas.diameter == 33
+    assert second.window.layers.labels.slider.value() == 80
+    assert second.window.training.controls.values() == ("resnet", 12.5, "cpu")
+    assert second.window.commands.recent() == [root]
+    buttons = [b.toolTip() for b in second.window.welcome.findChildren(QPushButton)]
+    assert str(root) in buttons
+    with qtbot.waitSignal(second.rooms.session.image_opened, timeout=10_000) as opened:
+        second.window.welcome.chosen.emit(root)
+    assert opened.args == ["lot1/new.png"]
+    second.end()
+
+
+def test_a_project_held_elsewhere_opens_read_only_and_says_so(application, qtbot, root):
+    session, window = application.rooms.session, application.window
+    with Project.open(root):
+        with qtbot.waitSignal(session.image_opened, timeout=10_000):
+            window.commands.open(root)
+        assert not session.writable and "read-only" in window.windowTitle()
+        assert any("open for writing elsewhere" in text for text in window.messages.texts)
+        assert window.status.saved.text() == "Read-only"
+        assert not window.training.controls.button.isEnabled()
+        window.canvas.refused.emit("read-only")
+        assert any("nothing can be painted" in text for text in window.messages.texts)
+    session.close_project()
+    assert window.pages.currentWidget() is window.welcome and not window.messages.texts
+
+
+def test_dropping_a_project_opens_it_and_dropping_pictures_adds_them(application, qtbot, root, tmp_path):
+    session, window = application.rooms.session, application.window
+
+    def drop(*paths) -> None:
+        data = QMimeData()
+        data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+        how = (Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+        QApplication.sendEvent(window, QDragEnterEvent(QPoint(10, 10), *how))
+        QApplication.sendEvent(window, QDropEvent(QPointF(10, 10), *how))
+
+    drop(root / "pictures")
+    assert any("project first" in text for text in window.messages.texts)
+    with qtbot.waitSignal(session.image_opened, timeout=10_000):
+        drop(root)
+    fresh = tmp_path / "更多 pictures"
+    fresh.mkdir()
+    (fresh / "x.png").write_bytes((root / "pictures" / "lot1" / "new.png").read_bytes())
+    drop(fresh)
+    qtbot.waitUntil(lambda: "更多 pictures/x.png" in session.keys, timeout=10_000)
+
+
+def test_new_project_dialog(application, qtbot, tmp_path, root):
+    session, window = application.rooms.session, application.window
+    window.table["new_project"].trigger()
+    dialog = window.findChild(NewProjectDialog)
+    dialog.name.setText("a/b")
+    assert not dialog.create.isEnabled() and "folder" in dialog.why.text()
+    dialog.name.setText("新项目 1")
+    dialog.place.setText(str(tmp_path))
+    dialog.images.setText(str(tmp_path / "nowhere"))
+    assert not dialog.create.isEnabled()
+    dialog.images.setText(str(root / "pictures"))
+    dialog.classes.setText("划痕，pit; 划痕")
+    dialog.verdicts.setText("OK, NG")
+    with qtbot.waitSignal(session.image_opened, timeout=10_000):
+        dialog.create.click()
+    assert session.project.root == tmp_path / "新项目 1"
+    assert [info.name for info in session.project.classes] == ["划痕", "pit"]
+    assert session.project.file.verdicts == ["OK", "NG"] and len(session.keys) == 5
+    assert names(" , ;a") == ["a"]
+
+
+def test_about_names_the_version(application):
+    application.window.table["about"].trigger()
+    page = application.window.findChild(AboutDialog)
+    assert any("0." in label.text() for label in page.findChildren(QLabel))
+    page.close()
+
+
+def test_the_sample_project_is_made_and_opened(application, qtbot, tmp_path, monkeypatch):
+    import workbench.core.sample.sample_project as sample
+
+    session, window = application.rooms.session, application.window
+    make = sample.make_sample
+    monkeypatch.setattr(sample, "make_sample", lambda root: make(root, small=True))
+    window.commands._settings.recent_projects[:] = []
+    monkeypatch.setattr(type(window.commands), "_projects_folder", lambda self: tmp_path)
+    with qtbot.waitSignal(session.image_opened, timeout=30_000):
+        window.welcome.buttons[2].click()
+    assert session.project.root == tmp_path / "sample" and len(session.keys) >= 16
+
+
+def test_a_qt_that_crashes_is_refused():
+    assert "6.12.0" in unusable_qt("6.12.0", (3, 11)) and "pip install" in unusable_qt("6.12.0", (3, 10))
+    assert not unusable_qt("6.12.0", (3, 12)) and not unusable_qt("6.11.3", (3, 11))

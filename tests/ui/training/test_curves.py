@@ -1,0 +1,283 @@
+"""The curves of a run in the window: chosen, zoomed, read under the pointer, saved, and put beside those of others."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import time
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, QSettings, Qt
+from PySide6.QtGui import QImage, QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from tests.ui.training.test_training_panel import METRICS, STARTED, at_rest, live, old_run, steps
+from workbench.core.runs.events import Evaluated, Finished, Progress, Started, Step, encode
+from workbench.core.runs.run import Run, create_run
+from workbench.core.runs.run_history import machine_path
+from workbench.core.runs.run_series import MOST
+from workbench.core.runs.system_stats import GpuSample, SystemSample, encode_sample
+from workbench.core.runs.training_settings import request
+from workbench.ui.training.curves import HIGH, columns_for
+
+__all__ = ["old_run"]  # a fixture
+CARDS = tuple(GpuSample(i, "Card", 40.0 + i, 6 << 30, 16 << 30, 60.0, 120.0, 1500.0) for i in range(2))
+
+
+@pytest.fixture(autouse=True)
+def first_choice():
+    """As in a window that nobody has chosen plots in yet."""
+    QSettings().remove("training/plots")
+    yield
+    QSettings().remove("training/plots")
+
+
+@pytest.fixture
+def shown(opened, old_run, qtbot):
+    """The panel with the old run in it; two cards were at work."""
+    lines = [encode_sample(t / 2, SystemSample(0, 50.0, 4 << 30, 8 << 30, gpus=CARDS)) for t in range(10)]
+    machine_path(old_run).write_text("\n".join(lines))
+    opened.window.training._project_changed()
+    with qtbot.waitSignal(opened.rooms.training.ended, timeout=10_000):
+        pass
+    panel = opened.window.training
+    qtbot.waitUntil(lambda: panel.curves.isVisible() and len(panel.curves.plots) == 6, timeout=5000)
+    qtbot.waitUntil(lambda: panel.curves.plots["loss"].drawn("loss") == 40, timeout=5000)
+    return panel
+
+
+def another(project, *, score: float, **settings) -> Run:
+    run = create_run(project, request("unet", minutes=0.2, device="cpu", **settings))
+    best = Evaluated(step=19, time=2, metrics=METRICS, score=score, best=True)
+    events = [STARTED, *steps(20), best, Finished(time=9)]
+    run.events_path.write_text("\n".join(map(encode, events)) + "\n", "utf-8")
+    return run
+
+
+def wheel(plot, at: QPoint, turns: int) -> None:
+    event = QWheelEvent(
+        QPointF(at),
+        QPointF(plot.mapToGlobal(at)),
+        QPoint(),
+        QPoint(0, 120 * turns),
+        Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(plot.viewport(), event)
+
+
+def middle(plot) -> QPoint:
+    return QPoint(plot.width() // 2, plot.height() // 2)
+
+
+def test_what_is_shown_is_chosen_in_the_legend_and_remembered(shown, opened, qtbot):
+    legend, curves = shown.view.legend, shown.curves
+    first = {"loss", "score", "gpu_load", "gpu_memory", "cpu", "ram"}
+    qtbot.waitUntil(lambda: set(curves.plots) == first, timeout=3000)
+    item = legend._items["rate"]
+    spot = legend.view.visualItemRect(item).center()
+    QTest.mouseClick(legend.view.viewport(), Qt.MouseButton.LeftButton, pos=spot)
+    assert "rate" in curves.plots and list(curves.plots)[:3] == ["loss", "score", "rate"]
+    legend.view.setCurrentItem(legend._items["gpu_load"])
+    QTest.keyClick(legend.view, Qt.Key.Key_Space)
+    assert "gpu_load" not in curves.plots
+    again = type(legend)(opened.style)
+    assert "rate" in again.shown and "gpu_load" not in again.shown
+    for name in list(curves.plots):
+        legend._items[name].setCheckState(0, Qt.CheckState.Unchecked)
+    assert not curves.plots
+
+
+def test_the_wheel_zooms_all_plots_at_the_pointer_and_a_double_click_shows_all(shown, opened):
+    curves, whole = shown.curves, shown.curves.span
+    loss, cpu = curves.plots["loss"], curves.plots["cpu"]
+    spot = middle(loss)
+    at = loss.time_at(QPointF(spot))
+    wheel(loss, spot, 2)
+    first, last = curves.span
+    assert last - first == pytest.approx((whole[1] - whole[0]) * 0.64, rel=0.01)
+    assert loss.time_at(QPointF(spot)) == pytest.approx(at, abs=0.3)
+    assert cpu._item.viewRange()[0] == pytest.approx([first, last]) and shown.view.legend.fit.isEnabled()
+    QTest.mousePress(loss.viewport(), Qt.MouseButton.LeftButton, pos=spot)
+    QTest.mouseMove(loss.viewport(), spot + QPoint(20, 0))
+    QTest.mouseRelease(loss.viewport(), Qt.MouseButton.LeftButton, pos=spot + QPoint(20, 0))
+    assert curves.span[0] < first and curves.span[1] - curves.span[0] == pytest.approx(last - first)
+    wheel(loss, spot, 100)
+    assert curves.span[1] - curves.span[0] == pytest.approx(2.0)  # no further
+    QTest.mouseDClick(loss.viewport(), Qt.MouseButton.LeftButton, pos=spot)
+    assert curves.span == whole and not shown.view.legend.fit.isEnabled()
+    curves.zoom((3, 5))
+    opened.window.table["whole_run"].trigger()
+    assert curves.span == whole
+
+
+def test_the_pointer_reads_all_curves_at_one_time(shown, opened):
+    curves, legend = shown.curves, shown.view.legend
+    plot = curves.plots["cpu"]
+    QTest.mouseMove(plot.viewport(), middle(plot))
+    at = plot.time_at(QPointF(middle(plot)))
+    lines = {id: other._cursor for id, other in curves.plots.items()}
+    assert all(line.isVisible() and line.value() == pytest.approx(at) for line in lines.values())
+    loss = opened.rooms.story.track.steps["loss"]
+    newest = min(40, math.floor(at * 10) + 1)
+    smoothed = loss[max(0, newest - 5) : newest].mean()
+    assert legend.moment.text() == f"At 0:{int(at):02d}"
+    assert float(legend._items["loss"].text(1)) == pytest.approx(smoothed, abs=0.006)
+    assert legend._items["gpu_load"].text(1) == "40 · 41 %" and legend._items["gpu_memory"].text(1) == "6.0 · 6.0 GB"
+    plot.hovered.emit(None)
+    assert not any(line.isVisible() for line in lines.values()) and legend.moment.text() == "At the end"
+
+
+def test_the_curves_are_saved_as_picture_and_table(shown, opened, old_run, tmp_path, qtbot):
+    files, folder = shown.view.files, tmp_path / "保存 [1]"
+    folder.mkdir()
+    with qtbot.waitSignal(files.saved, timeout=5000):
+        files.write_image(folder / "a.png")
+    image = QImage(str(folder / "a.png"))
+    spots = [(x, y) for x in range(0, image.width(), 3) for y in range(0, image.height(), 3)]
+    assert image.width() == 2 * shown.view.width() and len({image.pixel(*spot) for spot in spots}) > 50  # it is drawn
+    with qtbot.waitSignal(files.saved, timeout=5000):
+        files.write_table(folder / "a.csv")
+    rows = list(csv.DictReader(io.StringIO((folder / "a.csv").read_text("utf-8-sig"))))
+    losses = [float(row["loss"]) for row in rows if row["loss"]]
+    assert losses == pytest.approx([event.loss for event in steps(40)], rel=1e-6)
+    assert {row["run"] for row in rows} == {old_run.name} and sum(row["load 1"] == "41" for row in rows) == 10
+    assert "saved in" in opened.window.messages.texts[-1]
+    with qtbot.waitSignal(files.failed, timeout=5000):
+        files.write_table(folder / "a.png" / "b.csv")  # a file is no folder
+    assert "a.png" in opened.window.messages.texts[-1]
+
+
+def test_runs_stand_beside_one_another(shown, opened, old_run, qtbot):
+    shelf, project = opened.rooms.shelf, opened.rooms.session.project
+    other = another(project, score=0.9, patch=64)
+    shelf.refresh()
+    qtbot.waitUntil(lambda: len(shelf.lines) == 2, timeout=5000)
+    assert [line.score for line in shelf.lines] == [0.9, 0.81] and "0.81" in shown.runs.currentText()
+    opened.window.table["compare_runs"].trigger()
+    assert shown.picker.isVisible() and shown.picker.view.count() == 1
+    item = shown.picker.view.item(0)
+    assert "0.90" in item.text()
+    with qtbot.waitSignal(shelf.compared_changed, timeout=5000):
+        item.setCheckState(Qt.CheckState.Checked)
+    shown.picker.hide()
+    line = shown.view.beside.lines[0]
+    assert "Other settings" in line.whole and "patch" in line.whole and "scores" not in line.whole
+    curves = shown.curves
+    qtbot.waitUntil(lambda: curves.plots["loss"].drawn("other 0") == 20, timeout=3000)
+    qtbot.waitUntil(lambda: curves.plots["score"].drawn("other 0") == 1, timeout=3000)
+    assert curves.plots["cpu"].drawn("other 0") == 0
+    shelf.compare([])
+    qtbot.waitUntil(lambda: curves.plots["loss"].drawn("other 0") == 0, timeout=3000)
+    assert shown.view.beside.isHidden() and other.name in [line.run.name for line in shelf.lines]
+
+
+def test_a_score_on_other_held_out_pictures_is_refused_with_the_reason(shown, opened, qtbot):
+    shelf, project = opened.rooms.shelf, opened.rooms.session.project
+    other = another(project, score=0.9)
+    dataset = other.dataset()
+    for item in dataset.items:
+        item.split = "val" if item.split == "train" else "train"
+    other.dataset_path.write_text(dataset.model_dump_json(), "utf-8")
+    shelf.refresh()
+    qtbot.waitUntil(lambda: len(shelf.lines) == 2, timeout=5000)
+    shown.compare()
+    assert "0.90" not in shown.picker.view.item(0).text() and "other pictures" in shown.picker.view.item(0).text()
+    shown.picker.hide()
+    with qtbot.waitSignal(shelf.compared_changed, timeout=5000):
+        shelf.compare([other])
+    assert "scores are not put side by side" in shown.view.beside.lines[0].whole
+    qtbot.waitUntil(lambda: shown.curves.plots["loss"].drawn("other 0") == 20, timeout=3000)
+    shown.curves.redraw()
+    assert shown.curves.plots["score"].drawn("other 0") == 0 and shown.curves.plots["score"].drawn("score") == 2
+
+
+def test_a_long_run_is_drawn_by_few_points(opened, qtbot):
+    story, panel = opened.rooms.story, opened.window.training
+    live(opened)
+    opened.rooms.training.reported.emit(STARTED)
+    for number in range(100_000):
+        loss = 5.0 if number == 50_001 else 1.0
+        story.track.add_event(Step(step=number, time=number / 5, loss=loss, rate=0.1))
+    opened.rooms.training.reported.emit(Step(step=100_000, time=20_000.0, loss=1.0, rate=0.1))
+    panel.view._read()
+    panel.curves.refresh()
+    panel.curves.redraw()
+    plot = panel.curves.plots["loss"]
+    values = plot._lines["loss"].getData()[1]
+    assert len(values) <= MOST * 1.5 and np.nanmax(values) == 5.0
+    at_rest(opened)
+
+
+def test_plots_take_turns_and_rest_when_nothing_is_new(opened, qtbot):
+    panel, training = opened.window.training, opened.rooms.training
+    live(opened)
+    training.reported.emit(STARTED)
+    for event in steps(3):
+        training.reported.emit(event)
+    panel.view._read()
+    curves, drawn = panel.curves, []
+    opened.rooms.telemetry.stop()
+    qtbot.waitUntil(lambda: not curves._turn.isActive(), timeout=5000)
+    for id, plot in curves.plots.items():
+        plot.draw = lambda *_, id=id: drawn.append((id, time.monotonic()))
+    for event in steps(60):
+        training.reported.emit(event)  # far more often than it can be seen
+    qtbot.waitUntil(lambda: {id for id, _ in drawn} == set(curves.plots), timeout=5000)
+    qtbot.waitUntil(lambda: not curves._turn.isActive(), timeout=5000)
+    moments = [moment for _, moment in drawn]
+    assert len(drawn) <= 2 * len(curves.plots) and len(set(moments)) == len(moments)
+    at_rest(opened)
+
+
+def test_the_time_left_is_that_of_the_whole_run(opened, qtbot):
+    panel, training = opened.window.training, opened.rooms.training
+    live(opened)
+    training._on_event(Started(model="unet", device="cpu", seconds_planned=300.0, pictures={"val": 1}))
+    training._on_event(Step(step=1, time=100.0, loss=1.0, rate=0.1, progress=0.4))
+    panel.refresh()
+    assert panel.controls.left.text() == "3 min 20 s left of 5 min" and panel.controls.bar.value() == 333
+    training._on_event(Step(step=2, time=290.0, loss=1.0, rate=0.1, progress=1.0))
+    training._on_event(Progress(what="Looking at all held-out pictures", done=3, total=40, time=305.0))
+    panel.refresh()
+    assert panel.controls.left.text() == "Looking at all held-out pictures: 3 of 40"
+    assert panel.controls.bar.value() == 1000
+    at_rest(opened)
+
+
+def test_pause_and_go_on(hand, qtbot):
+    training, panel = hand.rooms.training, hand.window.training
+    live(hand)
+    orders = []
+    training._thread.pause, training._thread.resume = lambda: orders.append("pause"), lambda: orders.append("resume")
+    training.state_changed.emit()
+    training.reported.emit(STARTED)
+    training.reported.emit(steps(2)[1])
+    assert panel.controls.pause.isVisible()
+    QTest.mouseClick(panel.controls.pause, Qt.MouseButton.LeftButton)
+    assert orders == ["pause"] and training.paused and panel.view.sentence.whole.startswith("Paused.")
+    before = hand.rooms.story.track.machine.count
+    hand.rooms.telemetry.sampled.emit(SystemSample(0, 50.0, 4 << 30, 8 << 30))
+    assert hand.rooms.story.track.machine.count == before  # its time stands still
+    qtbot.waitUntil(hand.window.table["pause"].isEnabled, timeout=2000)
+    hand.key(Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+    assert orders == ["pause", "resume"] and not training.paused
+    at_rest(hand)
+    training.state_changed.emit()
+    assert panel.controls.pause.isHidden()
+    qtbot.waitUntil(lambda: not hand.window.table["pause"].isEnabled(), timeout=2000)
+
+
+@pytest.mark.parametrize(
+    ("count", "size", "columns"),
+    [(4, (740, 205), 2), (6, (740, 205), 3), (13, (2000, 900), 3), (1, (740, 205), 1), (3, (200, 900), 1)],
+)
+def test_plots_are_arranged_by_the_room_there_is(count, size, columns):
+    assert columns_for(count, *size) == columns
+    rows = -(-count // columns)
+    assert rows * HIGH <= size[1]

@@ -1,0 +1,235 @@
+"""The training panel and the overlay: what a run reports is seen and said, without the training program itself."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtTest import QTest
+
+from workbench.core.runs.events import Evaluated, Failed, Finished, Preview, Progress, Started, Step, Trouble, encode
+from workbench.core.runs.run import Run, create_run
+from workbench.core.runs.training_settings import request
+from workbench.inference.io.image_io import write_png
+from workbench.inference.predictor import Prediction
+from workbench.inference.regions import Region
+from workbench.session.training.telemetry import GpuSample, SystemSample
+
+METRICS = {"dice": 0.81, "regions": {"found": 11, "defects": 12, "false_per_picture": 0.3}}
+STARTED = Started(model="unet", device="gpu:0", device_name="Card", precision="fp16", pictures={"train": 3, "val": 1})
+
+
+def steps(count: int, **more) -> list[Step]:
+    return [
+        Step(step=i, time=i / 10, loss=2 / (i + 1), rate=0.01, images_per_second=120.0, progress=i / count, **more)
+        for i in range(count)
+    ]
+
+
+@pytest.fixture
+def old_run(opened, qtbot) -> Run:
+    """A finished run on disk, which the window did not see happening."""
+    run = create_run(opened.rooms.session.project, request("unet", minutes=0.1, device="cpu"))
+    events = [
+        STARTED,
+        *steps(40),
+        Evaluated(step=20, time=2, metrics={**METRICS, "dice": 0.5}, score=0.5, best=True),
+        Evaluated(step=39, time=4, metrics=METRICS, score=0.81, best=True),
+        Finished(time=65, result={"metrics": METRICS}),
+    ]
+    run.events_path.write_text("\n".join(map(encode, events)) + "\n", "utf-8")
+    return run
+
+
+def live(application) -> None:
+    """Training as it is while a trainer is at work."""
+
+    class Thread(QObject):
+        live = True
+        ended = reported = Signal(object)
+
+        def watch(self, key: str) -> None:
+            self.watched = key
+
+        def labels_changed(self, key: str) -> None: ...
+        def order(self, order: str, key: str | None = None) -> None: ...
+        def stop(self) -> None: ...
+
+    application.rooms.training._thread = Thread()
+
+
+def at_rest(application) -> None:
+    application.rooms.training._thread = None
+
+
+def test_an_old_run_is_replayed_with_its_curves_and_result(opened, old_run, qtbot):
+    panel = opened.window.training
+    panel._project_changed()
+    with qtbot.waitSignal(opened.rooms.training.ended, timeout=10_000):
+        pass
+    assert panel.run.name == old_run.name and panel.runs.currentData() == old_run.name
+    track = opened.rooms.story.track
+    assert track.steps.count == 40 and track.best == (4, 0.81)
+    qtbot.waitUntil(panel.curves.isVisible, timeout=2000)
+    qtbot.waitUntil(lambda: panel.curves.plots["loss"].drawn("loss") == 40, timeout=2000)
+    assert "11 of 12" in panel.view.result.text() and "0.3 false alarms" in panel.view.result.text()
+    assert "Finished after 1 min 5 s." in panel.view.sentence.whole
+    assert not opened.window.messages.texts
+    assert not panel.controls.export.isEnabled()  # no model came out of it
+
+
+def test_a_live_run_is_told_in_words(opened, qtbot):
+    training, panel = opened.rooms.training, opened.window.training
+    live(opened)
+    training.state_changed.emit()
+    assert panel.controls.button.text() == "Stop and keep best model" and not panel.controls.minutes.isEnabled()
+    training.reported.emit(STARTED)
+    qtbot.waitUntil(lambda: "Learning from 3 pictures, checked on 1." in panel.view.sentence.whole, timeout=2000)
+    for event in steps(30, data_wait=0.62):
+        training.reported.emit(event)
+    qtbot.waitUntil(lambda: "62 %" in panel.view.sentence.whole, timeout=2000)
+    assert "GPU:0 (Card), fp16" in panel.view.sentence.whole
+    legend = panel.view.legend._items
+    assert legend["images_per_second"].text(1) == "120" and legend["data_wait"].text(1) == "62 %"
+    training.reported.emit(Evaluated(step=30, time=3, metrics=METRICS, score=0.81, best=True))
+    assert "11 of 12" in panel.view.result.text()
+    training.reported.emit(
+        Trouble(what="The numbers ran away at step 7.", done="Went back to step 3; the learning rate is halved.")
+    )
+    assert any("ran away" in text for text in opened.window.messages.texts)
+    at_rest(opened)
+    training.ended.emit(Finished(why="stopped", time=3))
+    assert "Stopped. The best" in panel.view.sentence.whole and not opened.window.messages.texts
+    training.state_changed.emit()
+    assert panel.controls.button.text() == "Train"
+
+
+def test_the_machine_is_drawn_on_the_run_s_time_axis(opened, qtbot):
+    training, panel = opened.rooms.training, opened.window.training
+    gpu = GpuSample(0, "Card", 88.0, 6 << 30, 16 << 30, 60.0, 120.0, 1500.0)
+    sample = SystemSample(time=time.time(), cpu=33.0, ram_used=4 << 30, ram_total=8 << 30, gpus=(gpu,))
+    opened.rooms.telemetry.sampled.emit(sample)
+    live(opened)
+    training.reported.emit(STARTED)
+    training.reported.emit(steps(30)[29])
+    for _ in range(3):
+        opened.rooms.telemetry.sampled.emit(sample)
+    machine, legend = opened.rooms.story.track.machine, panel.view.legend._items
+    mine = machine["load 0"] == 88.0  # beside those of this machine, which is looked at meanwhile
+    assert mine.sum() == 3 and set(machine["used 0"][mine]) == {6.0} and set(machine["cpu"][mine]) == {33.0}
+    assert all(2.8 <= t <= 4 for t in machine.times)
+    assert not legend["gpu_load"].isDisabled()
+    qtbot.waitUntil(lambda: {"gpu_load", "gpu_memory", "cpu"} <= set(panel.curves.plots), timeout=3000)
+    at_rest(opened)
+
+
+def test_what_a_run_has_not_is_hidden_with_the_reason(opened, qtbot):
+    training, panel = opened.rooms.training, opened.window.training
+    live(opened)
+    without = SystemSample(
+        time=time.time(), cpu=33.0, ram_used=4 << 30, ram_total=8 << 30, reason="No NVIDIA driver found"
+    )
+    reason = "A processor trains in 32 bits: Paddle has no mixed precision there."
+    training.reported.emit(Started(model="resnet", device="cpu", precision_reason=reason, pictures={"val": 2}))
+    training.reported.emit(steps(3)[2])
+    for _ in range(2):
+        opened.rooms.telemetry.sampled.emit(without)
+    panel.view._read()
+    legend = panel.view.legend._items
+    assert legend["loss_scale"].isDisabled() and reason in legend["loss_scale"].toolTip(0)
+    assert legend["gpu_load"].isDisabled() and legend["gpu_load"].toolTip(0) == "No NVIDIA driver found"
+    qtbot.waitUntil(lambda: {"cpu", "ram"} <= set(panel.curves.plots), timeout=3000)
+    assert "gpu_load" not in panel.curves.plots
+    assert legend["score"].text(0) == "Macro F1" and legend["cpu"].text(1) == "33 %"
+    at_rest(opened)
+
+
+def test_a_failed_run_says_what_to_do(opened, qtbot):
+    training, panel = opened.rooms.training, opened.window.training
+    training.preparing = True
+    training.state_changed.emit()
+    training.preparing = False
+    training.ended.emit(Failed(why="raw", problem="PaddleMissing", fields={"command": "pip install x"}))
+    assert any(
+        "PaddlePaddle is not installed" in text and "pip install x" in text for text in opened.window.messages.texts
+    )
+    training.ended.emit(Failed(why="raw", problem="NoSuchProblem", fields={}, log="/a/log"))
+    assert panel.view.sentence.whole == "raw"
+
+
+def test_ctrl_t_starts_and_stops(hand, monkeypatch):
+    training = hand.rooms.training
+    asked = []
+    monkeypatch.setattr(training, "start", lambda model, **how: asked.append((model, how)))
+    monkeypatch.setattr(training, "stop", lambda: asked.append("stop"))
+    hand.window.training.controls.set_values("resnet", 7.5, "cpu")
+    hand.key(Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier)
+    assert asked == [("resnet", {"minutes": 7.5, "device": "cpu"})]
+    live(hand)
+    training.state_changed.emit()
+    QTest.mouseClick(hand.window.training.controls.button, Qt.MouseButton.LeftButton)
+    assert asked[-1] == "stop"
+    at_rest(hand)
+
+
+def test_previews_of_the_open_picture_lie_over_it(hand, old_run, qtbot):
+    training, canvas = hand.rooms.training, hand.canvas
+    live(hand)
+    key = hand.session.key
+    training._previews.open(old_run)
+    mask = np.zeros((80, 96), np.uint8)
+    mask[10:30, 20:50] = 1
+    write_png(old_run.previews / "p.png", mask)
+    event = Preview(step=12, picture=key, mask="previews/p.png")
+    training._previews.add(event)
+    qtbot.waitUntil(lambda: canvas.predictions is not None, timeout=5000)
+    assert np.array_equal(canvas.predictions.pyramid.mask, mask)
+    assert hand.window.header.model.text() == "Model after step 12"
+    hand.open("lot1/new.png")
+    assert canvas.predictions is None and hand.window.header.model.text() == ""
+    at_rest(hand)
+
+
+def test_results_of_a_model_are_shown_for_the_open_picture_only(hand):
+    session, canvas, predictions = hand.session, hand.canvas, hand.rooms.predictions
+    mask = np.zeros((80, 96), np.uint8)
+    mask[5:9, 5:9] = 2
+    region = Region(2, "pit", 5, 5, 4, 4, 16, None, (6.5, 6.5), 0.9, 0.99)
+    predictions.predicted.emit(session.key, Prediction(mask, mask, [region], None, None, 3.0))
+    assert canvas.predictions is not None and hand.window.header.model.text() == "Model: 1 defect"
+    predictions.predicted.emit("another.png", Prediction(mask, mask, [], None, None, 3.0))
+    assert hand.window.header.model.text() == "Model: 1 defect"
+    predictions.predicted.emit(session.key, Prediction(None, None, [], "NG", {"NG": 0.97, "OK": 0.03}, 3.0))
+    assert canvas.predictions is None and hand.window.header.model.text() == "Model says: NG 97 %"
+    predictions.predicted.emit(session.key, Prediction(mask[:9, :9].copy(), mask, [], None, None, 3.0))
+    assert canvas.predictions is None  # of another size: the picture was exchanged
+
+
+def test_export_shows_progress_and_says_what_came_out(hand, tmp_path):
+    exporter, window = hand.rooms.exporter, hand.window
+    exporter._thread = object()
+    exporter.state_changed.emit()
+    assert window.training.controls.export.text() == "Cancel the export"
+    exporter.progressed.emit(Progress(what="Looking at all held-out pictures", done=3, total=4))
+    assert window.training.controls.bar.value() == 750 and window.training.controls.bar.isVisible()
+    exporter._thread = None
+    exporter.finished.emit({"path": str(tmp_path), "formats": ["onnx"], "parity": {"onnx": {"mask_agreement": 1.0}}})
+    exporter.state_changed.emit()
+    text = window.messages.texts[-1]
+    assert str(tmp_path) in text and "exactly" in text and not window.training.controls.bar.isVisible()
+    exporter.finished.emit({"path": str(tmp_path), "parity": {"onnx": {"mask_agreement": 0.99991}}})
+    assert "99.991 %" in window.messages.texts[-1]
+    exporter.cancelled.emit()
+    assert "cancelled" in window.messages.texts[-1]
+
+
+def test_events_of_a_run_with_a_torn_line_are_shown(opened, old_run, qtbot):
+    with old_run.events_path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps({"kind": "step", "step": 41})[:20])
+    opened.window.training._project_changed()
+    with qtbot.waitSignal(opened.rooms.training.ended, timeout=10_000):
+        pass
+    assert opened.rooms.story.track.steps.count == 40

@@ -1,0 +1,367 @@
+"""Keys and wheel turns in editors: every key of the command table typed into every editor of the window."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QAbstractSlider,
+    QApplication,
+    QComboBox,
+    QDialog,
+    QLineEdit,
+    QScrollBar,
+)
+
+from workbench.ui.actions.shortcuts_dialog import ShortcutsDialog
+from workbench.ui.widgets.collapsible_section import CollapsibleSection
+from workbench.ui.widgets.editor_keys import EDITORS
+
+K, M = Qt.Key, Qt.KeyboardModifier
+NEW = "lot1/new.png"
+# Commands that open a dialog, show another page in place of the image, or end the test's window.
+SKIPPED = {
+    "new_project",
+    "open_project",
+    "add_pictures",
+    "add_folder",
+    "close_project",
+    "quit",
+    "make_sample",
+    "about",
+    "full_screen",
+    "export_choices",
+    "recipe",
+    "train",
+    "export",
+    "predict_folder",
+    "keys",
+    "review",
+    "sheet",
+    "compare_runs",
+}
+PLAIN = [
+    K.Key_Return,
+    K.Key_Enter,
+    K.Key_Escape,
+    K.Key_Delete,
+    K.Key_Backspace,
+    K.Key_Space,
+    K.Key_Left,
+    K.Key_Right,
+    K.Key_Up,
+    K.Key_Down,
+    K.Key_PageUp,
+    K.Key_PageDown,
+    K.Key_Home,
+    K.Key_End,
+    *(K(code) for code in range(ord("A"), ord("Z") + 1)),
+    *(K(code) for code in range(ord("0"), ord("9") + 1)),
+    K.Key_BracketLeft,
+    K.Key_BracketRight,
+    K.Key_Comma,
+    K.Key_Period,
+    K.Key_Plus,
+    K.Key_Minus,
+]
+
+
+def editors(root) -> list:
+    """The editors below a widget that a person can reach; not the parts of spin boxes and combo boxes."""
+    found = [w for kind in EDITORS for w in root.findChildren(kind) if w.window() is root.window()]
+    return [
+        widget
+        for widget in dict.fromkeys(found)
+        if widget.focusPolicy() != Qt.FocusPolicy.NoFocus
+        and not isinstance(widget, QScrollBar)
+        and not isinstance(widget.parent(), EDITORS)
+    ]
+
+
+def pressed_keys(window) -> list:
+    """Each key to type: those of the command table and the plain ones, each with the modifiers."""
+    found = [(key, M.NoModifier) for key in PLAIN] + [(K.Key_Tab, M.NoModifier)]
+    for row in window.table.rows.values():
+        if row.id not in SKIPPED:
+            for keys in window.table[row.id].shortcuts():
+                combination = keys[0]
+                if not K.Key_F1 <= combination.key() <= K.Key_F35:
+                    found.append((combination.key(), combination.keyboardModifiers()))
+    return list(dict.fromkeys(found))
+
+
+def state(hand) -> tuple:
+    session = hand.session
+    notes = {key: (row.status, row.verdict) for key, row in session.rows.items()}
+    note = session.note
+    opened = note.verdict, note.status, note.pin, note.explicit_background, len(note.decided)
+    return (
+        session.key,
+        hand.window.images._wanted,
+        session.mask.tobytes(),
+        opened,
+        notes,
+        hand.canvas.tool,
+        session.class_id,
+        session.editor.keep_other,
+        session.can_redo(),
+    )
+
+
+@pytest.fixture
+def labelled(hand, qtbot):
+    """A labelled image, also with strokes that undo and redo would change; every panel unfolded."""
+    hand.open(NEW)
+    hand.session.classes.choose(1)
+    hand.drag((20, 20), (60, 40))
+    hand.drag((20, 60), (60, 60))
+    hand.session.undo()
+    for section in hand.window.findChildren(CollapsibleSection):
+        section.heading.setChecked(True)
+    hand.window.training.heading.setChecked(True)
+    hand.window.verdict.add_button.click()
+    for tool in ("wand", "crack", "region", "threshold", "brush"):
+        hand.canvas.choose_tool(tool)
+    qtbot.wait(20)
+    return hand
+
+
+def type_into(hand, widget, keys) -> list[str]:
+    """Type keys one by one into an editor that has the focus; returns those that changed something else."""
+    before, wrong = state(hand), []
+    for key, modifiers in keys:
+        if not widget.isVisible():
+            hand.window.verdict.add_button.click()  # the field for a new verdict goes with Return
+        widget.setFocus()
+        if QApplication.focusWidget() is not widget:
+            return [*wrong, "no focus"]
+        QTest.keyClick(QApplication.focusWidget(), key, modifiers)
+        popup = QApplication.activePopupWidget()
+        while popup is not None:
+            popup.close()
+            popup = QApplication.activePopupWidget()
+        if state(hand) != before:
+            wrong.append(f"{modifiers.name} {K(key).name}")
+            hand.open(NEW)
+            before = state(hand)
+    return wrong
+
+
+def test_no_key_in_an_editor_of_the_window_changes_the_label(labelled):
+    hand, wrong, typed = labelled, {}, 0
+    keys = pressed_keys(hand.window)
+    # Every tool has fields of its own in the option bar.
+    tools = {"brush": "size", "wand": "tolerance", "crack": "line", "region": "step"}
+    seen = set()
+    for tool in tools:
+        hand.canvas.choose_tool(tool)
+        for widget in editors(hand.window):
+            if widget in seen or not widget.isVisible() or not widget.isEnabled():
+                continue
+            seen.add(widget)
+            typed += len(keys)
+            found = type_into(hand, widget, keys)
+            if found:
+                wrong[f"{type(widget).__name__} {widget.accessibleName() or widget.objectName()}"] = found
+    names = {widget.accessibleName() for widget in seen}
+    assert {"Size", "Tolerance", "Step", "Which line", "Minutes", "New verdict", "Search by name or by terms"} <= names
+    assert len(seen) > 15 and typed > 1000
+    assert not wrong
+
+
+def test_no_key_in_a_class_name_changes_the_label(labelled, qtbot):
+    hand, view = labelled, labelled.window.classes.view
+    before = state(hand)
+    for key, modifiers in pressed_keys(hand.window):
+        if key == K.Key_Tab:
+            continue  # it goes on to the next name
+        view.edit(view.model().index(0, 0))
+        field = view.findChild(QLineEdit)
+        field.setFocus()
+        QTest.keyClick(field, key, modifiers)
+        field.setText("scratch")
+        assert state(hand) == before, (key, modifiers)
+        view.setFocus()
+        QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+
+def test_no_key_in_a_dialog_changes_the_label(labelled, qtbot):
+    hand, keys, seen = labelled, pressed_keys(labelled.window), 0
+    ending = {K.Key_Escape, K.Key_Return, K.Key_Enter}
+    hand.window.table["keys"].trigger()
+    hand.window.commands.new_project()
+    hand.window.commands.predict_folder()
+    hand.window.settings.open()
+    dialogs = [dialog for dialog in hand.window.findChildren(QDialog) if dialog.isVisible()]
+    assert len(dialogs) >= 4 and any(isinstance(dialog, ShortcutsDialog) for dialog in dialogs)
+    before = state(hand)
+    for dialog in dialogs:
+        dialog.activateWindow()
+        for widget in [w for w in editors(dialog) if w.isVisible() and w.isEnabled()][:6]:
+            for key, modifiers in keys:
+                if key not in ending and not modifiers:
+                    widget.setFocus()
+                    QTest.keyClick(widget, key, modifiers)
+                    if (popup := QApplication.activePopupWidget()) is not None:
+                        popup.close()
+            seen += 1
+            assert state(hand) == before, (dialog, widget)
+    assert seen >= 12
+    for dialog in dialogs:
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.close()
+
+
+@pytest.mark.parametrize(
+    "tool, name, text, value",
+    [
+        ("brush", "size", "30", 30),
+        ("wand", "tolerance", "35", 35),
+        ("crack", "widest", "12", 12),
+    ],
+)
+def test_return_in_a_number_field_of_a_tool_commits(hand, tool, name, text, value):
+    hand.open(NEW)
+    hand.canvas.choose_tool(tool)
+    spin = hand.window.options._spins[name]
+    QTest.mouseClick(spin.lineEdit(), Qt.MouseButton.LeftButton)
+    assert spin.hasFocus()
+    spin.selectAll()
+    QTest.keyClicks(spin, text)
+    QTest.keyClick(spin, K.Key_Return)
+    assert spin.value() == value
+    assert (hand.canvas.diameter if name == "size" else hand.canvas.options[name]) == value
+    assert hand.session.key == NEW and hand.session.note.status == "new"
+    assert hand.canvas.hasFocus()
+    QTest.keyClick(hand.canvas, K.Key_E)
+    assert hand.canvas.tool == "eraser"
+
+
+def test_escape_in_a_field_restores_the_old_value(hand):
+    window, canvas = hand.window, hand.canvas
+    hand.open(NEW)
+    spin, minutes, search = window.options._spins["size"], window.training.controls.minutes, window.images.search
+    device, opacity = window.training.controls.device, window.layers.findChild(QAbstractSlider)
+    canvas.set_diameter(26)
+    for field, text in ((spin, "30"), (minutes, "9"), (search, "zzz")):
+        old = field.text()
+        field.setFocus()
+        field.selectAll()
+        QTest.keyClicks(field, text)
+        assert field.text() != old
+        QTest.keyClick(field, K.Key_Escape)
+        assert field.text() == old and canvas.hasFocus()
+    assert canvas.diameter == 26
+    for field, value in ((device, device.currentIndex), (opacity, opacity.value)):
+        old = value()
+        field.setFocus()
+        QTest.keyClick(field, K.Key_Down)
+        assert value() != old
+        QTest.keyClick(field, K.Key_Escape)
+        assert value() == old and canvas.hasFocus()
+
+
+def test_a_field_used_with_the_pointer_gives_the_keyboard_back(hand, qtbot):
+    window, canvas = hand.window, hand.canvas
+    hand.open(NEW)
+    slider = window.options._sliders["size"]
+    QTest.mouseClick(slider, Qt.MouseButton.LeftButton, pos=QPoint(60, slider.height() // 2))
+    assert canvas.hasFocus()
+    box = window.training.controls.device
+    box.setFocus()
+    box.showPopup()
+    qtbot.waitUntil(lambda: QApplication.focusWidget() is box.view(), timeout=5000)
+    QTest.keyClick(box.view(), K.Key_Return)
+    qtbot.waitUntil(lambda: window.focusWidget() is canvas, timeout=5000)
+    window.activateWindow()  # the offscreen platform does not do so when a popup has closed
+    qtbot.waitUntil(canvas.hasFocus, timeout=5000)
+    minutes = window.training.controls.minutes
+    minutes.setFocus()
+    minutes.selectAll()
+    QTest.keyClicks(minutes, "7")
+    hand.drag((20, 20), (30, 30))
+    assert minutes.value() == 7 and canvas.hasFocus()
+    QTest.keyClick(canvas, K.Key_P)
+    assert canvas.tool == "polygon"
+
+
+def test_return_that_is_held_marks_nothing_done(hand):
+    """The first Return leaves the field; its repeats reach the canvas."""
+    hand.open(NEW)
+    for id in ("done_next", "verdict_next_1"):
+        assert not hand.window.table[id].autoRepeat()
+
+
+def test_a_new_verdict_and_a_class_name_are_committed_with_return(hand):
+    window = hand.window
+    window.verdict.add_button.click()
+    name = window.verdict._name
+    QTest.keyClicks(name, "rework")
+    QTest.keyClick(name, K.Key_Return)
+    assert "rework" in hand.session.project.file.verdicts and hand.canvas.hasFocus()
+    view = window.classes.view
+    view.setFocus()
+    view.edit(view.model().index(0, 0))
+    field = view.findChild(QLineEdit)
+    field.setText("crack")
+    QTest.keyClick(field, K.Key_Return)
+    assert hand.session.project.classes[0].name == "crack" and hand.canvas.hasFocus()
+
+
+def turn(widget, by: int = -120) -> None:
+    """Turn the wheel over a widget, as the window system reports it to its window."""
+    top = widget.window()
+    QTest.wheelEvent(top.windowHandle(), QPointF(widget.mapTo(top, widget.rect().center())), QPoint(0, by))
+    QApplication.processEvents()
+
+
+def amount(widget):
+    return widget.currentIndex() if isinstance(widget, QComboBox) else widget.value()
+
+
+def test_the_wheel_over_an_editor_without_focus_scrolls_the_panel(hand, qtbot):
+    window = hand.window
+    hand.open(NEW)
+    for section in window.findChildren(CollapsibleSection):
+        section.heading.setChecked(True)
+    window.resize(1280, 620)
+    qtbot.wait(20)
+    hand.canvas.setFocus()
+    bar = window.side.verticalScrollBar()
+    assert bar.maximum() > 0
+    sliders = [w for w in editors(window) if not isinstance(w, QLineEdit) and w.isVisible() and w.isEnabled()]
+    assert len(sliders) > 8
+    scrolled = 0
+    for widget in sliders:
+        for by in (-120, 120):
+            if window.side.isAncestorOf(widget):
+                window.side.ensureWidgetVisible(widget)
+            hand.canvas.setFocus()
+            before, place = amount(widget), bar.value()
+            turn(widget, by)
+            assert amount(widget) == before and hand.canvas.hasFocus(), widget.accessibleName()
+            scrolled += bar.value() != place
+    assert scrolled > 4
+
+
+def test_the_wheel_over_an_editor_with_focus_changes_it_and_dialogs_scroll(hand, qtbot):
+    minutes = hand.window.training.controls.minutes
+    minutes.setFocus()
+    before = minutes.value()
+    turn(minutes, 120)
+    assert minutes.value() == before + 1
+    hand.window.settings.open()
+    dialog = next(d for d in hand.window.findChildren(QDialog) if d.isVisible())
+    dialog.activateWindow()
+    qtbot.waitUntil(lambda: QApplication.activeWindow() is dialog, timeout=5000)
+    boxes = [box for box in dialog.findChildren(QComboBox) if box.isVisible() and box.isEnabled()]
+    assert boxes
+    for box in boxes:
+        if not box.hasFocus():
+            before = box.currentIndex()
+            turn(box)
+            turn(box, 120)
+            turn(box)
+            assert box.currentIndex() == before
+    dialog.close()

@@ -1,0 +1,287 @@
+"""Routes of the server: POST /predict, /health, /metrics, /openapi.json, and two HTML pages."""
+
+from __future__ import annotations
+
+import hmac
+import time
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from typing import Annotated, Any
+
+from fastapi import Depends, FastAPI, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from workbench import __version__
+from workbench.cli.serving.request_guard import CloseUnread, HostCheck
+from workbench.cli.serving.request_handler import RequestHandler
+from workbench.cli.serving.responses import (
+    MEDIA_TYPES,
+    ErrorResponse,
+    Extra,
+    HttpError,
+    PredictionResponse,
+    choose_form,
+)
+from workbench.cli.serving.server_limits import Limits
+from workbench.cli.serving.server_metrics import MEDIA_TYPE, Counters
+from workbench.cli.serving.upload import FIELD, IMAGE_TYPES
+from workbench.cli.serving.web_pages import PAGE_HEADERS, docs_page, test_page
+from workbench.inference.model_settings import ModelSettings
+from workbench.inference.predictor import Engine
+
+_ABOUT = "Finds defects in pictures with one exported model. It reads no files by name and keeps no picture."
+_bearer = HTTPBearer(auto_error=False, description="What the server was started with.")
+
+
+class DefectClass(BaseModel):
+    """Class of the model. id: its value in a mask. color: "#rrggbb"."""
+
+    id: int
+    name: str
+    color: str
+
+
+class Health(BaseModel):
+    """State of the server. Without a required token only `ready` and `token_needed` are filled in."""
+
+    ready: bool
+    token_needed: bool
+    model: str | None = None
+    run: str | None = None
+    task: str | None = None
+    engine: str | None = None
+    device: str | None = None
+    classes: list[DefectClass] | None = None
+    verdicts: list[str] | None = None
+
+
+def create_application(
+    settings: ModelSettings,
+    engine: Engine,
+    *,
+    limits: Limits | None = None,
+    token: str | None = None,
+    counters: Counters | None = None,
+    hosts: Collection[str] | None = None,
+) -> FastAPI:
+    """Create the application for one model. Its threads start at once and end at shutdown or by `app.state.desk.close`.
+
+    token: required in requests as "Authorization: Bearer ...", except for the pages and the readiness in /health.
+    hosts: host names accepted besides addresses of this machine, in lower case; None accepts any.
+    """
+    desk = RequestHandler(settings, engine, limits or Limits(), counters or Counters())
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        desk.close()
+
+    app = FastAPI(
+        title="Defect Workbench",
+        version=__version__,
+        description=_ABOUT,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+        separate_input_output_schemas=False,
+    )
+    app.state.desk = desk
+    _add_prediction(app, desk, token)
+    _add_state(app, desk, token)
+    _add_pages(app)
+    _add_refusals(app)
+    app.add_middleware(CloseUnread)
+    app.add_middleware(HostCheck, hosts=hosts)
+    app.add_middleware(_Counting, counters=desk.counters)
+    return app
+
+
+Credentials = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
+
+
+def _known(credentials: HTTPAuthorizationCredentials | None, token: str | None) -> bool:
+    if token is None:
+        return True
+    # Header values are decoded as Latin-1; encoding restores the bytes that were sent.
+    sent = credentials.credentials.encode("latin-1", "replace") if credentials else b""
+    return hmac.compare_digest(sent, token.encode())
+
+
+def _guards(token: str | None) -> list[Any]:
+    """Return the dependencies that check the token; none without a token, so that the OpenAPI description is right."""
+    if token is None:
+        return []
+
+    async def need_token(credentials: Credentials) -> None:
+        if not _known(credentials, token):
+            raise HttpError(401, "This server needs its token.", {"WWW-Authenticate": "Bearer"})
+
+    return [Depends(need_token)]
+
+
+def _refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    words = {
+        400: "The form is damaged",
+        401: "The token is missing or wrong",
+        406: "No such form of answer",
+        408: "The picture arrived too slowly",
+        413: "Too many bytes or pixels",
+        415: "A kind of picture that is not read",
+        422: "No picture that can be read; the detail says why",
+        500: "The network failed",
+        503: "Busy: see the header Retry-After",
+        504: "No result in time",
+    }
+    return {status: {"model": ErrorResponse, "description": words[status]} for status in statuses}
+
+
+_IMAGE = {"type": "string", "format": "binary"}
+_BODY = {
+    "required": True,
+    "description": f"The bytes of one picture file, or a form with the field `{FIELD}`.",
+    "content": {
+        "multipart/form-data": {
+            "schema": {"type": "object", "properties": {FIELD: _IMAGE}, "required": [FIELD]},
+        },
+        "application/octet-stream": {"schema": _IMAGE},
+        **{kind: {"schema": _IMAGE} for kind in IMAGE_TYPES},
+    },
+}
+
+
+def _add_prediction(app: FastAPI, desk: RequestHandler, token: str | None) -> None:
+    @app.post(
+        "/predict",
+        dependencies=_guards(token),
+        response_class=Response,
+        responses={
+            200: {
+                "description": "What was found. By the header Accept: application/json (also without one), "
+                "image/png for the mask of class ids, image/png;overlay for the picture with the mask drawn on it.",
+                "content": {
+                    "application/json": {"schema": {"$ref": "#/components/schemas/Prediction"}},
+                    "image/png": {"schema": _IMAGE},
+                },
+            },
+            **_refusals(400, *([401] if token else []), 406, 408, 413, 415, 422, 500, 503, 504),
+        },
+        openapi_extra={"requestBody": _BODY},
+        summary="Find defects in one picture",
+    )
+    async def predict(
+        request: Request,
+        overlay: Annotated[bool, Query(description="answer with the picture and the mask drawn on it")] = False,
+        include: Annotated[list[Extra] | None, Query(description="PNGs to put into the JSON, in base64")] = None,
+    ) -> Response:
+        form = choose_form(request.headers.get("accept"), overlay)
+        body = await desk.answer(request, form, include or ())
+        return Response(body, media_type=MEDIA_TYPES[form], headers={"Cache-Control": "no-store", "Vary": "Accept"})
+
+
+def _add_state(app: FastAPI, desk: RequestHandler, token: str | None) -> None:
+    @app.get(
+        "/health",
+        response_description="Ready",
+        responses={503: {"model": Health, "description": "Not ready"}},
+        summary="Is it ready",
+    )
+    async def health(request: Request, response: Response) -> Health:
+        ready = desk.network.alive
+        response.status_code = 200 if ready else 503
+        found = Health(ready=ready, token_needed=token is not None)
+        if _known(await _bearer(request), token):
+            settings = desk.settings
+            found.model, found.run, found.task = settings.name, settings.run, settings.task
+            found.engine = getattr(desk.engine, "name", type(desk.engine).__name__)
+            found.device = getattr(desk.engine, "device", None)
+            found.classes = [DefectClass(id=each.id, name=each.name, color=each.color) for each in settings.classes]
+            found.verdicts = list(settings.verdicts)
+        return found
+
+    @app.get(
+        "/metrics",
+        dependencies=_guards(token),
+        response_class=Response,
+        responses={
+            200: {
+                "description": "In the text format of Prometheus",
+                "content": {"text/plain": {"schema": {"type": "string"}}},
+            },
+            **_refusals(*([401] if token else [])),
+        },
+        summary="Numbers for Prometheus",
+    )
+    async def metrics() -> Response:
+        return Response(desk.counters.text(), headers={"Content-Type": MEDIA_TYPE})
+
+
+def _add_pages(app: FastAPI) -> None:
+    original = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        schema = original()
+        # No route returns this model through FastAPI, which would serialize each answer twice; so it is added here.
+        schemas = schema["components"]["schemas"]
+        if "Prediction" not in schemas:
+            made = PredictionResponse.model_json_schema(ref_template="#/components/schemas/{model}")
+            schemas.update(made.pop("$defs"), Prediction=made)
+        return schema
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+    @app.get("/", include_in_schema=False)
+    async def start() -> HTMLResponse:
+        return HTMLResponse(test_page(), headers=PAGE_HEADERS)
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> HTMLResponse:
+        return HTMLResponse(docs_page(app.openapi()), headers=PAGE_HEADERS)
+
+
+def _add_refusals(app: FastAPI) -> None:
+    """Answer every refusal with an object that holds one sentence, `detail`."""
+
+    @app.exception_handler(HttpError)
+    async def refused(request: Request, error: HttpError) -> JSONResponse:
+        return JSONResponse({"detail": error.detail}, error.status, headers=error.headers)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        return JSONResponse({"detail": f"{'.'.join(map(str, first['loc']))}: {first['msg']}."}, 422)
+
+    @app.exception_handler(HTTPException)
+    async def other(request: Request, error: HTTPException) -> JSONResponse:
+        return JSONResponse({"detail": f"{error.detail}."}, error.status_code, headers=error.headers)
+
+
+class _Counting:
+    """Middleware that counts answers by status and measures the duration of predictions."""
+
+    def __init__(self, app: ASGIApp, counters: Counters) -> None:
+        self._app = app
+        self._counters = counters
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        status, started = 500, time.perf_counter()
+
+        async def watched(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        finally:
+            self._counters.answered(status)
+            if scope["path"] == "/predict" and scope["method"] == "POST":
+                self._counters.took(time.perf_counter() - started)

@@ -1,0 +1,168 @@
+"""One server process: Uvicorn running an application, stopped gracefully by a signal or from another thread."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import dataclasses
+import ipaddress
+import logging
+import math
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+
+from workbench.cli.serving.connection import connection_class
+from workbench.cli.serving.log_limits import limit_logs
+from workbench.cli.serving.server_limits import Limits
+
+_BACKLOG = 2048  # connections that may wait to be accepted
+# asyncio accepts up to this many connections in a row before it serves any of them, and logs as many errors.
+_ACCEPTED_AT_ONCE = 4
+_SPARE_HANDLES = 8 * _ACCEPTED_AT_ONCE + 16  # for connections being set up or closed, and for the model
+_DRAIN_SECONDS = 5.0
+_ATTACH_FILTER = 26  # SO_ATTACH_FILTER of Linux
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Return a bound socket that does not listen yet, so that no client waits. port: 0 for any. Raises OSError."""
+    family, kind, protocol, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    bound = socket.socket(family, kind, protocol)
+    try:
+        if os.name == "posix":  # on Windows this option would let two programs bind the same port
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+    except OSError:
+        bound.close()
+        raise
+    return bound
+
+
+def address_of(bound: socket.socket) -> str:
+    """Return the URL of the server."""
+    host, port = bound.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def is_local(bound: socket.socket) -> bool:
+    """Return True if only this machine can reach the socket's address."""
+    return ipaddress.ip_address(bound.getsockname()[0].partition("%")[0]).is_loopback
+
+
+def refuse_new_connections(listening: socket.socket) -> None:
+    """Block new connections to a listening socket and keep those already waiting. Does nothing except on Linux.
+
+    A socket filter drops the packets that open a connection (TCP SYN); the client repeats them and is refused as soon
+    as the socket is closed.
+    """
+    if not sys.platform.startswith("linux"):
+        return
+    # Load byte 13 of the TCP header; if its SYN bit is set drop the packet, otherwise accept all of it.
+    program = [(0x30, 0, 0, 13), (0x45, 0, 1, 0x02), (0x06, 0, 0, 0), (0x06, 0, 0, 0xFFFFFFFF)]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *each) for each in program))
+    with contextlib.suppress(OSError):
+        listening.setsockopt(socket.SOL_SOCKET, _ATTACH_FILTER, struct.pack("HP", len(program), ctypes.addressof(code)))
+
+
+def most_connections(wanted: int) -> int:
+    """Return the number of connections this process can have open, at most `wanted`: each needs a file handle."""
+    try:
+        import resource
+    except ImportError:  # Windows, where sockets are not counted among the files
+        return wanted
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if soft == resource.RLIM_INFINITY:
+        return wanted
+    used = sum(1 for _ in Path("/proc/self/fd").iterdir()) if Path("/proc/self/fd").is_dir() else 32
+    return max(1, min(wanted, soft - used - _SPARE_HANDLES))
+
+
+class Server(uvicorn.Server):
+    """Uvicorn server. on_listening: called once requests are accepted. interrupts: signals that stop the server.
+
+    A second SIGINT stops without grace.
+    """
+
+    def __init__(
+        self,
+        app: FastAPI,
+        limits: Limits,
+        on_listening: Callable[[], None],
+        interrupts: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM),
+    ) -> None:
+        limits = dataclasses.replace(limits, connections=most_connections(limits.connections))
+        # Requests in flight have their own time limit; the added seconds are for writing the answers.
+        config = uvicorn.Config(
+            app,
+            loop="asyncio",
+            ws="none",
+            lifespan="on",
+            log_level="warning",
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            timeout_keep_alive=limits.idle,
+            http=connection_class(limits),  # type: ignore[arg-type]
+            backlog=_ACCEPTED_AT_ONCE,
+            timeout_graceful_shutdown=math.ceil(limits.seconds) + 5,
+        )
+        super().__init__(config)
+        limit_logs()
+        # Problems with an image are reported to the client that sent it.
+        logging.getLogger("tifffile").setLevel(logging.CRITICAL)
+        self._on_listening = on_listening
+        self._interrupts = interrupts
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        for bound in sockets or []:
+            bound.listen(_BACKLOG)
+        if self.started:
+            self._on_listening()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept the connections already waiting, then close: those waiting at a closed socket are reset."""
+        for bound in sockets or []:
+            refuse_new_connections(bound)
+        until = time.monotonic() + _DRAIN_SECONDS
+        await asyncio.sleep(0.1)
+        while time.monotonic() < until and select.select(sockets or [], [], [], 0)[0]:
+            await asyncio.sleep(0.01)
+        # Answers from here on end their connections.
+        self.server_state.default_headers = [*self.server_state.default_headers, (b"connection", b"close")]
+        await super().shutdown(sockets=sockets)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Replace Uvicorn's handling, which raises the signal again after the stop and so makes the exit a failure."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before: dict[signal.Signals, Any] = {kind: signal.signal(kind, self.handle_exit) for kind in self._interrupts}
+        try:
+            yield
+        finally:
+            for kind, handler in before.items():
+                signal.signal(kind, handler)
+
+    def stop(self) -> None:
+        """Refuse new requests, finish those in flight, then return from `run`. May be called from any thread."""
+        self.should_exit = True
+
+
+def announce(sentence: str) -> None:
+    print(sentence, file=sys.stderr, flush=True)

@@ -1,0 +1,160 @@
+"""Forms of answers to a prediction request: JSON, the mask, or the image with the mask drawn on it."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Collection
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, Field
+
+from workbench.inference.io.image_io import encode_png
+from workbench.inference.model_settings import ModelSettings
+from workbench.inference.overlay_drawing import overlay
+from workbench.inference.predictor import Prediction
+
+Form = Literal["json", "mask", "overlay"]
+Extra = Literal["mask", "overlay"]
+
+MEDIA_TYPES: dict[Form, str] = {"json": "application/json", "mask": "image/png", "overlay": "image/png"}
+
+
+class Size(BaseModel):
+    """Image size in pixels."""
+
+    width: int
+    height: int
+
+
+class RegionResponse(BaseModel):
+    """One defect. Positions and lengths are in image pixels; those in micrometers are null if the model has no
+    scale.
+    """
+
+    class_id: int = Field(description="its value in the mask")
+    class_name: str
+    x: int
+    y: int
+    width: int
+    height: int
+    area: int
+    centroid: tuple[float, float]
+    width_um: float | None
+    height_um: float | None
+    area_um2: float | None
+    score: float = Field(description="mean probability, 0 to 1")
+    peak: float = Field(description="greatest probability, 0 to 1")
+
+
+class PredictionResponse(BaseModel):
+    """Result for one image."""
+
+    model: str
+    run: str
+    size: Size
+    um_per_pixel: float | None
+    verdict: str | None = Field(description="of a classification; null for a segmentation")
+    probabilities: dict[str, float] | None = Field(description="by verdict; null for a segmentation")
+    regions: list[RegionResponse] = Field(description="of a segmentation, the largest first; empty otherwise")
+    milliseconds: float = Field(description="for the prediction")
+    waited_milliseconds: float = Field(description="in the queue before it")
+    mask: str | None = Field(None, description="PNG in base64, with include=mask")
+    overlay: str | None = Field(None, description="PNG in base64, with include=overlay")
+
+
+class ErrorResponse(BaseModel):
+    """Reason for a missing result."""
+
+    detail: str
+
+
+def choose_form(accept: str | None, overlay_wanted: bool) -> Form:
+    """Return the form requested by the header Accept. Raises Refused 406 if the header allows none of the forms."""
+    if overlay_wanted:
+        return "overlay"
+    if not accept or not accept.strip():
+        return "json"
+    best: tuple[float, Form] | None = None
+    for part in accept.split(","):
+        kind, *options = (word.strip().lower() for word in part.split(";"))
+        form = _form(kind, options)
+        weight = _weight(options)
+        if form and weight > 0 and (best is None or weight > best[0]):
+            best = weight, form
+    if best is None:
+        raise HttpError(406, "Ask for application/json, image/png, or image/png;overlay.")
+    return best[1]
+
+
+def _form(kind: str, options: Collection[str]) -> Form | None:
+    if kind in ("application/json", "application/*", "*/*"):
+        return "json"
+    if kind in ("image/png", "image/*"):
+        return "overlay" if any(option.partition("=")[0] == "overlay" for option in options) else "mask"
+    return None
+
+
+def _weight(options: Collection[str]) -> float:
+    for option in options:
+        name, _, value = option.partition("=")
+        if name == "q":
+            try:
+                return float(value)
+            except ValueError:
+                return 0.0
+    return 1.0
+
+
+def write_response(
+    image: np.ndarray,
+    result: Prediction,
+    settings: ModelSettings,
+    form: Form,
+    *,
+    include: Collection[Extra] = (),
+    waited: float = 0.0,
+) -> bytes:
+    """Return the body of the answer. form: must be "json" for a classification. waited: seconds in the queue."""
+    if form == "mask":
+        return _mask(result)
+    if form == "overlay":
+        return _overlay(image, result, settings)
+    content = _prediction(image, result, settings, waited)
+    if "mask" in include and result.mask is not None:
+        content["mask"] = base64.b64encode(_mask(result)).decode()
+    if "overlay" in include and result.mask is not None:
+        content["overlay"] = base64.b64encode(_overlay(image, result, settings)).decode()
+    return json.dumps(content, ensure_ascii=False, allow_nan=False).encode("utf-8", "backslashreplace")
+
+
+def _mask(result: Prediction) -> bytes:
+    assert result.mask is not None
+    return bytes(encode_png(result.mask))
+
+
+def _overlay(image: np.ndarray, result: Prediction, settings: ModelSettings) -> bytes:
+    assert result.mask is not None
+    return bytes(encode_png(overlay(image, result.mask, settings)))
+
+
+def _prediction(image: np.ndarray, result: Prediction, settings: ModelSettings, waited: float) -> dict[str, Any]:
+    return {
+        "model": settings.name,
+        "run": settings.run,
+        "size": {"width": image.shape[1], "height": image.shape[0]},
+        "um_per_pixel": settings.um_per_pixel,
+        **result.to_json(),
+        "waited_milliseconds": round(1000 * waited, 3),
+    }
+
+
+class HttpError(Exception):
+    """Refused request. status: HTTP status. detail: a sentence for the user. headers: additional headers."""
+
+    def __init__(self, status: int, detail: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(status, detail)
+        self.status = status
+        self.detail = detail
+        self.headers = headers or {}

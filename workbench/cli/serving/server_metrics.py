@@ -1,0 +1,77 @@
+"""Counters of a server in the text format of Prometheus. Several processes share the cells; each writes one row."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import MutableSequence
+from typing import Any
+
+STATUSES = (200, 400, 401, 404, 405, 406, 408, 413, 415, 421, 422, 499, 500, 503, 504)
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+# Cells of a row. The event loop writes statuses and times, the gauges are written under the queue's lock, calls by the
+# network's thread: no cell has two writers.
+_OTHER = len(STATUSES)
+_BUCKETS = _OTHER + 1
+_SUM = _BUCKETS + len(SECONDS) + 1
+_DEPTH, _IN_FLIGHT, _CALLS, _IMAGES = _SUM + 1, _SUM + 2, _SUM + 3, _SUM + 4
+WIDTH = _IMAGES + 1
+
+
+class Counters:
+    """Counters of one process. cells: WIDTH numbers per process, shared; None for a single process. row: its row."""
+
+    def __init__(self, cells: MutableSequence[float] | None = None, row: int = 0) -> None:
+        self._cells: Any = [0.0] * WIDTH if cells is None else cells
+        self._start = row * WIDTH
+        self.load(0, 0)  # a process that replaces a dead one has no requests yet
+
+    def answered(self, status: int) -> None:
+        self._add(STATUSES.index(status) if status in STATUSES else _OTHER)
+
+    def took(self, seconds: float) -> None:
+        """Count the duration of a prediction request, from its arrival to the end of its answer."""
+        self._add(_BUCKETS + bisect_left(SECONDS, seconds))
+        self._add(_SUM, seconds)
+
+    def load(self, depth: int, in_flight: int) -> None:
+        self._cells[self._start + _DEPTH] = depth
+        self._cells[self._start + _IN_FLIGHT] = in_flight
+
+    def called(self, images: int) -> None:
+        """Count one call of the network with this number of images or tiles."""
+        self._add(_CALLS)
+        self._add(_IMAGES, images)
+
+    def text(self) -> str:
+        """Return the sums over all processes in the Prometheus text format."""
+        total = [sum(self._cells[at::WIDTH]) for at in range(WIDTH)]
+        lines = _head("workbench_requests_total", "counter", "Requests that were answered, by status.")
+        for status, at in [*((str(status), at) for at, status in enumerate(STATUSES)), ("other", _OTHER)]:
+            lines.append(f'workbench_requests_total{{status="{status}"}} {total[at]:.0f}')
+        lines += _head("workbench_rejected_total", "counter", "Requests that found the queue full (status 503).")
+        lines.append(f"workbench_rejected_total {total[STATUSES.index(503)]:.0f}")
+        lines += _head("workbench_predict_seconds", "histogram", "Requests for predictions, from arrival to answer.")
+        below = 0.0
+        for at, edge in enumerate([*map(str, SECONDS), "+Inf"]):
+            below += total[_BUCKETS + at]
+            lines.append(f'workbench_predict_seconds_bucket{{le="{edge}"}} {below:.0f}')
+        lines.append(f"workbench_predict_seconds_sum {total[_SUM]:.6f}")
+        lines.append(f"workbench_predict_seconds_count {below:.0f}")
+        for name, kind, what, at in (
+            ("workbench_queue_depth", "gauge", "Pictures that wait for a free thread.", _DEPTH),
+            ("workbench_in_flight", "gauge", "Requests that have arrived and are not answered yet.", _IN_FLIGHT),
+            ("workbench_network_calls_total", "counter", "Calls of the network.", _CALLS),
+            ("workbench_network_pictures_total", "counter", "Pictures and tiles in those calls.", _IMAGES),
+        ):
+            lines += _head(name, kind, what)
+            lines.append(f"{name} {total[at]:.0f}")
+        return "\n".join(lines) + "\n"
+
+    def _add(self, cell: int, amount: float = 1) -> None:
+        self._cells[self._start + cell] += amount
+
+
+def _head(name: str, kind: str, what: str) -> list[str]:
+    return [f"# HELP {name} {what}", f"# TYPE {name} {kind}"]

@@ -1,0 +1,180 @@
+"""Several server processes on one socket. The first process starts them, replaces dead ones and stops them."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from workbench.cli.serving.http_app import create_application
+from workbench.cli.serving.http_server import Server, announce
+from workbench.cli.serving.server_limits import Limits
+from workbench.cli.serving.server_metrics import WIDTH, Counters
+from workbench.inference.cpu_environment import cores
+from workbench.inference.io.buffers import keep_freed_memory
+from workbench.inference.predictor import Predictor
+
+_SPAWN = multiprocessing.get_context("spawn")  # a network's threads do not survive a fork
+_READY, _STOP = "ready", "stop"
+# Number of consecutive processes replaced although they ended within this many seconds; one more raises WorkersFailed.
+_SHORT_LIVES, _SHORT_LIFE = 3, 10.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerPlan:
+    """Configuration of each process. folder: the export. threads: of the network; None for the model's default."""
+
+    folder: str
+    engine: str
+    threads: int | None
+    token: str | None
+    limits: Limits
+    workers: int
+    hosts: frozenset[str] | None = None
+
+
+class WorkersFailed(Exception):
+    """The server processes do not start, or end right after their start."""
+
+
+def serve_alone(plan: ServerPlan, predictor: Predictor, bound: socket.socket, on_listening: Callable[[], None]) -> None:
+    """Serve in this process until it is stopped."""
+    app = create_application(
+        predictor.settings, predictor.engine, limits=plan.limits, token=plan.token, hosts=plan.hosts
+    )
+    Server(app, plan.limits, on_listening).run(sockets=[bound])
+
+
+def serve_with_workers(plan: ServerPlan, bound: socket.socket, on_listening: Callable[[], None]) -> None:
+    """Serve in plan.workers processes until SIGINT or SIGTERM. on_listening: called once all processes accept requests.
+
+    Raises WorkersFailed.
+    """
+    _WorkerPool(plan, bound, on_listening).run()
+
+
+class _WorkerPool:
+    def __init__(self, plan: ServerPlan, bound: socket.socket, on_listening: Callable[[], None]) -> None:
+        self._plan = plan
+        self._bound = bound
+        self._on_listening = on_listening
+        self._cells = _SPAWN.RawArray("d", WIDTH * plan.workers)
+        self._members: list[_Worker] = []
+        self._stopping = False
+
+    def run(self) -> None:
+        before = {kind: signal.signal(kind, self._interrupt) for kind in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            self._members = [self._start(row) for row in range(self._plan.workers)]
+            self._watch()
+        finally:
+            self._stop()
+            for kind, handler in before.items():
+                signal.signal(kind, handler)
+
+    def _interrupt(self, number: int, frame: Any) -> None:
+        self._stopping = True
+
+    def _start(self, row: int) -> _Worker:
+        ours, theirs = _SPAWN.Pipe()
+        process = _SPAWN.Process(
+            target=_work, args=(self._plan, self._bound, self._cells, row, theirs), name=f"server {row}"
+        )
+        process.start()
+        theirs.close()  # otherwise neither process would notice the end of the other
+        return _Worker(process, ours, time.monotonic())
+
+    def _watch(self) -> None:
+        announced, short_lives = False, 0
+        while not self._stopping:
+            wait([each.pipe for each in self._members], timeout=0.2)
+            for row, member in enumerate(self._members):
+                if member.is_dead() and not self._stopping:
+                    short_lives = short_lives + 1 if time.monotonic() - member.started < _SHORT_LIFE else 0
+                    if not member.ready or short_lives > _SHORT_LIVES:
+                        raise WorkersFailed
+                    announce(f"A server process ended with {member.process.exitcode}; another takes its place.")
+                    member.pipe.close()
+                    self._members[row] = self._start(row)
+            if not announced and all(member.ready for member in self._members):
+                announced = True
+                self._on_listening()
+
+    def _stop(self) -> None:
+        self._bound.close()  # otherwise the port stays open while the other processes finish
+        for member in self._members:
+            member.order_stop()
+        until = time.monotonic() + self._plan.limits.seconds + 15
+        for member in self._members:
+            member.process.join(max(0.0, until - time.monotonic()))
+            if member.process.is_alive():
+                member.process.kill()
+                member.process.join()
+            member.pipe.close()
+
+
+@dataclass
+class _Worker:
+    process: Any
+    pipe: Connection
+    started: float
+    ready: bool = False
+
+    def is_dead(self) -> bool:
+        """Return True if the process has ended. Also reads its messages and updates `ready`."""
+        try:
+            while self.pipe.poll():
+                self.ready = self.pipe.recv() == _READY or self.ready
+        except (EOFError, OSError):
+            self.process.join(5)
+            return True
+        return not self.process.is_alive()
+
+    def order_stop(self) -> None:
+        with contextlib.suppress(OSError):  # the process has ended already
+            self.pipe.send(_STOP)
+
+
+def _work(plan: ServerPlan, bound: socket.socket, cells: Any, row: int, pipe: Connection) -> None:
+    """Run one server process until it is ordered to stop or the first process has ended."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the first one sends the order to stop
+    keep_freed_memory()
+    try:
+        predictor = Predictor.open(plan.folder, engine=plan.engine, threads=plan.threads)
+    except Exception as error:
+        announce(f"A server process cannot start: {error}")
+        sys.exit(1)
+    app = create_application(
+        predictor.settings,
+        predictor.engine,
+        limits=plan.limits,
+        token=plan.token,
+        counters=Counters(cells, row),
+        hosts=plan.hosts,
+    )
+    server = Server(app, plan.limits, lambda: pipe.send(_READY), interrupts=(signal.SIGTERM,))
+
+    def obey() -> None:
+        with contextlib.suppress(EOFError, OSError):
+            pipe.recv()
+        server.stop()
+
+    threading.Thread(target=obey, daemon=True, name="orders").start()
+    server.run(sockets=[bound])
+
+
+def threads_each(workers: int, wanted: int) -> int | None:
+    """Return the network's threads per process, or None for the model's setting. wanted: that setting, 0 for all
+    cores, which the processes then share.
+    """
+    if workers == 1 or wanted:
+        return None
+    return max(1, cores() // workers)

@@ -1,0 +1,148 @@
+"""Common parts of all verbs: results on stdout, progress and remarks on stderr, problems as one sentence."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import math
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from workbench.core.problems import Problem
+from workbench.inference.engines import EngineError
+from workbench.inference.io.image_io import ReadError
+from workbench.inference.model_settings import SettingsError
+from workbench.inference.text_safety import terminal_text
+
+STOPPING = "Stopping after this picture; press Ctrl-C again to stop at once."
+
+
+class StoppedEarly(Problem):
+    says = "Stopped. {done} of {total} pictures are done; their results are in {path}."
+    advice = "Run it again with --continue for the others."
+
+
+class WrongUse(Exception):
+    """Invalid combination of options that the parser cannot detect. The message is a part of a sentence."""
+
+
+class Console:
+    """Output of a verb: `line` prints the result on stdout, `note` and `progress` write to stderr."""
+
+    def __init__(self, as_json: bool) -> None:
+        self.as_json = as_json
+
+    def line(self, text: str = "") -> None:
+        """Print a line of the result. With --json nothing is printed, since the object holds the same content."""
+        if not self.as_json:
+            print(terminal_text(text), flush=True)
+
+    def note(self, text: str) -> None:
+        """Write a remark to stderr, on a terminal above a running progress bar."""
+        if sys.stderr.isatty():
+            tqdm.write(terminal_text(text), file=sys.stderr)
+        else:
+            print(terminal_text(text), file=sys.stderr)
+        sys.stderr.flush()
+
+    @contextlib.contextmanager
+    def progress(self, what: str) -> Iterator[Callable[[int, int], None]]:
+        """Show a progress bar on stderr. The yielded function takes (done, total)."""
+        with progress_bar(what, total=None, unit="") as shown:
+
+            def move(done: int, total: int) -> None:
+                shown.total = total
+                shown.update(done - shown.n)
+
+            yield move
+
+
+def progress_bar(what: str, **options: Any) -> tqdm:
+    """Return a progress bar on stderr, updated every 0.2 s on a terminal and every 20 s in a log."""
+    live = sys.stderr.isatty()
+    return tqdm(
+        desc=terminal_text(what),
+        file=sys.stderr,
+        leave=False,
+        dynamic_ncols=live,
+        mininterval=0.2 if live else 20,
+        delay=0.5 if live else 5,
+        **options,
+    )
+
+
+def run_verb(options: argparse.Namespace) -> int:
+    """Run the parsed verb. Return its exit status, which a verb may set by the key "exit" of its result."""
+    for stream in (sys.stdout, sys.stderr):
+        # The console's encoding may lack characters of a file name.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    talk = Console(options.json)
+    try:
+        result = options.run(options, talk)
+    except WrongUse as wrong:
+        print(terminal_text(f"workbench {options.verb}: error: {wrong}"), file=sys.stderr)
+        if options.json:
+            print(json.dumps({"error": f"Wrong use: {wrong}."}))
+        return 2
+    except (Problem, SettingsError, EngineError, ReadError) as problem:
+        return _fail(str(problem), options)
+    except KeyboardInterrupt:
+        return _fail("Stopped.", options)
+    except BrokenPipeError:
+        raise  # handled by cli.main
+    except Exception as error:
+        said = (str(error).strip().splitlines() or [""])[0]
+        return _fail(f"Unexpected: {type(error).__name__}: {said}. Run it again with --debug and report it.", options)
+    status = result.pop("exit", 0)
+    if options.json:
+        print(json.dumps(plain(result), allow_nan=False), flush=True)
+    return status
+
+
+def _fail(sentence: str, options: argparse.Namespace) -> int:
+    if options.debug:
+        print(terminal_text(traceback.format_exc(), block=True), file=sys.stderr)
+    print(terminal_text(sentence), file=sys.stderr, flush=True)
+    if options.json:
+        print(json.dumps({"error": sentence}), flush=True)
+    return 1
+
+
+def plain(value: Any) -> Any:
+    """Convert to JSON types: paths become text, NumPy numbers become numbers, NaN and infinities become null."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value
+
+
+def percent(share: float | None, interval: list[float] | None = None) -> str:
+    """Format a share as "73.1 %", with its 95 % interval if given; "-" for None."""
+    if share is None:
+        return "-"
+    if interval is None:
+        return f"{100 * share:.1f} %"
+    return f"{100 * share:.1f} % ({100 * interval[0]:.0f} to {100 * interval[1]:.0f} %)"
+
+
+def names(text: str) -> list[str]:
+    """Split a comma-separated list."""
+    return [part.strip() for part in text.split(",") if part.strip()]

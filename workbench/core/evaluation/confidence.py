@@ -1,0 +1,119 @@
+"""Confidence intervals of shares, and of rates of images that come in groups."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+
+Z = 1.959963984540054  # 97.5 % quantile of the normal distribution
+
+# With fewer observations, the 95 % interval of a share may span 40 points and more (Wilson's for 10 of 19 is 32 to 73
+# %): a single number would claim too much precision, so only the interval is shown.
+ENOUGH = 20
+
+# 97.5 % quantiles of Student's distribution for 1 to 4 degrees of freedom; above, a series is exact to three digits.
+_STUDENT = (12.706, 4.303, 3.182, 2.776)
+
+
+def digits_supported(total: int) -> bool:
+    """Return True if a share of `total` observations is precise enough to be shown as one number."""
+    return total >= ENOUGH
+
+
+def wilson(hits: int, total: int, z: float = 1.96) -> list[float] | None:
+    """Return the 95 % score interval of a share (Wilson 1927); None without observations.
+
+    The observations are assumed to be independent.
+    """
+    if not total:
+        return None
+    share = hits / total
+    center = (share + z * z / (2 * total)) / (1 + z * z / total)
+    half = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total)) / (1 + z * z / total)
+    return [max(0.0, center - half), min(1.0, center + half)]
+
+
+def garwood(count: float, exposure: float) -> list[float]:
+    """Return the exact 95 % interval of a Poisson rate: `count` events in `exposure` units (Garwood 1936).
+
+    count may be fractional, an effective number of events.
+    """
+    low = _gamma_quantile(count, 0.025) if count > 0 else 0.0
+    return [low / exposure, _gamma_quantile(count + 1, 0.975) / exposure]
+
+
+def rate_interval(counts: Sequence[int], groups: Sequence[object]) -> list[float] | None:
+    """Return the 95 % interval of the events per image; None for a single part, without information on others.
+
+    counts: events on each image. groups: part shown by each image. Images of a part are similar, so they are less
+    informative than as many parts. The variance between the parts (variance of a ratio, Cochran 1977) gives a design
+    effect (Kish 1965) of at least 1, by which the number of images is divided. Few parts widen the interval by
+    Student's distribution, after Korn and Graubard (1998), who do this for shares. Garwood's interval is then
+    calculated for the effective numbers.
+    """
+    events: dict[object, float] = defaultdict(float)
+    images: dict[object, float] = defaultdict(float)
+    for count, group in zip(counts, groups, strict=True):
+        events[group] += count
+        images[group] += 1
+    if len(events) < 2:
+        return None
+    total = sum(images.values())
+    rate = sum(events.values()) / total
+    spread = sum((events[group] - rate * images[group]) ** 2 for group in events)
+    variance = len(events) / (len(events) - 1) * spread / total**2
+    effect = max(1.0, variance / (rate / total)) if rate > 0 else 1.0
+    exposure = total / effect * (Z / student(len(events) - 1)) ** 2
+    return garwood(rate * exposure, exposure)
+
+
+def student(freedom: int) -> float:
+    """Return the 97.5% quantile of Student's t (Cornish and Fisher's series; Abramowitz and Stegun 26.7.5)."""
+    if freedom <= len(_STUDENT):
+        return _STUDENT[freedom - 1]
+    z, n = Z, float(freedom)
+    first = (z**3 + z) / 4
+    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+    return z + first / n + second / n**2 + third / n**3
+
+
+def _gamma_quantile(shape: float, share: float) -> float:
+    """Return the `share` quantile of the gamma distribution of scale 1, by bisection."""
+    low, high = 0.0, max(4.0, shape + 12 * math.sqrt(shape) + 12)
+    for _ in range(90):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _gamma_below(shape, middle) < share else (low, middle)
+    return (low + high) / 2
+
+
+def _gamma_below(shape: float, x: float) -> float:
+    """Return the regularized lower incomplete gamma function.
+
+    Up to shape + 1 by its series, beyond by the continued fraction of its complement (Abramowitz and Stegun 6.5.29 and
+    6.5.31, the latter by Lentz's method).
+    """
+    if x <= 0:
+        return 0.0
+    scale = math.exp(shape * math.log(x) - x - math.lgamma(shape))
+    if x < shape + 1:
+        term = total = 1 / shape
+        place = shape
+        while abs(term) > abs(total) * 1e-15:
+            place += 1
+            term *= x / place
+            total += term
+        return min(1.0, total * scale)
+    b = x + 1 - shape
+    c, d = 1e300, 1 / b
+    fraction = d
+    for i in range(1, 10_000):
+        a = -i * (i - shape)
+        b += 2
+        d = 1 / (a * d + b or 1e-300)
+        c = b + a / c or 1e-300
+        fraction *= d * c
+        if abs(d * c - 1) < 1e-15:
+            break
+    return max(0.0, 1 - scale * fraction)

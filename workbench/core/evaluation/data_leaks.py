@@ -1,0 +1,50 @@
+"""Data leaks: validation or test images of which the same part or image was used for training."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Literal
+
+from workbench.core.project.duplicates import content
+from workbench.core.project.grouping import near_duplicates
+from workbench.core.project.project import Project
+from workbench.core.runs.dataset import Dataset
+
+
+@dataclass(frozen=True)
+class DataLeak:
+    """Leak of one image. held: key of the validation or test image. learned: key of the training image.
+
+    why: identical bytes, similar appearance, or the same part.
+    """
+
+    held: str
+    learned: str
+    why: Literal["same", "alike", "part"]
+
+
+def find_data_leaks(project: Project, dataset: Dataset, split: str) -> list[DataLeak]:
+    """Return the clearest leak of each image of `split` that has one. Reads every image: not for the GUI thread.
+
+    In runs of more than 4000 images, similar appearance is not checked, see `core.grouping.lookalikes`.
+    """
+    held, learned = dataset.of(split), dataset.of("train")
+    sides = {item.key: item.split for item in dataset.items}
+    found: dict[str, DataLeak] = {}
+    by_content = {known: item.key for item in learned if (known := content(project.image_path(item.key)))}
+    for item in held:
+        twin = by_content.get(content(project.image_path(item.key)) or b"")
+        if twin is not None:
+            found[item.key] = DataLeak(item.key, twin, "same")
+    for a, b in near_duplicates(project, [*held, *learned]):
+        for one, other in ((a, b), (b, a)):
+            if sides[one] == split and sides[other] == "train":
+                found.setdefault(one, DataLeak(one, other, "alike"))
+    parts: dict[str, str] = defaultdict(str)
+    for item in learned:
+        parts.setdefault(item.group, item.key)
+    for item in held:
+        if item.group and item.group in parts:
+            found.setdefault(item.key, DataLeak(item.key, parts[item.group], "part"))
+    return list(found.values())

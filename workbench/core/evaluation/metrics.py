@@ -1,0 +1,184 @@
+"""Metrics of a model, per defect and per pixel, on validation/test images.
+
+Pixel metrics are pooled over images and reported for foreground classes only. A class absent from both labels and
+predictions has no metric (None) and enters no mean; a correct empty prediction does not count either, so a model that
+predicts nothing never gets good metrics. Ids >= 254 (don't care, not labeled) are not counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from workbench.core.evaluation.confidence import wilson
+from workbench.core.project.project import MAX_CLASS_ID
+from workbench.inference.io.opencv import cv2
+
+# Share of a labeled defect that predictions must cover for the defect to count as found.
+FOUND_SHARE = 0.1
+
+
+@dataclass
+class SegmentationMeter:
+    """Accumulator of segmentation metrics over images; `report` returns them. `classes` maps id -> name."""
+
+    classes: dict[int, str]
+    hit: dict[int, int] = field(default_factory=dict)
+    false: dict[int, int] = field(default_factory=dict)
+    missed: dict[int, int] = field(default_factory=dict)
+    found: dict[int, int] = field(default_factory=dict)
+    defects: dict[int, int] = field(default_factory=dict)
+    any_hit: int = 0
+    any_false: int = 0
+    any_missed: int = 0
+    false_regions: int = 0
+    false_on_good: int = 0
+    images: int = 0
+    good_images: int = 0
+
+    def add(self, truth: np.ndarray, predicted: np.ndarray) -> None:
+        """Add one image: label and prediction, uint8 (H, W)."""
+        counted = truth <= MAX_CLASS_ID
+        for id in self.classes:
+            real, said = truth == id, (predicted == id) & counted
+            _plus(self.hit, id, np.count_nonzero(real & said))
+            _plus(self.false, id, np.count_nonzero(said & ~real))
+            _plus(self.missed, id, np.count_nonzero(real & ~said))
+        real, said = (truth > 0) & counted, (predicted > 0) & counted
+        self.any_hit += np.count_nonzero(real & said)
+        self.any_false += np.count_nonzero(said & ~real)
+        self.any_missed += np.count_nonzero(real & ~said)
+        self._add_regions(truth, real, said, predicted > 0)
+        self.images += 1
+        self.good_images += not real.any()
+
+    def _add_regions(self, truth: np.ndarray, real: np.ndarray, said: np.ndarray, raw: np.ndarray) -> None:
+        for id in self.classes:
+            found = defects_found(truth == id, said)[1]
+            if len(found):
+                _plus(self.found, id, int(found.sum()))
+                _plus(self.defects, id, len(found))
+        wrong = int(false_alarms(raw, real, said).sum())
+        self.false_regions += wrong
+        self.false_on_good += wrong if not real.any() else 0
+
+    def report(self) -> dict[str, Any]:
+        per_class, dices, ious = {}, [], []
+        for id, name in self.classes.items():
+            scores = _pixel_scores(self.hit.get(id, 0), self.false.get(id, 0), self.missed.get(id, 0))
+            defects = self.defects.get(id, 0)
+            scores["defects"] = defects
+            scores["recall_defects"] = self.found.get(id, 0) / defects if defects else None
+            scores["recall_interval"] = wilson(self.found.get(id, 0), defects)
+            per_class[name] = scores
+            if scores["dice"] is not None:
+                dices.append(scores["dice"])
+                ious.append(scores["iou"])
+        total, found = sum(self.defects.values()), sum(self.found.values())
+        any_defect = _pixel_scores(self.any_hit, self.any_false, self.any_missed)
+        return {
+            "dice": float(np.mean(dices)) if dices else None,
+            "iou": float(np.mean(ious)) if ious else None,
+            "any_defect": any_defect,
+            "per_class": per_class,
+            "regions": {
+                "recall": found / total if total else None,
+                "recall_interval": wilson(found, total),
+                "found": found,
+                "defects": total,
+                "false": self.false_regions,
+                "false_per_picture": self.false_regions / self.images if self.images else None,
+                "false_per_good_picture": self.false_on_good / self.good_images if self.good_images else None,
+            },
+            "pictures": self.images,
+            "good_pictures": self.good_images,
+            # a warning, not a metric: there were defects, and the model predicted none
+            "only_background": bool(total and not (self.any_hit + self.any_false)),
+        }
+
+
+@dataclass
+class VerdictMeter:
+    """Accumulator of verdict metrics; `names` in fixed order.
+
+    Macro F1 is the mean over verdicts that occur in the labels.
+    """
+
+    names: tuple[str, ...]
+    confusion: np.ndarray = field(init=False)  # int64 (V, V): row = label, column = prediction
+
+    def __post_init__(self) -> None:
+        self.confusion = np.zeros((len(self.names), len(self.names)), np.int64)
+
+    def add(self, truth: str, predicted: str) -> None:
+        self.confusion[self.names.index(truth), self.names.index(predicted)] += 1
+
+    def report(self) -> dict[str, Any]:
+        total = int(self.confusion.sum())
+        right = int(np.trace(self.confusion))
+        per_class, f1s = {}, []
+        for i, name in enumerate(self.names):
+            hit = int(self.confusion[i, i])
+            real, said = int(self.confusion[i].sum()), int(self.confusion[:, i].sum())
+            f1 = 2 * hit / (real + said) if real else None
+            per_class[name] = {
+                "precision": hit / said if said else None,
+                "recall": hit / real if real else None,
+                "f1": f1,
+                "pictures": real,
+            }
+            if f1 is not None:
+                f1s.append(f1)
+        return {
+            "accuracy": right / total if total else None,
+            "accuracy_interval": wilson(right, total),
+            "macro_f1": float(np.mean(f1s)) if f1s else None,
+            "per_class": per_class,
+            "confusion": {"names": list(self.names), "rows": self.confusion.tolist()},
+            "pictures": total,
+        }
+
+
+def defects_found(labeled: np.ndarray, said: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the area in pixels of each labeled region, and True if it counts as found.
+
+    bool (H, W): labeled: one class of the labels; said: predictions of any class.
+    """
+    labels, count = _components(labeled)
+    area = np.bincount(labels.ravel(), minlength=count + 1)[1:]
+    covered = np.bincount(labels[said], minlength=count + 1)[1:]
+    return area, covered >= np.maximum(1, FOUND_SHARE * area)
+
+
+def false_alarms(raw: np.ndarray, real: np.ndarray, said: np.ndarray) -> np.ndarray:
+    """Return True for each predicted region that touches no defect.
+
+    bool (H, W): raw: predictions; real: defects in the labels; said: predictions where labels count. A region mainly on
+    "don't care" is neither right nor wrong.
+    """
+    labels, count = _components(raw)
+    area = np.bincount(labels.ravel(), minlength=count + 1)[1:]
+    touching = np.bincount(labels[real], minlength=count + 1)[1:]
+    countable = np.bincount(labels[said], minlength=count + 1)[1:]
+    return (touching == 0) & (countable * 2 >= area)
+
+
+def _pixel_scores(hit: int, false: int, missed: int) -> dict[str, float | None]:
+    either = hit + false + missed
+    return {
+        "dice": 2 * hit / (2 * hit + false + missed) if either else None,
+        "iou": hit / either if either else None,
+        "precision": hit / (hit + false) if hit + false else None,
+        "recall": hit / (hit + missed) if hit + missed else None,
+    }
+
+
+def _components(where: np.ndarray) -> tuple[np.ndarray, int]:
+    count, labels = cv2.connectedComponents(where.astype(np.uint8), connectivity=8)
+    return labels, count - 1
+
+
+def _plus(table: dict[int, int], id: int, amount: int) -> None:
+    table[id] = table.get(id, 0) + int(amount)

@@ -1,0 +1,188 @@
+"""Metrics at other operating points: curves over the threshold and the point of least cost.
+
+Counts per image and class are made once on a grid of thresholds and minimum areas, with each pixel assigned to its
+strongest class. If all thresholds are at least 0.5, or equal, this equals a prediction. Otherwise it differs at pixels
+where a class above its own lower threshold is second. A point is therefore *chosen* by these counts, and its figures
+are recomputed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.core.evaluation.operating_point import OperatingPoint
+from workbench.core.evaluation.stored_predictions import StoredPrediction
+from workbench.core.project.project import MAX_CLASS_ID
+from workbench.inference.io.opencv import cv2
+
+THRESHOLDS = tuple(percent / 100 for percent in (5, 10, 15, 20, 30, 40, 50, 60, 70, 80, 85, 90, 93, 95, 97, 98, 99))
+AREAS = (0, *(side**2 for side in (2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100)))
+_ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class ThresholdCounts:
+    """Counts of one class on one image.
+
+    covered: int32 (thresholds, areas, defects), pixels. regions, false: int32 (thresholds, areas), predicted regions
+    and those that touch no defect.
+    """
+
+    covered: np.ndarray
+    regions: np.ndarray
+    false: np.ndarray
+
+
+def count_thresholds(evidence: StoredPrediction, classes: int) -> tuple[ThresholdCounts, ...]:
+    """Return the tally of each class, in the model's order."""
+    shape = (len(THRESHOLDS), len(AREAS))
+    found = tuple(
+        ThresholdCounts(
+            np.zeros((*shape, len(evidence.defects)), np.int32), np.zeros(shape, np.int32), np.zeros(shape, np.int32)
+        )
+        for _ in range(classes)
+    )
+    for patch, truth, numbers in zip(evidence.patches, evidence.truths, evidence.numbers):
+        for number, into in enumerate(found):
+            plane = np.where(patch.strongest == number, patch.highest, np.uint8(0))
+            if plane.any():
+                _count(plane, truth, numbers, into)
+    return found
+
+
+def _count(plane: np.ndarray, truth: np.ndarray, numbers: np.ndarray, into: ThresholdCounts) -> None:
+    rows, columns = np.flatnonzero(plane.any(axis=1)), np.flatnonzero(plane.any(axis=0))
+    part = (slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1))
+    plane, truth, numbers = plane[part], truth[part], numbers[part]
+    highest = int(plane.max())
+    on, counts = np.flatnonzero(plane), None
+    for step, threshold in enumerate(THRESHOLDS):
+        level = int(np.ceil(255 * threshold - 1e-9))
+        if level > highest:
+            break
+        kept_on = on[plane.reshape(-1)[on] >= level]
+        if counts is None or len(kept_on) < len(on):
+            on = kept_on
+            counts = _at(plane, level, on, truth, numbers, into.covered.shape[2])
+        into.regions[step] += counts[0]
+        into.false[step] += counts[1]
+        into.covered[step] += counts[2]
+
+
+def _at(
+    plane: np.ndarray, level: int, on: np.ndarray, truth: np.ndarray, numbers: np.ndarray, defects: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return regions, false regions and covered pixels for each minimum area at `level`.
+
+    on: flat indices of the pixels that reach it.
+    """
+    covered = np.zeros((len(AREAS), defects), np.int32)
+    count, labels, stats, _ = cv2.connectedComponentsWithStats((plane >= level).view(np.uint8), connectivity=8)
+    region, real = labels.reshape(-1)[on], truth.reshape(-1)[on]
+    counted = real <= MAX_CLASS_ID
+    area = stats[:, cv2.CC_STAT_AREA]
+    kept = area[None, 1:] >= np.array(AREAS)[:, None]
+    touching = np.bincount(region[counted & (real > 0)], minlength=count)
+    false = (touching == 0) & (np.bincount(region[counted], minlength=count) * 2 >= area)
+    defect = numbers.reshape(-1)[on]
+    if defect.any():
+        many = int(defect.max()) + 1
+        both, pixels = np.unique((region.astype(np.int64) * many + defect)[defect > 0], return_counts=True)
+        own, defect = np.divmod(both, many)
+        for at, least in enumerate(AREAS):
+            enough = area[own] >= least
+            np.add.at(covered[at], defect[enough] - 1, pixels[enough].astype(np.int32))
+    regions, vain = kept.sum(axis=1), (kept & false[None, 1:]).sum(axis=1)
+    return regions.astype(np.int32), vain.astype(np.int32), covered
+
+
+@dataclass(frozen=True)
+class PrecisionRecallCurve:
+    """Metrics over the thresholds at one minimum area, float64 (thresholds,).
+
+    recall: share of defects found. precision: share of regions that touch a defect, NaN without regions. false: false
+    alarms per image.
+    """
+
+    thresholds: np.ndarray
+    recall: np.ndarray
+    precision: np.ndarray
+    false: np.ndarray
+
+
+class OperatingPointSweep:
+    """Sum of the tallies of all images. tallies: per image, one per class."""
+
+    def __init__(
+        self, evidence: Sequence[StoredPrediction], tallies: Sequence[Sequence[ThresholdCounts]], classes: Sequence[int]
+    ) -> None:
+        self.images = len(evidence)
+        self._ids = np.array([defect.class_id for each in evidence for defect in each.defects], np.int64)
+        needed = [each.needed for each in evidence]
+        self._needed = np.concatenate(needed) if needed else np.zeros(0)
+        self._classes = tuple(classes)
+        shape = (len(THRESHOLDS), len(AREAS))
+        self._covered = [
+            np.concatenate([np.zeros((*shape, 0), np.int32), *(each[at].covered for each in tallies)], axis=2)
+            for at in range(len(classes))
+        ]
+        nothing, numbers = np.zeros(shape, int), range(len(classes))
+        self._regions = [sum((each[at].regions for each in tallies), nothing) for at in numbers]
+        self._false = [sum((each[at].false for each in tallies), nothing) for at in numbers]
+
+    def curve(self, point: OperatingPoint, number: int | None = None) -> PrecisionRecallCurve:
+        """Return the curve of class index `number` by its own regions, or of all classes at a common threshold."""
+        which = range(len(self._classes)) if number is None else [number]
+        areas = [_nearest(AREAS, point.min_area[at]) for at in which]
+        real = slice(None) if number is None else self._ids == self._classes[number]
+        covered = sum(self._covered[at][:, area][:, real] for at, area in zip(which, areas))
+        regions = sum(self._regions[at][:, area] for at, area in zip(which, areas))
+        false = sum(self._false[at][:, area] for at, area in zip(which, areas))
+        needed = self._needed[real]
+        found = (covered >= needed).sum(axis=1)
+        recall = found / len(needed) if len(needed) else np.full(len(THRESHOLDS), np.nan)
+        with np.errstate(invalid="ignore"):
+            precision = np.where(regions > 0, (regions - false) / regions, np.nan)
+        return PrecisionRecallCurve(np.array(THRESHOLDS), recall, precision, false / max(1, self.images))
+
+    def where(self, point: OperatingPoint, number: int) -> tuple[float, float]:
+        """Return recall and precision of one class near `point`, as in `curve`; NaN without defects or regions."""
+        curve = self.curve(point, number)
+        step = _nearest(THRESHOLDS, point.thresholds[number])
+        return float(curve.recall[step]), float(curve.precision[step])
+
+    def cheapest(
+        self, start: OperatingPoint, escape: float, overkill: float = 1.0, *, number: int | None = None
+    ) -> OperatingPoint:
+        """Return the grid point of least cost: missed defects times `escape` plus false alarms times `overkill`.
+
+        Coordinate descent over the classes; on ties the point nearest to `start`. Classes without defects in the images
+        keep their values, since the cost of missing them is unknown. number: optimize only this class.
+        """
+        at = [(_nearest(THRESHOLDS, t), _nearest(AREAS, a)) for t, a in zip(start.thresholds, start.min_area)]
+        first = list(at)
+        shown = [k for k, id in enumerate(self._classes) if (self._ids == id).any() and number in (None, k)]
+        for _ in range(_ROUNDS):
+            before = list(at)
+            for own in shown:
+                others = sum((self._covered[k][at[k]] for k in range(len(at)) if k != own), np.zeros(len(self._ids)))
+                missed = (self._covered[own] + others < self._needed).sum(axis=2)
+                cost = escape * missed + overkill * self._false[own]
+                steps = np.abs(np.arange(len(THRESHOLDS)) - first[own][0])[:, None]
+                away = steps + np.abs(np.arange(len(AREAS)) - first[own][1])[None, :]
+                best = np.lexsort((away.ravel(), cost.ravel()))[0]
+                at[own] = (int(best) // len(AREAS), int(best) % len(AREAS))
+            if at == before:
+                break
+        moved = [k in shown and at[k] != first[k] for k in range(len(at))]
+        return OperatingPoint(
+            tuple(THRESHOLDS[at[k][0]] if moved[k] else start.thresholds[k] for k in range(len(at))),
+            tuple(AREAS[at[k][1]] if moved[k] else start.min_area[k] for k in range(len(at))),
+        )
+
+
+def _nearest(values: Sequence[float], wanted: float) -> int:
+    return int(np.argmin(np.abs(np.array(values, float) - wanted)))

@@ -1,0 +1,123 @@
+"""Cache of a run's network output under .cache/review, so that an evaluation reopens without inference.
+
+Probabilities are stored, not results, so that labels and operating points may change without new inference. Missing,
+stale or damaged files are recreated.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import shutil
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from workbench.core.evaluation.operating_point_sweep import AREAS, THRESHOLDS, ThresholdCounts
+from workbench.core.evaluation.stored_predictions import LEAST, ProbabilityPatch, StoredPrediction
+from workbench.core.problems import Problem
+from workbench.core.project.project import Project
+from workbench.core.project.storage import file_stamp, write_bytes
+from workbench.core.runs.run import Run
+from workbench.inference.io.atomic_write import make_folder
+from workbench.inference.io.json_io import parse_json
+from workbench.inference.model_settings import ModelSettings, settings_text
+
+_FORMAT = 1
+
+
+class PredictionCache:
+    """Cached output of one run's best model. Output of earlier weights is deleted."""
+
+    def __init__(self, project: Project, run: Run, settings: ModelSettings) -> None:
+        self._project = project
+        self.least = min([LEAST, *settings.thresholds])
+        home = project.root / ".cache" / "review" / run.name
+        self._folder = home / _stamp(run, settings, self.least)
+        if project.writable and home.is_dir():
+            for other in home.iterdir():
+                if other.is_dir() and other != self._folder:
+                    shutil.rmtree(other, ignore_errors=True)
+
+    def read(self, key: str) -> tuple[tuple[int, int], list[ProbabilityPatch]] | None:
+        """Return (width, height) and the patches, or None if there is no valid entry."""
+        try:
+            head, _, body = self._path(key).read_bytes().partition(b"\n")
+            said = parse_json(head)
+            if said["format"] != _FORMAT or said["picture"] != self._image(key):
+                return None
+            flat = np.frombuffer(zlib.decompress(body), np.uint8)
+            patches, start = [], 0
+            for top, left, *shape in said["patches"]:
+                size = int(np.prod(shape))
+                patches.append(ProbabilityPatch(top, left, flat[start : start + size].reshape(shape)))
+                start += size
+            return (said["width"], said["height"]), patches
+        except (OSError, ValueError, KeyError, TypeError, zlib.error):
+            return None
+
+    def write(self, key: str, size: tuple[int, int], patches: list[ProbabilityPatch]) -> None:
+        """Store the patches of an image. Does nothing if the project is read-only or the disk is full."""
+        if not self._project.writable:
+            return
+        where = [[patch.top, patch.left, *patch.scores.shape] for patch in patches]
+        said = {"format": _FORMAT, "picture": self._image(key), "width": size[0], "height": size[1], "patches": where}
+        body = zlib.compress(b"".join(patch.scores.tobytes() for patch in patches), 1)
+        with contextlib.suppress(OSError, Problem):
+            make_folder(self._folder)
+            write_bytes(self._path(key), json.dumps(said).encode() + b"\n" + body)
+
+    def read_tallies(self, evidence: StoredPrediction, classes: int) -> tuple[ThresholdCounts, ...] | None:
+        """Return the tallies of each class, or None if there is no valid entry."""
+        shape = (len(THRESHOLDS), len(AREAS))
+        defects = len(evidence.defects)
+        try:
+            head, _, body = self._path(evidence.key, ".tallies").read_bytes().partition(b"\n")
+            if parse_json(head) != self._tallied(evidence, classes):
+                return None
+            flat = np.frombuffer(zlib.decompress(body), np.int32).reshape(classes, *shape, defects + 2)
+            return tuple(ThresholdCounts(each[..., 2:], each[..., 0], each[..., 1]) for each in flat)
+        except (OSError, ValueError, zlib.error):
+            return None
+
+    def write_tallies(self, evidence: StoredPrediction, tallies: Sequence[ThresholdCounts]) -> None:
+        if not self._project.writable:
+            return
+        flat = [np.concatenate([t.regions[..., None], t.false[..., None], t.covered], axis=2) for t in tallies]
+        head = json.dumps(self._tallied(evidence, len(tallies))).encode()
+        with contextlib.suppress(OSError, Problem):
+            make_folder(self._folder)
+            body = zlib.compress(np.stack(flat).astype(np.int32).tobytes(), 1)
+            write_bytes(self._path(evidence.key, ".tallies"), head + b"\n" + body)
+
+    def _tallied(self, evidence: StoredPrediction, classes: int) -> dict[str, object]:
+        """Return everything that the tallies depend on."""
+        grid = zlib.crc32(repr((THRESHOLDS, AREAS)).encode())
+        said = {"format": _FORMAT, "picture": self._image(evidence.key), "label": evidence.label}
+        return {**said, "classes": classes, "grid": grid}
+
+    def _image(self, key: str) -> str:
+        return file_stamp(self._project.image_path(key))
+
+    def _path(self, key: str, suffix: str = ".scores") -> Path:
+        return self._folder / (hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32] + suffix)
+
+
+def _stamp(run: Run, settings: ModelSettings, least: float) -> str:
+    """Return a hash of the weights and of all settings that affect probabilities, not of the operating point."""
+    plain = dataclasses.replace(
+        settings,
+        thresholds=(0.5,) * len(settings.classes),
+        min_area=(0,) * len(settings.classes),
+        um_per_pixel=None,
+        name="",
+    )
+    digest = hashlib.sha256(f"{settings_text(plain)}{least}".encode())
+    for name in sorted(settings.files.values()):
+        with contextlib.suppress(OSError):
+            digest.update((run.best / name).read_bytes())
+    return digest.hexdigest()[:16]

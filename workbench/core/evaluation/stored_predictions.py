@@ -1,0 +1,259 @@
+"""Stored network output per image, for evaluation at any operating point without repeated inference.
+
+Probabilities are stored only where a class reaches the lowest threshold in use, cut into patches such that no region
+crosses patches. Therefore all counts can be made per patch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from workbench.core.evaluation.image_counts import ANY, DefectCount, ImageCounts
+from workbench.core.evaluation.metrics import FOUND_SHARE
+from workbench.core.evaluation.operating_point import OperatingPoint
+from workbench.core.geometry.drawing import Rect
+from workbench.core.project.project import MAX_CLASS_ID
+from workbench.inference.io.opencv import cv2
+from workbench.inference.model_settings import ModelSettings
+from workbench.inference.regions import drop_small_in_place
+
+LEAST = 0.05  # lowest threshold that can be evaluated
+_CELL = 32  # pixels: side of the square cells along which patches are cut
+_WHOLE = 512 * 512  # pixels: a smaller image is one patch, which is faster than several
+
+
+@dataclass(frozen=True)
+class ProbabilityPatch:
+    """Part of the network output.
+
+    scores: uint8 (classes, h, w), 255 * probability; the first pixel is at (left, top) of the image.
+    """
+
+    top: int
+    left: int
+    scores: np.ndarray
+
+    @property
+    def slices(self) -> tuple[slice, slice]:
+        height, width = self.scores.shape[1:]
+        return slice(self.top, self.top + height), slice(self.left, self.left + width)
+
+    @cached_property
+    def strongest(self) -> np.ndarray:
+        """Class index of the greatest probability, uint8 (h, w); the first one on ties."""
+        return self.scores.argmax(axis=0).astype(np.uint8)
+
+    @cached_property
+    def highest(self) -> np.ndarray:
+        """Greatest probability of any class, uint8 (h, w), 255 * probability."""
+        return self.scores.max(axis=0)
+
+    def predicted(self, settings: ModelSettings) -> np.ndarray | None:
+        """Return class ids, uint8 (h, w), as `inference.predictor.apply_thresholds` does; None if nothing is marked.
+
+        Several times faster, because the strongest class, which nearly always decides, is tested first.
+        """
+        levels = np.array([max(1, int(np.ceil(255 * threshold - 1e-9))) for threshold in settings.thresholds])
+        ids = np.array([entry.id for entry in settings.classes], np.uint8)
+        mask = np.where(self.highest >= levels.astype(np.uint8)[self.strongest], ids[self.strongest], np.uint8(0))
+        if levels.min() < levels.max():
+            # A weaker class may reach its own lower threshold where the strongest does not.
+            left = np.flatnonzero((mask == 0) & (self.highest >= levels.min()))
+            if left.size:
+                scores = self.scores.reshape(len(ids), -1)[:, left]
+                able = np.where(scores >= levels[:, None], scores, 0)
+                mask.reshape(-1)[left] = np.where(able.max(axis=0) > 0, ids[able.argmax(axis=0)], 0)
+        if not mask.any():
+            return None
+        drop_small_in_place(mask, {entry.id: area for entry, area in zip(settings.classes, settings.min_area)})
+        return mask
+
+
+def cut(class_scores: np.ndarray, least: float = LEAST) -> list[ProbabilityPatch]:
+    """Cut network output into patches. class_scores: uint8 (classes, H, W). least: lowest threshold in use."""
+    seen = class_scores.max(axis=0) >= np.uint8(np.ceil(255 * least - 1e-9))
+    height, width = seen.shape
+    if height * width <= _WHOLE:
+        return [_patch(class_scores, seen, np.ones_like(seen), 0, 0)] if seen.any() else []
+    rows, columns = -(-height // _CELL), -(-width // _CELL)
+    padded = np.zeros((rows * _CELL, columns * _CELL), bool)
+    padded[:height, :width] = seen
+    cells = padded.reshape(rows, _CELL, columns, _CELL).any(axis=(1, 3))
+    # Touching pixels are in the same or touching cells, so a region stays within one group of cells.
+    count, groups, boxes, _ = cv2.connectedComponentsWithStats(cells.astype(np.uint8), connectivity=8)
+    patches = []
+    for number in range(1, count):
+        x, y, wide, high = (int(value) * _CELL for value in boxes[number, :4])
+        part = (slice(y, min(y + high, height)), slice(x, min(x + wide, width)))
+        own = np.kron(
+            groups[y // _CELL : (y + high) // _CELL, x // _CELL : (x + wide) // _CELL] == number,
+            np.ones((_CELL, _CELL), bool),
+        )
+        own = own[: part[0].stop - y, : part[1].stop - x]
+        patches.append(_patch(class_scores[(slice(None), *part)], seen[part], own, y, x))
+    return patches
+
+
+def _patch(scores: np.ndarray, seen: np.ndarray, own: np.ndarray, top: int, left: int) -> ProbabilityPatch:
+    """Return the patch cropped to the bounding box of `seen` within `own`."""
+    seen = seen & own
+    rows, columns = np.flatnonzero(seen.any(axis=1)), np.flatnonzero(seen.any(axis=0))
+    part = (slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1))
+    return ProbabilityPatch(top + int(rows[0]), left + int(columns[0]), scores[(slice(None), *part)] * seen[part])
+
+
+@dataclass(frozen=True)
+class LabeledDefect:
+    """Labeled region. peak: greatest probability of any class on it, 0..1."""
+
+    class_id: int
+    area: int
+    box: Rect
+    peak: float
+
+
+@dataclass(frozen=True)
+class FalseAlarm:
+    """Predicted region that touches no defect. peak: its greatest probability, 0..1."""
+
+    class_id: int
+    area: int
+    box: Rect
+    peak: float
+
+
+@dataclass(frozen=True)
+class ImageEvaluation:
+    """Result for one image at one operating point. facts.defects have the order of `Evidence.defects`."""
+
+    facts: ImageCounts
+    alarms: tuple[FalseAlarm, ...]
+    marked: int  # pixels
+
+
+@dataclass(frozen=True)
+class StoredPrediction:
+    """Label and network output of one image.
+
+    real: class id, or ANY, -> number of labeled pixels. truths: label of each patch, uint8 (h, w). numbers: for each
+    patch, int32 (h, w) with the 1-based index into `defects`, 0 elsewhere. label: hash of the label file.
+    """
+
+    key: str
+    group: str
+    width: int
+    height: int
+    defects: tuple[LabeledDefect, ...]
+    real: Mapping[int, int]
+    patches: tuple[ProbabilityPatch, ...]
+    truths: tuple[np.ndarray, ...]
+    numbers: tuple[np.ndarray, ...]
+    label: str = ""
+
+    @property
+    def needed(self) -> np.ndarray:
+        """Pixels of each defect that must be covered to count as found, float64 (defects,)."""
+        return np.maximum(1.0, FOUND_SHARE * np.array([defect.area for defect in self.defects], float))
+
+
+def collect_prediction(
+    key: str,
+    truth: np.ndarray,
+    patches: Sequence[ProbabilityPatch],
+    classes: Sequence[int],
+    group: str = "",
+    label: str = "",
+) -> StoredPrediction:
+    """Build the evidence of one image. truth: label, uint8 (H, W). classes: ids of the model."""
+    height, width = truth.shape
+    numbered = np.zeros(truth.shape, np.int32)
+    found: list[tuple[int, int, Rect]] = []
+    real = {ANY: int(np.count_nonzero((truth > 0) & (truth <= MAX_CLASS_ID)))}
+    for id in classes:
+        of_class = truth == id
+        real[id] = int(np.count_nonzero(of_class))
+        if real[id]:
+            count, labels, stats, _ = cv2.connectedComponentsWithStats(of_class.view(np.uint8), connectivity=8)
+            numbered += np.where(of_class, labels + len(found), 0).astype(np.int32)
+            found += [
+                (id, int(stats[i, cv2.CC_STAT_AREA]), Rect(*(int(value) for value in stats[i, :4])))
+                for i in range(1, count)
+            ]
+    numbers = [np.ascontiguousarray(numbered[patch.slices]) for patch in patches]
+    peaks = np.zeros(len(found) + 1, np.uint8)
+    for patch, number in zip(patches, numbers):
+        on = np.flatnonzero(number)
+        np.maximum.at(peaks, number.reshape(-1)[on], patch.highest.reshape(-1)[on])
+    defects = tuple(
+        LabeledDefect(id, area, box, float(peak) / 255) for (id, area, box), peak in zip(found, peaks[1:].tolist())
+    )
+    truths = tuple(np.ascontiguousarray(truth[patch.slices]) for patch in patches)
+    return StoredPrediction(key, group, width, height, defects, real, tuple(patches), truths, tuple(numbers), label)
+
+
+def evaluate_prediction(evidence: StoredPrediction, settings: ModelSettings) -> ImageEvaluation:
+    """Count one image at an operating point, as `core.defects.picture_facts` and `core.evaluation.metrics` count it."""
+    ids = [entry.id for entry in settings.classes]
+    hit, said = dict.fromkeys([ANY, *ids], 0), dict.fromkeys([ANY, *ids], 0)
+    covered = np.zeros(len(evidence.defects) + 1, np.int64)
+    alarms: list[FalseAlarm] = []
+    regions = marked = 0
+    for patch, truth, numbers in zip(evidence.patches, evidence.truths, evidence.numbers):
+        mask = patch.predicted(settings)
+        on = np.flatnonzero(mask) if mask is not None else ()
+        if mask is None or not len(on):
+            continue
+        called, real = mask.reshape(-1)[on], truth.reshape(-1)[on]
+        counted = real <= MAX_CLASS_ID
+        of_class = np.bincount(called[counted], minlength=256)
+        right = np.bincount(called[called == real], minlength=256)
+        for id in ids:
+            hit[id] += int(right[id])
+            said[id] += int(of_class[id])
+        hit[ANY] += int(np.count_nonzero(counted & (real > 0)))
+        said[ANY] += int(np.count_nonzero(counted))
+        marked += len(on)
+        covered += np.bincount(numbers.reshape(-1)[on[counted]], minlength=len(covered))
+        count, wrong = _alarms(patch, mask, on, counted, real)
+        regions += count
+        alarms += wrong
+    pixels = {id: (hit[id], said[id] - hit[id], evidence.real[id] - hit[id]) for id in hit}
+    found = covered[1:] >= evidence.needed
+    defects = tuple(DefectCount(each.class_id, each.area, bool(yes)) for each, yes in zip(evidence.defects, found))
+    facts = ImageCounts(evidence.key, pixels, defects, regions, len(alarms))
+    return ImageEvaluation(facts, tuple(alarms), marked)
+
+
+def evaluate_at(
+    evidence: Sequence[StoredPrediction], settings: ModelSettings, point: OperatingPoint
+) -> list[ImageEvaluation]:
+    return [evaluate_prediction(each, point.on(settings)) for each in evidence]
+
+
+def _alarms(
+    patch: ProbabilityPatch, mask: np.ndarray, on: np.ndarray, counted: np.ndarray, real: np.ndarray
+) -> tuple[int, list[FalseAlarm]]:
+    """Return the number of predicted regions and the false alarms among them; see `core.metrics.false_alarms`.
+
+    on: flat indices of the mask's pixels in the patch. counted, real: at these, whether the label counts, and the
+    label.
+    """
+    count, labels, stats, _ = cv2.connectedComponentsWithStats((mask > 0).view(np.uint8), connectivity=8)
+    region = labels.reshape(-1)[on]
+    touching = np.bincount(region[counted & (real > 0)], minlength=count)
+    countable = np.bincount(region[counted], minlength=count)
+    area = stats[:, cv2.CC_STAT_AREA]
+    found = []
+    for number in range(1, count):
+        if touching[number] == 0 and countable[number] * 2 >= area[number]:
+            x, y, width, height = (int(value) for value in stats[number, :4])
+            part = (slice(y, y + height), slice(x, x + width))
+            own = labels[part] == number
+            id = int(np.bincount(mask[part][own]).argmax())
+            peak = float(patch.highest[part][own].max()) / 255
+            found.append(FalseAlarm(id, int(area[number]), Rect(patch.left + x, patch.top + y, width, height), peak))
+    return count - 1, found

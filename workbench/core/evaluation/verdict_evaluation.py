@@ -1,0 +1,177 @@
+"""Evaluation of a verdict model on validation and test images: confusions and calibration.
+
+Probabilities include the temperature that was fitted on the images of `val`; those of `test` give an unbiased result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from workbench.core.evaluation.confidence import wilson
+from workbench.core.evaluation.metrics import VerdictMeter
+
+BINS = 10
+MOST = 0.999  # highest minimum probability of a verdict
+
+
+@dataclass(frozen=True)
+class PredictedVerdict:
+    """Prediction for one image. truth: current verdict label. probabilities: in the order of the model's verdicts."""
+
+    key: str
+    split: str
+    truth: str
+    probabilities: tuple[float, ...]
+
+    @property
+    def said(self) -> int:
+        """Index of the most probable verdict."""
+        return int(np.argmax(self.probabilities))
+
+    @property
+    def sure(self) -> float:
+        return max(self.probabilities)
+
+
+@dataclass(frozen=True)
+class CalibrationBin:
+    """Images with similar probability of the verdict. sure: mean probability. interval: of the correct share."""
+
+    low: float
+    high: float
+    images: int
+    sure: float
+    right: int
+    interval: tuple[float, float]
+
+    @property
+    def share(self) -> float:
+        return self.right / self.images
+
+
+@dataclass(frozen=True)
+class RejectBand:
+    """Effect of a minimum probability `least` for a verdict.
+
+    unsure: images without a verdict, for manual inspection; caught: those of them with a wrong prediction. left: wrong
+    verdicts among the given ones.
+    """
+
+    least: float
+    images: int
+    unsure: int
+    caught: int
+    left: int
+
+    @property
+    def given(self) -> int:
+        return self.images - self.unsure
+
+
+@dataclass(frozen=True)
+class VerdictEvaluation:
+    """Evaluation of a verdict model.
+
+    names: verdicts of the model. pictures: images labeled with one of these. others: number of images with another
+    label. temperature: divisor of the logits. unreadable: number of unreadable images.
+    """
+
+    names: tuple[str, ...]
+    images: tuple[PredictedVerdict, ...]
+    temperature: float = 1.0
+    others: int = 0
+    unreadable: int = 0
+
+    def of(self, *splits: str) -> VerdictEvaluation:
+        return replace(self, images=tuple(image for image in self.images if image.split in splits))
+
+    def without_temperature(self) -> VerdictEvaluation:
+        """Return the evaluation with the probabilities of the network without temperature."""
+        if not self.images:
+            return self
+        logs = np.log(np.maximum([image.probabilities for image in self.images], 1e-30)) * self.temperature
+        raw = np.exp(logs - logs.max(axis=1, keepdims=True))
+        raw /= raw.sum(axis=1, keepdims=True)
+        images = [replace(one, probabilities=tuple(row.tolist())) for one, row in zip(self.images, raw)]
+        return replace(self, images=tuple(images), temperature=1.0)
+
+    def report(self) -> dict[str, Any]:
+        """Return the report of `VerdictMeter` with "recall_interval" for each verdict."""
+        meter = VerdictMeter(self.names)
+        for image in self.images:
+            meter.add(image.truth, self.names[image.said])
+        report = meter.report()
+        for name, row in zip(self.names, meter.confusion):
+            hits = int(row[self.names.index(name)])
+            report["per_class"][name]["recall_interval"] = wilson(hits, int(row.sum()))
+        return report
+
+    def cell(self, truth: str, said: str) -> list[PredictedVerdict]:
+        """Return images labeled `truth` and predicted as `said`.
+
+        Mistakes: highest probability first; others: lowest first.
+        """
+        at = self.names.index(said)
+        found = [image for image in self.images if image.truth == truth and image.said == at]
+        return sorted(found, key=lambda one: (one.sure if truth == said else -one.sure, one.key))
+
+    def mistakes(self) -> list[PredictedVerdict]:
+        """Return the wrong predictions, highest probability first."""
+        found = [image for image in self.images if image.truth != self.names[image.said]]
+        return sorted(found, key=lambda one: (-one.sure, one.key))
+
+    def unsure(self, least: float) -> list[PredictedVerdict]:
+        """Return the images without a verdict at minimum probability `least`, lowest probability first."""
+        return sorted((one for one in self.images if one.sure < least), key=lambda one: (one.sure, one.key))
+
+    # --- calibration -----------------------------------------------------------------------------
+
+    @cached_property
+    def _sure_and_right(self) -> tuple[np.ndarray, np.ndarray]:
+        sure = np.array([image.sure for image in self.images], np.float64)
+        right = np.array([picture.truth == self.names[picture.said] for picture in self.images], bool)
+        return sure, right
+
+    def reliability(self, bins: int = BINS) -> list[CalibrationBin]:
+        """Return bins of equal width in the probability of the verdict; empty bins are omitted."""
+        sure, right = self._sure_and_right
+        at = np.minimum((sure * bins).astype(int), bins - 1)
+        found = []
+        for number in np.unique(at).tolist():
+            inside = at == number
+            count, hits = int(inside.sum()), int(right[inside].sum())
+            low, high = wilson(hits, count) or (0.0, 1.0)
+            mean = float(sure[inside].mean())
+            found.append(CalibrationBin(number / bins, (number + 1) / bins, count, mean, hits, (low, high)))
+        return found
+
+    def calibration_error(self, bins: int = BINS) -> float | None:
+        """Return the expected calibration error (ECE, Naeini et al. 2015), None without images."""
+        if not self.images:
+            return None
+        weighed = sum(one.images * abs(one.share - one.sure) for one in self.reliability(bins))
+        return weighed / len(self.images)
+
+    # --- minimum probability ---------------------------------------------------------------------
+
+    def band(self, least: float) -> RejectBand:
+        sure, right = self._sure_and_right
+        out = sure < least
+        return RejectBand(least, len(sure), int(out.sum()), int((out & ~right).sum()), int((~out & ~right).sum()))
+
+    def bands(self, leasts: Sequence[float]) -> list[RejectBand]:
+        return [self.band(least) for least in leasts]
+
+    def threshold_for(self, left: int) -> float:
+        """Return the lowest minimum probability that leaves at most `left` wrong verdicts, at most `MOST`."""
+        sure, right = self._sure_and_right
+        wrong = np.sort(sure[~right])[::-1]
+        if len(wrong) <= left:
+            return 0.0
+        # Rounded to thousandths, the precision of the setting in the GUI.
+        return min(MOST, (np.floor(wrong[left] * 1000) + 1) / 1000)

@@ -1,0 +1,284 @@
+"""Drawing on masks. Coordinates are image pixels: (0, 0) is the outer corner of the first pixel.
+
+A pixel belongs to a shape if its center does. Each function changes `mask` in place, only inside the rectangle that it
+returns; time and memory are proportional to that rectangle, not to the image.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+_CELL = 128  # pixels: changed areas this far apart are reported separately
+_SMALL = 1 << 18  # pixels: changed areas up to this size are reported as one
+_PAGED = 1 << 20  # bytes of a mask from which on its memory is allocated page by page
+_LONG = 48  # pixels: mean run length from which on runs are painted in blocks
+_BLOCK = 16  # rows of such a block
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Rect:
+    """Half-open rectangle of pixels: x <= column < x + width."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+
+    @property
+    def empty(self) -> bool:
+        return self.width <= 0 or self.height <= 0
+
+    @property
+    def slices(self) -> tuple[slice, slice]:
+        return slice(self.y, self.y + self.height), slice(self.x, self.x + self.width)
+
+    def united(self, other: Rect) -> Rect:
+        if self.empty:
+            return other
+        if other.empty:
+            return self
+        x, y = min(self.x, other.x), min(self.y, other.y)
+        right = max(self.x + self.width, other.x + other.width)
+        bottom = max(self.y + self.height, other.y + other.height)
+        return Rect(x, y, right - x, bottom - y)
+
+    def common(self, other: Rect) -> Rect:
+        """Return the intersection; empty if the rectangles do not overlap."""
+        x, y = max(self.x, other.x), max(self.y, other.y)
+        right = min(self.x + self.width, other.x + other.width)
+        bottom = min(self.y + self.height, other.y + other.height)
+        return Rect(x, y, max(0, right - x), max(0, bottom - y))
+
+    def clipped(self, width: int, height: int) -> Rect:
+        x, y = self.x, self.y
+        if x >= 0 <= y and 0 < self.width <= width - x and 0 < self.height <= height - y:
+            return self
+        x, y = min(max(x, 0), width), min(max(y, 0), height)
+        right, bottom = min(max(self.x + self.width, 0), width), min(max(self.y + self.height, 0), height)
+        return Rect(x, y, max(0, right - x), max(0, bottom - y))
+
+
+NOTHING = Rect(0, 0, 0, 0)
+
+
+def blank(height: int, width: int) -> np.ndarray:
+    """Return a mask of zeros, uint8 (H, W), that uses memory only where it is read or painted, a few KB at a time.
+
+    NumPy would request pages of 2 MB, and the first access to each would block until the whole page is cleared or
+    assembled.
+    """
+    if height * width < _PAGED:
+        return np.zeros((height, width), np.uint8)
+    memory = mmap.mmap(-1, height * width)
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        memory.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(memory, np.uint8).reshape(height, width)
+
+
+@dataclass(frozen=True)
+class Paint:
+    """Paint of a tool: a class id, and the ids that must be kept."""
+
+    id: int
+    keep: frozenset[int] = frozenset()
+
+    @cached_property
+    def free(self) -> np.ndarray:
+        """Ids that may be painted over, bool (256,)."""
+        table = np.ones(256, bool)
+        table[list(self.keep)] = False
+        return table
+
+    def apply(self, mask: np.ndarray, rect: Rect, where: np.ndarray) -> None:
+        """Set `mask` to the id in `rect` where `where` (bool, shape of the rectangle) is True."""
+        view = mask[rect.slices]
+        if self.keep:
+            where = where & self.free[view]
+        view[where] = self.id
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Pixels by rows: run i covers columns first[i] <= column < stop[i] of row rows[i]; int (n,), none empty."""
+
+    rows: np.ndarray
+    first: np.ndarray
+    stop: np.ndarray
+
+    @property
+    def rect(self) -> Rect:
+        if not self.rows.size:
+            return NOTHING
+        x, y = int(self.first.min()), int(self.rows.min())
+        return Rect(x, y, int(self.stop.max()) - x, int(self.rows.max()) + 1 - y)
+
+    @property
+    def rects(self) -> list[Rect]:
+        """Bounding rectangles of the runs: one if they are close together, else several that enclose less space."""
+        whole = self.rect
+        if whole.empty:
+            return []
+        if whole.width * whole.height <= _SMALL:
+            return [whole]
+        left, band = whole.x // _CELL, self.rows // _CELL - whole.y // _CELL
+        across = (whole.x + whole.width - 1) // _CELL - left + 2  # the last cell of each band stays free
+        first, last = band * across + self.first // _CELL - left, band * across + (self.stop - 1) // _CELL - left
+        count = (int(band.max()) + 1) * across
+        covered = np.cumsum(np.bincount(first, minlength=count) - np.bincount(last + 1, minlength=count)[:count]) > 0
+        begins = np.flatnonzero(covered & ~np.concatenate(([False], covered[:-1])))
+        stretch = np.searchsorted(begins, first, side="right") - 1
+        low = np.full((2, begins.size), np.iinfo(np.int64).max)
+        high = np.zeros((2, begins.size), np.int64)
+        for axis, (least, most) in enumerate(((self.first, self.stop), (self.rows, self.rows + 1))):
+            np.minimum.at(low[axis], stretch, least)
+            np.maximum.at(high[axis], stretch, most)
+        return [Rect(*box) for box in np.stack([*low, *(high - low)], axis=1).tolist()]
+
+    def draw(self, mask: np.ndarray, paint: Paint) -> None:
+        """Paint the runs on `mask`, which must contain them."""
+        if not mask.flags.c_contiguous:  # a slice: its rows are not contiguous
+            copy = np.ascontiguousarray(mask)
+            self.draw(copy, paint)
+            mask[...] = copy
+            return
+        long = int((self.stop - self.first).sum()) > _LONG * self.rows.size
+        rest = self._draw_blocks(mask, paint) if long else self
+        lengths = rest.stop - rest.first
+        starts = rest.rows * mask.shape[1] + rest.first - (np.cumsum(lengths) - lengths)
+        places = np.repeat(starts, lengths) + np.arange(int(lengths.sum()))
+        pixels = mask.reshape(-1)
+        pixels[places[paint.free[pixels[places]]] if paint.keep else places] = paint.id
+
+    def _draw_blocks(self, mask: np.ndarray, paint: Paint) -> Runs:
+        """Paint the common columns of consecutive rows, block by block. Return the remaining runs."""
+        starts = np.empty(self.rows.size, bool)
+        np.not_equal(self.rows[1:], self.rows[:-1] + 1, out=starts[1:])
+        starts[::_BLOCK] = True
+        begins = np.flatnonzero(starts)
+        left = np.maximum.reduceat(self.first, begins)
+        right = np.maximum(left, np.minimum.reduceat(self.stop, begins))
+        tops, ends = self.rows[begins], np.append(begins[1:], self.rows.size)
+        lows = tops + (ends - begins)
+        for top, low, begin, end in zip(tops.tolist(), lows.tolist(), left.tolist(), right.tolist()):
+            part = mask[top:low, begin:end]
+            part[paint.free[part] if paint.keep else ...] = paint.id
+        block = np.cumsum(starts) - 1
+        left, right = left[block], right[block]
+        # If a block is empty, `left` may be beyond some of its runs.
+        left = np.minimum(left, self.stop)
+        right = np.maximum(right, left)
+        rows = np.concatenate((self.rows, self.rows))
+        first, stop = np.concatenate((self.first, right)), np.concatenate((left, self.stop))
+        some = stop > first
+        return Runs(rows[some], first[some], stop[some])
+
+    def inside(self, rect: Rect) -> np.ndarray:
+        """Return the pixels of the runs as bool (rect.height, rect.width); the runs must lie in `rect`."""
+        result = np.zeros((rect.height, rect.width), np.uint8)
+        Runs(self.rows - rect.y, self.first - rect.x, self.stop - rect.x).draw(result, Paint(1))
+        return result.view(bool)
+
+
+def segment_rect(start: Point, end: Point, radius: float, shape: tuple[int, ...]) -> Rect:
+    """Return the pixels that a brush of `radius` can touch between two points, inside a mask of `shape` (H, W)."""
+    left, right = min(start[0], end[0]) - radius, max(start[0], end[0]) + radius
+    top, bottom = min(start[1], end[1]) - radius, max(start[1], end[1]) + radius
+    x, y = math.floor(left), math.floor(top)
+    return Rect(x, y, math.ceil(right) - x + 1, math.ceil(bottom) - y + 1).clipped(shape[1], shape[0])
+
+
+def segment_runs(start: Point, end: Point, radius: float, shape: tuple[int, ...], *, drawn: bool = False) -> Runs:
+    """Return the pixels of a round brush from `start` to `end`: those with a center within `radius` of the segment.
+
+    A brush smaller than a pixel still marks the pixel under its center. drawn: the disc around `start` is already
+    painted, as the end of another segment; only the new pixels beyond it are returned, a narrow crescent for a large
+    brush.
+    """
+    rect = segment_rect(start, end, radius, shape)
+    if rect.empty:
+        return Runs(*np.zeros((3, 0), np.int64))
+    rows = np.arange(rect.y, rect.y + rect.height)
+    (known, first), (after, stop) = _columns(*_capsule_spans(rows + 0.5, start, end, radius), rect)
+    ends = () if radius > 0.75 else (end,) if drawn else (start, end)  # a wider brush reaches a pixel center anyway
+    under = [p for p in ends if 0 <= p[0] < shape[1] and 0 <= p[1] < shape[0]]
+    if drawn:
+        known, after = np.where(after > known, known, stop), np.where(after > known, after, stop)
+        rows = np.concatenate((rows, rows))
+        first, stop = np.concatenate((first, np.maximum(first, after))), np.concatenate((np.minimum(stop, known), stop))
+    for x, y in under:
+        rows, first = np.append(rows, math.floor(y)), np.append(first, math.floor(x))
+        stop = np.append(stop, math.floor(x) + 1)
+    real = stop > first
+    return Runs(rows[real], first[real], stop[real])
+
+
+def draw_segment(mask: np.ndarray, start: Point, end: Point, radius: float, paint: Paint) -> Rect:
+    """Paint `segment_runs` and return the changed rectangle."""
+    runs = segment_runs(start, end, radius, mask.shape)
+    runs.draw(mask, paint)
+    return runs.rect
+
+
+class Stamp:
+    """Region, bool (h, w), to be painted on masks of `shape` (H, W) with its first pixel at `corner` (x, y)."""
+
+    def __init__(self, region: np.ndarray, corner: tuple[int, int], shape: tuple[int, ...]) -> None:
+        full = Rect(corner[0], corner[1], region.shape[1], region.shape[0])
+        self.rect = full.clipped(shape[1], shape[0])
+        top, left = self.rect.y - full.y, self.rect.x - full.x
+        self._where = region[top : top + self.rect.height, left : left + self.rect.width]
+
+    @property
+    def rects(self) -> list[Rect]:
+        return [] if self.rect.empty else [self.rect]
+
+    def draw(self, mask: np.ndarray, paint: Paint) -> None:
+        if not self.rect.empty:
+            paint.apply(mask, self.rect, self._where)
+
+
+def draw_region(mask: np.ndarray, region: np.ndarray, corner: tuple[int, int], paint: Paint) -> Rect:
+    """Paint a `Stamp`: an accepted suggestion or a pasted label. Return the rectangle that may have changed."""
+    stamp = Stamp(region, corner, mask.shape)
+    stamp.draw(mask, paint)
+    return stamp.rect if stamp.rects else NOTHING
+
+
+def _columns(low: np.ndarray, high: np.ndarray, rect: Rect) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first column of `rect` with a center not before `low`, and the one after the last not past `high`."""
+    left, right = float(rect.x), float(rect.x + rect.width)
+    first = np.ceil(np.minimum(np.maximum(low - 0.5, left), right))
+    stop = np.floor(np.minimum(np.maximum(high + 0.5, left), right))
+    return first.astype(np.int64), stop.astype(np.int64)
+
+
+def _capsule_spans(y: np.ndarray, start: Point, end: Point, radius: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return begin and end in x, each float (2, n) for rows `y`, of two sets of points.
+
+    The first are the points within `radius` of `start`, the second those within `radius` of the whole segment.
+    """
+    centers = np.array((start, end))
+    square = radius * radius - (y - centers[:, 1:]) ** 2
+    half = np.sqrt(np.maximum(square, 0))
+    lows = np.where(square >= 0, centers[:, :1] - half, np.inf)
+    highs = np.where(square >= 0, centers[:, :1] + half, -np.inf)
+    np.minimum(lows[0], lows[1], out=lows[1])
+    np.maximum(highs[0], highs[1], out=highs[1])
+    (ax, ay), (bx, by) = start, end
+    length = math.hypot(bx - ax, by - ay)
+    if length > 0 and radius > 0:
+        nx, ny = -(by - ay) / length * radius, (bx - ax) / length * radius
+        if ay != by:  # the long sides of the rectangle between the discs; the short ones are inside the discs
+            along = (y - np.array([[ay + ny], [ay - ny]])) / (by - ay)
+            x = np.array([[ax + nx], [ax - nx]]) + along * (bx - ax)
+            on = (along >= 0) & (along <= 1)
+            np.minimum(lows[1], np.where(on, x, np.inf).min(axis=0), out=lows[1])
+            np.maximum(highs[1], np.where(on, x, -np.inf).max(axis=0), out=highs[1])
+    return lows, highs

@@ -1,0 +1,56 @@
+"""Selection tools of the canvas: selections of image pixels, computed in a window around the cursor.
+
+Images are (H, W) or (H, W, 3) RGB, uint8, uint16 or float32; points are image coordinates (x, y), where pixel (0, 0)
+covers [0, 1) x [0, 1). Computation time depends on the size of the selection, not of the image.
+"""
+
+from workbench.core.geometry.selection.auto_tolerance import suggest_tolerance
+from workbench.core.geometry.selection.box_cut import box_cut
+from workbench.core.geometry.selection.crack_tracer import NO_CRACK, Crack, CrackTracer, trace_crack
+from workbench.core.geometry.selection.intelligent_scissors import IntelligentScissors, close
+from workbench.core.geometry.selection.lightness import GrayLevels, levels_of
+from workbench.core.geometry.selection.magic_wand import LIVE, WHOLE, magic_wand
+from workbench.core.geometry.selection.pixel_selection import EMPTY, Point, Selection, around, ellipse
+from workbench.core.geometry.selection.region_measurements import Measures, measures
+from workbench.core.geometry.selection.region_operations import encircle, fill_holes, grow, region_at, shrink, smooth
+from workbench.core.geometry.selection.threshold_selection import (
+    ToneBand,
+    ToneHistogram,
+    histogram,
+    select_band,
+    tone_band_at,
+)
+
+__all__ = [
+    "EMPTY",
+    "LIVE",
+    "NO_CRACK",
+    "WHOLE",
+    "ToneBand",
+    "Crack",
+    "CrackTracer",
+    "ToneHistogram",
+    "GrayLevels",
+    "Measures",
+    "Point",
+    "IntelligentScissors",
+    "Selection",
+    "around",
+    "box_cut",
+    "close",
+    "ellipse",
+    "encircle",
+    "fill_holes",
+    "grow",
+    "histogram",
+    "levels_of",
+    "magic_wand",
+    "measures",
+    "region_at",
+    "shrink",
+    "smooth",
+    "suggest_tolerance",
+    "select_band",
+    "tone_band_at",
+    "trace_crack",
+]

@@ -1,0 +1,144 @@
+"""Operations on selected regions: fill holes, grow, shrink, smooth, find, encircle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from workbench.core.geometry.drawing import Paint, Rect, draw_segment
+from workbench.core.geometry.polygons import polygon_inside, polygon_rect
+from workbench.core.geometry.selection.pixel_selection import EMPTY, Point, Selection, padded, pixel_at
+from workbench.inference.io.opencv import cv2
+
+# Pixels of the largest window in which a region is searched.
+LIMIT = 64 << 20
+
+Member = Callable[[Rect], np.ndarray]  # bool (h, w): pixels of a rectangle that may belong to the region
+
+
+def fill_holes(selection: Selection, *, largest: int | None = None) -> Selection:
+    """Fill every hole, that is, background without a 4-connected path outside. Holes above `largest` pixels stay."""
+    if selection.empty:
+        return selection
+    outside = cv2.copyMakeBorder((~selection.inside).astype(np.uint8), 1, 1, 1, 1, cv2.BORDER_CONSTANT, value=1)
+    if largest is None:
+        cv2.floodFill(outside, None, (0, 0), 0, flags=4)
+        return Selection(selection.rect, selection.inside | (outside[1:-1, 1:-1] > 0), selection.cut)
+    _, label, stats, _ = cv2.connectedComponentsWithStats(outside, connectivity=4)
+    hole = stats[:, cv2.CC_STAT_AREA] <= largest
+    hole[[0, int(label[0, 0])]] = False
+    return Selection(selection.rect, selection.inside | hole[label[1:-1, 1:-1]], selection.cut)
+
+
+def grow(selection: Selection, pixels: float, shape: tuple[int, ...]) -> Selection:
+    """Return all pixels of an image of `shape` (H, W, ...) within distance `pixels` of the selection."""
+    if selection.empty or pixels <= 0:
+        return selection
+    rect = padded(selection.rect, int(np.ceil(pixels)), shape)
+    away = _distance(~selection.within(rect))
+    return Selection(rect, away <= pixels + 1e-4, selection.cut)
+
+
+def shrink(selection: Selection, pixels: float, shape: tuple[int, ...]) -> Selection:
+    """Return the pixels further than `pixels` from all unselected ones. The image border does not erode the region."""
+    if selection.empty or pixels <= 0:
+        return selection
+    rect = padded(selection.rect, 1, shape)
+    inside = selection.within(rect)
+    if inside.all():
+        return selection
+    return Selection(rect, inside & (_distance(inside) > pixels + 1e-4), selection.cut).trimmed()
+
+
+def smooth(selection: Selection, pixels: float, shape: tuple[int, ...]) -> Selection:
+    """Smooth the outline: each pixel takes the majority of its neighborhood of radius about `pixels`.
+
+    Much thinner parts disappear; the image border is extrapolated.
+    """
+    if selection.empty or pixels <= 0:
+        return selection
+    rect = padded(selection.rect, int(np.ceil(2 * pixels)) + 1, shape)
+    share = cv2.GaussianBlur(
+        selection.within(rect).astype(np.float32), (0, 0), max(0.3, pixels / 2), borderType=cv2.BORDER_REPLICATE
+    )
+    return Selection(rect, share > 0.5, selection.cut).trimmed()
+
+
+def region_at(mask: np.ndarray, point: Point, *, connectivity: int = 8, limit: int = LIMIT) -> Selection:
+    """Return the connected region of the class id under `point` in a mask, uint8 (H, W); empty outside the mask.
+
+    The search window grows with the region up to `limit` pixels; `cut` is set if the region exceeds it.
+    """
+    pixel = pixel_at(point, mask.shape)
+    if pixel is None:
+        return EMPTY
+    id = mask[pixel[1], pixel[0]]
+    return connected(lambda rect: mask[rect.slices] == id, pixel, mask.shape, connectivity=connectivity, limit=limit)
+
+
+def connected(
+    member: Member, pixel: tuple[int, int], shape: tuple[int, ...], *, connectivity: int, limit: int, start: int = 128
+) -> Selection:
+    """Return the pixels connected to `pixel` (column, row) for which `member(rect)`, bool (h, w), holds.
+
+    The window extends `start` pixels at first and grows on the sides that the region touches, up to `limit` pixels.
+    """
+    rect = padded(Rect(pixel[0], pixel[1], 1, 1), start, shape)
+    while True:
+        found = _flood(member(rect), (pixel[0] - rect.x, pixel[1] - rect.y), connectivity)
+        if found is None:
+            return EMPTY
+        inside = Rect(rect.x + found.rect.x, rect.y + found.rect.y, found.rect.width, found.rect.height)
+        wider = _wider(rect, inside, shape)
+        if wider == rect:
+            return Selection(inside, found.inside)
+        if wider.width * wider.height > limit:
+            return Selection(inside, found.inside, cut=True)
+        rect = wider
+
+
+def encircle(points: list[Point], shape: tuple[int, ...], *, radius: float = 0.0) -> Selection:
+    """Return the area enclosed by a closed stroke, including the stroke of `radius`.
+
+    If the stroke crosses itself, all loops are included: areas excluded by the even-odd rule are filled.
+    """
+    height, width = shape[:2]
+    rect = polygon_rect(points, (height, width))
+    if not points or rect.empty:
+        return EMPTY
+    rect = padded(rect, int(np.ceil(radius)) + 1, shape)
+    inside = polygon_inside(np.asarray(points, np.float64), rect)
+    if radius > 0:
+        stroke = np.zeros(inside.shape, np.uint8)
+        near = [(x - rect.x, y - rect.y) for x, y in points]
+        for a, b in zip(near, near[1:] or near):
+            draw_segment(stroke, a, b, radius, Paint(1))
+        inside |= stroke > 0
+    return fill_holes(Selection(rect, inside)).trimmed()
+
+
+def _distance(inside: np.ndarray) -> np.ndarray:
+    """Return the exact distance from each True pixel to the nearest False one, between centers, float32."""
+    return cv2.distanceTransform(inside.astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
+
+
+def _flood(member: np.ndarray, seed: tuple[int, int], connectivity: int) -> Selection | None:
+    if not member[seed[1], seed[0]]:
+        return None
+    flood = np.zeros((member.shape[0] + 2, member.shape[1] + 2), np.uint8)
+    flags = connectivity | cv2.FLOODFILL_MASK_ONLY | (1 << 8)
+    _, _, flood, box = cv2.floodFill(member.astype(np.uint8), flood, seed, 0, 0, 0, flags)
+    rect = Rect(*map(int, box))
+    return Selection(rect, flood[rect.y + 1 : rect.y + 1 + rect.height, rect.x + 1 : rect.x + 1 + rect.width] > 0)
+
+
+def _wider(rect: Rect, inside: Rect, shape: tuple[int, ...]) -> Rect:
+    """Return `rect` enlarged by half on each side that `inside` touches, up to the image border."""
+    across, down = rect.width // 2 + 1, rect.height // 2 + 1
+    left = across if inside.x == rect.x else 0
+    top = down if inside.y == rect.y else 0
+    right = across if inside.x + inside.width == rect.x + rect.width else 0
+    bottom = down if inside.y + inside.height == rect.y + rect.height else 0
+    wide = Rect(rect.x - left, rect.y - top, rect.width + left + right, rect.height + top + bottom)
+    return wide.clipped(shape[1], shape[0])

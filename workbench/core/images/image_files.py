@@ -1,0 +1,125 @@
+"""Image files: size without decoding, pixels, previews, thumbnails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from workbench.core.problems import ImageBroken
+from workbench.inference.io import size_limits
+from workbench.inference.io.image_io import (
+    IMAGE_SUFFIXES,
+    ReadError,
+    read_header,
+    read_image,
+    read_page,
+    read_reduced,
+)
+from workbench.inference.io.opencv import cv2
+from workbench.inference.io.tiff_regions import NotByRegion, TiffImage, tiff_pages, tiff_size
+from workbench.inference.overlay_drawing import to_display
+
+__all__ = [
+    "IMAGE_SUFFIXES",
+    "read_displayed",
+    "read_displayed_page",
+    "page_count",
+    "image_size",
+    "preview",
+    "read",
+    "thumbnail",
+]
+
+PREVIEWED = 12_000_000  # pixels from which on a JPEG is shown reduced first
+BY_REGION = 150_000_000  # pixels from which on a TIFF is read by region
+
+Image.MAX_IMAGE_PIXELS = None  # for masks; the limits of `inference.io.size_limits` are checked instead
+
+
+def read(path: Path) -> np.ndarray:
+    """Return pixels (H, W) or (H, W, 3) RGB; uint8, uint16 or float32; EXIF applied. Raises PictureBroken."""
+    try:
+        return read_image(path)
+    except ReadError as error:
+        raise ImageBroken(path=str(path), why=error.why) from error
+
+
+def read_displayed(path: Path) -> np.ndarray | TiffImage:
+    """Return the image for a viewer; a very large TIFF is decoded by region, on access.
+
+    Raises PictureBroken.
+    """
+    found = _by_region(path)
+    return read(path) if found is None else found
+
+
+def read_displayed_page(path: Path, number: int) -> np.ndarray | TiffImage:
+    """Return page `number`, counted from 0, of a file of several pages for a viewer. Raises PictureBroken."""
+    try:
+        found = _by_region(path, number)
+        return read_page(path, number) if found is None else found
+    except ReadError as error:
+        raise ImageBroken(path=str(path), why=error.why) from error
+
+
+def preview(path: Path) -> tuple[np.ndarray, tuple[int, int]] | None:
+    """Return a large JPEG reduced, (h, w) or (h, w, 3) uint8, and its full (width, height); None for other images."""
+    try:
+        header = read_header(path)
+    except ReadError:
+        return None
+    if header.kind != "jpeg" or header.width * header.height < PREVIEWED:
+        return None
+    small = read_reduced(path, gray=header.channels == 1)
+    return None if small is None else (small, header.shown)
+
+
+def page_count(path: Path) -> int:
+    """Return the number of pages of a TIFF, of which the first is the image; 1 for other files."""
+    return tiff_pages(path) if path.suffix.lower() in (".tif", ".tiff") else 1
+
+
+def _by_region(path: Path, page: int = 0) -> TiffImage | None:
+    if path.suffix.lower() not in (".tif", ".tiff"):
+        return None
+    try:
+        size = tiff_size(path, page)
+        if size is None or size[0] * size[1] < BY_REGION:
+            return None
+        too_large = size_limits.refusal(*size)
+        if too_large:
+            raise ImageBroken(path=str(path), why=too_large)
+        return TiffImage(path, page)
+    except NotByRegion:
+        return None
+    except OSError as error:
+        raise ImageBroken(path=str(path), why=error.strerror or str(error)) from error
+
+
+def image_size(path: Path) -> tuple[int, int]:
+    """Return (width, height) as shown, EXIF applied, from the header only.
+
+    Raises PictureBroken, also for an incomplete file or an image that is larger than the limits allow.
+    """
+    try:
+        return read_header(path).shown
+    except ReadError as error:
+        raise ImageBroken(path=str(path), why=error.why) from error
+
+
+def thumbnail(path: Path, edge: int) -> np.ndarray:
+    """Return uint8 (h, w) or (h, w, 3) RGB with a longer side of at most `edge` pixels. Raises PictureBroken."""
+    large = _by_region(path)
+    if large is not None:
+        image = large.overview
+        large.close()
+    else:
+        image = read(path)
+    height, width = image.shape[:2]
+    factor = edge / max(height, width)
+    if factor < 1:
+        size = (max(1, round(width * factor)), max(1, round(height * factor)))
+        image = cv2.resize(image, size, interpolation=cv2.INTER_AREA)
+    return to_display(image)

@@ -1,0 +1,196 @@
+"""Survey of a project's images: features and predictions for the label queue and for label errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from workbench.core.geometry.drawing import Rect
+from workbench.core.images import image_files
+from workbench.core.images.descriptor import describe
+from workbench.core.label_next.feature_cache import CachedPrediction, FeatureCache
+from workbench.core.label_next.label_issues import MOST as MOST_SLIPS
+from workbench.core.label_next.label_issues import find_issues, worst_first
+from workbench.core.label_next.saliency import saliency_features
+from workbench.core.label_next.uncertainty import MOST, region_certainties
+from workbench.core.problems import Problem
+from workbench.core.project import annotation
+from workbench.core.project.project import Project
+from workbench.core.project.storage import file_stamp
+from workbench.inference.batch.results_log import model_fingerprint
+from workbench.inference.cpu_environment import cores
+from workbench.inference.predictor import PredictionCancelled, Predictor
+
+AT_ONCE = 400  # new images per call, so that first results come early
+PART = 2048  # pixels: tile side; large images are predicted in tiles to limit memory
+
+
+@dataclass(frozen=True)
+class ScanResult:
+    """Result for one image. feature: see `descriptor`. salience: see `salience`. sight: prediction or None."""
+
+    key: str
+    feature: np.ndarray
+    salience: np.ndarray
+    sight: CachedPrediction | None = None
+
+
+@dataclass
+class ScanSummary:
+    """Results of a survey. asked: number of images requested. skipped: unreadable images. fresh: new results.
+
+    whole: True if all images were processed.
+    """
+
+    looks: dict[str, ScanResult]
+    asked: int = 0
+    skipped: int = 0
+    fresh: int = 0
+
+    @property
+    def whole(self) -> bool:
+        return len(self.looks) + self.skipped >= self.asked
+
+
+def spread(keys: Sequence[str]) -> list[str]:
+    """Return the keys in an order that covers the list evenly from the start (van der Corput, 1935)."""
+    bits = max(1, (len(keys) - 1).bit_length())
+    places = (int(f"{n:0{bits}b}"[::-1], 2) for n in range(1 << bits))
+    return [keys[place] for place in places if place < len(keys)]
+
+
+class ImageScanner:
+    """Surveyor of a project's images, with or without a model. Not thread-safe.
+
+    model: folder with model.json, or None. Raises SettingsError, EngineError, OSError.
+    """
+
+    def __init__(self, project: Project, model: Path | None) -> None:
+        self._project = project
+        threads = max(1, cores() - 1)  # one core is left for the GUI
+        self._predictor = Predictor.open(model, threads=threads) if model is not None else None
+        self._fingerprint = model_fingerprint(model) if model is not None else ""
+        self._book = FeatureCache(project.root)
+        self._features = self._book.features()
+        self._stamps = self._book.stamps()
+
+    def close(self) -> None:
+        self._book.close()
+
+    def scan(
+        self,
+        keys: Sequence[str],
+        *,
+        most: int = AT_ONCE,
+        predict: bool = True,
+        compare: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> ScanSummary:
+        """Return results for `keys`, computing at most `most` new ones.
+
+        predict: run the model. compare: compare with the masks. progress(done, total) counts new results. Results
+        obtained before `cancelled` returned True are kept. Unreadable images are skipped.
+        """
+        found = ScanSummary({}, asked=len(keys))
+        fresh = [key for key in spread(keys) if not self._take_known(key, predict, compare, found)]
+        wanted = fresh[:most]
+        for number, key in enumerate(wanted, 1):
+            if cancelled():
+                break
+            try:
+                look = self._scan_image(key, predict, compare, cancelled)
+            except Problem:
+                look = None
+            if look is not None:
+                found.looks[key] = look
+            elif not cancelled():
+                found.skipped += 1
+            found.fresh += 1
+            if progress is not None:
+                progress(number, len(wanted))
+        return found
+
+    def _stamp(self, key: str, compare: bool) -> str:
+        paths = [self._project.image_path(key), *([self._project.mask_path(key)] if compare else [])]
+        return f"{self._fingerprint[:32]}|{file_stamp(*paths)}"
+
+    def _take_known(self, key: str, predict: bool, compare: bool, found: ScanSummary) -> bool:
+        """Add the cached result to `found`. Return False if the image must be processed."""
+        try:
+            stamp, feature, standing_out = self._features.get(key, ("", None, None))
+            if feature is None or standing_out is None or stamp != file_stamp(self._project.image_path(key)):
+                return False
+            sight = None
+            if predict and self._predictor is not None:
+                if self._stamps.get(key) != self._stamp(key, compare):
+                    return False
+                sight = self._book.prediction(key)
+                if sight is None:
+                    return False
+        except Problem:
+            return False
+        found.looks[key] = ScanResult(key, feature, standing_out, sight)
+        return True
+
+    def _scan_image(self, key: str, predict: bool, compare: bool, cancelled: Callable[[], bool]) -> ScanResult | None:
+        path = self._project.image_path(key)
+        stamps = file_stamp(path), self._stamp(key, compare)  # before reading, so that later changes are detected
+        image = image_files.read(path)
+        feature, standing_out = describe(image), saliency_features(image)
+        self._book.put_feature(key, stamps[0], feature, standing_out)
+        self._features[key] = (stamps[0], feature, standing_out)
+        if not predict or self._predictor is None:
+            return ScanResult(key, feature, standing_out)
+        label = self._label(key, image) if compare else None
+        try:
+            sight = scan_prediction(self._predictor, image, label, cancelled=cancelled)
+        except PredictionCancelled:
+            return None
+        self._book.put_prediction(key, stamps[1], sight)
+        self._stamps[key] = stamps[1]
+        return ScanResult(key, feature, standing_out, sight)
+
+    def _label(self, key: str, image: np.ndarray) -> np.ndarray | None:
+        try:
+            return annotation.load_mask(self._project, key, (image.shape[1], image.shape[0]))
+        except Problem:
+            return None
+
+
+def scan_prediction(
+    predictor: Predictor,
+    image: np.ndarray,
+    label: np.ndarray | None = None,
+    *,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> CachedPrediction:
+    """Return the prediction for an image and its contradictions to the label, uint8 (H, W), if given.
+
+    Raises Cancelled, EngineError.
+    """
+    if predictor.settings.task == "classification":
+        result = predictor.predict(image, cancelled=cancelled)
+        return CachedPrediction(probabilities=result.probabilities)
+    seen, issues, labeled = [], [], 0
+    for part in _parts(*image.shape[:2]):
+        result = predictor.predict(
+            np.ascontiguousarray(image[part.slices]), cancelled=cancelled, keep_probabilities=True
+        )
+        corner = (part.x, part.y)
+        seen += region_certainties(result.class_scores, predictor.settings, corner)
+        if label is not None:
+            found, count = find_issues(result.class_scores, result.mask, label[part.slices], predictor.settings, corner)
+            issues += found
+            labeled += count
+    seen.sort(key=lambda each: (-each.doubt, -each.area))
+    return CachedPrediction(tuple(seen[:MOST]), tuple(worst_first(issues)[:MOST_SLIPS]), labeled)
+
+
+def _parts(height: int, width: int) -> Iterator[Rect]:
+    for y in range(0, height, PART):
+        for x in range(0, width, PART):
+            yield Rect(x, y, min(PART, width - x), min(PART, height - y))

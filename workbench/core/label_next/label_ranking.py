@@ -1,0 +1,304 @@
+"""Label queue: images that a model would learn most from, with reasons, and few similar ones.
+
+While few images of a class are labeled, the value of an image depends on the defects that the model finds in it: on a
+production line most surfaces are good, a young model is unsure because of its own mistakes on them, and more defects
+improve it most (Attenberg and Provost, 2010: for a rare class, finding examples comes before resolving uncertainty).
+Spots that stand out in the same way as labeled defects increase the value (see `salience`). With more labels, the
+uncertainty of the model gains weight (Settles, 2009). Contradictions between model and label always count. As in
+maximal marginal relevance (Carbonell and Goldstein, 1998), images similar to a chosen one, or of the same part, count
+less. Before any defect is labeled, only appearance is available: the next image is the one furthest from all chosen or
+labeled ones (k-center: Gonzalez, 1985; Sener and Savarese, 2018), since defects are unusual on a surface, and
+representative of most others (facility location: Nemhauser, Wolsey and Fisher, 1978).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from workbench.core.label_next.label_issues import LabelIssue, worst_first
+from workbench.core.label_next.saliency import saliency_match
+from workbench.core.label_next.uncertainty import SURE, RegionCertainty, certainty_of, image_uncertainty, unsure
+
+ALIKE = 0.90  # similarity above which an image represents another one
+_STANDING_FOR = 600  # sample of images used to estimate how many images one represents
+_FOUND = 3.0  # weight of findings of a class that is not labeled yet
+_UNSEEN = 0.3  # offset: a spot missed by the model or by salience may still be a defect
+_LITTLE = 0.1  # below this value from the model, an image is in the queue for its appearance
+_RARE = 10  # number of labeled images up to which a class is rare
+
+# Reasons for queue entries, as English patterns, which are message ids of the GUI.
+SAYS = {
+    "missing": "{name} found, nothing labelled",
+    "missing_good": "{name} found, label says good",
+    "extra": "{name} labelled, nothing found",
+    "class": "{said} found, {labelled} labelled",
+    "verdict": "{said} found, verdict is {labelled}",
+    "unsure_one": "Unsure about 1 region",
+    "unsure": "Unsure about {n} regions",
+    "between": "Unsure whether {said} or {other}",
+    "rare": "Possibly {name}; only {n} images of it are labeled",
+    "found": "Probably {name}",
+    "spot": "Contains a spot similar to labeled defects",
+    "unlike": "Unlike anything labelled",
+    "stands": "Representative of about {n} similar images",
+    "variety": "Different from those above it",
+    "quiet": "Model sees nothing here",
+    "other": "Like what is labelled already",
+}
+
+
+@dataclass(frozen=True)
+class _Weights:
+    """Weights of appearance and of repetition.
+
+    stands, far: number of represented images, distance to all chosen and labeled ones. near: similarity above which an
+    image counts less after a chosen one. again: factor per image of the same part.
+    """
+
+    stands: float
+    far: float
+    near: float
+    again: float
+
+
+_ALONE = _Weights(stands=1.0, far=0.5, near=0.90, again=0.8)
+# If model or salience values exist, appearance only decides between images of equal value. Two exposures of a part can
+# be 0.98 similar, and a defect found on the second is still worth a label.
+_BESIDE = _Weights(stands=0.02, far=0.02, near=0.99, again=0.95)
+
+
+@dataclass(frozen=True)
+class RankReason:
+    """Reason for a queue entry. kind: key of `SAYS`; fields: values of its pattern."""
+
+    kind: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return SAYS[self.kind].format(**self.fields)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Image that may be labeled next. feature: see `descriptor`. group: part shown, "" if unknown.
+
+    seen, probabilities: output of the model, None if not predicted. slips: contradictions to the label. salience: see
+    `salience`, None if unknown.
+    """
+
+    key: str
+    feature: np.ndarray
+    group: str = ""
+    seen: tuple[RegionCertainty, ...] | None = None
+    probabilities: Mapping[str, float] | None = None
+    issues: tuple[LabelIssue, ...] = ()
+    started: bool = False  # something is labeled, so an empty label means a good image
+    salience: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class LabeledImage:
+    """Existing labels.
+
+    features: float32 (n, D). groups: images per part. counts: images per class id or verdict. names: of the classes.
+    defective, good: salience of some images with and without a defect.
+    """
+
+    features: np.ndarray
+    groups: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[Any, int] = field(default_factory=dict)
+    names: Mapping[int, str] = field(default_factory=dict)
+    defective: Sequence[np.ndarray] = ()
+    good: Sequence[np.ndarray] = ()
+
+
+@dataclass(frozen=True)
+class RankedImage:
+    """Entry of the queue. value: the greater, the earlier; whys: most important first."""
+
+    key: str
+    value: float
+    whys: tuple[RankReason, ...]
+
+
+def rank(candidates: Sequence[Candidate], labeled: LabeledImage, count: int) -> list[RankedImage]:
+    """Return the next `count` images to label, in order. Time and memory are proportional to the candidates."""
+    if not candidates or count < 1:
+        return []
+    features = np.stack([each.feature for each in candidates]).astype(np.float32)
+    spots = _spots(candidates, labeled)
+    worth = np.array([priority(each, labeled, spot) for each, spot in zip(candidates, spots)])
+    known = _nearest(features, labeled.features)
+    crowd = features[np.unique(np.linspace(0, len(features) - 1, _STANDING_FOR).round().astype(int))]
+    like = np.maximum(features @ crowd.T, 0)
+    covered = np.maximum(_nearest(crowd, labeled.features), 0)
+    told = spots[0] is not None or any(each.seen is not None or each.probabilities for each in candidates)
+    weights = _BESIDE if told else _ALONE
+    widest = max(1e-6, float(np.quantile(1 - known, 0.9)))
+    taken = Counter({group: 1 for group in labeled.groups if group})
+    groups = np.array([each.group for each in candidates])
+    share = np.array([weights.again ** taken[each.group] for each in candidates])
+    likeness = known.copy()
+    far = _far(known) if len(labeled.features) else -1.0
+    left = np.ones(len(candidates), bool)
+    most_gain = 1e-9
+    queue: list[RankedImage] = []
+    for _ in range(min(count, len(candidates))):
+        gains = np.maximum(like - covered, 0).sum(axis=1)
+        most_gain = max(most_gain, float(gains[left].max()))
+        fresh = np.clip((1 - likeness) / (1 - weights.near), 0.02, 1)
+        variety = weights.stands * gains / most_gain + weights.far * np.clip((1 - likeness) / widest, 0, 1)
+        value = (worth + variety) * fresh * share
+        best = int(np.argmax(np.where(left, value, -1)))
+        stands = int(round(float((like[best] > np.maximum(covered, ALIKE)).mean()) * len(candidates)))
+        varied = bool(queue) and bool(worth[best] < _LITTLE)
+        whys = _reasons(
+            candidates[best],
+            labeled,
+            spot=(spots[best] or 0) >= 0.5,
+            unlike=bool(known[best] < far),
+            stands=stands,
+            varied=varied,
+        )
+        queue.append(RankedImage(candidates[best].key, round(float(value[best]), 6), whys))
+        left[best] = False
+        covered = np.maximum(covered, like[best])
+        likeness = np.maximum(likeness, features @ features[best])
+        if candidates[best].group:
+            share[groups == candidates[best].group] *= weights.again
+    return queue
+
+
+def _spots(candidates: Sequence[Candidate], labeled: LabeledImage) -> Sequence[float | None]:
+    """Return how much the spots of each candidate stand out in the same way as labeled defects, 0..1.
+
+    None for all if this cannot be determined, and for candidates with verdict probabilities, which do not concern
+    spots.
+    """
+    if not labeled.defective or not labeled.good or any(each.salience is None for each in candidates):
+        return [None] * len(candidates)
+    three = ([each.salience for each in candidates], labeled.defective, labeled.good)
+    spots = saliency_match(*(np.stack(some) for some in three)).tolist()
+    return [None if each.probabilities else spot for each, spot in zip(candidates, spots)]
+
+
+def priority(candidate: Candidate, labeled: LabeledImage, spot: float | None = None) -> float:
+    """Return the value of labeling an image: contradiction 0..1 + findings 0.._FOUND + uncertainty 0..1.
+
+    spot: value of `_spots`, 0..1, or None. It is independent of the model's findings, so the two are multiplied like
+    probabilities.
+    """
+    contradiction = max((issue.certainty for issue in candidate.issues), default=0.0)
+    if candidate.probabilities:
+        scarce = {name: _scarcity(name, labeled) for name in candidate.probabilities}
+        least = min(scarce.values())  # one of the verdicts is always found
+        found = max(share * (scarce[name] - least) for name, share in candidate.probabilities.items())
+        return _verdict_uncertainty(candidate.probabilities) + contradiction + _FOUND * found
+    seen = candidate.seen or ()
+    if seen:
+        clearest = max(seen, key=lambda each: each.strength)
+        scarce_one, found = _scarcity(clearest.class_id, labeled), clearest.strength * certainty_of(seen)
+    else:
+        scarce_one, found = _scarce(len(labeled.defective)), 0.0
+    if spot is not None:
+        found = spot if candidate.seen is None else _both(found, spot)
+    return contradiction + _FOUND * scarce_one**2 * found + (1 - scarce_one) ** 2 * image_uncertainty(seen)
+
+
+def _both(one: float, other: float) -> float:
+    """Return the product of two independent values, 0..1, with an offset so that neither can force the result to 0."""
+    nothing, all_there_is = _UNSEEN**2, (_UNSEEN + 1) ** 2
+    return ((_UNSEEN + one) * (_UNSEEN + other) - nothing) / (all_there_is - nothing)
+
+
+def _scarcity(kind: Any, labeled: LabeledImage) -> float:
+    return _scarce(labeled.counts.get(kind, 0))
+
+
+def _scarce(count: int) -> float:
+    """Return 1 for a class or verdict without labels, falling to 0.2 for one with many images."""
+    return 0.2 + 0.8 / (1 + count / _RARE)
+
+
+def _verdict_uncertainty(probabilities: Mapping[str, float]) -> float:
+    """Return the uncertainty between the two most probable verdicts, 0..1 (margin, Scheffer et al., 2001)."""
+    first, second = (sorted(probabilities.values(), reverse=True) + [0.0])[:2]
+    return 1 - (first - second)
+
+
+def _nearest(features: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return float32 (n,): greatest similarity to any of `others`, 0 if there are none. Computed in blocks."""
+    best = np.zeros(len(features), np.float32)
+    for first in range(0, len(others), 500):
+        np.maximum(best, (features @ others[first : first + 500].T).max(axis=1), out=best)
+    return best
+
+
+def _far(known: np.ndarray) -> float:
+    """Return the similarity below which an image is unlike all labeled ones: the 10 % quantile, at most 0.85."""
+    return float(min(0.85, np.quantile(known, 0.1)))
+
+
+def _reasons(
+    candidate: Candidate, labeled: LabeledImage, *, spot: bool, unlike: bool, stands: int, varied: bool
+) -> tuple[RankReason, ...]:
+    """Return the reasons for a candidate.
+
+    spot: something stands out. varied: it was chosen for its appearance rather than for the output of the model.
+    """
+    whys = [_contradiction(issue, candidate, labeled) for issue in worst_first(candidate.issues)[:1]]
+    looks = [RankReason("spot")] if spot else []
+    looks += [RankReason("unlike")] if unlike else []
+    if stands >= 2:
+        looks.append(RankReason("stands", {"n": stands}))
+    elif varied and not looks:
+        looks.append(RankReason("variety"))
+    told = _model_reasons(candidate, labeled)
+    whys += looks + told if varied else told + looks
+    if not whys:
+        whys = [RankReason("quiet" if candidate.seen == () else "other")]
+    return tuple(whys)
+
+
+def _contradiction(issue: LabelIssue, candidate: Candidate, labeled: LabeledImage) -> RankReason:
+    return issue_reason(issue, labeled.names, good=candidate.started and issue.kind == "missing")
+
+
+def issue_reason(issue: LabelIssue, names: Mapping[int, str], *, good: bool = False) -> RankReason:
+    """Return a slip as a reason. good: nothing at all is labeled on the image."""
+    if issue.kind == "verdict":
+        return RankReason("verdict", {"said": issue.said, "labelled": issue.verdict})
+    name = names.get(issue.class_id, str(issue.class_id))
+    if issue.kind == "class":
+        return RankReason("class", {"said": name, "labelled": names.get(issue.labelled_id, str(issue.labelled_id))})
+    return RankReason("missing_good" if good and issue.kind == "missing" else issue.kind, {"name": name})
+
+
+def _model_reasons(candidate: Candidate, labeled: LabeledImage) -> list[RankReason]:
+    if candidate.probabilities:
+        order = sorted(candidate.probabilities, key=lambda name: -candidate.probabilities[name])
+        if len(order) > 1 and _verdict_uncertainty(candidate.probabilities) >= 0.4:
+            return [RankReason("between", {"said": order[0], "other": order[1]})]
+        return [RankReason("found", {"name": order[0]})]
+    whys, seen = [], candidate.seen or ()
+    doubtful = unsure(seen)
+    rivals = next((each for each in doubtful if each.rival and len(doubtful) == 1), None)
+    if rivals is not None:
+        names = [labeled.names.get(id, str(id)) for id in (rivals.class_id, rivals.rival)]
+        whys.append(RankReason("between", {"said": names[0], "other": names[1]}))
+    elif doubtful:
+        whys.append(RankReason("unsure", {"n": len(doubtful)}) if len(doubtful) > 1 else RankReason("unsure_one"))
+    found = [each for each in seen if each.strength >= 0.5]
+    if found:
+        rarest = min(found, key=lambda each: (labeled.counts.get(each.class_id, 0), -each.strength))
+        name, known = labeled.names.get(rarest.class_id, str(rarest.class_id)), labeled.counts.get(rarest.class_id, 0)
+        if known <= _RARE and len(labeled.names) > 1:
+            whys.append(RankReason("rare", {"name": name, "n": known}))
+        elif any(each.strength >= SURE for each in found):
+            whys.append(RankReason("found", {"name": name}))
+    return whys

@@ -1,0 +1,134 @@
+"""Regions predicted by a model, their uncertainty, and the uncertainty of the whole image.
+
+Regions are rated rather than pixels, because in a mean over pixels an uncertain scratch would vanish among a million
+certain background pixels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.core.geometry.drawing import Rect
+from workbench.inference.io.opencv import cv2
+from workbench.inference.model_settings import ModelSettings
+
+HALF = 128  # certainty at the class threshold, where the model begins to mark a defect
+FAINT = 64  # certainty; lower values are background
+SURE = 0.8  # strength from which on a region counts as certain
+UNSURE = 0.2  # doubt from which on a region counts as uncertain
+MOST = 100  # regions kept per image
+
+
+@dataclass(frozen=True)
+class RegionCertainty:
+    """Connected region predicted by a model, faint or clear.
+
+    class_id: the most likely class; rival: the next likely one, 0 if none. strength: 0..1, with 0.5 at the model's
+    threshold. doubt: 0..0.5, the model's estimate that it is wrong here, from the distance to the threshold or to the
+    rival class. area: pixels.
+    """
+
+    class_id: int
+    rival: int
+    strength: float
+    doubt: float
+    rect: Rect
+    area: int
+
+
+def certainty_tables(settings: ModelSettings) -> np.ndarray:
+    """Return tables of uint8 (n_classes, 256) from 255 times the probability of a class to its certainty.
+
+    The middle of the certainty, HALF, is the threshold of the class, so that classes with different thresholds, such as
+    0.3 and 0.98, are comparable.
+    """
+    score = np.arange(256, dtype=np.float64)
+    tables = []
+    for threshold in settings.thresholds:
+        edge = min(max(255 * threshold, 1.0), 254.0)
+        low, high = HALF * score / edge, HALF + (255 - HALF) * (score - edge) / (255 - edge)
+        tables.append(np.rint(np.where(score < edge, low, high)))
+    return np.array(tables).astype(np.uint8)
+
+
+def certainties(class_scores: np.ndarray, settings: ModelSettings) -> tuple[np.ndarray, np.ndarray]:
+    """Return the greatest certainty per pixel and the index of its class in the settings, both uint8 (H, W).
+
+    class_scores: uint8 (n_classes, H, W), as of `Result`.
+    """
+    tables = certainty_tables(settings)
+    best = cv2.LUT(class_scores[0], tables[0])
+    which = np.zeros_like(best)
+    for place in range(1, len(class_scores)):
+        level = cv2.LUT(class_scores[place], tables[place])
+        which[level > best] = place
+        np.maximum(best, level, out=best)
+    return best, which
+
+
+def region_certainties(
+    class_scores: np.ndarray, settings: ModelSettings, corner: tuple[int, int] = (0, 0)
+) -> list[RegionCertainty]:
+    """Return the regions in an image, or in a part of it that begins at `corner` (x, y), most doubtful first.
+
+    Regions of less than half the minimum area of their class are skipped, as they would never be marked.
+    """
+    best, which = certainties(class_scores, settings)
+    count, labels, stats, _ = cv2.connectedComponentsWithStats((best >= FAINT).astype(np.uint8), connectivity=8)
+    if count < 2:
+        return []
+    where = np.flatnonzero(labels)
+    number = labels.ravel()[where]
+    peak = np.zeros(count, np.uint8)
+    np.maximum.at(peak, number, cv2.blur(best, (3, 3)).ravel()[where])  # smoothed, as a single pixel is not reliable
+    kinds = len(class_scores)
+    votes = np.bincount(number * kinds + which.ravel()[where], best.ravel()[where], count * kinds).reshape(count, kinds)
+    tables = certainty_tables(settings)
+    found = []
+    for n in range(1, count):
+        place = int(votes[n].argmax())
+        left, top, width, height, area = (int(value) for value in stats[n])
+        if area < max(3, settings.min_area[place] / 2):
+            continue
+        window = (slice(top, top + height), slice(left, left + width))
+        inside = labels[window] == n
+        sums = [float(table[plane[window][inside]].sum()) for table, plane in zip(tables, class_scores)]
+        rect = Rect(corner[0] + left, corner[1] + top, width, height)
+        found.append(_region_certainty(place, float(peak[n]) / 255, sums, settings, rect, area))
+    found.sort(key=lambda seen: (-seen.doubt, -seen.area, seen.rect.y, seen.rect.x))
+    return found[:MOST]
+
+
+def _region_certainty(
+    place: int, strength: float, sums: list[float], settings: ModelSettings, rect: Rect, area: int
+) -> RegionCertainty:
+    """Return the rated region. sums: certainty of each class summed over the region's pixels."""
+    others = [(value, n) for n, value in enumerate(sums) if n != place]
+    against, rival = max(others, default=(0.0, -1))
+    between = 0.0
+    if strength >= 0.5 and against > 0:
+        between = min(0.5, against / (against + sums[place]))
+    rival_id = settings.classes[rival].id if between >= UNSURE else 0
+    uncertainty = max(min(strength, 1 - strength), between)
+    return RegionCertainty(settings.classes[place].id, rival_id, round(strength, 4), round(uncertainty, 4), rect, area)
+
+
+def unsure(seen: list[RegionCertainty] | tuple[RegionCertainty, ...]) -> list[RegionCertainty]:
+    """Return the regions that the user should check."""
+    return [each for each in seen if each.doubt >= UNSURE]
+
+
+def image_uncertainty(seen: list[RegionCertainty] | tuple[RegionCertainty, ...]) -> float:
+    """Return the probability, 0..1, that the model is wrong about at least one of its uncertain regions."""
+    return 1 - float(np.prod([1 - each.doubt for each in unsure(seen)]))
+
+
+def certainty_of(seen: list[RegionCertainty] | tuple[RegionCertainty, ...]) -> float:
+    """Return the share, 0..1, of the model's predicted area that is certain.
+
+    A defect contrasts with its surface. If a model predicts a little everywhere, the surface is unknown to the model.
+    """
+    sure = sum(each.strength * each.area for each in seen if each.strength >= SURE)
+    return sure / (1 + sum(each.area for each in seen))

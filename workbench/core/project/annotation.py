@@ -1,0 +1,262 @@
+"""Label of one image: its mask (class ids, one byte per pixel) and its note (verdict, status, history)."""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import io
+import json
+import time
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from PIL import Image, UnidentifiedImageError
+from pydantic import BaseModel, ConfigDict
+
+from workbench.core import problems
+from workbench.core.geometry.drawing import blank
+from workbench.core.project import storage
+from workbench.core.project.project import BACKGROUND, DONT_CARE, MAX_CLASS_ID, NOT_LABELED, ClassInfo, Project
+from workbench.core.project.storage import write_bytes, write_json
+from workbench.inference.io import size_limits
+from workbench.inference.io.opencv import cv2
+from workbench.inference.io.regular_files import open_regular, read_regular
+
+Status = Literal["new", "started", "done"]
+NOTE_FORMAT = 1
+
+
+class HistoryEntry(BaseModel):
+    """One entry of an image's history."""
+
+    model_config = ConfigDict(extra="allow")
+    when: str
+    who: str
+    what: str  # "paint", "import png", "accept proposal", ...
+    detail: str = ""  # origin, in English: "run 20261120-101500-unet: scratch 0.93"
+
+
+class SuggestionDecision(BaseModel):
+    """Suggested region that the user has accepted or rejected, with class, box and area as given by the model."""
+
+    model_config = ConfigDict(extra="allow")
+    what: Literal["accepted", "rejected"]
+    model: str  # the run's name
+    class_id: int
+    x: int
+    y: int
+    width: int
+    height: int
+    area: int
+
+
+class ConfirmedLabel(BaseModel):
+    """Place where a model contradicts the label and the user has confirmed the label; see core.label_errors."""
+
+    model_config = ConfigDict(extra="allow")
+    kind: Literal["missing", "extra", "class", "verdict"]
+    class_id: int = 0
+    labelled_id: int = 0
+    x: int = 0
+    y: int = 0
+    width: int = 0
+    height: int = 0
+    verdict: str = ""
+    said: str = ""
+
+
+class Note(BaseModel):
+    """Annotation data of an image besides its mask: the content of notes/<key>.json.
+
+    Unknown fields are kept and written back, here and in the entries of the lists.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    format: int = NOTE_FORMAT
+    verdict: str | None = None
+    status: Status = "new"
+    pin: Literal["train", "val", "test"] | None = None  # fixed to this side of the split by the user
+    group: str | None = None  # overrides the project's grouping rule
+    # True once the user has painted background explicitly: unpainted pixels are then not labeled (255).
+    explicit_background: bool = False
+    history: list[HistoryEntry] = []
+    decided: list[SuggestionDecision] = []  # suggestions not to be shown again
+    confirmed: list[ConfirmedLabel] = []  # contradictions of a model not to be shown again
+
+    def add(self, what: str, detail: str = "") -> None:
+        """Append to the history; a repetition of the last entry replaces that entry."""
+        now = time.strftime("%Y-%m-%dT%H:%M:%S")
+        who = _who()
+        act = HistoryEntry(when=now, who=who, what=what, detail=detail)
+        last = self.history[-1] if self.history else None
+        if last is not None and (last.what, last.who, last.detail) == (what, who, detail):
+            self.history[-1] = act
+        else:
+            self.history.append(act)
+        del self.history[:-200]
+
+    def content(self) -> dict[str, Any]:
+        """Return a deep copy of the note as JSON values."""
+        return self.model_dump(mode="json")
+
+
+def load_note(project: Project, key: str) -> Note:
+    """Return the note of an image, an empty one if there is none. Raises NoteBroken and its subclass NoteTooNew."""
+    path = project.note_path(key)
+    try:
+        data = read_regular(path)
+    except FileNotFoundError:
+        return Note()
+    except OSError as error:
+        raise problems.NoteBroken(path=str(path), why=error.strerror or str(error)) from error
+    try:
+        note = Note.model_validate_json(data)
+        found, broken = note.format, None
+    except ValueError as error:  # JSON errors, encoding errors and pydantic's ValidationError
+        found, broken = _format_of(data), error
+    if found > NOTE_FORMAT:
+        why = f"it was written by a newer workbench (format {found})"
+        raise problems.NoteTooNew(path=str(path), why=why, found=found, known=NOTE_FORMAT) from broken
+    if broken is not None:
+        raise problems.NoteBroken(path=str(path), why=str(broken).splitlines()[0]) from broken
+    return note
+
+
+def _format_of(data: bytes) -> int:
+    """Return the format number in a note that is not valid in the current format; 0 if it has none."""
+    try:
+        content = json.loads(data)
+    except (ValueError, RecursionError):
+        return 0
+    found = content.get("format") if isinstance(content, dict) else None
+    return found if isinstance(found, int) else 0
+
+
+def save_note(project: Project, key: str, note: Note) -> None:
+    project.need_write(key)
+    write_json(project.note_path(key), note.content(), root=project.root)
+
+
+def load_mask(project: Project, key: str, size: tuple[int, int] | None = None) -> np.ndarray | None:
+    """Return the mask as uint8 (H, W) class ids, writable, C-contiguous; None if the image has no mask yet.
+
+    `size` is the expected (width, height) of the image. Raises MaskBroken, MaskWrongSize, MaskUnknownClass; the file is
+    then left unchanged.
+    """
+    path = project.mask_path(key)
+    try:
+        mask = read_mask(path, size)
+    except FileNotFoundError:
+        return None
+    known = {BACKGROUND, DONT_CARE, NOT_LABELED} | {c.id for c in project.classes}
+    strangers = sorted(set(ids_in(mask)) - known)
+    if strangers:
+        raise problems.MaskUnknownClass(path=str(path), ids=", ".join(map(str, strangers)))
+    return mask
+
+
+def save_mask(project: Project, key: str, mask: np.ndarray) -> None:
+    """Write a mask, atomically. Raises CannotWrite, ProjectReadOnly."""
+    project.need_write(key)
+    write_bytes(project.mask_path(key), encode_mask(mask, project.classes), root=project.root)
+
+
+def backup_conflict(project: Project, key: str, data: bytes, suffix: str) -> Path:
+    """Write a file to `journal/kept` under an unused name and return its path. Raises CannotWrite."""
+    path = free_place_aside(project, key, suffix)
+    write_bytes(path, data, root=project.root)
+    return path
+
+
+def free_place_aside(project: Project, key: str, suffix: str) -> Path:
+    """Return an unused path in `journal/kept` for a file of the image `key`."""
+    name = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return storage.free_place_aside(project.root, name, suffix)
+
+
+def read_mask(path: Path, size: tuple[int, int] | None = None) -> np.ndarray:
+    """Return the index values of a PNG as uint8 (H, W): palette indices, or the gray values of a gray PNG.
+
+    `size` is the expected (width, height), compared with the header before anything is decoded. Raises
+    FileNotFoundError, MaskWrongSize; MaskBroken for anything that is not an 8-bit single-plane PNG, and for a mask that
+    is larger than the limits allow.
+    """
+    try:
+        with open_regular(path) as opened, Image.open(opened, formats=("PNG",)) as file:
+            width, height = file.size
+            if size is not None and (width, height) != tuple(size):
+                raise problems.MaskWrongSize(
+                    path=str(path), mask_width=width, mask_height=height, width=size[0], height=size[1]
+                )
+            if file.mode not in ("1", "P", "L"):
+                raise problems.MaskBroken(path=str(path), why=f"it is a {file.mode} picture, not class ids")
+            too_large = size_limits.refusal(width, height, width * height)
+            if too_large:
+                raise problems.MaskBroken(path=str(path), why=too_large)
+            return np.array(file, dtype=np.uint8, order="C")
+    except FileNotFoundError:
+        raise
+    except UnidentifiedImageError:
+        raise problems.MaskBroken(path=str(path), why="it is not a PNG file") from None
+    except OSError as error:
+        raise problems.MaskBroken(path=str(path), why=error.strerror or str(error)) from error
+    except (ValueError, SyntaxError, EOFError, MemoryError) as error:
+        raise problems.MaskBroken(path=str(path), why=str(error) or type(error).__name__) from error
+
+
+def palette_bytes(classes: list[ClassInfo]) -> bytes:
+    """Return the palette of a mask's PNG, 256 x RGB, with the color of each class at its id."""
+    palette = np.zeros((256, 3), np.uint8)
+    for info in classes:
+        palette[info.id] = [int(info.color[i : i + 2], 16) for i in (1, 3, 5)]
+    palette[DONT_CARE] = (160, 160, 160)
+    palette[NOT_LABELED] = (64, 64, 64)
+    return palette.tobytes()
+
+
+def encode_mask(mask: np.ndarray, classes: list[ClassInfo]) -> bytes:
+    """Encode class ids, uint8 (H, W), as an 8-bit palette PNG with the colors of the classes as palette."""
+    image = Image.fromarray(np.ascontiguousarray(mask))
+    image.putpalette(palette_bytes(classes))
+    out = io.BytesIO()
+    image.save(out, "PNG", compress_level=1)
+    return out.getvalue()
+
+
+def ids_in(mask: np.ndarray) -> list[int]:
+    """Return the distinct ids of a mask, ascending."""
+    return np.flatnonzero(counts(mask)).tolist()
+
+
+def counts(mask: np.ndarray) -> np.ndarray:
+    """Return the number of pixels per id, int64 (256,).
+
+    Uses OpenCV's histogram, because NumPy's holds the interpreter lock for a long time.
+    """
+    return cv2.calcHist([np.ascontiguousarray(mask)], [0], None, [256], [0, 256]).ravel().astype(np.int64)
+
+
+def foreground_counts(mask: np.ndarray) -> tuple[tuple[int, int], ...]:
+    """Return (class id, pixels) of the classes painted in a mask, ids ascending."""
+    pixels = counts(mask)
+    return tuple((id, int(pixels[id])) for id in np.flatnonzero(pixels).tolist() if 0 < id <= MAX_CLASS_ID)
+
+
+def new_mask(size: tuple[int, int], note: Note | None = None) -> np.ndarray:
+    """Return an empty mask for an image of `size` (width, height)."""
+    if note is not None and note.explicit_background:
+        return np.full((size[1], size[0]), NOT_LABELED, np.uint8)
+    return blank(size[1], size[0])
+
+
+def trained_ids(mask: np.ndarray) -> np.ndarray:
+    """Return True for pixels that may enter a loss or a metric: ids up to 253."""
+    return mask <= MAX_CLASS_ID
+
+
+def _who() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        return "unknown"

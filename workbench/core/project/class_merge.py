@@ -1,0 +1,312 @@
+"""Removal of classes from a project: in every mask their pixels become another class (merge) or background (delete).
+
+`journal/class-change/` holds the plan and the original of each rewritten mask, as a hard link where the disk supports
+it. An interrupted change can be finished or undone, and a finished one can be undone exactly until the next begins.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from workbench.core.json_files import load_versioned
+from workbench.core.problems import BadClass, CannotWrite, MaskBroken, NoteBroken, OriginalKept, Problem, ProjectBroken
+from workbench.core.project import annotation
+from workbench.core.project.image_index import ImageIndex, walk_stamps
+from workbench.core.project.project import BACKGROUND, MAX_CLASS_ID, NOT_LABELED, ClassInfo, Project
+from workbench.core.project.storage import check_links, file_stamp, inside, write_json
+from workbench.inference.io.atomic_write import make_folder, replacing
+from workbench.inference.io.opencv import cv2
+
+Progress = Callable[[int, int], None]
+Stopped = Callable[[], bool]
+FORMAT = 1
+
+
+class ClassMergePlan(BaseModel):
+    """Plan and state of a class change. into: target class id, or 0 for background."""
+
+    model_config = ConfigDict(extra="ignore")
+    format: Literal[1] = FORMAT
+    removed: list[Annotated[int, Field(ge=1, le=MAX_CLASS_ID)]] = Field(min_length=1)
+    into: int = Field(ge=0, le=MAX_CLASS_ID)
+    state: Literal["doing", "done", "undoing"] = "doing"
+    before: list[ClassInfo]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the removed classes."""
+        return [info.name for info in self.before if info.id in self.removed]
+
+    @property
+    def target(self) -> str:
+        """Name of the target class, "" for background."""
+        return next((info.name for info in self.before if info.id == self.into), "")
+
+
+@dataclass(frozen=True)
+class ClassMergeResult:
+    """Result of a pass over the masks. whole: the pass was not stopped. bytes: disk space of the originals."""
+
+    masks: int
+    whole: bool
+    bytes: int = 0
+    left: tuple[Problem, ...] = ()  # problems of masks that could not be read or restored and remain unchanged
+
+
+def folder_of(project: Project) -> Path:
+    return project.root / "journal" / "class-change"
+
+
+def load_plan(project: Project) -> ClassMergePlan | None:
+    """Return the class change that is in progress or can be undone; None if there is none. Raises ProjectBroken."""
+    path = folder_of(project) / "plan.json"
+    try:
+        return load_versioned(path, ClassMergePlan, FORMAT, ProjectBroken)
+    except FileNotFoundError:
+        return None
+
+
+def begin(project: Project, removed: list[int], into: int) -> ClassMergePlan:
+    """Write a new plan and discard the originals of the previous change. Raises BadClass and errors of writing."""
+    project.need_write("the classes")
+    known = {info.id for info in project.classes}
+    for id in removed:
+        if id not in known or id == into:
+            raise BadClass(name=str(id), why="there is no class of this id")
+    if into != BACKGROUND and into not in known:
+        raise BadClass(name=str(into), why="there is no class of this id")
+    forget(project)
+    plan = ClassMergePlan(removed=list(removed), into=into, before=list(project.classes))
+    write_plan(project, plan)
+    return plan
+
+
+def write_plan(project: Project, plan: ClassMergePlan) -> None:
+    write_json(folder_of(project) / "plan.json", plan.model_dump(mode="json"), root=project.root)
+
+
+def forget(project: Project) -> None:
+    """Discard the plan and the originals; the plan first, so that a plan never exists without its originals.
+
+    An original is kept in `journal/kept` if its mask is unreadable, missing or of another size.
+    """
+    folder = folder_of(project)
+    try:
+        for key in _unreplaced(project):
+            _keep_original(project, key)
+        (folder / "plan.json").unlink(missing_ok=True)
+        if folder.exists():
+            shutil.rmtree(folder)
+    except OSError as error:
+        raise CannotWrite.of(folder, error) from error
+
+
+def apply_plan(project: Project, plan: ClassMergePlan, progress: Progress, stopped: Stopped) -> ClassMergeResult:
+    """Rewrite every mask that contains a removed class. The pass can be interrupted and repeated.
+
+    Both classes stay in the project until `settle`, so that each mask is valid at any time.
+    """
+    keys = sorted(set(_concerned(project, plan, stopped)) | set(_originals(project)))
+    left: list[Problem] = []
+    size = count = 0
+    for i, key in enumerate(keys):
+        if stopped():
+            return ClassMergeResult(count, False, size, tuple(left))
+        path, original = project.mask_path(key), _original(project, key)
+        kept = original.exists()  # by an interrupted pass: it may be the only intact copy
+        try:
+            check_links(project.root, path)
+            check_links(project.root, original)
+            if not kept:
+                _keep(path, original)
+            now = annotation.read_mask(path)  # the original, or after an interruption the mask with later changes
+            changed = rewritten(now, plan, _background_id(project, key))
+            if not np.array_equal(now, changed):
+                annotation.save_mask(project, key, changed)
+            size += original.stat().st_size
+            count += 1
+        except (MaskBroken, FileNotFoundError) as problem:
+            if not kept:
+                original.unlink(missing_ok=True)
+            if isinstance(problem, Problem):
+                left.append(problem)
+        progress(i + 1, len(keys))
+    return ClassMergeResult(count, not stopped(), size, tuple(left))
+
+
+def undo(project: Project, plan: ClassMergePlan, progress: Progress, stopped: Stopped) -> ClassMergeResult:
+    """Restore the originals. Pixels painted after the change are kept.
+
+    An original that cannot be restored is kept in `journal/kept`. The pass can be interrupted and repeated: a restored
+    original is no longer among the originals.
+    """
+    keys = list(_originals(project))
+    left: list[Problem] = []
+    for i, key in enumerate(keys):
+        if stopped():
+            return ClassMergeResult(i, False, left=tuple(left))
+        path, original = project.mask_path(key), _original(project, key)
+        try:
+            before = annotation.read_mask(original)
+            changed = rewritten(before, plan, _background_id(project, key))
+            now = annotation.read_mask(path) if path.exists() else changed
+            if now.shape != before.shape:
+                raise MaskBroken(path=str(path), why="it has another size now")
+            if np.array_equal(now, changed):
+                check_links(project.root, path)
+                make_folder(path.parent)
+                original.replace(path)
+            elif not np.array_equal(now, before):
+                annotation.save_mask(project, key, np.where(now == changed, before, now))
+        except MaskBroken as problem:
+            try:
+                kept = _keep_original(project, key)
+            except OSError as error:
+                raise CannotWrite.of(original, error) from error
+            left.append(OriginalKept(path=str(path), why=problem.fields["why"], kept=str(kept)))
+        except OSError as error:
+            raise CannotWrite.of(path, error) from error
+        progress(i + 1, len(keys))
+    return ClassMergeResult(len(keys), True, left=tuple(left))
+
+
+def settle(project: Project, plan: ClassMergePlan) -> None:
+    """Remove the classes from project.json after all masks are rewritten; their ids are never reused."""
+    file = project.file
+    classes, retired = list(file.classes), list(file.retired_ids)
+    file.classes = [info for info in classes if info.id not in plan.removed]
+    file.retired_ids = sorted({*retired, *plan.removed})
+    try:
+        project.save()
+        write_plan(project, plan.model_copy(update={"state": "done"}))
+    except Problem:
+        file.classes, file.retired_ids = classes, retired
+        raise
+
+
+def begin_undo(project: Project, plan: ClassMergePlan) -> ClassMergePlan:
+    """Restore the removed classes at their positions before their masks are restored.
+
+    Classes added or changed since then are kept. Returns the plan with the state "undoing".
+    """
+    project.need_write("the classes")
+    plan = plan.model_copy(update={"state": "undoing"})
+    write_plan(project, plan)
+    file = project.file
+    known = {info.id for info in file.classes}
+    names = {info.name for info in file.classes}
+    classes = list(file.classes)
+    for place, info in enumerate(plan.before):
+        if info.id in plan.removed and info.id not in known:
+            free = next(n for i in range(1, 1000) if (n := info.name if i == 1 else f"{info.name} {i}") not in names)
+            classes.insert(place, info.model_copy(update={"name": free}))
+    file.classes = classes
+    file.retired_ids = [id for id in file.retired_ids if id not in plan.removed]
+    project.save()
+    return plan
+
+
+def rewritten(mask: np.ndarray, plan: ClassMergePlan, ground: int) -> np.ndarray:
+    """Return the mask, uint8 (H, W), with the removed ids replaced; `ground` replaces deleted classes."""
+    table = np.arange(256, dtype=np.uint8)
+    table[plan.removed] = plan.into if plan.into != BACKGROUND else ground
+    return cv2.LUT(mask, table)
+
+
+def _background_id(project: Project, key: str) -> int:
+    try:
+        explicit = annotation.load_note(project, key).explicit_background
+    except NoteBroken:
+        explicit = False
+    return NOT_LABELED if explicit else BACKGROUND
+
+
+def _concerned(project: Project, plan: ClassMergePlan, stopped: Stopped) -> Iterator[str]:
+    """Yield keys of masks that contain a removed class, also of missing images. The index avoids reading most files."""
+    index = ImageIndex(project)
+    try:
+        known = index.mask_stamps()
+    finally:
+        index.close()
+    removed = set(plan.removed)
+    for name, stamp in walk_stamps(project.root / "masks").items():
+        if stopped():
+            return
+        if not name.endswith(".png"):
+            continue
+        key = name.removesuffix(".png")
+        seen, counts = known.get(key, ("", ()))
+        if seen == stamp:
+            ids = {id for id, _ in counts}
+        else:
+            try:
+                ids = set(annotation.ids_in(annotation.read_mask(project.mask_path(key))))
+            except (MaskBroken, FileNotFoundError):
+                continue
+        if ids & removed:
+            yield key
+
+
+def _originals(project: Project) -> list[str]:
+    names = walk_stamps(folder_of(project) / "masks")
+    return sorted(name.removesuffix(".png") for name in names if name.endswith(".png"))
+
+
+def _original(project: Project, key: str) -> Path:
+    return inside(folder_of(project) / "masks", key + ".png")
+
+
+def _unreplaced(project: Project) -> Iterator[str]:
+    """Yield the keys of originals whose mask is now unreadable, missing or of another size."""
+    keys = _originals(project)
+    if not keys:
+        return
+    known: dict[str, tuple] = {}
+    with contextlib.suppress(sqlite3.Error), contextlib.closing(ImageIndex(project)) as index:
+        known = index.mask_stamps()
+    for key in keys:
+        path = project.mask_path(key)
+        if known.get(key, ("",))[0] == file_stamp(path):
+            continue  # already read as a mask of its image's size, and not written since
+        try:
+            if annotation.read_mask(path).shape == annotation.read_mask(_original(project, key)).shape:
+                continue
+        except (MaskBroken, FileNotFoundError):
+            pass
+        yield key
+
+
+def _keep_original(project: Project, key: str) -> Path:
+    """Move an original to `journal/kept` and return its new path. Raises OSError."""
+    kept = annotation.free_place_aside(project, key, ".png")
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    return _original(project, key).replace(kept)
+
+
+def _keep(path: Path, original: Path) -> None:
+    """Hard-link a mask, so that its content survives when the mask is replaced; copy it where links are unsupported."""
+    try:
+        make_folder(original.parent)
+        try:
+            os.link(path, original)
+        except FileNotFoundError:
+            raise
+        except OSError:
+            with path.open("rb") as source, replacing(original) as file:
+                shutil.copyfileobj(source, file)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            original.unlink(missing_ok=True)
+        raise CannotWrite.of(original, error) from error

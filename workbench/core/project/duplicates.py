@@ -1,0 +1,45 @@
+"""Identical images in two projects."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from workbench.core.project.project import Project
+from workbench.inference.io.regular_files import read_regular
+
+
+def find_duplicates(project: Project, keys: Sequence[str], other: Project, theirs: Iterable[str]) -> list[str]:
+    """Return those of `keys` whose files equal, byte for byte, a file of `theirs` in the other project.
+
+    Names are ignored. Reads files of equal size: not for the GUI thread.
+    """
+    known = _by_size(other, theirs)
+    contents = {size: {content(path) for path in paths.values()} - {None} for size, paths in known.items()}
+    found = {
+        key
+        for size, paths in _by_size(project, keys).items()
+        for key, path in paths.items()
+        if size in contents and content(path) in contents[size]
+    }
+    return [key for key in keys if key in found]
+
+
+def _by_size(project: Project, keys: Iterable[str]) -> dict[int, dict[str, Path]]:
+    found: dict[int, dict[str, Path]] = {}
+    for key in keys:
+        path = project.image_path(key)
+        try:
+            found.setdefault(path.stat().st_size, {})[key] = path
+        except OSError:
+            continue
+    return found
+
+
+def content(path: Path) -> bytes | None:
+    """Return the hash of a file's content, None if it cannot be read."""
+    try:
+        return hashlib.sha256(read_regular(path)).digest()
+    except OSError:
+        return None

@@ -1,0 +1,56 @@
+"""Recursive listing of the files below a folder."""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+import os
+import stat
+from collections import deque
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+
+def walk(
+    folder: Path | str, enter: Callable[[os.DirEntry[str]], bool] = lambda entry: True
+) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Yield (posix path below `folder`, entry) of each file. Hidden files and folders are skipped.
+
+    Pipes, devices, sockets and unreadable entries are skipped too; links to missing files are not. Links to folders are
+    followed, but each folder is entered only once: first all real folders, then those behind links, ordered by path.
+    `enter` returns False for folders to skip.
+    """
+    seen: set[tuple[int, int]] = set()
+    real: deque[tuple[str, str]] = deque([("", str(folder))])
+    linked: list[tuple[str, str]] = []  # heap
+    while real or linked:
+        prefix, path = real.popleft() if real else heapq.heappop(linked)
+        try:
+            state = os.stat(path)
+            if (state.st_dev, state.st_ino) in seen:
+                continue
+            seen.add((state.st_dev, state.st_ino))
+            with os.scandir(path) as entries:
+                found = [entry for entry in entries if not entry.name.startswith(".")]
+        except OSError:
+            continue  # only the files of a missing or unreadable folder are skipped
+        for entry in found:
+            with contextlib.suppress(OSError):
+                if not entry.is_dir():
+                    if _may_be_read(entry):
+                        yield prefix + entry.name, entry
+                elif enter(entry):
+                    below = (f"{prefix}{entry.name}/", entry.path)
+                    if entry.is_symlink():
+                        heapq.heappush(linked, below)
+                    else:
+                        real.append(below)
+
+
+def _may_be_read(entry: os.DirEntry[str]) -> bool:
+    if entry.is_file():
+        return True
+    try:
+        return stat.S_ISREG(entry.stat().st_mode)
+    except FileNotFoundError:
+        return True  # broken links are listed and shown as unreadable

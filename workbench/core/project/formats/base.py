@@ -1,0 +1,171 @@
+"""Common data types of foreign label formats: entries with an image and a function that reads its label."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+
+from workbench.core.problems import Problem
+from workbench.core.project.folder_walk import walk
+from workbench.core.project.project import Project
+from workbench.core.project.sources import natural_key
+from workbench.inference.io.image_io import IMAGE_SUFFIXES
+
+# Folder names that describe the kind of content only, not the part or the defect.
+IMAGE_FOLDERS = frozenset("image images img imgs picture pictures jpegimages photo photos input inputs data".split())
+MASK_FOLDERS = frozenset(
+    "mask masks label labels annotation annotations ann anns groundtruth groundtruths gt gts segmentation "
+    "segmentations segmentationclass segmentationclasspng seg segs labelids maskpng maskspng".split()
+)
+SPLIT_FOLDERS = frozenset("train training val valid validation test testing trainval dev".split())
+
+
+class UnreadableLabel(Exception):
+    """Label that cannot be imported; the text is the reason, a part of a sentence. The import continues."""
+
+
+# Errors that a damaged label file may raise when read. A full disk is a Problem and ends the import.
+FAULTS = (
+    UnreadableLabel,
+    OSError,
+    ValueError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    RecursionError,
+    MemoryError,
+)
+
+
+def reason(error: BaseException) -> str:
+    """Return the reason why a label cannot be imported, as a part of a sentence."""
+    if isinstance(error, (UnreadableLabel, Problem)):
+        return str(error)
+    return f"it cannot be read ({getattr(error, 'strerror', None) or error or type(error).__name__})"
+
+
+@dataclass(frozen=True)
+class ImportOptions:
+    """Import options chosen by the user. threshold: gray values from this one on are the defect."""
+
+    class_name: str | None = None
+    threshold: int | None = None
+
+
+@dataclass
+class ImportedLabel:
+    """Label of one image. mask: uint8 (H, W) of the ids in `names`, with 0, 254 and 255 as in a project; or None."""
+
+    mask: np.ndarray | None = None
+    names: dict[int, str] = field(default_factory=dict)
+    verdict: str | None = None
+    notes: list[str] = field(default_factory=list)  # parts that could not be imported, English sentences
+
+
+@dataclass(frozen=True)
+class ImportedEntry:
+    """Label with the image that it belongs to.
+
+    label: file of the label. picture: file of the image, or None if it must be one of the project's. key: path of the
+    image below `pictures/`. aliases: other spellings of the key, without a suffix, used to search the project's images.
+    read: function from (width, height) of the image to its label, raises Unreadable. embedded: returns the bytes of the
+    image if the label file contains them. missing: reason why `picture` is None.
+    """
+
+    label: Path
+    image: Path | None
+    key: str
+    read: Callable[[int, int], ImportedLabel]
+    aliases: tuple[str, ...] = ()
+    embedded: Callable[[], bytes] | None = None
+    missing: str = "its picture was found neither beside it nor in the project"
+
+
+@dataclass
+class ImportedLabels:
+    """All labels that one format found under a path. keep_ids: a new class takes the id used in its label."""
+
+    entries: list[ImportedEntry] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    unlabeled: list[tuple[Path, str]] = field(default_factory=list)  # images without a label: (file, key)
+    mask_files: list[Path] = field(default_factory=list)  # labels that are themselves image files
+    keep_ids: bool = False
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class FileTree:
+    """Files under the imported path, as naturally sorted POSIX paths below `root`."""
+
+    root: Path
+    files: tuple[str, ...]
+
+    @classmethod
+    def of(cls, path: Path, project: Project | None = None) -> FileTree:
+        """Return the tree of all regular files below `path` that are not hidden, without the project itself."""
+        root = path.absolute()
+        own = None if project is None else os.path.realpath(project.root)
+
+        def enter(entry: os.DirEntry[str]) -> bool:
+            return entry.name != "__MACOSX" and (own is None or os.path.realpath(entry.path) != own)
+
+        found = [relative for relative, _ in walk(root, enter)]
+        return cls(root, tuple(sorted(found, key=natural_key)))
+
+    def path(self, relative: str) -> Path:
+        return self.root / relative
+
+    def ending(self, *suffixes: str) -> list[str]:
+        return [name for name in self.files if suffix_of(name) in suffixes]
+
+    @property
+    def images(self) -> list[str]:
+        return [name for name in self.files if suffix_of(name) in IMAGE_SUFFIXES]
+
+
+def suffix_of(relative: str) -> str:
+    return PurePosixPath(relative).suffix.lower()
+
+
+def without_suffix(relative: str) -> str:
+    stem, _ = os.path.splitext(relative)
+    return stem
+
+
+def plain(name: str) -> str:
+    """Return a folder's name in a form for comparison: "Ground_Truth" becomes "groundtruth"."""
+    return re.sub(r"[\W_]+", "", name).casefold()
+
+
+def is_generic_name(folder: str) -> bool:
+    """Return True for names that identify no class, such as "images", "Validation_Images", "train"."""
+    words = [word.casefold() for word in re.split(r"[\W_]+", folder) if word]
+    generic = IMAGE_FOLDERS | MASK_FOLDERS | SPLIT_FOLDERS
+    return plain(folder) in generic or (bool(words) and all(word in generic for word in words))
+
+
+def distinctive_folders(relatives: Sequence[str], *, least: int = 2) -> dict[str, str]:
+    """Return the folder that distinguishes each path, at the first level with `least` distinctive names; {} if none.
+
+    "MT_Crack/Imgs/7.jpg" and "MT_Fray/Imgs/9.jpg" give MT_Crack and MT_Fray, "train/OK/1.png" gives OK.
+    """
+    levels: dict[int, set[str]] = {}
+    paths = {relative: PurePosixPath(relative).parts[:-1] for relative in relatives}
+    for parts in paths.values():
+        for level, part in enumerate(parts):
+            if not is_generic_name(part):
+                levels.setdefault(level, set()).add(part)
+    for level in sorted(levels):
+        if len(levels[level]) >= least:
+            return {
+                relative: parts[level]
+                for relative, parts in paths.items()
+                if len(parts) > level and not is_generic_name(parts[level])
+            }
+    return {}

@@ -1,0 +1,95 @@
+"""Text files beside masks that name the ids or the colors: labels.txt, class_names.txt, labelmap.txt."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from workbench.core.project.formats.base import FileTree
+
+LIST_FILES = ("labelmap.txt", "labels.txt", "class_names.txt", "classes.txt", "label.txt", "label_names.txt")
+BACKGROUND_NAMES = frozenset(("background", "_background_", "__background__", "bg"))
+IGNORE_NAMES = frozenset(("__ignore__", "ignore", "void", "_ignore_"))
+
+Color = tuple[int, int, int]
+
+_CVAT = re.compile(r"^(?P<name>[^:]+):(?P<colour>\d+,\d+,\d+)?:[^:]*:[^:]*$")
+_PADDLELABEL = re.compile(r"^(?P<name>.+?)\s+(?:-\s+)?(?P<colour>\d{1,3}\s+\d{1,3}\s+\d{1,3})$")
+
+
+@dataclass(frozen=True)
+class LabelList:
+    """Class names of masks.
+
+    names: mask value -> class name, without background. ignored: values and colors that mean "don't care".
+    """
+
+    file: str = ""
+    names: dict[int, str] = field(default_factory=dict)
+    ignored: frozenset[int] = frozenset()
+    colors: dict[Color, int] = field(default_factory=dict)  # of names, of 0 for background, of ignored values
+
+
+def find_list(tree: FileTree, masks: list[str]) -> LabelList | None:
+    """Return the list nearest to the masks: in their folder or the nearest parent, up to one above the tree."""
+    folders: list[Path] = []
+    if masks:
+        above = PurePosixPath(masks[0]).parents
+        folders = [tree.root / str(folder) for folder in above]
+    for folder in [*folders, tree.root, tree.root.parent]:
+        for name in LIST_FILES:
+            path = folder / name
+            if path.is_file():
+                found = parse_list(path)
+                if found is not None:
+                    return found
+    return None
+
+
+def parse_list(path: Path) -> LabelList | None:
+    """Return the list in a text file, None if it is no such list.
+
+    A list without background starts at 1; labelme's `__ignore__` has the value -1.
+    """
+    try:
+        lines = [line.strip() for line in path.read_text("utf-8-sig").splitlines()]
+    except (OSError, ValueError):
+        return None
+    lines = [line for line in lines if line and not line.startswith("#")]
+    if not lines or len(lines) > 256:
+        return None
+    rows = [_row(line) for line in lines]
+    head = rows[0][0].casefold()
+    first = -1 if head in IGNORE_NAMES else 0 if head in BACKGROUND_NAMES else 1
+    names: dict[int, str] = {}
+    ignored: set[int] = set()
+    colors: dict[Color, int] = {}
+    for position, (name, color) in enumerate(rows):
+        id = position + first
+        if name.casefold() in BACKGROUND_NAMES:
+            id = 0
+        elif name.casefold() in IGNORE_NAMES:
+            id = 255
+            ignored.add(id)
+        else:
+            names[id] = name
+        if color is not None:
+            colors[color] = id
+    return LabelList(path.name, names, frozenset(ignored), colors)
+
+
+def _row(line: str) -> tuple[str, Color | None]:
+    found = _CVAT.match(line) or _PADDLELABEL.match(line)
+    if found is None:
+        return line, None
+    numbers = re.findall(r"\d+", found["colour"] or "")
+    color = (int(numbers[0]), int(numbers[1]), int(numbers[2])) if len(numbers) == 3 else None
+    return found["name"].strip(), color
+
+
+def write_list(names: dict[int, str]) -> str:
+    """Return a labels.txt as labelme writes it: the line number below `_background_` is the id, also of unused ids."""
+    lines = ["__ignore__", "_background_"]
+    lines += [names.get(id, f"_unused_{id}_") for id in range(1, max(names, default=0) + 1)]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,219 @@
+"""Assignment of masks to images by names and folders; file contents are used only as a last resort."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+import numpy as np
+
+from workbench.core.project.formats.base import (
+    IMAGE_FOLDERS,
+    MASK_FOLDERS,
+    SPLIT_FOLDERS,
+    FileTree,
+    UnreadableLabel,
+    plain,
+    suffix_of,
+    without_suffix,
+)
+from workbench.core.project.formats.mask_values import read_raw
+from workbench.inference.io.image_io import IMAGE_SUFFIXES
+
+MASK_SUFFIXES = (".png", ".gif", ".bmp", ".tif", ".tiff")
+LOSSY = (".jpg", ".jpeg", ".jpe", ".jfif", ".webp")
+
+# Colored copies and numbered instances that some tools write beside the masks.
+_COPIES = re.compile(r"visuali[sz]ation|segmentationobject|instance|overlay|preview", re.IGNORECASE)
+_ENDING = re.compile(
+    r"^(?P<stem>.+?)[-_. ]+(masks?|gt|groundtruth|ground[-_]truth|labels?|labelids|seg|segmentation|annotation)$",
+    re.IGNORECASE,
+)
+_IMAGE_ENDING = re.compile(r"^(?P<stem>.+?)[-_. ]+(img|image|rgb|leftimg8bit|photo)$", re.IGNORECASE)
+
+
+@dataclass
+class Pairing:
+    """Masks and images of a tree.
+
+    pairs: mask -> image. lone: masks whose image is not under the path. pictures: images without a mask.
+    """
+
+    pairs: dict[str, str] = field(default_factory=dict)
+    lone: list[str] = field(default_factory=list)
+    images: list[str] = field(default_factory=list)
+
+
+def pair(tree: FileTree, *, look_inside: bool = False) -> Pairing:
+    """Pair the image files of a tree. look_inside: if the names are inconclusive, detect masks by file contents."""
+    files = [f for f in tree.files if (suffix_of(f) in IMAGE_SUFFIXES or suffix_of(f) == ".gif")]
+    files = [f for f in files if not any(_COPIES.search(part) for part in PurePosixPath(f).parts[:-1])]
+    masks_only = plain(tree.root.name) in MASK_FOLDERS
+    side = [f for f in files if _mask_level(f) is not None]
+    rest = [f for f in files if _mask_level(f) is None]
+    result = Pairing(pairs=_beside(rest))
+    used = result.pairs.keys() | set(result.pairs.values())
+    rest = [f for f in rest if f not in used]
+    if masks_only and not result.pairs:
+        return Pairing(lone=[f for f in files if suffix_of(f) not in LOSSY])
+    if side:
+        _match(side, [*rest, *result.pairs.values()], result, strip_mask_folder=True)
+    elif look_inside and not result.pairs:
+        masks = _masks_by_content(tree, rest)
+        _match(masks, [f for f in rest if f not in set(masks)], result, strip_mask_folder=False)
+    taken = result.pairs.keys() | set(result.pairs.values()) | set(result.lone)
+    result.images = [f for f in rest if f not in taken and suffix_of(f) in IMAGE_SUFFIXES]
+    return result
+
+
+def spellings(mask: str) -> tuple[str, ...]:
+    """Return possible names of a mask's image, without suffix: "masks/a_mask.png" gives "a_mask" and "a" too."""
+    names = [mask]
+    level = _mask_level(mask)
+    if level is not None:
+        parts = PurePosixPath(mask).parts
+        names.append("/".join(parts[:level] + parts[level + 1 :]))
+    found: list[str] = []
+    for name in names:
+        found += [name, without_suffix(name)]  # "a.jpg.png" is a mask of "a.jpg"
+        ending = _ENDING.match(PurePosixPath(without_suffix(name)).name)
+        if ending is not None:
+            found.append(str(PurePosixPath(name).with_name(ending["stem"])))
+    return tuple(dict.fromkeys(found))
+
+
+def _mask_level(file: str) -> int | None:
+    """Return the level of the mask folder in the path, None if the deepest known folder name is not one of masks."""
+    parts = PurePosixPath(file).parts[:-1]
+    for level in range(len(parts) - 1, -1, -1):
+        name = plain(parts[level])
+        if name in MASK_FOLDERS:
+            return level
+        if name in IMAGE_FOLDERS:
+            return None
+    return None
+
+
+def _beside(files: list[str]) -> dict[str, str]:
+    """Pair masks in the folder of their image: same stem with another suffix, or a stem that ends with "_mask"."""
+    stems: dict[str, list[str]] = defaultdict(list)
+    for file in files:
+        stems[without_suffix(file).casefold()].append(file)
+    pairs: dict[str, str] = {}
+    for group in stems.values():
+        if len(group) != 2:
+            continue
+        first, second = group
+        for mask, image in ((first, second), (second, first)):
+            lossless = suffix_of(mask) == ".png" or suffix_of(image) in LOSSY
+            if suffix_of(mask) in MASK_SUFFIXES and suffix_of(image) != ".png" and lossless:
+                pairs[mask] = image
+                break
+    for file in files:
+        path = PurePosixPath(file)
+        ending = _ENDING.match(path.stem)
+        if ending is None or file in pairs or suffix_of(file) in LOSSY:
+            continue
+        folder = "" if str(path.parent) == "." else f"{path.parent}/"
+        base = (folder + ending["stem"]).casefold()
+        candidates = [p for name in (base, f"{base}_img", f"{base}_image", f"{base}_rgb") for p in stems.get(name, [])]
+        candidates = [p for p in candidates if p != file and p not in pairs]
+        if len(candidates) == 1:
+            pairs[file] = candidates[0]
+    return pairs
+
+
+def _match(masks: list[str], images: list[str], result: Pairing, *, strip_mask_folder: bool) -> None:
+    """Find the image of each mask: by relative path first, then by a unique name."""
+    by_path: dict[str, set[str]] = defaultdict(set)
+    by_stem: dict[str, set[str]] = defaultdict(set)
+    for image in dict.fromkeys(images):
+        for path in _relatives(image, IMAGE_FOLDERS):
+            by_path[path].add(image)
+        by_path[image.casefold()].add(image)
+        for stem in _stems(image):
+            by_stem[stem].add(image)
+    for mask in masks:
+        paths = _relatives(mask, MASK_FOLDERS) if strip_mask_folder else []
+        found: set[str] = set()
+        for path in paths:
+            found = by_path.get(path, set())
+            if len(found) == 1:
+                break
+        if len(found) != 1:
+            for stem in _stems(mask):
+                found = by_stem.get(stem, set())
+                if len(found) == 1:
+                    break
+        if len(found) == 1 and suffix_of(mask) != "":
+            result.pairs[mask] = next(iter(found))
+        else:
+            result.lone.append(mask)
+
+
+def _relatives(file: str, folders: frozenset[str]) -> list[str]:
+    """Return variants of the path in lower case: without suffix, kind folder, split folder and name ending."""
+    path = PurePosixPath(without_suffix(file))
+    parts = list(path.parts[:-1])
+    variants = [parts]
+    level = next((i for i in range(len(parts) - 1, -1, -1) if plain(parts[i]) in folders), None)
+    if level is not None:
+        variants = [parts[:level] + parts[level + 1 :]]
+    split = next((i for i, part in enumerate(variants[0]) if plain(part) in SPLIT_FOLDERS), None)
+    if split is not None:
+        variants.append(variants[0][:split] + variants[0][split + 1 :])
+    return ["/".join([*v, stem]).casefold() for v in variants for stem in _endings(path.name)]
+
+
+def _endings(stem: str) -> list[str]:
+    found = [stem, without_suffix(stem)] if suffix_of(stem) in IMAGE_SUFFIXES else [stem]
+    for pattern in (_ENDING, _IMAGE_ENDING):
+        ending = pattern.match(stem)
+        if ending is not None:
+            found.append(ending["stem"])
+    return found
+
+
+def _stems(file: str) -> list[str]:
+    """Return names for matching: the stem, and the stem without a folder name as prefix ("W1/W1_07" gives "07")."""
+    path = PurePosixPath(file)
+    found = [stem.casefold() for stem in _endings(path.stem)]
+    for folder in path.parts[:-1]:
+        start = folder.casefold()
+        found += [s[len(start) :].lstrip("-_. ") for s in list(found) if s.startswith(start) and len(s) > len(start)]
+    return found
+
+
+def _masks_by_content(tree: FileTree, files: list[str], sample: int = 6) -> list[str]:
+    """Return all files of folders in which each readable file of a sample is a mask."""
+    folders: dict[str, list[str]] = defaultdict(list)
+    for file in files:
+        folders[str(PurePosixPath(file).parent)].append(file)
+    masks: list[str] = []
+    for members in folders.values():
+        lossless = [file for file in members if suffix_of(file) in MASK_SUFFIXES]
+        step = max(1, len(lossless) // sample)
+        looks = [looks_like_a_mask(tree, file) for file in lossless[::step][:sample]]
+        readable = [look for look in looks if look is not None]
+        if len(lossless) == len(members) and readable and all(readable):
+            masks += members
+    return masks
+
+
+def looks_like_a_mask(tree: FileTree, file: str) -> bool | None:
+    """Return True for few values in large flat areas, None if the file is unreadable."""
+    try:
+        raw = read_raw(tree.path(file))
+    except UnreadableLabel:
+        return None
+    if raw.kind in ("bits", "palette"):
+        return raw.kind == "bits" or len(np.unique(raw.values)) <= 32
+    if raw.kind == "colour":
+        return len(np.unique(raw.values[::2, ::2].reshape(-1, 3), axis=0)) <= 32
+    if raw.values.dtype.itemsize > 2:
+        return False
+    counts = np.bincount(raw.values.ravel())
+    few = np.sort(counts)[::-1][:4].sum()
+    return bool(few >= 0.97 * raw.values.size)

@@ -1,0 +1,183 @@
+"""Grouping of images of the same part, which must be on the same side of a split."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from workbench.core import problems
+from workbench.core.images.image_files import thumbnail
+from workbench.core.project import annotation
+from workbench.core.project.name_pattern import name_pattern
+from workbench.core.project.project import Grouping, Project
+
+
+class GroupedImage(Protocol):
+    """Required attributes of a dataset item."""
+
+    key: str
+    group: str
+    width: int
+    height: int
+
+
+def group(project: Project, items: Sequence[GroupedImage], notes: dict[str, annotation.Note]) -> None:
+    """Set the group of each item: from its note, or by the project's rule. Raises BadGrouping."""
+    rule = project.file.grouping
+    if rule.rule == "folder":
+        names = {item.key: str(Path(item.key).parent) for item in items}
+    elif rule.rule == "pattern" and rule.pattern:
+        names = {item.key: _by_pattern(rule.pattern, item.key) for item in items}
+    elif rule.rule == "each":
+        names = {item.key: item.key for item in items}
+    else:
+        names = _auto_groups(project, items)
+    for item in items:
+        item.group = notes[item.key].group or names[item.key]
+
+
+def check_pattern(project: Project, keys: Sequence[str]) -> None:
+    """Raise BadGrouping if the project's grouping pattern is invalid, or too slow on one of these names."""
+    rule = project.file.grouping
+    if rule.rule == "pattern" and rule.pattern:
+        for key in keys:
+            name_pattern(rule.pattern).group(key)
+
+
+def _by_pattern(pattern: str, key: str) -> str:
+    found = name_pattern(pattern).group(key)
+    return key if found is None else found
+
+
+def _auto_groups(project: Project, items: Sequence[GroupedImage]) -> dict[str, str]:
+    """Group similar images, and neighbors by number.
+
+    Cameras number images in the order of parts, so the last number of a name indicates best which images belong
+    together: names that differ in numbers only are sorted by it and split, at the widest gaps, into short series.
+    """
+    parent = {item.key: item.key for item in items}
+
+    def find(key: str) -> str:
+        while parent[key] != key:
+            parent[key] = parent[parent[key]]
+            key = parent[key]
+        return key
+
+    for chunk in number_series([item.key for item in items]):
+        for key in chunk[1:]:
+            parent[find(key)] = find(chunk[0])
+    for a, b in near_duplicates(project, items):
+        parent[find(a)] = find(b)
+    return {item.key: find(item.key) for item in items}
+
+
+def number_series(keys: Sequence[str]) -> list[list[str]]:
+    """Return series of keys that differ in numbers only, sorted by the last number and split at the widest gaps."""
+    series: dict[str, list[tuple[int, str]]] = {}
+    for key in keys:
+        skeleton, number = _numbered(key)
+        if number is not None:
+            series.setdefault(skeleton, []).append((number, key))
+    target = max(1, min(10, len(keys) // 20))
+    return [[key for _, key in chunk] for members in series.values() for chunk in _cut(sorted(members), target)]
+
+
+def parts(keys: Sequence[str], rule: Grouping, said: Mapping[str, str]) -> dict[str, str]:
+    """Return the group of each image without opening files: from its note (`said`), else from its name.
+
+    An unusable pattern is replaced by the folder here; training and checks refuse such a pattern.
+    """
+    if rule.rule == "folder":
+        names = {key: key.rpartition("/")[0] for key in keys}
+    elif rule.rule == "pattern" and rule.pattern:
+        try:
+            names = {key: _by_pattern(rule.pattern, key) for key in keys}
+        except problems.BadGrouping:
+            names = {key: key.rpartition("/")[0] for key in keys}
+    elif rule.rule == "each":
+        names = {}
+    else:
+        names = {key: chunk[0] for chunk in number_series(keys) for key in chunk}
+    return {key: said.get(key) or names.get(key, key) for key in keys}
+
+
+def _cut(members: list[tuple[int, str]], target: int) -> list[list[tuple[int, str]]]:
+    """Split a sorted series into pieces of at most 2 x `target`, each time at the widest gap near the middle."""
+    if len(members) <= 2 * target:
+        return [members]
+    low, high = len(members) // 4, max(len(members) // 4 + 1, 3 * len(members) // 4)
+    gaps = [(members[i][0] - members[i - 1][0], -abs(i - len(members) // 2), i) for i in range(max(1, low), high)]
+    at = max(gaps)[2]
+    return _cut(members[:at], target) + _cut(members[at:], target)
+
+
+def near_duplicates(
+    project: Project, items: Sequence[GroupedImage], edge: int = 24, limit: float = 0.97
+) -> list[tuple[str, str]]:
+    """Return pairs of the same aspect ratio (5 %) whose small gray versions correlate above `limit`."""
+    if len(items) > 4000:
+        return []  # for larger projects, series by number have to suffice
+    small = np.zeros((len(items), edge * edge), np.float32)
+    for i, item in enumerate(items):
+        try:
+            gray = thumbnail(project.image_path(item.key), 96)
+        except problems.Problem:
+            continue
+        gray = gray.mean(axis=2) if gray.ndim == 3 else gray.astype(np.float32)
+        rows = np.linspace(0, gray.shape[0] - 1, edge).round().astype(int)
+        columns = np.linspace(0, gray.shape[1] - 1, edge).round().astype(int)
+        flat = gray[np.ix_(rows, columns)].ravel().astype(np.float32)
+        flat -= flat.mean()
+        norm = np.linalg.norm(flat)
+        small[i] = flat / norm if norm > 1e-3 else 0
+    aspect = np.array([item.width / max(1, item.height) for item in items])
+    pairs = []
+    for i in range(len(items) - 1):
+        alike = small[i + 1 :] @ small[i]
+        same = np.abs(aspect[i + 1 :] / aspect[i] - 1) < 0.05
+        pairs += [(items[i].key, items[i + 1 + j].key) for j in np.flatnonzero((alike > limit) & same)]
+    return pairs
+
+
+# --- one more image ---------------------------------------------------------------------------------
+
+
+def group_of_added(
+    project: Project, held_out: Sequence[GroupedImage], newcomer: GroupedImage, note: annotation.Note
+) -> str:
+    """Return the group of an image labeled after the split: that of a validation/test image, or its own.
+
+    With the automatic rule it joins a group of validation/test images if it resembles one of them, or if its number is
+    as close to theirs as they are to each other.
+    """
+    rule = project.file.grouping
+    if note.group:
+        return note.group
+    if rule.rule == "folder":
+        return str(Path(newcomer.key).parent)
+    if rule.rule == "pattern" and rule.pattern:
+        return _by_pattern(rule.pattern, newcomer.key)
+    if rule.rule != "each":
+        for item in held_out:
+            if _near(newcomer.key, item, held_out) or near_duplicates(project, [newcomer, item]):
+                return item.group
+    return newcomer.key
+
+
+def _near(key: str, item: GroupedImage, held_out: Sequence[GroupedImage]) -> bool:
+    skeleton, number = _numbered(key)
+    if number is None or _numbered(item.key)[0] != skeleton:
+        return False
+    of_part = sorted(n for s, n in (_numbered(o.key) for o in held_out if o.group == item.group) if s == skeleton)
+    apart = max((b - a for a, b in zip(of_part, of_part[1:])), default=1)
+    return abs(number - _numbered(item.key)[1]) <= max(1, apart)
+
+
+def _numbered(key: str) -> tuple[str, int | None]:
+    """Return a name with its numbers replaced, and its last number."""
+    numbers = re.findall(r"\d+", Path(key).stem)
+    return re.sub(r"\d+", "#", Path(key).stem), int(numbers[-1]) if numbers else None

@@ -1,0 +1,373 @@
+"""Cache of image and label data, so that a list of 100,000 images needs no file to be opened.
+
+It is the SQLite database `.cache/index.sqlite` and may be deleted at any time: missing, stale (size or time of a file
+differs) or broken rows are read again from the files. Use `with_index`, which recovers from any database error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import sqlite3
+import zlib
+from collections.abc import Callable, Container, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from workbench.core.images.image_files import image_size
+from workbench.core.problems import IndexRebuilt, Problem
+from workbench.core.project import annotation
+from workbench.core.project.folder_walk import walk
+from workbench.core.project.project import Project
+from workbench.core.project.storage import file_stamp
+from workbench.inference.io.opencv import cv2
+
+VERSION = 3
+_COLUMNS = 'key, width, height, status, verdict, counts, masked, broken, regions, "group", date'
+_SCHEMA = f"""
+CREATE TABLE IF NOT EXISTS pictures (
+  key TEXT PRIMARY KEY, {_COLUMNS.partition(", ")[2]}, stamp TEXT, place INTEGER, sum INTEGER) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS by_place ON pictures (place, key);
+CREATE TABLE IF NOT EXISTS scores (key TEXT PRIMARY KEY, score REAL) WITHOUT ROWID;
+"""
+_INSERT = f"INSERT OR REPLACE INTO pictures ({_COLUMNS}, stamp, place, sum) VALUES ({', '.join('?' * 14)})"
+_FILES = ("index.sqlite", "index.sqlite-wal", "index.sqlite-shm")
+# SQLite messages for errors without damage to the file: the file is kept, and a database in memory is used instead.
+_NOT_DAMAGED = ("locked", "busy", "is full", "readonly", "unable to open")
+_DAMAGED = "a row of it is damaged"
+_PATIENCE = 10.0  # seconds to wait for another process that writes
+_TOGETHER = 200  # rows per commit
+
+Numbers = tuple[tuple[int, int], ...]  # (class id, number)
+
+
+@dataclass(frozen=True, slots=True)
+class ImageRow:
+    """Indexed data of one image."""
+
+    key: str
+    width: int = 0
+    height: int = 0
+    status: str = "new"
+    verdict: str | None = None
+    counts: Numbers = ()  # pixels of each painted class
+    masked: bool = False  # a mask file exists
+    broken: str = ""  # the reason, in English; "" if all files are readable
+    regions: Numbers = ()  # connected regions (8 neighbors) of each painted class
+    group: str = ""  # from the note; "" if it has none
+    date: float = 0.0  # of the image file, seconds since 1970
+    score: float | None = None  # 0..1, probability of the strongest predicted defect
+
+    @property
+    def area(self) -> int:
+        """Painted pixels of all classes."""
+        return sum(pixels for _, pixels in self.counts)
+
+    @property
+    def region_count(self) -> int:
+        return sum(number for _, number in self.regions)
+
+    @property
+    def labeled(self) -> bool:
+        """True if the user has set a status or a verdict."""
+        return self.status != "new" or self.verdict is not None
+
+
+class ImageIndex:
+    """Rows of a project's images. Use one object per thread."""
+
+    def __init__(self, project: Project, *, memory: bool = False, patience: float = _PATIENCE) -> None:
+        """Open the database. memory: keep the rows in memory only. Raises sqlite3.Error, OSError."""
+        self.project = project
+        self._waiting: list[tuple] = []  # rows not written yet
+        self._database = _open(None if memory else project.root / ".cache" / "index.sqlite", patience)
+
+    def close(self) -> None:
+        self._database.close()
+
+    # --- stored rows, without file access -----------------------------------------------------------
+
+    def keys(self) -> list[str]:
+        """Return the keys of the images in the order of the last refresh."""
+        found = [key for (key,) in self._database.execute("SELECT key FROM pictures ORDER BY place")]
+        if not all(isinstance(key, str) for key in found):
+            raise sqlite3.DatabaseError(_DAMAGED)
+        return found
+
+    def batches(self, size: int = 4000) -> Iterator[list[ImageRow]]:
+        """Yield all rows in order, in batches. Raises sqlite3.DatabaseError for a damaged row."""
+        names = ", ".join(f"p.{name}" for name in [*_COLUMNS.split(", "), "stamp", "sum"])
+        found = self._database.execute(
+            f"SELECT {names}, s.score FROM pictures p LEFT JOIN scores s ON s.key = p.key ORDER BY p.place"
+        )
+        while batch := found.fetchmany(size):
+            yield [_row(values) for values in batch]
+
+    def rows(self) -> dict[str, ImageRow]:
+        return {row.key: row for batch in self.batches() for row in batch}
+
+    def mask_stamps(self) -> dict[str, tuple[str, Numbers]]:
+        """Return, by image, the stamp of the mask file as read, and the pixels of each class."""
+        found = self._database.execute("SELECT key, stamp, counts FROM pictures WHERE masked AND broken = ''")
+        return {key: (stamp.split("|")[1], _numbers(counts)) for key, stamp, counts in found}
+
+    # --- updates ------------------------------------------------------------------------------------
+
+    def refresh(
+        self,
+        keys: list[str],
+        *,
+        progress: Callable[[int, int], None] | None = None,
+        cancelled: Callable[[], bool] | None = None,
+        told: Container[str] | None = None,
+    ) -> Iterator[ImageRow]:
+        """Update the rows of `keys`; yield each changed row and drop the rows of missing images.
+
+        told: keys whose rows the caller already has; all others are read from the files and yielded too.
+        """
+        ids = {info.id for info in self.project.classes}
+        known = {
+            key: ("" if _of_other_classes(broken, stamp, counts, ids) else stamp, place)
+            for key, stamp, place, broken, counts in self._database.execute(
+                "SELECT key, stamp, place, broken, counts FROM pictures"
+            )
+            if told is None or key in told
+        }
+        gone = known.keys() - set(keys)
+        self._database.executemany("DELETE FROM pictures WHERE key = ?", ((key,) for key in gone))
+        self._database.commit()
+        stamps = _Stamps(self.project)
+        moved: list[tuple[int, str]] = []
+        for place, key in enumerate(keys):
+            if cancelled is not None and cancelled():
+                break
+            stamp = stamps.of(key)
+            stored, there = known.get(key, ("", -1))
+            if stored != stamp:
+                yield self._read_one(key, stamp, place)
+                if len(self._waiting) >= _TOGETHER:
+                    self._write()
+            elif there != place:
+                moved.append((place, key))
+            if progress is not None:
+                progress(place + 1, len(keys))
+        self._database.executemany("UPDATE pictures SET place = ? WHERE key = ?", moved)
+        self._write()
+
+    def read_changed(self, key: str) -> ImageRow:
+        """Read the files of one image again and return its row."""
+        found = self._database.execute("SELECT place FROM pictures WHERE key = ?", (key,)).fetchone()
+        row = self._read_one(key, stamp_of(self.project, key), found[0] if found else -1)
+        self._write()
+        return row
+
+    def set_scores(self, scores: Mapping[str, float]) -> None:
+        """Store the model's probabilities of some images; kept until replaced or the cache is deleted."""
+        self._database.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", scores.items())
+        self._database.commit()
+
+    def _read_one(self, key: str, stamp: str, place: int) -> ImageRow:
+        row = read_row(self.project, key)
+        values = (*_values(row), stamp)
+        self._waiting.append((*values, place, _sum(values)))
+        score = self._database.execute("SELECT score FROM scores WHERE key = ?", (key,)).fetchone()
+        return row if score is None else replace(row, score=_score(score[0]))
+
+    def _write(self) -> None:
+        """Write the collected rows. The database is locked only during this call, not while files are read."""
+        self._database.executemany(_INSERT, self._waiting)
+        self._database.commit()
+        self._waiting.clear()
+
+
+def with_index(
+    project: Project,
+    work: Callable[[ImageIndex], None],
+    rebuilt: Callable[[IndexRebuilt], None] = lambda problem: None,
+    patience: float = _PATIENCE,
+) -> None:
+    """Call `work` with the index, and call it again from its beginning if the database fails.
+
+    A damaged database is deleted first, once, and `rebuilt` is called with the problem. If that does not help, or the
+    database is locked or read-only, the rows are kept in memory for this call.
+    """
+    memory = False
+    for attempt in range(3):
+        index = None
+        try:
+            index = ImageIndex(project, memory=memory, patience=patience)
+            work(index)
+            return
+        except (sqlite3.Error, OSError, UnicodeError) as error:  # SQLite messages may quote damaged text
+            if memory:
+                raise
+            blameless = isinstance(error, OSError) or any(word in str(error) for word in _NOT_DAMAGED)
+            memory, why = blameless or attempt > 0, str(error)
+        finally:
+            if index is not None:
+                index.close()
+        if not memory:
+            for name in _FILES:
+                with contextlib.suppress(OSError):
+                    (project.root / ".cache" / name).unlink()
+            rebuilt(IndexRebuilt(why=why))
+
+
+def _open(path: Path | None, patience: float) -> sqlite3.Connection:
+    if path is None:
+        database = sqlite3.connect(":memory:")
+        database.executescript(_SCHEMA)
+        return database
+    path.parent.mkdir(exist_ok=True)
+    database = sqlite3.connect(path, timeout=patience)
+    try:
+        database.execute("PRAGMA trusted_schema=OFF")
+        database.execute("PRAGMA journal_mode=WAL")
+        database.execute("PRAGMA synchronous=NORMAL")  # lost rows of a cache are simply read again
+        if database.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+            database.execute("DROP TABLE IF EXISTS pictures")
+        database.executescript(_SCHEMA)
+        database.execute(f"PRAGMA user_version={VERSION}")
+        database.commit()
+        if _schema_of(database) != _expected_schema():
+            raise sqlite3.DatabaseError("its tables are not those of an index")
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _schema_of(database: sqlite3.Connection) -> set[tuple]:
+    return set(database.execute("SELECT type, name, tbl_name, sql FROM sqlite_master"))
+
+
+@functools.cache
+def _expected_schema() -> set[tuple]:
+    with contextlib.closing(sqlite3.connect(":memory:")) as database:
+        database.executescript(_SCHEMA)
+        return _schema_of(database)
+
+
+class _Stamps:
+    """Sizes and times of all files of a project, from three directory walks: much faster than a query per file."""
+
+    def __init__(self, project: Project) -> None:
+        self._images: dict[str, str] = {}
+        for source in project.file.sources:
+            walk_stamps(source.folder(project.root), self._images, source.prefix)
+        self._masks = walk_stamps(project.root / "masks")
+        self._notes = walk_stamps(project.root / "notes")
+
+    def of(self, key: str) -> str:
+        mask, note = self._masks.get(key + ".png", "-"), self._notes.get(key + ".json", "-")
+        return f"{self._images.get(key, '-')}|{mask}|{note}"
+
+
+def stamp_of(project: Project, key: str) -> str:
+    """Return the stamp of one image's files."""
+    try:
+        return file_stamp(project.image_path(key), project.mask_path(key), project.note_path(key))
+    except Problem:
+        return "-|-|-"
+
+
+def _of_other_classes(broken: str, stamp: str, counts: str, ids: set[int]) -> bool:
+    """Return True if changed classes may affect a row: a new class may repair it, a removed one may break it."""
+    try:
+        return "|-|" not in stamp if broken else any(id not in ids for id, _ in _numbers(counts))
+    except (TypeError, ValueError):
+        raise sqlite3.DatabaseError(_DAMAGED) from None
+
+
+def walk_stamps(folder: Path, into: dict[str, str] | None = None, prefix: str = "") -> dict[str, str]:
+    """Return the stamp of every file below a folder, by its POSIX path, without unreadable files."""
+    found = {} if into is None else into
+    for relative, entry in walk(folder):
+        with contextlib.suppress(OSError):
+            state = entry.stat()
+            found[prefix + relative] = f"{state.st_size}:{state.st_mtime_ns}"
+    return found
+
+
+def read_row(project: Project, key: str) -> ImageRow:
+    """Read the files of one image. Never raises; a broken file becomes the row's reason."""
+    try:
+        path = project.image_path(key)
+        width, height = image_size(path)
+        date = path.stat().st_mtime
+    except (Problem, OSError) as problem:
+        return ImageRow(key=key, broken=str(problem))
+    try:
+        note = annotation.load_note(project, key)
+        mask = annotation.load_mask(project, key, (width, height))
+    except Problem as problem:
+        return ImageRow(key=key, width=width, height=height, broken=str(problem), date=date)
+    counts = () if mask is None else annotation.foreground_counts(mask)
+    regions = tuple((id, count_regions(mask, id)) for id, _ in counts)
+    return ImageRow(
+        key, width, height, note.status, note.verdict, counts, mask is not None, "", regions, note.group or "", date
+    )
+
+
+def count_regions(mask: np.ndarray, id: int) -> int:
+    """Return the number of connected regions (8 neighbors) of a class in uint8 (H, W)."""
+    where = (mask == id).view(np.uint8)  # OpenCV takes a mask of one pixel for a number
+    # Contours need far less memory than labels with four bytes per pixel; holes are recognized by their parent.
+    _, tree = cv2.findContours(where, cv2.RETR_CCOMP, cv2.CHAIN_APPROX_SIMPLE)
+    return 0 if tree is None else int((tree[0][:, 3] < 0).sum())
+
+
+def _values(row: ImageRow) -> tuple:
+    counts, regions = (json.dumps(numbers) if numbers else "" for numbers in (row.counts, row.regions))
+    return (
+        row.key,
+        row.width,
+        row.height,
+        row.status,
+        row.verdict,
+        counts,
+        int(row.masked),
+        row.broken,
+        regions,
+        row.group,
+        row.date,
+    )
+
+
+def _row(values: tuple) -> ImageRow:
+    *stored, stamp, found, score = values
+    if _sum((*stored, stamp)) != found:
+        raise sqlite3.DatabaseError(_DAMAGED)
+    key, width, height, status, verdict, counts, masked, broken, regions, group, date = stored
+    return ImageRow(
+        key,
+        width,
+        height,
+        status,
+        verdict,
+        _numbers(counts),
+        bool(masked),
+        broken,
+        _numbers(regions),
+        group,
+        date,
+        _score(score),
+    )
+
+
+def _sum(values: tuple) -> int:
+    return zlib.crc32(repr(values).encode("utf-8", "surrogatepass"))
+
+
+def _score(value: object) -> float | None:
+    return value if isinstance(value, float) and 0 <= value <= 1 else None
+
+
+def _numbers(text: str) -> Numbers:
+    try:
+        return tuple(map(tuple, json.loads(text))) if text else ()
+    except (ValueError, TypeError, RecursionError):
+        raise sqlite3.DatabaseError(_DAMAGED) from None

@@ -1,0 +1,338 @@
+"""Project: a folder with images, labels, runs and exports, stored as plain files.
+
+Layout: project.json · project.lock · pictures/ · masks/<key>.png · notes/<key>.json · proposals/<key>.json · runs/ ·
+exports/ · journal/ · .cache/
+
+The *key* of an image is its posix path below `pictures/` ("lot7/a.jpg"), or "@name/..." for an external source folder.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from workbench.core import problems
+from workbench.core.json_files import load_versioned
+from workbench.core.project.project_folder import ProjectFolder
+from workbench.core.project.project_json import ProjectJson
+from workbench.core.project.project_lock import ProjectLock
+from workbench.core.project.sources import Source, copy_image, source_of
+from workbench.core.project.storage import check_links, inside
+from workbench.inference.io.atomic_write import keep_root
+
+FORMAT = 1
+BACKGROUND, DONT_CARE, NOT_LABELED = 0, 254, 255
+MAX_CLASS_ID = 253
+MAX_CLASS_NAME = 100  # characters
+
+# Distinct colors on gray images, also for color-blind users (after Okabe and Ito 2008, extended).
+PALETTE = (
+    "#e69f00",
+    "#56b4e9",
+    "#d55e00",
+    "#009e73",
+    "#cc79a7",
+    "#f0e442",
+    "#0072b2",
+    "#ff5c8a",
+    "#7fdb6a",
+    "#b48cff",
+    "#00c2c7",
+    "#ff9b54",
+    "#c5e063",
+    "#8fa8ff",
+    "#ff6ad5",
+    "#5ad1a4",
+)
+
+
+class ClassInfo(BaseModel):
+    """Defect class that can be painted. `id` (1..253) never changes; name, color, key and order can be edited."""
+
+    model_config = ConfigDict(extra="ignore")
+    id: int = Field(ge=1, le=MAX_CLASS_ID)
+    name: str = Field(min_length=1, max_length=MAX_CLASS_NAME)
+    color: str = Field(pattern=r"^#[0-9a-fA-F]{6}$")
+    key: str | None = Field(default=None, max_length=1)
+
+
+class Grouping(BaseModel):
+    """Rule that groups images of the same part, which must stay in the same split.
+
+    auto: near-duplicates and images with neighboring numbers; folder: the subfolder; pattern: the groups of a regular
+    expression on the key; each: every image is its own group.
+    """
+
+    rule: Literal["auto", "folder", "pattern", "each"] = "auto"
+    pattern: str = ""
+
+
+class ProjectFile(BaseModel):
+    """Content of project.json."""
+
+    model_config = ConfigDict(extra="ignore")
+    format: int = FORMAT
+    id: str = ""  # shared with copies of the project; identifies the folder after it was moved
+    name: str
+    classes: list[ClassInfo] = []
+    verdicts: list[str] = []
+    um_per_pixel: float | None = Field(default=None, gt=0)
+    sources: list[Source] = [Source()]
+    grouping: Grouping = Grouping()
+    split_seed: int = 0
+    retired_ids: list[int] = []  # ids of deleted classes; never reused
+
+    @field_validator("id", mode="before")
+    @classmethod
+    def _plain(cls, id: object) -> str:
+        known = isinstance(id, str) and len(id) == 32 and set(id) <= set("0123456789abcdef")
+        return str(id) if known else ""
+
+
+class Project:
+    """Open project folder. Reading is always possible; writing requires the lock (`writable`)."""
+
+    def __init__(self, root: Path, file: ProjectFile, content: bytes = b"") -> None:
+        self.root = root
+        self.file = file
+        self.json = ProjectJson(root, file, content, read_project_file)
+        self.file.id = self.file.id or uuid.uuid4().hex
+        self.obstacle: problems.CannotWrite | None = None  # reason why the folder was not writable when it was opened
+        self._folder = ProjectFolder(root, self.file.id, self.json) if content else None
+        self._lock: ProjectLock | None = None
+        self._taken: problems.ProjectTaken | None = None
+        self._mutex = threading.RLock()
+
+    # --- create and open -------------------------------------------------------------------------
+
+    @classmethod
+    def create(
+        cls,
+        root: Path | str,
+        *,
+        name: str = "",
+        images: Path | str | None = None,
+        classes: list[str] | None = None,
+        verdicts: list[str] | None = None,
+    ) -> Project:
+        """Create a project in `root`, a new folder or one without project.json.
+
+        An external folder `pictures` becomes a source.
+        """
+        root = Path(root).absolute()
+        if (root / "project.json").exists():
+            raise problems.ProjectExists(path=str(root))
+        if images is not None and not Path(images).is_dir():
+            raise problems.FolderMissing(path=str(images))
+        try:
+            for folder in ("pictures", "masks", "notes", "runs", "exports", "journal", ".cache"):
+                (root / folder).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise problems.CannotWrite.of(root, error) from error
+        keep_root(root)
+        project = cls(root, ProjectFile(name=name or root.name))
+        project._lock = ProjectLock(root)
+        for class_name in classes or []:
+            project.add_class(class_name, save=False)
+        project.file.verdicts = list(dict.fromkeys(verdicts or []))
+        if images is not None:
+            project.add_source(images, save=False)
+        project.save()
+        return project
+
+    @classmethod
+    def open(cls, root: Path | str, *, write: bool = True) -> Project:
+        """Open the project in `root`. With `write`, acquire the lock; raise ProjectLocked if another process has it."""
+        root = Path(root).absolute()
+        project = cls._read(root)
+        if write:
+            project._lock = ProjectLock(root)
+            try:
+                project.refresh()
+            except problems.Problem:
+                project.close()
+                raise
+        return project
+
+    @classmethod
+    def _read(cls, root: Path) -> Project:
+        try:
+            content = (root / "project.json").read_bytes()
+            return cls(root, read_project_file(root), content)
+        except FileNotFoundError as error:
+            raise problems.NotAProject(path=str(root)) from error
+        except OSError as error:
+            raise problems.ProjectBroken(path=str(root / "project.json"), why=str(error)) from error
+
+    def close(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def __enter__(self) -> Project:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def writable(self) -> bool:
+        return self._lock is not None
+
+    def need_write(self, what: str) -> None:
+        """Check that the project can be written. Raises ProjectReadOnly, ProjectGone, ProjectTaken, CannotWrite.
+
+        Call this before every write below the project folder. The cost is a few calls of `stat`.
+        """
+        with self._mutex:
+            if self._taken is not None:
+                raise problems.ProjectTaken(**self._taken.fields)
+            if self._lock is None:
+                raise self.read_only(what)
+            if self._folder is not None:
+                self._folder.check()
+            try:
+                self._lock.check()
+            except problems.ProjectTaken as problem:
+                self._taken = problem
+                self.close()
+                raise
+
+    def relocate(self, root: Path | str) -> None:
+        """Continue in the folder to which the project was moved. Raises the errors of `open` and AnotherProject."""
+        root = Path(root).absolute()
+        moved = Project._read(root)
+        if self._folder is None or not self._folder.matches(root):
+            raise problems.AnotherProject(path=str(root), name=moved.file.name)
+        with self._mutex:
+            former, self._lock = self._lock, ProjectLock(root) if self._lock is None else self._lock.at(root)
+            if former is not None and former is not self._lock:
+                former.release()
+            self.root, self._taken = root, None
+            self.json.at(root)
+            self._folder = ProjectFolder(root, self.file.id, self.json)
+
+    def save(self) -> None:
+        """Write project.json atomically, merged with changes made by other programs.
+
+        Raises ProjectReadOnly, CannotWrite, and ProjectTooNew if a newer workbench has written the file.
+        """
+        self.need_write("project.json")
+        self.json.save()
+        if self._folder is None:
+            self._folder = ProjectFolder(self.root, self.file.id, self.json)
+
+    def refresh(self) -> None:
+        """Reload project.json if another program has written it. Unsaved changes made here are kept."""
+        if self._folder is not None:
+            self.json.refresh()
+
+    def read_only(self, what: str) -> problems.ProjectReadOnly:
+        """Return the problem that `what` cannot be saved because the project is open read-only."""
+        if self.obstacle is not None:
+            return problems.FolderReadOnly(what=what, **self.obstacle.fields)
+        return problems.ProjectReadOnly(what=what)
+
+    # --- images ----------------------------------------------------------------------------------
+
+    def image_path(self, key: str) -> Path:
+        """Return the path of the image `key`."""
+        if key.startswith("@"):
+            name, _, rest = key[1:].partition("/")
+            for source in self.file.sources:
+                if source.name == name and name:
+                    return inside(source.folder(self.root), rest)
+        return inside(self.root / "pictures", key)
+
+    def mask_path(self, key: str) -> Path:
+        return inside(self.root / "masks", key + ".png")
+
+    def note_path(self, key: str) -> Path:
+        return inside(self.root / "notes", key + ".json")
+
+    def images(self) -> list[str]:
+        """Return the keys of all images in natural order, the project's own first. Lists folders; opens no files."""
+        return [source.prefix + rest for source in self.file.sources for rest in source.images(self.root)]
+
+    def add_source(self, folder: Path | str, *, save: bool = True) -> Source:
+        """Add an external folder as a source of images."""
+        self.refresh()
+        source = source_of(folder, self.file.sources, self.root)
+        if source not in self.file.sources:
+            self.file.sources.append(source)
+            if save:
+                self.save()
+        return source
+
+    def copy_image(self, path: Path, key: str) -> str:
+        """Copy an image file into `pictures/` as `key`. A number is appended if a different file has that name."""
+        self.need_write(key)
+        check_links(self.root, inside(self.root / "pictures", key))
+        return copy_image(path, self.root / "pictures", key)
+
+    # --- classes ---------------------------------------------------------------------------------
+
+    @property
+    def classes(self) -> list[ClassInfo]:
+        return self.file.classes
+
+    def class_named(self, name: str) -> ClassInfo:
+        for info in self.file.classes:
+            if info.name == name:
+                return info
+        raise problems.UnknownClass(name=name, known=", ".join(c.name for c in self.file.classes) or "none")
+
+    def add_class(self, name: str, *, id: int | None = None, color: str | None = None, save: bool = True) -> ClassInfo:
+        """Add a class with the next free id. Ids that were used before are not reused."""
+        name = name.strip()
+        if not name:
+            raise problems.BadClass(name=repr(name), why="it has no name")
+        if len(name) > MAX_CLASS_NAME:
+            short = f"{name[:MAX_CLASS_NAME]}..."
+            raise problems.BadClass(name=short, why=f"its name is longer than {MAX_CLASS_NAME} characters")
+        self.refresh()
+        if any(c.name == name for c in self.file.classes):
+            raise problems.BadClass(name=name, why="a class of this name is there already")
+        used = {c.id for c in self.file.classes} | set(self.file.retired_ids)
+        if id is None:
+            id = next((n for n in range(max(used, default=0) + 1, MAX_CLASS_ID + 1)), None) or next(
+                (n for n in range(1, MAX_CLASS_ID + 1) if n not in used), 0
+            )
+        if not 1 <= id <= MAX_CLASS_ID or id in used:
+            raise problems.BadClass(name=name, why=f"no id is free (ids are 1 to {MAX_CLASS_ID} and never reused)")
+        keys = {c.key for c in self.file.classes}
+        key = next((str(n) for n in range(1, 10) if str(n) not in keys), None)
+        info = ClassInfo(id=id, name=name, color=color or PALETTE[(id - 1) % len(PALETTE)], key=key)
+        self.file.classes.append(info)
+        if save:
+            self.save()
+        return info
+
+    def add_verdict(self, name: str, *, save: bool = True) -> None:
+        if name and name not in self.file.verdicts:
+            self.file.verdicts.append(name)
+            if save:
+                self.save()
+
+
+def read_project_file(root: Path) -> ProjectFile:
+    """Parse and validate project.json, read-only. Raises NotAProject, ProjectBroken, ProjectTooNew."""
+    path = root / "project.json"
+    try:
+        file = load_versioned(
+            path, ProjectFile, FORMAT, problems.ProjectBroken, too_new=problems.ProjectTooNew, required=True
+        )
+    except FileNotFoundError as error:
+        raise problems.NotAProject(path=str(root)) from error
+    for source in file.sources:
+        parts = [len(part.encode()) for part in (f"@{source.name}", *Path(source.path).parts)]
+        if max(parts) > 255 or sum(parts) > 4000:
+            raise problems.ProjectBroken(path=str(path), why="the name or the path of a source is too long")
+    ids = [c.id for c in file.classes]
+    if len(set(ids)) != len(ids):
+        raise problems.ProjectBroken(path=str(path), why="two classes share an id")
+    return file

@@ -1,0 +1,80 @@
+"""File writing: atomic and only inside the project."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from workbench.core.problems import CannotWrite, LinkLeadsOutside, ProjectBroken
+from workbench.inference.io.atomic_write import write_atomic
+
+
+def backup_conflict(root: Path, stem: str, data: bytes, suffix: str) -> Path:
+    """Write a file with a unique name to `journal/kept` of a project. Raises CannotWrite."""
+    path = free_place_aside(root, stem, suffix)
+    write_bytes(path, data, root=root)
+    return path
+
+
+def free_place_aside(root: Path, stem: str, suffix: str) -> Path:
+    """Return an unused path in `journal/kept` of a project."""
+    stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{stem}"
+    folder = root / "journal" / "kept"
+    return next(p for i in range(100_000) if not (p := folder / f"{stem}{f'-{i}' if i else ''}{suffix}").exists())
+
+
+def write_bytes(path: Path, data: bytes, *, root: Path | None = None) -> None:
+    """Write `data` to `path` atomically: at any time, the file has either the old or the new content.
+
+    root: folder that must not be left through a link. Raises CannotWrite with the cause; the old file is then
+    unchanged.
+    """
+    if root is not None:
+        check_links(root, path)
+    try:
+        write_atomic(path, data)
+    except OSError as error:
+        raise CannotWrite.of(path, error) from error
+
+
+def write_text(path: Path, text: str) -> None:
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_json(path: Path, value: Any, *, root: Path | None = None) -> None:
+    """Write `value` as JSON, see `write_bytes`."""
+    text = json.dumps(value, ensure_ascii=False, indent=1, sort_keys=False) + "\n"
+    write_bytes(path, text.encode("utf-8"), root=root)
+
+
+def check_links(root: Path, path: Path) -> None:
+    """Check that the folder of `path`, with links resolved, lies below `root`. Raises LinkLeadsOutside.
+
+    `path` itself may be a link, because replacing the file replaces the link.
+    """
+    if not Path(os.path.realpath(path.parent)).is_relative_to(os.path.realpath(root)):
+        raise LinkLeadsOutside(path=str(path))
+
+
+def inside(root: Path, relative: str) -> Path:
+    """Return the path of `relative` (posix form) under `root`. Raises ProjectBroken if it leads outside."""
+    pure = PurePosixPath(relative)
+    foreign = os.sep == "\\" and ("\\" in relative or ":" in relative)
+    if pure.is_absolute() or ".." in pure.parts or foreign:
+        raise ProjectBroken(path=str(root), why=f"the path {relative!r} leaves the project")
+    return root.joinpath(*pure.parts)
+
+
+def file_stamp(*paths: Path) -> str:
+    """Return sizes and modification times of files, "-" for a missing one, to detect changes."""
+    parts = []
+    for path in paths:
+        try:
+            state = os.stat(path)
+            parts.append(f"{state.st_size}:{state.st_mtime_ns}")
+        except OSError:
+            parts.append("-")
+    return "|".join(parts)

@@ -1,1 +1,0 @@
-"""Evaluation of a run on validation and test images at any operating point, without repeated inference."""

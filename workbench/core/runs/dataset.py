@@ -1,0 +1,291 @@
+"""Dataset of a run: its exact list of labeled images, split into training, validation and test by part.
+
+Groups, not images, are assigned to the splits: images of the same part on both sides would make the metric too good.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Collection
+from typing import Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from workbench.core import problems
+from workbench.core.images.image_files import image_size
+from workbench.core.project import annotation
+from workbench.core.project.grouping import group
+from workbench.core.project.project import DONT_CARE, NOT_LABELED, ClassInfo, Project
+from workbench.core.project.sources import natural_key
+
+Split = Literal["train", "val", "test"]
+SPLITS: tuple[Split, ...] = ("train", "val", "test")
+FEWEST = 10  # training examples; with fewer, none of them can be held out
+
+
+class Item(BaseModel):
+    """Image of a dataset."""
+
+    key: str
+    split: Split = "train"
+    group: str = ""
+    width: int = 0
+    height: int = 0
+    verdict: str | None = None
+    classes: list[int] = []  # class ids painted in the image
+    pixels: list[int] = []  # number of pixels per class
+    mask_hash: str = ""  # of the label when the run was created
+
+
+class AddedImage(BaseModel):
+    """Image whose label was added to a run during training; replaces the earlier entry of the image."""
+
+    step: int  # first step that could use this entry
+    item: Item
+    ready: bool = True  # False: the label was removed, and the image is no longer used
+
+
+class SkippedImage(BaseModel):
+    key: str
+    why: str
+
+
+class Dataset(BaseModel):
+    """Content of a run's dataset.json."""
+
+    model_config = ConfigDict(extra="ignore")
+    format: int = 1
+    model: Literal["unet", "resnet"]
+    classes: list[ClassInfo] = []
+    verdicts: list[str] = []
+    items: list[Item] = []  # as of the creation of the run
+    joined: list[AddedImage] = []  # added since then, in order
+    skipped: list[SkippedImage] = []
+    held_out_note: str = ""  # English; empty if enough images are held out
+
+    @property
+    def current(self) -> list[Item]:
+        """Items including all that have joined."""
+        now = {item.key: item for item in self.items}
+        now.update((entry.item.key, entry.item) for entry in self.joined)
+        gone = {entry.item.key: not entry.ready for entry in self.joined}
+        return [item for key, item in now.items() if not gone.get(key)]
+
+    def of(self, *splits: str) -> list[Item]:
+        return [item for item in self.current if item.split in splits]
+
+    @property
+    def held_out_hash(self) -> str:
+        """Hash of the validation/test images and their labels; runs with equal hashes have comparable metrics."""
+        lines = sorted(f"{i.key} {i.split} {i.mask_hash} {i.verdict}" for i in self.items if i.split != "train")
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+def collect(project: Project, model: Literal["unet", "resnet"], learned: Collection[str] = ()) -> Dataset:
+    """Collect the images labeled for `model` and split them. Broken images are listed with the reason and skipped.
+
+    learned: keys of images that the initial network was trained on; they and images of the same group are not held out.
+    Raises NoPictures, NoLabels, TooFewLabels, OnlyBackground (UNet), NoVerdicts (ResNet).
+    """
+    keys = project.images()
+    if not keys:
+        raise problems.NoImages()
+    dataset = Dataset(model=model, classes=project.classes if model == "unet" else [])
+    notes: dict[str, annotation.Note] = {}
+    for key in keys:
+        try:
+            note = annotation.load_note(project, key)
+            item = to_learn_from(project, key, note, model)
+        except problems.Problem as problem:
+            dataset.skipped.append(SkippedImage(key=key, why=str(problem)))
+            continue
+        if item is not None:
+            notes[key] = note
+            dataset.items.append(item)
+    if model == "resnet":
+        found = Counter(item.verdict for item in dataset.items)
+        _leave_out_lone_verdicts(dataset, found)
+        kept = {item.verdict for item in dataset.items}
+        if len(kept) < 2:
+            raise problems.NoVerdicts(found=found.total(), kinds=len(found))
+        listed = [name for name in project.file.verdicts if name in kept]
+        dataset.verdicts = listed + sorted(kept - set(listed))
+    elif not dataset.items:
+        raise problems.NoLabels()
+    if len(dataset.items) < 2:
+        raise problems.TooFewLabels(found=len(dataset.items))
+    if model == "unet" and not any(item.classes for item in dataset.items):
+        raise problems.OnlyBackground()
+    group(project, dataset.items, notes)
+    _split(project, dataset.items, notes, set(learned))
+    _explain(dataset, set(learned))
+    return dataset
+
+
+def _leave_out_lone_verdicts(dataset: Dataset, found: Counter[str]) -> None:
+    """Skip images whose verdict occurs only once.
+
+    A single example is useless for training and most often a mistake; it must not prevent training on the others.
+    """
+    for item in dataset.items:
+        if found[item.verdict] == 1:
+            why = str(problems.LoneVerdict(verdict=item.verdict))
+            dataset.skipped.append(SkippedImage(key=item.key, why=why))
+    dataset.items = [item for item in dataset.items if found[item.verdict] > 1]
+
+
+def to_learn_from(project: Project, key: str, note: annotation.Note, model: Literal["unet", "resnet"]) -> Item | None:
+    """Return the dataset item of an image with its current label; None if the image is not ready. Raises a Problem."""
+    return _segmentation_item(project, key, note) if model == "unet" else _verdict_item(project, key, note)
+
+
+def _segmentation_item(project: Project, key: str, note: annotation.Note) -> Item | None:
+    """Return an item if a class is painted or the status is done (an empty mask then means good), else None."""
+    path = project.mask_path(key)
+    if not path.exists():
+        return None
+    size = image_size(project.image_path(key))
+    mask = annotation.load_mask(project, key, size)
+    assert mask is not None
+    pixels = annotation.counts(mask)
+    ids = [id for id in np.flatnonzero(pixels).tolist() if 0 < id < DONT_CARE]
+    if not ids and note.status != "done":
+        return None
+    if pixels[DONT_CARE] + pixels[NOT_LABELED] >= mask.size:
+        return None
+    return Item(
+        key=key,
+        width=size[0],
+        height=size[1],
+        verdict=note.verdict,
+        classes=ids,
+        pixels=[int(pixels[id]) for id in ids],
+        mask_hash=hashlib.sha256(path.read_bytes()).hexdigest()[:16],
+    )
+
+
+def _verdict_item(project: Project, key: str, note: annotation.Note) -> Item | None:
+    if not note.verdict:
+        return None
+    width, height = image_size(project.image_path(key))
+    return Item(key=key, width=width, height=height, verdict=note.verdict)
+
+
+# --- split ------------------------------------------------------------------------------------------
+
+
+def shares(images: int, parts: int) -> dict[Split, float]:
+    """Return the share of labeled images per split.
+
+    pictures: number of training examples. parts: number of different parts among them. With few examples all are used
+    for training, which improves the model much, while one or two validation images are not informative; neither is a
+    test set of fewer than nine parts.
+    """
+    if images < FEWEST:
+        return {"train": 1.0, "val": 0.0, "test": 0.0}
+    if parts < 60:
+        return {"train": 0.8, "val": 0.2, "test": 0.0}
+    return {"train": 0.70, "val": 0.15, "test": 0.15}
+
+
+def _split(project: Project, items: list[Item], notes: dict[str, annotation.Note], learned: set[str]) -> None:
+    """Assign groups so that every stratum (verdict, or painted classes) reaches its share; seeded, order-independent.
+
+    Each group goes to the split that lacks most of the group's rarest stratum (iterative stratification, after Sechidis
+    et al. 2011, on groups).
+    """
+    groups: dict[str, list[Item]] = {}
+    for item in items:
+        groups.setdefault(item.group, []).append(item)
+    strata = {item.key: _strata(item) for item in items}
+    totals = Counter(stratum for names in strata.values() for stratum in names)
+    telling = _informative(items)
+    want = shares(len(telling), len({item.group for item in telling}))
+    have: dict[Split, Counter] = {split: Counter() for split in SPLITS}
+
+    def put(members: list[Item], split: Split) -> None:
+        for item in members:
+            item.split = split
+            have[split].update(strata[item.key])
+
+    free = []
+    for name, members in groups.items():
+        pins = [notes[item.key].pin for item in members if notes[item.key].pin]
+        if pins:
+            put(members, pins[0])
+        elif any(item.key in learned for item in members):
+            put(members, "train")
+        else:
+            free.append((name, members))
+    if not want["test"]:
+        totals -= have["test"]  # set apart by the user; the others are distributed without these
+
+    def order(entry: tuple[str, list[Item]]) -> tuple:
+        name, members = entry
+        rarest = min(totals[s] for item in members for s in strata[item.key])
+        digest = hashlib.sha256(f"{project.file.split_seed}:{name}".encode()).hexdigest()
+        return rarest, -len(members), digest
+
+    for _, members in sorted(free, key=order):
+        rarest = min((s for item in members for s in strata[item.key]), key=lambda s: (totals[s], str(s)))
+        lack = {
+            split: (want[split] * totals[rarest] - have[split][rarest]) / max(want[split], 1e-9)
+            for split in SPLITS
+            if want[split] > 0
+        }
+        put(members, max(lack, key=lambda split: (lack[split], -SPLITS.index(split))))
+    _keep_sides_filled(items, learned, [split for split in SPLITS if want[split]])
+
+
+def _informative(items: list[Item]) -> list[Item]:
+    """Return the items with painted classes, or all items if there are none."""
+    return [item for item in items if item.classes] or items
+
+
+def _strata(item: Item) -> list[object]:
+    kinds: list[object] = list(item.classes) or ["good"]
+    return [item.verdict] if item.verdict is not None and not item.classes else kinds
+
+
+def _keep_sides_filled(items: list[Item], learned: set[str], wanted: list[Split]) -> None:
+    """Ensure that training and, if wanted, validation contain an image with a label: move one group if necessary."""
+    telling = [item for item in items if item.classes or item.verdict is not None]
+    for split, other in (("train", "val"), ("val", "train")):
+        if split not in wanted or any(item.split == split for item in telling):
+            continue
+        groups = Counter(item.group for item in telling if item.split == other)
+        movable = groups.keys() - ({item.group for item in items if item.key in learned} if split == "val" else set())
+        if len(groups) > 1 and movable:
+            chosen = min(movable, key=lambda name: (groups[name], natural_key(name)))
+            for item in items:
+                if item.group == chosen:
+                    item.split = split  # type: ignore[assignment]
+
+
+def _explain(dataset: Dataset, learned: set[str]) -> None:
+    held = dataset.of("val", "test")
+    telling = sum(len(item.classes) > 0 for item in held) if dataset.model == "unet" else len(held)
+    known = sum(item.key in learned for item in held)
+    if not held and learned:
+        dataset.held_out_note = (
+            "The run that this one begins with has learned from every part, so none could be held out: "
+            "no score is shown."
+        )
+    elif not held and (few := len(_informative(dataset.items))) < FEWEST:
+        what = "pictures with defects" if dataset.model == "unet" else "pictures"
+        dataset.held_out_note = (
+            f"All {few} {what} are learned from, so there is no score: from {FEWEST} on, some are held out."
+        )
+    elif not held:
+        dataset.held_out_note = (
+            "All labelled pictures show the same part, so none could be held out: no score is shown."
+        )
+    elif known:  # fixed there by the user
+        dataset.held_out_note = (
+            f"The network has learned from {known} of the held-out pictures before: the scores are too good."
+        )
+    elif telling < 10:
+        what = "pictures with defects" if dataset.model == "unet" else "pictures"
+        dataset.held_out_note = f"Only {telling} {what} are held out: the scores are rough."

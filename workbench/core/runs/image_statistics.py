@@ -1,0 +1,125 @@
+"""Statistics of a sample of the training images: gray values, color, surface grain, defect thickness."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.core import problems
+from workbench.core.images.image_files import read
+from workbench.core.project.annotation import load_mask
+from workbench.core.project.project import Project
+from workbench.core.runs.dataset import Item
+from workbench.inference.io.opencv import cv2
+
+_SAMPLE = 48  # maximum number of images read
+
+
+@dataclass(frozen=True)
+class ImageStatistics:
+    """Statistics of a sample of images.
+
+    full_scale: greatest value of the images' number format. low, high: limits of nearly all pixels, as shares of it.
+    mean, std: of the values scaled to `low` = 0 and `high` = 1. common: agreement of the line directions of all images
+    together, 0..1. square: share of lines at right angles within each image, 0..1. See `grain`.
+    """
+
+    count: int
+    colored: bool
+    full_scale: float
+    low: float
+    high: float
+    mean: float
+    std: float
+    common: float
+    square: float
+
+
+def measure_sample(project: Project, training: list[Item]) -> ImageStatistics:
+    """Return the statistics of at most 48 images. Raises NoLabels if none of them is readable."""
+    step = max(1, len(training) // _SAMPLE)
+    colored, full_scale, lows, highs, means, squares, grains = False, 255.0, [], [], [], [], []
+    for item in training[::step][:_SAMPLE]:
+        try:
+            pixels = read(project.image_path(item.key))
+        except problems.Problem:
+            continue
+        thin = pixels[:: max(1, pixels.shape[0] // 256), :: max(1, pixels.shape[1] // 256)]
+        colored |= _is_colored(thin)
+        this_scale = {"uint8": 255.0, "uint16": 65535.0}.get(str(thin.dtype), 1.0)
+        full_scale = max(full_scale, this_scale) if this_scale > 1 or not lows else full_scale
+        unit = thin.astype(np.float64) / this_scale
+        low, high = np.percentile(unit, [0.1, 99.9])
+        lows.append(low)
+        highs.append(high)
+        means.append(unit.mean())
+        squares.append((unit**2).mean())
+        grains.append(grain(pixels))
+    if not lows:
+        raise problems.NoLabels()
+    low, high = float(min(lows)), float(max(highs))
+    if high - low < 1e-6:
+        low, high = 0.0, 1.0
+    spread = max(1e-6, np.mean(squares) - np.mean(means) ** 2) ** 0.5
+    return ImageStatistics(
+        count=len(lows),
+        colored=colored,
+        full_scale=full_scale,
+        low=low,
+        high=high,
+        mean=float((np.mean(means) - low) / (high - low)),
+        std=float(spread / (high - low)),
+        common=float(abs(np.mean(grains, axis=0)[0])),
+        square=float(np.mean(np.abs(grains), axis=0)[1]),
+    )
+
+
+def grain(pixels: np.ndarray) -> np.ndarray:
+    """Return strength and direction of the lines in an image: complex (2,), magnitudes 0 (none) to 1 (all parallel).
+
+    The first is the mean structure tensor (Bigun and Granlund 1987) of the image center as a double-angle number: 0 if
+    as many lines run across as down. The second is that of the fourfold angle: 0 only if they run in all directions.
+    """
+    top, left = (max(0, (length - 512) // 2) for length in pixels.shape[:2])
+    gray = pixels[top : top + 512, left : left + 512].astype(np.float32)
+    gray = cv2.GaussianBlur(gray if gray.ndim == 2 else gray.mean(axis=2), (0, 0), 1.5)
+    slope = cv2.Sobel(gray, cv2.CV_32F, 1, 0) + 1j * cv2.Sobel(gray, cv2.CV_32F, 0, 1)
+    # Limit a few strong edges, such as the part's outline, so that the surface dominates.
+    size = np.abs(slope)
+    slope *= np.minimum(1, np.percentile(size, 95) / np.maximum(size, 1e-9))
+    size = np.abs(slope)
+    energy = float((size**2).sum())
+    if energy <= 0:
+        return np.zeros(2, complex)
+    return np.array([(slope**2).sum(), ((slope**2 / np.maximum(size, 1e-9)) ** 2).sum()]) / energy
+
+
+def _is_colored(pixels: np.ndarray) -> bool:
+    """Return True if more than 1 % of the pixels have color; gray images are often stored with three equal channels."""
+    if pixels.ndim == 2:
+        return False
+    differs = np.ptp(pixels.astype(np.float32), axis=2) > 8 / 255 * np.ptp(pixels)
+    return bool(differs.mean() > 0.01)
+
+
+def thinness(project: Project, training: list[Item]) -> float:
+    """Return the 20th percentile of the thickness of the regions in a sample, in pixels.
+
+    The thickness of a region is twice the greatest distance of its pixels from its border.
+    """
+    painted = [item for item in training if item.classes]
+    found: list[float] = []
+    for item in painted[:: max(1, len(painted) // _SAMPLE)][:_SAMPLE]:
+        try:
+            mask = load_mask(project, item.key)
+        except problems.Problem:
+            continue
+        for id in item.classes if mask is not None else ():
+            inside = (mask == id).astype(np.uint8)
+            depth = cv2.distanceTransform(cv2.copyMakeBorder(inside, 1, 1, 1, 1, cv2.BORDER_CONSTANT), cv2.DIST_L2, 3)
+            count, labels = cv2.connectedComponents(inside, connectivity=8)
+            deepest = np.zeros(count, np.float32)
+            np.maximum.at(deepest, labels.ravel(), depth[1:-1, 1:-1].ravel())
+            found += (2 * deepest[1:]).tolist()
+    return float(np.percentile(found, 20)) if found else 8.0

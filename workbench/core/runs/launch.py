@@ -1,0 +1,123 @@
+"""Start of the training program: command line and environment, used by the window and the command line.
+
+`workbench.training` is never imported but always run as a child process, because importing Paddle takes long, Paddle's
+memory is only freed at the end of the process, and a crash must not end the window.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from workbench.inference.cpu_environment import cpu_environment
+
+# Verbs of the training program, see workbench/training/__main__.py.
+VERBS = ("train", "export", "doctor")
+
+
+def worker_command(verb: str, *arguments: str | Path) -> list[str]:
+    """Return the command of the child process: this Python, or in a frozen application its own executable."""
+    assert verb in VERBS, verb
+    if getattr(sys, "frozen", False):
+        head = [sys.executable, "--worker"]
+    else:
+        head = [sys.executable, "-m", "workbench.training"]
+    return [*head, verb, *map(str, arguments)]
+
+
+def worker_environment(device: str = "auto", base: dict[str, str] | None = None) -> dict[str, str]:
+    """Return the environment of the child process; variables set by the user are kept.
+
+    Each operation uses one thread: a second OpenMP thread makes Paddle several times slower, a second one of MKL gains
+    nothing. The cores are used by several copies of the network instead (training.learner).
+    """
+    environment = dict(os.environ if base is None else base)
+    wanted = {
+        **cpu_environment(),
+        "OMP_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "KMP_BLOCKTIME": "0",
+        # Every step allocates the same blocks; with this, glibc reuses them instead of requesting zeroed pages each
+        # time.
+        "MALLOC_MMAP_MAX_": "0",
+        "MALLOC_TRIM_THRESHOLD_": str(8 << 30),
+        "GLOG_minloglevel": "2",
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONIOENCODING": "utf-8",
+        "PYTHONUTF8": "1",
+    }
+    for name, value in wanted.items():
+        environment.setdefault(name, value)
+    if device.startswith("cpu"):
+        # A GPU build of Paddle must not allocate GPU memory for a run on the CPU.
+        environment["CUDA_VISIBLE_DEVICES"] = ""
+    if not getattr(sys, "frozen", False):
+        root = str(Path(__file__).resolve().parents[3])
+        paths = [root, *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
+        environment["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(paths))
+    return environment
+
+
+def processes(device: str) -> int:
+    """Return the number of processes of a run on this device: one per GPU of "gpu:0,1", two for "cpu:2"."""
+    kind, _, which = device.strip().lower().partition(":")
+    if kind == "gpu":
+        return which.count(",") + 1
+    return int(which) if kind == "cpu" and which.isdecimal() else 1
+
+
+def rank_of_this_process() -> tuple[int, int]:
+    """Return (rank, number of processes) from the environment variables set by Paddle's launcher."""
+    try:
+        size = int(os.environ.get("PADDLE_TRAINERS_NUM") or 1)
+        return (int(os.environ.get("PADDLE_TRAINER_ID") or 0), size) if size > 1 else (0, 1)
+    except ValueError:
+        return 0, 1
+
+
+def launcher_command(device: str, logs: Path, *worker: str) -> list[str]:
+    """Return the command of Paddle's launcher, which runs `worker` once per process of `device`. logs: a folder."""
+    packed = getattr(sys, "frozen", False)
+    head = [sys.executable, "--worker", "launch"] if packed else [sys.executable, "-m", "paddle.distributed.launch"]
+    options = ["--nproc_per_node", str(processes(device)), "--log_dir", str(logs)]
+    kind, _, which = device.strip().lower().partition(":")
+    if kind == "gpu":
+        # The launcher uses the GPU numbers of this variable, the training settings the positions in it.
+        seen = [card.strip() for card in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if card.strip()]
+        numbers = which.split(",")
+        options += ["--devices", ",".join(seen[int(number)] if seen else number for number in numbers)]
+    return [*head, *options, *worker]
+
+
+def launcher_environment(device: str, base: dict[str, str] | None = None) -> dict[str, str]:
+    """Return the environment of `launcher_command`."""
+    environment = worker_environment(device, base)
+    # The other processes wait while the first one evaluates or is paused: weeks instead of half an hour.
+    environment.setdefault("PADDLE_PG_TIMEOUT", str(14 * 24 * 3600 * 1000))
+    if device.startswith("cpu"):
+        environment["PADDLE_DISTRI_BACKEND"] = "gloo"
+        # one invalid GPU number per process: with fewer the launcher fails, on every build
+        environment["CUDA_VISIBLE_DEVICES"] = ",".join(["-1"] * processes(device))
+    return environment
+
+
+def own_group(*, flags: int = 0) -> dict[str, Any]:
+    """Return options of Popen for a process group of its own. flags: additional Windows creation flags.
+
+    Ctrl-C in a terminal reaches every process of a group, but the child must be stopped by this process only.
+    """
+    if sys.platform == "win32":
+        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | flags}
+    if sys.version_info >= (3, 11):
+        # not a session of its own: Linux may balance sessions against each other, regardless of niceness
+        return {"process_group": 0}
+    return {"start_new_session": True}
+
+
+def paddle_installed() -> bool:
+    """Return True if the child process will find Paddle; does not import it."""
+    return importlib.util.find_spec("paddle") is not None

@@ -1,0 +1,64 @@
+"""Access to trained models by name: runs, and exports, which are checked before use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from workbench.core.problems import ExportDamaged, Problem, UnknownModel
+from workbench.core.runs.run import Run, find_run, list_runs
+from workbench.inference.batch.checksums import verify_checks
+from workbench.inference.batch.reference_results import self_test
+from workbench.inference.model_settings import MODEL_FILE
+from workbench.inference.predictor import Predictor
+
+
+def model_folder(name: Path | str, project_root: Path | None = None) -> Path:
+    """Return the folder with model.json of an export, or of a run's best weights.
+
+    name: a path, or with a project a name for `find_run`. Raises UnknownModel, RunUnusable.
+    """
+    path = Path(name)
+    if project_root is not None and not path.exists():
+        return _of_run(find_run(project_root.absolute(), str(name)))
+    if (path / "recipe.json").exists():
+        return _of_run(Run(path))
+    if not (path / MODEL_FILE).exists():
+        raise UnknownModel(path=str(name))
+    return path
+
+
+def _of_run(run: Run) -> Path:
+    run.need_usable()
+    return run.best
+
+
+def open_model(folder: Path, threads: int | None = None, engine: str = "auto") -> Predictor:
+    """Open the model in a folder with model.json.
+
+    An export is checked first: its files against their checksums, and its quick self-test. Raises ExportDamaged,
+    SettingsError, EngineError.
+    """
+    is_export = (folder / "predict.py").exists()
+    wrong = verify_checks(folder) if is_export else []
+    predictor = None
+    if not wrong:
+        predictor = Predictor.open(folder, engine=engine, threads=threads)
+        wrong = self_test(folder, predictor, quick=True) if is_export else []
+    if wrong or predictor is None:
+        raise ExportDamaged(why=wrong[0])
+    return predictor
+
+
+def models_of(project_root: Path) -> list[Path]:
+    """Return the usable runs and the exports of a project, each newest first."""
+    runs = [run.root for run in list_runs(project_root)[::-1] if _usable(run)]
+    exports = project_root / "exports"
+    found = sorted(exports.iterdir(), reverse=True) if exports.is_dir() else []
+    return [*runs, *(path for path in found if (path / MODEL_FILE).is_file() and path.name[0] != ".")]
+
+
+def _usable(run: Run) -> bool:
+    try:
+        return run.usable
+    except (OSError, Problem):
+        return False

@@ -1,0 +1,107 @@
+"""Layer structure, computing effort and receptive field of the networks, calculated without building them.
+
+`training.unet` and `training.resnet` build the networks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from workbench.core.runs.training_settings import TrainingSettings
+
+BLOCKS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3)}  # blocks per stage of a ResNet, by its depth
+SMALL_INPUT = 96  # pixels; up to this input size the ResNet stem reduces the resolution less
+ENCODERS = {"plain": None, "resnet18": 18, "resnet34": 34}  # depth of the encoder's ResNet; None: no ResNet
+
+Layer = tuple[float, int, int, int]  # positions, input channels, output channels, kernel pixels
+
+
+def stage_widths(width: float) -> list[int]:
+    """Return the channels of the 3x3 convolutions in the four stages of a ResNet, rounded to multiples of 8."""
+    return [max(8, round(base * width / 8) * 8) for base in (64, 128, 256, 512)]
+
+
+def encoder_widths(width: float) -> list[int]:
+    """Return the channels per level of a UNet with a ResNet encoder: the stem and the four stages."""
+    widths = stage_widths(width)
+    return [widths[0], *widths]
+
+
+def multiplications(settings: TrainingSettings) -> float:
+    """Return the number of multiplications per patch (UNet) or per image (ResNet), counting the large layers only."""
+    layers = _unet(settings) if settings.model == "unet" else _resnet(settings, settings.depth, settings.input_size)
+    return sum(places * inputs * outputs * seen for places, inputs, outputs, seen in layers)
+
+
+def _unet(settings: TrainingSettings) -> Iterator[Layer]:
+    depth = ENCODERS[settings.encoder]
+    stem, widths = (2, encoder_widths(settings.width)) if depth else (settings.stem, settings.widths)
+    places = [(settings.patch / stem / 2**level) ** 2 for level in range(len(widths))]
+    if depth:
+        yield from _resnet(settings, depth, settings.patch)
+    else:
+        seen = settings.channels * (2 if settings.local_contrast else 1)
+        if stem > 1:
+            yield places[0], seen, widths[0], (2 * stem) ** 2
+        first = widths[0] if stem > 1 else seen
+        for area, inputs, outputs in zip(places, [first, *widths], widths):
+            yield from _twice(area, inputs, outputs)
+    for area, inputs, outputs in zip(places, widths[1:], widths):
+        yield area, inputs, outputs, 1
+        yield from _twice(area, 2 * outputs, outputs)
+
+
+def _twice(places: float, inputs: int, outputs: int) -> Iterator[Layer]:
+    yield places, inputs, outputs, 9
+    yield places, outputs, outputs, 9
+
+
+def _resnet(settings: TrainingSettings, depth: int, side: int) -> Iterator[Layer]:
+    """Yield the layers of a ResNet without its last layer."""
+    widths, wider = stage_widths(settings.width), 4 if depth == 50 else 1
+    inside = settings.model == "unet"
+    small = not inside and side <= SMALL_INPUT
+    seen = settings.channels * (2 if inside and settings.local_contrast else 1)
+    yield (side / 2) ** 2, seen, widths[0], 9 if small else 49
+    inputs, area = widths[0], (side / (2 if small else 4)) ** 2
+    for level, (count, width) in enumerate(zip(BLOCKS[depth], widths)):
+        for index in range(count):
+            before, area = area, area / 4 if level and not index else area
+            outputs = width * wider
+            if wider > 1:
+                yield before, inputs, width, 1
+                yield area, width, width, 9
+                yield area, width, outputs, 1
+            else:
+                yield area, inputs, width, 9
+                yield area, width, width, 9
+            if before != area or inputs != outputs:
+                yield area, inputs, outputs, 1
+            inputs = outputs
+
+
+def receptive_field(settings: TrainingSettings) -> int:
+    """Return the receptive field of a UNet: largest distance, in network pixels, of an input that affects an output.
+
+    Two 3 x 3 convolutions per level each extend it by one cell of that level, in the encoder and in the decoder; the
+    output pixel may lie anywhere in its cell of the lowest level.
+    """
+    depth = ENCODERS[settings.encoder]
+    if depth is None:
+        cells = [settings.stem * 2**level for level in range(len(settings.widths))]
+        down = 2 * sum(cells)
+    else:
+        cells = [2, 4, 8, 16, 32]
+        down = 4 + sum(2 * count * cell for count, cell in zip(BLOCKS[depth], cells[1:]))
+    around = 48 if settings.local_contrast else 0
+    return down + 2 * sum(cells[:-1]) + cells[-1] + settings.stem + around
+
+
+def smallest_detectable_area(settings: TrainingSettings) -> int:
+    """Return the least size of a detectable region in image pixels.
+
+    This is the greater of `min_area` and the area of one cell of the network, which works on an image scaled by `scale`
+    with cells of `stem` pixels; smaller regions are less than one of its values.
+    """
+    return max(settings.min_area, math.ceil((settings.stem / settings.scale) ** 2))

@@ -1,0 +1,280 @@
+"""Training run on disk: recipe.json · dataset.json · events.jsonl · last/ · best/ · previews/ · log.txt.
+
+`best/` holds the files for prediction (model.json and network.onnx, read by `inference.Predictor.open`) and the weights
+(weights.safetensors). `last/` holds the state for an exact resume. `previews/NAME.STEP.mask.png` and `.scores.png` are
+predictions made during training: at most 12 steps per image, and one for all but the latest 24 images. `held_out/`
+holds the labels for evaluation as they were at the start of the run; dataset.json lists later additions. The trainer is
+the only writer while it runs, which `core.run_lock` enforces.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from workbench.core import problems
+from workbench.core.json_files import load_versioned
+from workbench.core.project.duplicates import find_duplicates
+from workbench.core.project.project import Project
+from workbench.core.project.storage import check_links, write_json
+from workbench.core.runs.dataset import Dataset, collect
+from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Started, decode
+from workbench.core.runs.planner import plan
+from workbench.core.runs.pruning_plan import smaller
+from workbench.core.runs.training_settings import TrainingSettings
+from workbench.inference.io.atomic_write import make_folder
+from workbench.inference.io.json_io import read_lines
+
+FORMAT = 1  # of recipe.json and dataset.json
+_NAME = re.compile(r"(?P<when>[0-9]{8}-[0-9]{6})-(?P<model>[^-]+)(-[0-9]+)?")  # number: of runs within one second
+
+
+class Run:
+    """Run folder. All properties are read from disk."""
+
+    def __init__(self, root: Path | str) -> None:
+        self.root = Path(root).absolute()
+
+    # --- paths -----------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        return self.root.name
+
+    @property
+    def project_root(self) -> Path:
+        return self.root.parent.parent
+
+    @property
+    def settings_path(self) -> Path:
+        return self.root / "recipe.json"
+
+    @property
+    def dataset_path(self) -> Path:
+        return self.root / "dataset.json"
+
+    @property
+    def events_path(self) -> Path:
+        return self.root / "events.jsonl"
+
+    @property
+    def last(self) -> Path:
+        return self.root / "last"
+
+    @property
+    def best(self) -> Path:
+        return self.root / "best"
+
+    @property
+    def previews(self) -> Path:
+        return self.root / "previews"
+
+    @property
+    def log_path(self) -> Path:
+        return self.root / "log.txt"
+
+    @property
+    def ranks(self) -> Path:
+        """Output and events of each process in multi-process training."""
+        return self.root / "ranks"
+
+    def check_links(self) -> None:
+        """Check that no link in the run folder, to which training writes, leads out of the project.
+
+        Raises LinkLeadsOutside.
+        """
+        check_links(self.project_root, self.root / "recipe.json")
+        for path in self.root.iterdir() if self.root.is_dir() else ():
+            if path.is_symlink():
+                check_links(self.project_root, Path(os.path.realpath(path)))
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def settings(self) -> TrainingSettings:
+        return _parse(TrainingSettings, self.settings_path)
+
+    def dataset(self) -> Dataset:
+        return _parse(Dataset, self.dataset_path)
+
+    def events(self) -> Iterator[Event]:
+        """Yield all events so far. An incomplete last line is skipped."""
+        try:
+            for _, line in read_lines(self.events_path):
+                event = decode(line.decode("utf-8", "replace"))
+                if event is not None:
+                    yield event
+        except OSError:
+            return
+
+    def ending(self) -> Finished | Failed | None:
+        """Return the final event, or None while the run is active or after a crash."""
+        last: Finished | Failed | None = None
+        for event in self.events():
+            if isinstance(event, (Finished, Failed)):
+                last = event
+            elif isinstance(event, Started):
+                last = None  # resumed
+        return last
+
+    def best_evaluation(self) -> Evaluated | None:
+        best = None
+        for event in self.events():
+            if isinstance(event, Evaluated) and event.best:
+                best = event
+        return best
+
+    @property
+    def usable(self) -> bool:
+        """True if `best/` can be used for prediction."""
+        return (self.best / "model.json").exists() and (self.best / "network.onnx").exists()
+
+    def need_usable(self) -> None:
+        if not self.usable:
+            ending = self.ending()
+            why = ending.why if isinstance(ending, Failed) else "it was stopped before its first checkpoint"
+            raise problems.RunUnusable(name=self.name, why=why)
+
+    @property
+    def resumable(self) -> bool:
+        return (self.last / "state.json").exists()
+
+
+def plan_run(
+    project: Project, asked: TrainingSettings, dataset: Dataset | None = None
+) -> tuple[Dataset, TrainingSettings]:
+    """Return the dataset and training settings of a run without writing. dataset: one collected before.
+
+    Reads images: not for the GUI thread. Raises a Problem if no run is possible.
+    """
+    earlier = find_run(project.root, asked.start_from) if asked.start_from else None
+    if asked.prune:
+        asked = smaller(asked, earlier.settings() if earlier is not None else None)
+    if dataset is None:
+        dataset = collect(project, asked.model, _training_keys(earlier, project) if earlier is not None else ())
+    return dataset, plan(project, dataset, asked, earlier.settings() if earlier is not None else None)
+
+
+def _training_keys(earlier: Run, project: Project) -> list[str]:
+    """Return the images of `project` that `earlier` was trained on, also if it belongs to another project."""
+    learned = [item.key for item in earlier.dataset().of("train")]
+    if earlier.project_root == project.root:
+        return learned
+    try:
+        home = Project.open(earlier.project_root, write=False)
+    except problems.Problem:  # run without access to its images
+        return []
+    return find_duplicates(project, project.images(), home, learned)
+
+
+def create_run(project: Project, asked: TrainingSettings) -> Run:
+    """Collect labels, plan the training settings, write a new run folder. Reads images: not for the GUI thread."""
+    project.need_write("a run")
+    dataset, settings = plan_run(project, asked)
+    stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{asked.model}"
+    for i in range(1, 1000):
+        root = project.root / "runs" / (stem if i == 1 else f"{stem}-{i}")
+        check_links(project.root, root)
+        try:
+            make_folder(root.parent)
+            root.mkdir()
+            break
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise problems.CannotWrite.of(root, error) from error
+    run = Run(root)
+    write_json(run.dataset_path, dataset.model_dump(mode="json"))
+    write_json(run.settings_path, settings.model_dump(mode="json"))
+    return run
+
+
+@dataclass(frozen=True)
+class RunName:
+    """Parts of a run name: "20261120-101500-unet", or "…-unet-2" for a second run in the same second.
+
+    when, model: None and "" if the folder was renamed.
+    """
+
+    when: datetime | None
+    model: str
+
+    @classmethod
+    def parse(cls, name: str) -> RunName:
+        found = _NAME.fullmatch(name)
+        if found is not None:
+            try:
+                return cls(datetime.strptime(found["when"], "%Y%m%d-%H%M%S"), found["model"])
+            except ValueError:
+                pass
+        return cls(None, "")
+
+
+def list_runs(project_root: Path) -> list[Run]:
+    """Return the runs of a project, oldest first."""
+    folder = project_root / "runs"
+    if not folder.is_dir():
+        return []
+    return [Run(path) for path in sorted(folder.iterdir()) if (path / "recipe.json").exists()]
+
+
+def find_run(project_root: Path, name: str, model: str | None = None) -> Run:
+    """Return the run for RUN of the command line: a name under `runs/`, a path, "last", or "best".
+
+    "best" is the run with the best metric on comparable images.
+    """
+    runs = [run for run in list_runs(project_root) if model is None or _model(run) == model]
+    if name == "last" and runs:
+        return runs[-1]
+    if name == "best":
+        usable = [run for run in runs if run.usable]
+        if usable:
+            return _best(usable)
+    for run in runs:
+        if run.name == name:
+            return run
+    path = Path(name)
+    if (path / "recipe.json").exists():
+        return Run(path)
+    raise problems.UnknownRun(name=name, known=", ".join(run.name for run in runs) or "none")
+
+
+def _best(runs: list[Run]) -> Run:
+    """Return the best of the runs with the newest run's validation and test images; others are not comparable.
+
+    Runs with unreadable datasets are skipped. Raises RunBroken if all are unreadable.
+    """
+    known: list[tuple[Run, tuple[str, str]]] = []
+    for run in runs:
+        try:
+            data = run.dataset()
+        except problems.RunBroken:
+            if run is runs[-1] and not known:
+                raise
+            continue
+        known.append((run, (data.model, data.held_out_hash)))
+    same = [run for run, held_out in known if held_out == known[-1][1]]
+
+    def score(run: Run) -> float:
+        evaluation = run.best_evaluation()
+        return evaluation.score if evaluation is not None and evaluation.score is not None else -1.0
+
+    return max(same, key=lambda run: (score(run), run.name))
+
+
+def _model(run: Run) -> str:
+    try:
+        return run.settings().model
+    except problems.Problem:
+        return ""
+
+
+def _parse(kind, path: Path):
+    try:
+        return load_versioned(path, kind, FORMAT, problems.RunBroken)
+    except FileNotFoundError as error:
+        raise problems.RunBroken(path=str(path), why="it does not exist") from error

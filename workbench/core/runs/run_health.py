@@ -1,0 +1,199 @@
+"""Diagnosis of a run: the most important finding at present, from the run's events and the machine's load.
+
+`Vitals` keeps the few values needed of a run of any length; `diagnose` is a pure function of it. The user interface
+provides the texts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.core.runs.events import Evaluated, Event, Failed, Finished, Started, Step
+from workbench.core.runs.system_stats import SystemSample
+
+WAITS = 0.25  # share of time spent waiting for images that is reported
+FALLS = 4  # of the loss scale, after the search for its initial value
+MARGIN = 0.02  # of a metric; smaller differences are noise
+POOR = 0.1  # metric below which a model is useless
+PATIENCE = 3  # evaluations without improvement
+SILENT = 120.0  # seconds
+LOADED = 80.0  # % of the CPU
+FILLED = 0.95  # share of the main memory
+
+
+@dataclass(frozen=True)
+class HealthFinding:
+    """Finding of a diagnosis. tone: "good", "info" or "warning". fields: values for the text."""
+
+    kind: str
+    tone: str
+    fields: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class RunState:
+    """Summary of a run for `diagnose`, updated by `hear` (events in order) and `see` (machine samples)."""
+
+    begun: Started | None = None
+    step: Step | None = None
+    ending: Finished | Failed | None = None
+    scores: list[tuple[float, float]] = field(default_factory=list)  # (time, metric), one per evaluated step
+    first_loss: float | None = None
+    loss: float | None = None  # running mean
+    least_loss: float = math.inf  # of the running mean
+    rollbacks: int = 0
+    falls: int = 0  # of the loss scale, after the first step that was not skipped
+    only_background: bool = False
+    held_out_defects: int | None = None
+    machine: deque[SystemSample] = field(default_factory=lambda: deque(maxlen=30))
+    _scored_step: int = -1
+    _skipped: int = 0
+    _settled: bool = False
+
+    def add_event(self, event: Event) -> None:
+        if isinstance(event, Started):
+            self.begun, self.ending, self.step = event, None, None
+            self._settled, self._skipped = False, 0
+        elif isinstance(event, Step):
+            self._step(event)
+        elif isinstance(event, Evaluated) and event.split == "val":
+            self.only_background = bool(event.metrics.get("only_background"))
+            regions = event.metrics.get("regions")
+            self.held_out_defects = regions.get("defects") if isinstance(regions, dict) else None
+            # The final evaluation repeats an evaluated step with another threshold, not with another model.
+            if event.score is not None and event.step > self._scored_step:
+                self._scored_step = event.step
+                self.scores.append((event.time, event.score))
+        elif isinstance(event, (Finished, Failed)):
+            self.ending = event
+
+    def add_sample(self, sample: SystemSample) -> None:
+        """Record a machine sample, except during the final evaluation, whose load differs from that of training."""
+        if self.step is None or self.step.progress < 1:
+            self.machine.append(sample)
+
+    def _step(self, event: Step) -> None:
+        before, self.step = self.step, event
+        if before is not None and event.step < before.step:
+            self.rollbacks += 1
+            self._scored_step = min(self._scored_step, event.step)
+        if before is not None and before.loss_scale and event.loss_scale and event.loss_scale < before.loss_scale:
+            # Early decreases belong to the scaler's search for its initial scale.
+            self.falls += max(1, round(math.log2(before.loss_scale / event.loss_scale))) if self._settled else 0
+        self._settled = self._settled or (event.step > 20 and event.skipped == self._skipped)
+        self._skipped = event.skipped
+        if math.isfinite(event.loss):
+            first = self.loss is None
+            self.loss = event.loss if first else 0.95 * self.loss + 0.05 * event.loss
+            self.first_loss = event.loss if first else self.first_loss
+            self.least_loss = min(self.least_loss, self.loss)
+
+    def mean(self, name: str) -> float | None:
+        """Return the mean of recent samples of "cpu" (CPU load), "disk" (reads) or "gpu" (load of the first GPU)."""
+        values = [
+            {"cpu": s.cpu, "disk": s.disk_read_mb_s, "gpu": s.gpus[0].utilisation if s.gpus else None}[name]
+            for s in self.machine
+        ]
+        known = [value for value in values if value is not None]
+        return sum(known) / len(known) if known else None
+
+
+def diagnose(vitals: RunState, *, silent: float = 0.0, paused: bool = False) -> HealthFinding:
+    """Return the most important finding, worst harm first. silent: seconds since the last event of an active run."""
+    over = vitals.ending is not None
+    if vitals.begun is None:
+        return HealthFinding("starting", "info")
+    if paused and not over:
+        return HealthFinding("paused", "info")
+    if silent > SILENT and not over:
+        return HealthFinding("silent", "warning", {"seconds": silent})
+    for look in (_numbers, _held_out, _images, _machine, _trend):
+        found = look(vitals, over)
+        if found is not None:
+            return found
+    if vitals.step is None:
+        return HealthFinding("starting", "info")
+    note = vitals.begun.held_out_note
+    if note:
+        return HealthFinding("few_held_out", "info", {"note": note})
+    if not vitals.scores and vitals.loss is not None and vitals.first_loss is not None and not over:
+        return HealthFinding("learning", "good", {"first": vitals.first_loss, "now": vitals.loss})
+    return HealthFinding("well", "good")
+
+
+def _numbers(vitals: RunState, over: bool) -> HealthFinding | None:
+    """Report overflows and diverging losses."""
+    if vitals.rollbacks:
+        return HealthFinding("ran_away", "warning", {"times": vitals.rollbacks})
+    if vitals.falls >= FALLS:
+        return HealthFinding("overflows", "warning", {"times": vitals.falls})
+    risen = vitals.loss is not None and vitals.loss > 1.5 * vitals.least_loss and vitals.loss - vitals.least_loss > 0.1
+    if risen and vitals.step is not None and vitals.step.step > 100 and not over:
+        return HealthFinding("rises", "warning", {"least": vitals.least_loss, "now": vitals.loss})
+    return None
+
+
+def _held_out(vitals: RunState, over: bool) -> HealthFinding | None:
+    """Report missing or meaningless validation metrics."""
+    assert vitals.begun is not None
+    if not vitals.begun.pictures.get("val", 0):
+        return HealthFinding("no_validation", "warning")
+    if vitals.held_out_defects == 0:
+        return HealthFinding("no_defects_held_out", "warning")
+    far = over or (vitals.step is not None and vitals.step.progress > 0.3)
+    return HealthFinding("only_background", "warning") if vitals.only_background and far else None
+
+
+def _images(vitals: RunState, over: bool) -> HealthFinding | None:
+    """Report training that is slowed down by image loading."""
+    step = vitals.step
+    if step is None or step.data_wait < WAITS or vitals.begun is None:
+        return None
+    busy, cause = vitals.mean("cpu"), ""
+    if busy is not None:
+        cause = "processor" if busy >= LOADED else "disk"
+    gpu = vitals.begun.device.startswith("gpu")
+    return HealthFinding("waits", "warning", {"share": step.data_wait, "cause": cause, "gpu": gpu})
+
+
+def _machine(vitals: RunState, over: bool) -> HealthFinding | None:
+    """Report present heat, full memory or an idle GPU; nothing for a finished run."""
+    if over or not vitals.machine or vitals.begun is None:
+        return None
+    now = vitals.machine[-1]
+    if now.ram_total and now.ram_used > FILLED * now.ram_total:
+        return HealthFinding("memory_full", "warning", {"used": now.ram_used, "total": now.ram_total})
+    if not vitals.begun.device.startswith("gpu"):
+        return None
+    hot = [gpu for gpu in now.gpus if gpu.slowed == "heat"]
+    if hot:
+        return HealthFinding("hot", "warning", {"card": hot[0].name, "temperature": hot[0].temperature})
+    load = vitals.mean("gpu")
+    learning = vitals.step is not None and vitals.step.progress < 1 and len(vitals.machine) >= 20
+    return HealthFinding("idle_card", "info", {"load": load}) if load is not None and load < 30 and learning else None
+
+
+def _trend(vitals: RunState, over: bool) -> HealthFinding | None:
+    """Report the trend of the validation metric."""
+    scores = vitals.scores
+    if len(scores) < 2:
+        return None
+    # The learning rate is highest in the first half, so the metric there hardly predicts the end.
+    far = over or (vitals.step is not None and vitals.step.progress > 0.5)
+    if far and max(score for _, score in scores) < POOR:
+        return HealthFinding("poor", "warning", {"score": max(score for _, score in scores)})
+    at = max(range(len(scores)), key=lambda i: (scores[i][1], -i))
+    time, best = scores[at]
+    since = scores[at + 1 :]
+    if far and len(since) >= PATIENCE and all(score < best - MARGIN for _, score in since[-PATIENCE:]):
+        return HealthFinding("worse", "warning", {"seconds": time, "best": best})
+    newest, earlier = scores[-1], max(score for _, score in scores[:-1])
+    if newest[1] > earlier + MARGIN / 2:
+        return HealthFinding("improving", "good", {"score": newest[1], "seconds": newest[0], "over": over})
+    recent = [score for _, score in scores[-PATIENCE - 1 :]]
+    if far and len(recent) > PATIENCE and max(recent) - min(recent) <= 2 * MARGIN:
+        return HealthFinding("level", "info", {"seconds": scores[-PATIENCE - 1][0], "score": best, "over": over})
+    return None

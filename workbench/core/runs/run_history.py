@@ -1,0 +1,134 @@
+"""Finished runs read from their folders: one line for a list of runs, or all events for the curves."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Container, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from workbench.core.problems import Problem
+from workbench.core.runs.events import (
+    Evaluated,
+    Event,
+    Failed,
+    Finished,
+    Preview,
+    Progress,
+    Started,
+    Step,
+    Unknown,
+    decode,
+)
+from workbench.core.runs.run import Run, RunName
+from workbench.core.runs.run_health import RunState
+from workbench.core.runs.run_series import RunSeries
+from workbench.core.runs.system_stats import read_samples
+from workbench.inference.io.json_io import read_lines
+
+_BREATH = 200  # lines read between pauses for other threads
+
+
+@dataclass(frozen=True)
+class RunLine:
+    """Row in a list of runs. when: None if the name has no date. score: best metric, None if there is none."""
+
+    run: Run
+    model: str
+    when: datetime | None
+    score: float | None = None
+    images: int = 0  # number of training images
+    held_out: str = ""  # equal for runs with comparable metrics
+    ended: str = ""  # "done" | "stopped" | "failed"; "" while the run is active or after a crash
+
+
+@dataclass
+class PastRun:
+    """All reports of a run. notable: events except steps and progress; of previews, those to be shown.
+
+    skipped: number of lines of unknown kind or with values of wrong type.
+    """
+
+    track: RunSeries = field(default_factory=RunSeries)
+    vitals: RunState = field(default_factory=RunState)
+    notable: list[Event] = field(default_factory=list)
+    ending: Finished | Failed | None = None
+    skipped: int = 0
+
+    def add_event(self, event: Event) -> None:
+        if isinstance(event, Unknown):
+            self.skipped += 1
+            return
+        self.track.add_event(event)
+        self.vitals.add_event(event)
+        if isinstance(event, Started):
+            self.ending = None
+        elif isinstance(event, (Finished, Failed)):
+            self.ending = event
+        if not isinstance(event, (Step, Progress)):
+            self.notable.append(event)
+
+    def finish_series(self, kept: Container[str] = ()) -> None:
+        """Drop previews except the newest of each image and those whose file in `previews/` is in `kept`."""
+        previews = [event for event in self.notable if isinstance(event, Preview)]
+        newest = {event.picture: event for event in previews}
+        of_file = {event.mask: event for event in previews if Path(event.mask).name in kept}
+        here = {id(event) for event in (*newest.values(), *of_file.values())}
+        self.notable = [e for e in self.notable if not isinstance(e, Preview) or id(e) in here]
+
+
+def machine_path(run: Run) -> Path:
+    """Return the file in which the GUI records machine usage during the run."""
+    return run.root / "machine.jsonl"
+
+
+def read_past(run: Run, events: Iterable[Event] | None = None, stopped: Callable[[], bool] = lambda: False) -> PastRun:
+    """Read a run in a worker thread, with pauses for other threads. events: used instead of those on disk."""
+    past = PastRun()
+    for number, event in enumerate(run.events() if events is None else events):
+        if stopped():
+            break
+        past.add_event(event)
+        if number % _BREATH == 0:
+            time.sleep(0.0002)
+    with contextlib.suppress(OSError):
+        past.finish_series({path.name for path in run.previews.iterdir()} if run.previews.is_dir() else ())
+    for at, sample in read_samples(machine_path(run)):
+        past.track.add_sample(at, sample)
+        if past.track.steps.count and at <= past.track.steps.times[-1]:
+            past.vitals.machine.append(sample)
+    return past
+
+
+def run_line(run: Run) -> RunLine:
+    """Return the list row of a run. Fast: steps are not decoded."""
+    name = RunName.parse(run.name)
+    score, ended = None, ""
+    for event in _read_summary_events(run):
+        if isinstance(event, Evaluated) and event.best and event.score is not None:
+            score = event.score
+        elif isinstance(event, Started):
+            ended = ""
+        elif isinstance(event, Finished):
+            ended = event.why
+        elif isinstance(event, Failed):
+            ended = "failed"
+    try:
+        model, dataset = run.settings().model, run.dataset()
+    except Problem:
+        return RunLine(run, name.model, name.when, score, ended=ended)
+    return RunLine(run, model, name.when, score, len(dataset.of("train")), dataset.held_out_hash, ended)
+
+
+def _read_summary_events(run: Run) -> Iterator[Event]:
+    kinds = tuple(f'{{"kind": "{kind.kind}"'.encode() for kind in (Started, Evaluated, Finished, Failed))
+    try:
+        for _, line in read_lines(run.events_path):
+            if line.startswith(kinds):
+                event = decode(line.decode("utf-8", "replace"))
+                if event is not None:
+                    yield event
+    except OSError:
+        return

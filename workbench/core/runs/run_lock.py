@@ -1,0 +1,95 @@
+"""Lock of a run folder: one process at a time trains a run.
+
+The lock is `RUN/.lock`, held by the training process for its whole life. The operating system releases it when the
+process ends, however it ends, so a lock never outlives its process. `RUN/.holder.json` names the process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import filelock
+
+from workbench.core.problems import CannotWrite, RunInUse
+from workbench.core.project.storage import write_json
+
+SECONDS = 45.0
+"""Default time to wait for a process that has lost its window and is still saving."""
+_POLL = 0.2
+
+
+class RunLock:
+    """Exclusive lock of the run folder `root`."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._lock = filelock.FileLock(root / ".lock", thread_local=False)
+
+    def acquire(
+        self,
+        seconds: float,
+        *,
+        on_wait: Callable[[float], None] | None = None,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Take the lock, waiting at most `seconds` for another process.
+
+        on_wait: called with the seconds waited so far while another process holds the lock. Raises RunInUse, also if
+        `cancelled` returns True while waiting, and CannotWrite.
+        """
+        began = time.monotonic()
+        while not self._try():
+            waited = time.monotonic() - began
+            if waited >= seconds or cancelled():
+                found = _holder(self.root)
+                raise RunInUse(name=self.root.name, pid=found.get("pid", "?"), host=found.get("host", "?"))
+            if on_wait is not None:
+                on_wait(waited)
+            time.sleep(_POLL)
+        with contextlib.suppress(CannotWrite):  # the file is only informative; the lock works without it
+            write_json(self.root / ".holder.json", {"pid": os.getpid(), "host": socket.gethostname()})
+
+    def release(self) -> None:
+        self._lock.release()
+
+    def _try(self) -> bool:
+        try:
+            self._lock.acquire(timeout=0)
+        except filelock.Timeout:
+            return False
+        except NotImplementedError:  # file system without locks, and a filelock version without a substitute
+            return True
+        except OSError as error:
+            raise CannotWrite.of(self.root / ".lock", error) from error
+        return True
+
+
+def training_process(root: Path) -> int | None:
+    """Return the id of the process on this computer that holds the lock of the run folder `root`, or None."""
+    if not (root / ".lock").exists():
+        return None
+    lock = RunLock(root)
+    try:
+        if lock._try():
+            lock.release()
+            return None
+    except CannotWrite:
+        return None
+    found = _holder(root)
+    pid = found.get("pid")
+    return pid if isinstance(pid, int) and found.get("host") == socket.gethostname() else None
+
+
+def _holder(root: Path) -> dict[str, Any]:
+    try:
+        found = json.loads((root / ".holder.json").read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,249 @@
+"""Time series of one run: growing arrays of its values, and the reduction to the points of a drawn curve."""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from workbench.core.runs.events import Evaluated, Event, Started, Step
+from workbench.core.runs.system_stats import SystemSample
+
+MOST = 1600  # points of a drawn curve
+_BLOCK = 128  # values per block with stored extremes, which avoids a scan of a million points per frame
+STEP_VALUES = ("loss", "rate", "grad_norm", "loss_scale", "images_per_second", "data_wait")
+GPU_VALUES = ("load", "used", "reserved", "total", "temperature", "power", "clock")
+GB = 1024**3
+
+Points = tuple[np.ndarray, np.ndarray]
+
+
+class Columns:
+    """Named values over a common time (float64), in arrays that grow by doubling. Missing values are NaN."""
+
+    def __init__(self, names: Sequence[str], kind: type = np.float32) -> None:
+        self.names = list(names)
+        self._known = set(names)
+        self.present: set[str] = set()  # names with at least one value
+        self.count = 0
+        self._last = -math.inf
+        self._times = np.empty(256)
+        self._values = np.full((len(self.names), 256), np.nan, kind)
+        # Indices of the least and greatest value of each full block.
+        self._peaks = np.empty((len(self.names), 2, 2), np.int64)
+
+    @property
+    def times(self) -> np.ndarray:
+        return self._times[: self.count]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.names
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._values[self.names.index(name), : self.count]
+
+    def add(self, time: float, values: Mapping[str, float | None]) -> None:
+        """Append values at a time not before the last one. A new name is added as a column."""
+        for name in values.keys() - self._known:
+            self._add_name(name)
+        if self.count == len(self._times):
+            self._times = np.concatenate((self._times, np.empty_like(self._times)))
+            self._values = np.concatenate((self._values, np.full_like(self._values, np.nan)), axis=1)
+            self._peaks = np.concatenate((self._peaks, np.empty_like(self._peaks)), axis=1)
+        at = self.count
+        self._last = self._times[at] = max(time, self._last)
+        row = [values.get(name) for name in self.names]
+        self._values[:, at] = [math.nan if value is None else value for value in row]
+        if len(self.present) < len(self.names):
+            found = zip(self.names, row)
+            self.present.update(name for name, value in found if value is not None and math.isfinite(value))
+        self.count += 1
+        if self.count % _BLOCK == 0:
+            self._peaks[:, at // _BLOCK] = _peaks(self._values[:, at + 1 - _BLOCK : at + 1], at + 1 - _BLOCK)
+
+    def newest(self) -> np.ndarray:
+        """Return the last values of all names, zeros if there are none."""
+        return self._values[:, self.count - 1] if self.count else np.zeros(len(self.names))
+
+    def cut(self, time: float) -> None:
+        """Remove values after `time`, when a run was resumed from there."""
+        self.count = int(np.searchsorted(self.times, time, side="right"))
+        self._last = float(self._times[self.count - 1]) if self.count else -math.inf
+
+    def at(self, name: str, time: float) -> float:
+        """Return the most recent value at a time, NaN if there is none."""
+        last = bisect.bisect_right(self._times, time, 0, self.count)
+        for index in range(last - 1, max(-1, last - 50), -1):
+            value = float(self._values[self.names.index(name), index])
+            if not math.isnan(value):
+                return value
+        return math.nan
+
+    def indexes(self, name: str, first: float, last: float, most: int = MOST) -> np.ndarray:
+        """Return the indices to draw between two times: about `most`, with all peaks and one neighbor on each side."""
+        begin = max(0, int(np.searchsorted(self.times, first, side="left")) - 1)
+        end = min(self.count, int(np.searchsorted(self.times, last, side="right")) + 1)
+        if end - begin <= most:
+            return np.arange(begin, end)
+        row = self.names.index(name)
+        if end - begin <= most * _BLOCK // 4:
+            return thinned(self._values[row], np.arange(begin, end), most)
+        blocks = np.arange(-(-begin // _BLOCK), end // _BLOCK)
+        found = np.sort(self._peaks[row, blocks], axis=1).ravel()
+        ends = np.arange(begin, blocks[0] * _BLOCK), np.arange((blocks[-1] + 1) * _BLOCK, end)
+        return thinned(self._values[row], np.concatenate(([begin], ends[0], found, ends[1], [end - 1])), most)
+
+    def _add_name(self, name: str) -> None:
+        self.names.append(name)
+        self._known.add(name)
+        more = np.full((1, self._values.shape[1]), np.nan, self._values.dtype)
+        self._values = np.concatenate((self._values, more))
+        starts = np.arange(self._peaks.shape[1])[None, :, None] * _BLOCK
+        self._peaks = np.concatenate((self._peaks, np.broadcast_to(starts, (1, *self._peaks.shape[1:]))))
+
+
+def _peaks(values: np.ndarray, first: int) -> np.ndarray:
+    low = np.where(np.isnan(values), np.inf, values).argmin(1)
+    high = np.where(np.isnan(values), -np.inf, values).argmax(1)
+    return np.stack((low, high), 1) + first
+
+
+def thinned(values: np.ndarray, indexes: np.ndarray, most: int = MOST) -> np.ndarray:
+    """Return about `most` of the indices in order: the ends, and least and greatest value per section."""
+    if len(indexes) <= most:
+        return indexes
+    stretch = -(-len(indexes) // (most // 2))
+    whole = len(indexes) // stretch * stretch
+    blocks = indexes[:whole].reshape(-1, stretch)
+    found = np.sort(np.take_along_axis(blocks, _peaks(values[blocks], 0), axis=1), axis=1).ravel()
+    rest = indexes[whole:]
+    if len(rest):
+        found = np.concatenate((found, np.sort(rest[_peaks(values[rest][None], 0)[0]])))
+    return np.concatenate((indexes[:1], found, indexes[-1:]))
+
+
+class RunSeries:
+    """Time series of a run and of the machine. Pass events in order to `hear`, machine samples to `see`."""
+
+    def __init__(self) -> None:
+        self.begun: Started | None = None
+        self.steps = Columns(STEP_VALUES)
+        self.scores = Columns(("score",))
+        self.machine = Columns(("cpu", "ram", "ram_total", "disk"))
+        self.best: tuple[float, float] | None = None  # time, score
+        self.skips: list[float] = []  # times at which skipped steps were detected
+        self.cards: list[str] = []  # names of the GPUs
+        self.no_cards = ""  # reason why there is none
+        self.last = 0.0  # seconds
+        self._skipped = 0
+        self._sums = Columns(("sum", "count"), np.float64)  # running sums of the losses
+        self._sum, self._finite = 0.0, 0
+
+    # --- input -----------------------------------------------------------------------------------
+
+    def add_event(self, event: Event) -> None:
+        if isinstance(event, Started):
+            self._begin(event)
+        elif isinstance(event, Step):
+            self.steps.add(event.time, {name: getattr(event, name) for name in STEP_VALUES})
+            if math.isfinite(event.loss):
+                self._sum += event.loss
+                self._finite += 1
+            self._sums.add(event.time, {"sum": self._sum, "count": self._finite})
+            if event.skipped > self._skipped:
+                self.skips.append(event.time)
+            self._skipped = event.skipped
+        elif isinstance(event, Evaluated) and event.split == "val" and event.score is not None:
+            self.scores.add(event.time, {"score": event.score})
+            if event.best:
+                self.best = event.time, event.score
+        self.last = max(self.last, event.time)
+
+    def add_sample(self, time: float, sample: SystemSample) -> None:
+        """Add a machine sample. time: seconds since the start of the run."""
+        if self.machine.count and time < self.machine.times[-1] - 5:
+            self.machine.cut(time)  # the run was resumed from an earlier step
+        values: dict[str, float | None] = {
+            "cpu": sample.cpu,
+            "ram": sample.ram_used / GB,
+            "ram_total": sample.ram_total / GB,
+            "disk": sample.disk_read_mb_s,
+        }
+        for gpu in sample.gpus:
+            told = (
+                gpu.utilisation,
+                _gb(gpu.memory_used),
+                _gb(gpu.memory_reserved),
+                _gb(gpu.memory_total),
+                gpu.temperature,
+                gpu.power,
+                gpu.clock,
+            )
+            values.update({f"{name} {gpu.index}": value for name, value in zip(GPU_VALUES, told)})
+            while len(self.cards) <= gpu.index:
+                self.cards.append("")
+            self.cards[gpu.index] = gpu.name
+        self.no_cards = sample.reason
+        self.machine.add(time, values)
+        self.last = max(self.last, time)
+
+    def _begin(self, event: Started) -> None:
+        """Start or resume. On resume, values after the resumed time are removed."""
+        self.begun = event
+        if event.resumed:
+            for columns in (self.steps, self.scores, self.machine, self._sums):
+                columns.cut(event.time)
+            self._sum, self._finite = (float(v) for v in self._sums.newest())
+            self.skips = [time for time in self.skips if time <= event.time]
+            self.last = min(self.last, event.time)
+
+    # --- curves ----------------------------------------------------------------------------------
+
+    def source(self, name: str) -> Columns:
+        """Return the columns that contain `name`."""
+        if name == "score":
+            return self.scores
+        return self.steps if name in STEP_VALUES else self.machine
+
+    def has(self, name: str) -> bool:
+        """Return True if there is any value of `name`."""
+        return name in self.source(name).present
+
+    def points(self, name: str, first: float = -math.inf, last: float = math.inf, most: int = MOST) -> Points:
+        """Return times and values to draw between two times, empty arrays if the name is unknown."""
+        source = self.source(name)
+        if name not in source:
+            return np.empty(0), np.empty(0, np.float32)
+        at = source.indexes(name, first, last, most)
+        return source.times[at], source[name][at]
+
+    def smoothed(self, first: float = -math.inf, last: float = math.inf, most: int = MOST) -> Points:
+        """Return the trailing mean of the loss over 2 % of the steps (at least 5)."""
+        at = self.steps.indexes("loss", first, last, most)
+        at = at[:: -(-len(at) // (most // 2))] if len(at) > most // 2 else at
+        reach = max(5, self.steps.count // 50)
+        return self.steps.times[at], self._mean(at, reach)
+
+    def at(self, name: str, time: float) -> float:
+        """Return the value at a time, NaN if there is none. The name "smoothed" is accepted."""
+        if name == "smoothed":
+            at = bisect.bisect_right(self.steps._times, time, 0, self.steps.count) - 1
+            return float(self._mean(np.array([at]), max(5, self.steps.count // 50))[0]) if at >= 0 else math.nan
+        source = self.source(name)
+        return source.at(name, time) if name in source else math.nan
+
+    def _mean(self, at: np.ndarray, reach: int) -> np.ndarray:
+        before = at - reach
+
+        def over(name: str) -> np.ndarray:
+            values = self._sums[name]
+            return values[at] - np.where(before >= 0, values[np.maximum(before, 0)], 0.0)
+
+        sums, counts = over("sum"), over("count")
+        return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+def _gb(size: int | None) -> float | None:
+    return None if size is None else size / GB

@@ -1,0 +1,157 @@
+"""Training settings of a run. The user chooses a few; `core.runs.planner` computes the others with reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from workbench.core import problems
+
+Augmentation = Literal[
+    "flip_horizontal", "flip_vertical", "rotate_90", "rotate", "zoom", "brightness", "contrast", "noise"
+]
+
+
+class TrainingSettings(BaseModel):
+    """Content of a run's recipe.json. Lengths are in network pixels unless stated otherwise."""
+
+    model_config = ConfigDict(extra="forbid", validate_assignment=True)
+    format: int = 1
+
+    # choices of the user
+    model: Literal["unet", "resnet"]
+    minutes: float | None = Field(default=5.0, gt=0, le=60 * 24 * 14)
+    epochs: int | None = Field(default=None, ge=1, le=1_000_000)  # limits the run instead of `minutes` if given
+    device: str = "auto"  # "auto" | "cpu" | "gpu" | "gpu:0" | "gpu:0,1" | "cpu:2", see core.launch.processes
+    quality: Literal["fast", "balanced", "best"] = "balanced"
+
+    # preprocessing (see inference.model_settings)
+    channels: Literal[1, 3] = 1
+    full_scale: float = 255.0
+    low: float = 0.0
+    high: float = 255.0
+    mean: list[float] = [0.5]
+    std: list[float] = [0.25]
+    scale: float = Field(default=1.0, gt=0, le=4)
+
+    # initial weights: a run, optionally pruned, or a file of ResNet weights
+    start_from: str | None = None  # run that provides the initial weights
+    prune: float = Field(default=0.0, ge=0, le=0.9)  # share of channels to remove from that run's UNet
+    weights: str | None = None  # .safetensors or .pdparams file; "imagenet": weights from Paddle, downloaded once
+
+    # UNet
+    encoder: Literal["plain", "resnet18", "resnet34"] = "plain"  # `width` and `weights` apply to ResNet encoders only
+    widths: list[int] = [16, 32, 64, 128]  # channels per level; the length is the depth
+    stem: Literal[1, 2, 4] = 1  # stride of the stem: 2 or 4 halves or quarters the resolution
+    local_contrast: bool = True  # additional input: contrast of each pixel to its surroundings
+    patch: int = Field(default=256, ge=32, le=4096)
+    overlap: int = Field(default=32, ge=0, le=1024)
+    foreground_share: float = Field(default=0.5, ge=0, le=1)  # share of patches centered on a defect
+    dice_weight: float = Field(default=1.0, ge=0)
+    cross_entropy_weight: float = Field(default=1.0, ge=0)
+    mirror: bool = False  # the trained model also predicts each image mirrored, in a way of `augment`
+    min_area: int = Field(default=0, ge=0)  # pixels of the original image; smaller regions are dropped
+
+    # ResNet
+    depth: Literal[18, 34, 50] = 18
+    width: float = Field(default=1.0, gt=0, le=2)
+    input_size: int = Field(default=224, ge=32, le=1024)
+    label_smoothing: float = Field(default=0.05, ge=0, lt=0.5)
+
+    # optimization
+    batch: int = Field(default=8, ge=1, le=1024)
+    optimizer: Literal["adamw", "muon"] = "adamw"
+    rate: float = Field(default=2e-3, gt=0, le=10)
+    weight_decay: float = Field(default=1e-2, ge=0)
+    warm_up: float = Field(default=0.15, ge=0, le=0.9)  # share of the run
+    grad_clip: float = Field(default=1.0, gt=0)
+    average: float = Field(default=0.99, ge=0, lt=1)  # decay of the averaged weights (EMA); 0 disables it
+    augment: list[Augmentation] = ["flip_horizontal", "flip_vertical", "rotate_90", "brightness", "contrast"]
+    precision: Literal["auto", "fp32", "fp16", "bf16"] = "auto"
+    amp_level: Literal["O1", "O2"] = "O1"
+    seed: int = 0
+    validations: int = Field(default=8, ge=1, le=1000)  # number of evaluations on the validation images
+    threads: int = Field(default=0, ge=0)  # threads that prepare patches; 0: automatic
+    workers: int = Field(default=1, ge=1, le=64)  # model replicas that share a batch, each on its own CPU core
+    profile: bool = False  # measure the time of each part of a step, see training.profiler
+
+    reasons: dict[str, str] = {}  # setting -> reason for its value
+
+
+OF_UNET = {
+    "prune",
+    "encoder",
+    "widths",
+    "stem",
+    "local_contrast",
+    "scale",
+    "patch",
+    "overlap",
+    "foreground_share",
+    "dice_weight",
+    "cross_entropy_weight",
+    "min_area",
+    "mirror",
+}
+OF_RESNET = {"depth", "input_size", "label_smoothing"}
+
+
+def concerns(model: str) -> list[str]:
+    """Return the names of the settings that apply to a kind of model."""
+    other = OF_RESNET if model == "unet" else OF_UNET
+    return [name for name in TrainingSettings.model_fields if name not in other | {"format", "reasons"}]
+
+
+def request(model: str, **choices: Any) -> TrainingSettings:
+    """Return training settings from the user's choices. Raises BadRecipe with the setting and the reason."""
+    try:
+        return TrainingSettings(model=model, **choices)  # type: ignore[arg-type]
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = str(first["loc"][0]) if first["loc"] else "recipe"
+        raise problems.BadSettings(key=key, value=choices.get(key, model), why=_why(first)) from error
+
+
+_WHY = {
+    "extra_forbidden": "there is no such setting",
+    "literal_error": "it is one of {expected}",
+    "int_parsing": "must be an integer",
+    "int_type": "must be an integer",
+    "int_from_float": "must be an integer",
+    "float_parsing": "it is a number",
+    "float_type": "it is a number",
+    "finite_number": "it is a finite number",
+    "greater_than": "it must be above {gt}",
+    "greater_than_equal": "it must be at least {ge}",
+    "less_than": "it must be below {lt}",
+    "less_than_equal": "it must be at most {le}",
+    "bool_parsing": "it is true or false",
+    "bool_type": "it is true or false",
+    "list_type": "it is a list",
+    "string_type": "it is text",
+}
+
+
+def _why(error: Any) -> str:
+    """Return the message for a pydantic error."""
+    told = error.get("ctx", {}).items()
+    context = {name: f"{value:g}" if isinstance(value, float) else value for name, value in told}
+    return _WHY.get(error["type"], error["msg"]).format(**context)
+
+
+def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
+    """Parse `key=value` texts (JSON values, otherwise plain text) into choices for `request`."""
+    import json
+
+    choices: dict[str, Any] = {}
+    for pair in pairs:
+        key, sign, text = pair.partition("=")
+        if not sign:
+            raise problems.BadSettings(key=pair, value="nothing", why="write it as key=value")
+        try:
+            choices[key.strip()] = json.loads(text)
+        except ValueError:
+            choices[key.strip()] = text
+    return choices

@@ -1,0 +1,163 @@
+"""Suggestions stored for later decision in proposals/<key>.json below the project folder, see `proposals`."""
+
+from __future__ import annotations
+
+import base64
+import time
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from workbench.core.geometry.drawing import Rect
+from workbench.core.geometry.selection import Selection
+from workbench.core.json_files import load_versioned
+from workbench.core.problems import CannotWrite, SuggestionsBroken
+from workbench.core.project.project import MAX_CLASS_ID, Project
+from workbench.core.project.storage import file_stamp, inside, write_json
+from workbench.core.suggestions.suggestions import LARGEST, Suggestion, of_region
+from workbench.inference.io.opencv import cv2
+
+FORMAT = 1
+
+
+class StoredRegion(BaseModel):
+    """Region in proposals/<key>.json."""
+
+    model_config = ConfigDict(extra="ignore")
+    class_id: int = Field(ge=1, le=MAX_CLASS_ID)
+    x: int = Field(ge=0)
+    y: int = Field(ge=0)
+    width: int = Field(ge=1)
+    height: int = Field(ge=1)
+    score: float = Field(ge=0, le=1)
+    pixels: str
+
+    def inside(self) -> np.ndarray:
+        """Return the pixels as bool (height, width). Raises ValueError."""
+        count = self.width * self.height
+        if count > LARGEST:
+            raise ValueError("a region is too large")
+        unpack = zlib.decompressobj()
+        bits = unpack.decompress(base64.b64decode(self.pixels, validate=True), (count + 7) // 8 + 1)
+        if len(bits) != (count + 7) // 8:
+            raise ValueError("a region's pixels do not fill its box")
+        return np.unpackbits(np.frombuffer(bits, np.uint8), count=count).reshape(self.height, self.width).view(bool)
+
+
+class StoredSuggestions(BaseModel):
+    """Content of proposals/<key>.json."""
+
+    model_config = ConfigDict(extra="ignore")
+    format: int = FORMAT
+    model: str
+    fingerprint: str = ""
+    when: str = ""
+    width: int = Field(ge=1)
+    height: int = Field(ge=1)
+    regions: list[StoredRegion] = []
+
+
+def suggestions_path(project: Project, key: str) -> Path:
+    return inside(project.root / "proposals", key + ".json")
+
+
+def load_stored(project: Project, key: str) -> tuple[StoredSuggestions, tuple[Suggestion, ...]] | None:
+    """Load the stored suggestions of an image. Return None if there is no file. Raises ProposalsBroken."""
+    path = suggestions_path(project, key)
+    try:
+        stored = load_versioned(path, StoredSuggestions, FORMAT, SuggestionsBroken)
+        return stored, tuple(_restored(stored))
+    except FileNotFoundError:
+        return None
+    except (ValueError, zlib.error) as error:
+        raise SuggestionsBroken(path=str(path), why=str(error)) from error
+
+
+def _restored(stored: StoredSuggestions) -> Iterable[Suggestion]:
+    for region in stored.regions:
+        if region.x + region.width > stored.width or region.y + region.height > stored.height:
+            raise ValueError("a region lies outside of the picture")
+        rect, where = Rect(region.x, region.y, region.width, region.height), region.inside()
+        area = cv2.countNonZero(where.view(np.uint8))
+        if not area:
+            raise ValueError("a region has no pixels")
+        yield of_region(Selection(rect, where), region.class_id, region.score, stored.model, area)
+
+
+def save_stored(
+    project: Project,
+    key: str,
+    suggestions: Iterable[Suggestion],
+    *,
+    model: str,
+    fingerprint: str,
+    size: tuple[int, int],
+) -> None:
+    """Write the suggestions for an image of `size` (width, height). Raises CannotWrite, ProjectReadOnly."""
+    regions = [
+        StoredRegion(
+            class_id=one.class_id,
+            x=one.selection.rect.x,
+            y=one.selection.rect.y,
+            width=one.selection.rect.width,
+            height=one.selection.rect.height,
+            score=one.score,
+            pixels=base64.b64encode(zlib.compress(np.packbits(one.selection.inside).tobytes(), 6)).decode("ascii"),
+        )
+        for one in suggestions
+    ]
+    when = time.strftime("%Y-%m-%dT%H:%M:%S")
+    stored = StoredSuggestions(
+        model=model, fingerprint=fingerprint, when=when, width=size[0], height=size[1], regions=regions
+    )
+    write_stored(project, key, stored)
+
+
+def write_stored(project: Project, key: str, stored: StoredSuggestions) -> None:
+    project.need_write("proposals")
+    write_json(suggestions_path(project, key), stored.model_dump(mode="json"), root=project.root)
+
+
+def without_decided(
+    stored: StoredSuggestions, suggestions: Sequence[Suggestion], open_now: Iterable[Suggestion]
+) -> StoredSuggestions:
+    """Return `stored` with only the regions that are still open. Regions and `proposals` correspond one to one."""
+    left = {id(suggestion.origin) for suggestion in open_now}
+    kept = [region for region, one in zip(stored.regions, suggestions, strict=True) if id(one.origin) in left]
+    return stored.model_copy(update={"regions": kept})
+
+
+@dataclass(frozen=True)
+class SuggestionStore:
+    """Content of proposals/<key>.json as last read or written while the user decides on the suggestions."""
+
+    stored: StoredSuggestions
+    suggestions: tuple[Suggestion, ...]
+    stamp: str
+    held: frozenset[int]  # identities of the origins that are in the file
+
+    @classmethod
+    def read(cls, project: Project, key: str) -> SuggestionStore | None:
+        """Read the file. Return None if there is none. Raises ProposalsBroken."""
+        stamp = file_stamp(suggestions_path(project, key))
+        found = load_stored(project, key)
+        return None if found is None else cls(*found, stamp, frozenset(id(one.origin) for one in found[1]))
+
+    def cleared(self, project: Project, key: str, left: Iterable[Suggestion]) -> SuggestionStore:
+        """Remove decided suggestions from the file so that they are not checked again.
+
+        A file written by another program in the meantime is not changed.
+        """
+        left = list(left)
+        path, held = suggestions_path(project, key), frozenset(id(one.origin) for one in left)
+        if not project.writable or held == self.held or file_stamp(path) != self.stamp:
+            return self
+        try:
+            write_stored(project, key, without_decided(self.stored, self.suggestions, left))
+        except CannotWrite:
+            return replace(self, stamp="")  # the decisions are in the note; saving the note reports the write error
+        return replace(self, stamp=file_stamp(path), held=held)

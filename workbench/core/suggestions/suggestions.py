@@ -1,0 +1,241 @@
+"""Suggestions: predicted regions that the user can accept as labels, reject, or edit. This module changes no labels.
+
+A region is a suggestion if the model marks it (thresholds and minimum sizes applied), the project has its class, the
+user has not decided on it, and the labels do not cover it: less than half of it is labeled with its class, "don't
+care", or, where only painted pixels count as labels, background.
+
+Decisions are stored in the image's note (`Note.decided`), because they are the user's work and belong to the labels. A
+decision includes the model: another model may be right where this one was wrong. A region is recognized by
+approximately equal class, box and area, because another threshold shifts its outline slightly.
+
+`workbench predict … --as-proposals` writes proposals/<key>.json below the project folder, one file per image:
+{"format": 1, "model": name of the run, "fingerprint": of the model's files, "when", "width", "height": of the image,
+"regions": [{"class_id", "x", "y", "width", "height", "score": 0..1, "pixels"}]}; `pixels` are the pixels of the box in
+row-major order, one bit each (numpy.packbits), compressed with zlib, as base64. An empty list means that the image was
+processed and no suggestion is open. The file is written atomically, belongs to the model, and can be deleted at any
+time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from workbench.core.geometry.drawing import Rect
+from workbench.core.geometry.selection import Selection
+from workbench.core.project.annotation import SuggestionDecision
+from workbench.core.project.project import BACKGROUND, DONT_CARE, ClassInfo
+from workbench.inference.io.opencv import cv2
+from workbench.inference.regions import Region
+
+ANSWERED = 0.5  # labeled share of a region at and above which it is not suggested
+LIKE = 0.5  # least intersection over union of two boxes, and ratio of two areas, of the same region
+LARGEST = 64 << 20  # pixels of a region's box; larger regions cannot be checked by the user before they are painted
+_AT_ONCE = 200  # regions compared with all others per block
+MOST = 1_000  # most probable regions per image; a model that marks more is not trained well enough
+
+
+@dataclass(frozen=True, eq=False)
+class Suggestion:
+    """Region that may become a label. origin: the region as predicted, before any edit."""
+
+    selection: Selection
+    class_id: int
+    score: float  # 0..1
+    model: str
+    origin: SuggestionDecision
+    shaped: bool = False  # the pixels were edited
+
+    @property
+    def edited(self) -> bool:
+        return self.shaped or self.class_id != self.origin.class_id
+
+    @cached_property
+    def area(self) -> int:
+        """Area in pixels."""
+        return cv2.countNonZero(self.selection.inside.view(np.uint8))
+
+    def with_class(self, id: int) -> Suggestion:
+        return replace(self, class_id=id)
+
+    def reshaped(self, selection: Selection) -> Suggestion:
+        """Return a copy with the pixels of `selection`, which are the ones to be painted."""
+        found = selection.trimmed()
+        return replace(self, selection=Selection(found.rect, np.ascontiguousarray(found.inside)), shaped=True)
+
+
+@dataclass(frozen=True)
+class FoundRegions:
+    """Suggestions for an image.
+
+    beyond: regions that the predictor did not list. left_out: these, and regions that exceed `MOST` or `LARGEST`.
+    """
+
+    suggestions: tuple[Suggestion, ...] = ()
+    left_out: int = 0
+    beyond: int = 0
+
+
+def class_table(classes: Sequence[ClassInfo], regions: Iterable[Region], *, own: bool) -> dict[int, int]:
+    """Return model class id -> project class id. Classes that the project does not have are omitted.
+
+    own: the model was trained in this project, so ids match; otherwise classes are matched by name.
+    """
+    ids, by_name = {info.id for info in classes}, {info.name: info.id for info in classes}
+    table = {}
+    for region in regions:
+        into = region.class_id if own else by_name.get(region.class_name)
+        if into in ids:
+            table[region.class_id] = into
+    return table
+
+
+def suggest_regions(
+    mask: np.ndarray, regions: Sequence[Region], table: Mapping[int, int], model: str, *, beyond: int = 0
+) -> FoundRegions:
+    """Return the regions of a prediction as suggestions, highest probability first.
+
+    mask: uint8 (H, W), ids of the model. table: from `class_table`. beyond: number of regions not listed in `regions`.
+    The time grows with the size of the regions' boxes.
+    """
+    wanted = [region for region in regions if region.class_id in table]
+    fit = [region for region in wanted if region.width * region.height <= LARGEST]
+    fit.sort(key=lambda region: (-region.score, -region.area, region.y, region.x))
+    found = []
+    for region in fit[:MOST]:
+        where = _pixels_of(mask, region)
+        if where is not None:
+            rect, id = Rect(region.x, region.y, region.width, region.height), table[region.class_id]
+            found.append(of_region(Selection(rect, where), id, region.score, model, region.area))
+    return FoundRegions(tuple(found), len(wanted) - len(found) + beyond, beyond)
+
+
+def without(mask: np.ndarray, suggestions: Iterable[Suggestion]) -> np.ndarray:
+    """Return a copy of `mask`, uint8 (H, W), without the regions of suggestions that `propose` made from it."""
+    rest = mask.copy()
+    for one in suggestions:
+        rest[one.selection.rect.slices][one.selection.inside] = 0
+    return rest
+
+
+def open_ones(
+    suggestions: Iterable[Suggestion],
+    labels: np.ndarray | None,
+    decided: Sequence[SuggestionDecision],
+    *,
+    painted_only: bool = False,
+) -> list[Suggestion]:
+    """Return the suggestions that are not decided yet.
+
+    labels: uint8 (H, W), or None if nothing is labeled. decided: decisions in the image's note. painted_only: unpainted
+    pixels are unlabeled, so painted background is also a decision.
+    """
+    suggestions = list(suggestions)
+    done = _matches([one.origin for one in suggestions], decided, one_model=True)
+    return [
+        suggestion
+        for suggestion, answered in zip(suggestions, done.tolist(), strict=True)
+        if not answered and (labels is None or _is_decided(suggestion, labels, painted_only) < ANSWERED)
+    ]
+
+
+def first_match(suggestions: Sequence[Suggestion], origin: SuggestionDecision) -> Suggestion | None:
+    """Return the first suggestion that is the same region as `origin`, of any model, or None."""
+    same = np.flatnonzero(_matches([one.origin for one in suggestions], [origin]))
+    return suggestions[int(same[0])] if same.size else None
+
+
+def _matches(
+    ones: Sequence[SuggestionDecision], others: Sequence[SuggestionDecision], *, one_model: bool = False
+) -> np.ndarray:
+    """Return bool (len(ones),): True if any of `others` is the same region and, with `one_model`, of the same model."""
+    found = np.zeros(len(ones), bool)
+    if not others:
+        return found
+    models = {name: number for number, name in enumerate(sorted({one.model for one in (*ones, *others)}))}
+    a, b = (
+        np.array(
+            [
+                (one.class_id, one.x, one.y, one.x + one.width, one.y + one.height, one.area, models[one.model])
+                for one in some
+            ],
+            np.float64,
+        ).reshape(-1, 7, 1)
+        for some in (ones, others)
+    )
+    theirs = b[:, :, 0].T
+    space = (theirs[3] - theirs[1]) * (theirs[4] - theirs[2])
+    for start in range(0, len(ones), _AT_ONCE):
+        mine = a[start : start + _AT_ONCE].transpose(1, 0, 2)
+        same = (mine[0] == theirs[0]) & (np.minimum(mine[5], theirs[5]) >= LIKE * np.maximum(mine[5], theirs[5]))
+        width = np.minimum(mine[3], theirs[3]) - np.maximum(mine[1], theirs[1])
+        height = np.minimum(mine[4], theirs[4]) - np.maximum(mine[2], theirs[2])
+        common = np.maximum(width, 0) * np.maximum(height, 0)
+        same &= common >= LIKE * ((mine[3] - mine[1]) * (mine[4] - mine[2]) + space - common)
+        if one_model:
+            same &= mine[6] == theirs[6]
+        found[start : start + _AT_ONCE] = same.any(axis=1)
+    return found
+
+
+def merged(newer: Sequence[Suggestion], older: Iterable[Suggestion]) -> list[Suggestion]:
+    """Return `newer` and those of `older` that match none of them."""
+    older = list(older)
+    known = _matches([one.origin for one in older], [one.origin for one in newer])
+    return [*newer, *(one for one, same in zip(older, known.tolist(), strict=True) if not same)]
+
+
+def in_box(suggestions: Iterable[Suggestion], box: Rect) -> list[Suggestion]:
+    """Return the suggestions with more than half of their pixels inside `box`."""
+    found = []
+    for suggestion in suggestions:
+        rect = suggestion.selection.rect
+        part = box.common(rect)
+        if not part.empty:
+            y, x = part.y - rect.y, part.x - rect.x
+            inside = np.ascontiguousarray(suggestion.selection.inside[y : y + part.height, x : x + part.width])
+            if 2 * cv2.countNonZero(inside.view(np.uint8)) > suggestion.area:
+                found.append(suggestion)
+    return found
+
+
+def of_region(selection: Selection, id: int, score: float, model: str, area: int) -> Suggestion:
+    """Return the suggestion for a predicted region."""
+    rect = selection.rect
+    origin = SuggestionDecision(
+        what="rejected", model=model, class_id=id, x=rect.x, y=rect.y, width=rect.width, height=rect.height, area=area
+    )
+    return Suggestion(selection, id, score, model, origin)
+
+
+def _pixels_of(mask: np.ndarray, region: Region) -> np.ndarray | None:
+    """Return the region's pixels in its box, bool (height, width), or None if the mask does not contain the region."""
+    box = mask[region.y : region.y + region.height, region.x : region.x + region.width]
+    if box.shape != (region.height, region.width):
+        return None
+    table = np.zeros(256, np.uint8)  # LUT because OpenCV interprets a 4 x 1 array in a comparison as a scalar color
+    table[region.class_id] = 1
+    of_class = cv2.LUT(np.ascontiguousarray(box), table)
+    if cv2.countNonZero(of_class) == region.area:
+        return of_class > 0
+    _, labels, stats, _ = cv2.connectedComponentsWithStats(of_class, connectivity=8, ltype=cv2.CV_32S)
+    # Other regions may extend into the box, but only one component can touch all four sides.
+    whole = (stats[:, cv2.CC_STAT_WIDTH] == region.width) & (stats[:, cv2.CC_STAT_HEIGHT] == region.height)
+    number = np.flatnonzero(whole & (stats[:, cv2.CC_STAT_AREA] == region.area) & (np.arange(len(stats)) > 0))
+    return labels == int(number[0]) if number.size else None
+
+
+def _is_decided(suggestion: Suggestion, labels: np.ndarray, painted_only: bool) -> float:
+    """Return the share of a suggestion that the labels cover, 1 for a suggestion outside the labels."""
+    rect = suggestion.selection.rect
+    view = labels[rect.slices]
+    if view.shape != suggestion.selection.inside.shape:
+        return 1.0
+    answers = {suggestion.class_id, suggestion.origin.class_id, DONT_CARE} | ({BACKGROUND} if painted_only else set())
+    table = np.zeros(256, np.uint8)
+    table[list(answers)] = 1
+    covered = cv2.LUT(np.ascontiguousarray(view), table) & suggestion.selection.inside.view(np.uint8)
+    return cv2.countNonZero(covered) / max(1, suggestion.area)

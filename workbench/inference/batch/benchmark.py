@@ -1,0 +1,205 @@
+"""Measure the prediction time of one engine on this machine and print it as one JSON object.
+
+Each engine is measured in a separate process, so that loaded libraries and warm caches do not affect another engine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..engine_options import EngineOptions  # noqa: TID252
+from ..engines import EngineError, load_engine  # noqa: TID252
+from ..io.buffers import keep_freed_memory  # noqa: TID252
+from ..io.image_io import ReadError, read_image  # noqa: TID252
+from ..model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings  # noqa: TID252
+from ..predictor import Predictor  # noqa: TID252
+
+MOST_CALLS = 40
+_WORTH = 0.93  # relative time; smaller gains count as noise
+# Tried in order, each in addition to the changes accepted so far.
+_CHANGES: dict[str, list[dict[str, Any]]] = {
+    "onnx": [{"spin": False}, {"threads": 1}, {"optimise": "extended"}, {"arena": False}],
+    "int8": [{"spin": False}, {"threads": 1}, {"arena": False}],
+    "openvino": [{"threads": 1}],
+    "paddle": [{"threads": 1}],
+    "legacy": [{"threads": 1}],
+    "bf16": [{"threads": 1}],
+}
+
+
+class _Timed:
+    """Engine wrapper that accumulates the time of its calls."""
+
+    def __init__(self, engine: Any) -> None:
+        self._engine, self.seconds = engine, 0.0
+
+    def __call__(self, batch: np.ndarray) -> np.ndarray:
+        began = time.perf_counter()
+        answer = self._engine(batch)
+        self.seconds += time.perf_counter() - began
+        return answer
+
+
+def main(argv: Sequence[str], folder: Path | str) -> int:
+    """Measure the model in `folder`. Return the exit status: 0, or 1 after printing {"error": a sentence}."""
+    options = _parse(argv)
+    keep_freed_memory()  # as in predict.py
+    try:
+        found = measure(Path(folder), options.engine, options.picture, options.sizes, options.seconds)
+    except (SettingsError, EngineError, ReadError, MemoryError) as error:
+        sys.stdout.write(json.dumps({"error": str(error) or type(error).__name__}) + "\n")
+        return 1
+    sys.stdout.write(json.dumps(found) + "\n")
+    return 0
+
+
+def measure(folder: Path, engine: str, image: Path, sizes: Sequence[tuple[int, int]], seconds: float) -> dict[str, Any]:
+    """Return the times of an engine for images of several sizes.
+
+    picture: image that is repeated or cropped to each size.
+    sizes: (height, width); the first is the usual one.
+    seconds: time budget.
+
+    Returns {"engine", "device", "load_ms", "memory_mb", "tuning", "tried": [{"tuning", "p50_ms"}], "rows": [{"height",
+    "width", "threads", "p50_ms", "p95_ms", "network_ms", "calls"}]}. The first entry of tried is the library's default.
+    A size that would take too long has "why" instead of times. memory_mb: peak memory of the process after the usual
+    size; None if unavailable.
+    """
+    settings = load_settings(folder / MODEL_FILE)
+    pixels = read_image(image)
+    usual = fit(pixels, *sizes[0])
+    before = time.perf_counter()
+    loaded = load_engine(engine, folder, _tuned(settings, engine, EngineOptions()), None)
+    load_ms = 1000 * (time.perf_counter() - before)
+    first = time_engine(settings, loaded, usual, seconds / 8)
+    memory = _memory()
+    tried = [{"tuning": asdict(EngineOptions()), "p50_ms": first["p50_ms"]}]
+    device = getattr(loaded, "device", "cpu")
+    del loaded
+    tuning = _tune(folder, settings, engine, usual, tried, seconds / 3)
+    rows = _rows(folder, settings, engine, tuning, pixels, sizes, seconds / 2)
+    return {
+        "engine": engine,
+        "device": device,
+        "load_ms": round(load_ms, 1),
+        "memory_mb": memory,
+        "tuning": asdict(tuning),
+        "tried": tried,
+        "rows": rows,
+    }
+
+
+def fit(image: np.ndarray, height: int, width: int) -> np.ndarray:
+    """Return the image repeated or cropped to a size, so that texture and defects keep their size."""
+    times = (-(-height // image.shape[0]), -(-width // image.shape[1]), 1)[: image.ndim]
+    return np.ascontiguousarray(np.tile(image, times)[:height, :width])
+
+
+def time_calls(predict: Any, seconds: float) -> list[float]:
+    """Return the seconds of each call after one warm-up call: as many as fit, at least 2, at most MOST_CALLS."""
+    until = time.perf_counter() + seconds
+    predict()
+    taken: list[float] = []
+    while len(taken) < 2 or (len(taken) < MOST_CALLS and time.perf_counter() < until):
+        began = time.perf_counter()
+        predict()
+        taken.append(time.perf_counter() - began)
+    return taken
+
+
+def time_engine(settings: ModelSettings, engine: Any, image: np.ndarray, seconds: float) -> dict[str, Any]:
+    """Return {"p50_ms", "p95_ms", "network_ms", "calls"} of complete predictions of an image.
+
+    network_ms: median time spent in the engine.
+    """
+    timed = _Timed(engine)
+    predictor = Predictor(settings, timed)
+    within: list[float] = []  # engine time of each call in seconds, including the warm-up call
+
+    def predict() -> None:
+        before = timed.seconds
+        predictor.predict(image)
+        within.append(timed.seconds - before)
+
+    taken = time_calls(predict, seconds)
+    p50, p95 = (1000 * np.percentile(taken, (50, 95))).round(2).tolist()
+    network = round(1000 * float(np.median(within[1:])), 2)
+    return {"p50_ms": p50, "p95_ms": p95, "network_ms": network, "calls": len(taken)}
+
+
+def _tune(
+    folder: Path, settings: ModelSettings, engine: str, image: np.ndarray, tried: list[dict[str, Any]], seconds: float
+) -> EngineOptions:
+    changes = _CHANGES.get(engine, [])
+    best, quickest = EngineOptions(), tried[0]["p50_ms"]
+    for change in changes:
+        tuning = replace(best, **change)
+        loaded = load_engine(engine, folder, _tuned(settings, engine, tuning), None)
+        p50 = time_engine(settings, loaded, image, seconds / len(changes))["p50_ms"]
+        tried.append({"tuning": asdict(tuning), "p50_ms": p50})
+        if p50 < _WORTH * quickest:
+            best, quickest = tuning, p50
+    return best
+
+
+def _rows(
+    folder: Path,
+    settings: ModelSettings,
+    engine: str,
+    tuning: EngineOptions,
+    pixels: np.ndarray,
+    sizes: Sequence[tuple[int, int]],
+    seconds: float,
+) -> list[dict[str, Any]]:
+    rows = []
+    share = seconds / (2 * len(sizes))
+    for threads in (0, 1):
+        loaded = load_engine(engine, folder, _tuned(settings, engine, tuning), threads)
+        pixel_ms = 0.0
+        for height, width in sizes:
+            row: dict[str, Any] = {"height": height, "width": width, "threads": threads}
+            expected = pixel_ms * height * width / 1000
+            if 3 * expected > 2 * share:
+                rows.append({**row, "why": f"three calls would take about {3 * expected:.0f} seconds"})
+                continue
+            row.update(time_engine(settings, loaded, fit(pixels, height, width), share))
+            rows.append(row)
+            pixel_ms = row["p50_ms"] / (height * width)
+        del loaded
+    return rows
+
+
+def _tuned(settings: ModelSettings, engine: str, tuning: EngineOptions) -> ModelSettings:
+    return replace(settings, engines={**settings.engines, engine: tuning})
+
+
+def _memory() -> float | None:
+    """Return the peak memory of the process in megabytes of 2**20 bytes, or None if unavailable."""
+    try:
+        # Not getrusage, which on Linux reports the parent's value if that was greater.
+        lines = Path("/proc/self/status").read_text(encoding="ascii", errors="replace").splitlines()
+        return round(next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024, 1)
+    except (OSError, StopIteration, ValueError, IndexError):
+        return None
+
+
+def _parse(argv: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="measure", description=__doc__.splitlines()[0])
+    parser.add_argument("--engine", required=True)
+    parser.add_argument("--picture", type=Path, required=True)
+    parser.add_argument("--sizes", type=_sizes, required=True, metavar="HxW,HxW")
+    parser.add_argument("--seconds", type=float, default=6.0)
+    return parser.parse_args(argv)
+
+
+def _sizes(text: str) -> list[tuple[int, int]]:
+    return [(int(height), int(width)) for height, _, width in (part.partition("x") for part in text.split(","))]

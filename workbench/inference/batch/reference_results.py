@@ -1,0 +1,173 @@
+"""Golden images: comparison of a model's results with those recorded at export.
+
+Integer arithmetic (thresholds, minimum areas, regions) must reproduce a mask byte for byte. The network's probabilities
+are floating-point sums whose order differs between CPUs and engines, so at few pixels a score may round to the
+neighboring one of 256 levels. Engines with reduced precision have expected results of their own and wider tolerances,
+because tiny differences before a rounding become whole levels.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..engines import EngineError  # noqa: TID252
+from ..engines.registry import KINDS  # noqa: TID252
+from ..io.atomic_write import write_atomic  # noqa: TID252
+from ..io.image_io import ReadError, decode_image, read_image, write_png  # noqa: TID252
+from ..io.json_io import read_json  # noqa: TID252
+from ..model_settings import ModelSettings, settings_hash  # noqa: TID252
+from ..predictor import Prediction, Predictor, apply_thresholds  # noqa: TID252
+from ..regions import find_regions  # noqa: TID252
+from .checksums import GOLDEN_FOLDER
+
+_FORMAT = 1
+_PROBABILITY_TOLERANCE = 1e-4
+_FEW_PIXELS = 0.01  # share of scores that may differ by one level; rounding affects far fewer
+_REDUCED_PROBABILITY = 0.02  # for engines with reduced precision
+_REDUCED_LEVELS = 8  # of 255; smaller differences of scores are not counted
+_REDUCED_MEAN = 0.25  # levels, mean over all scores; detects another network, which changes most scores slightly
+
+
+def write_reference_results(
+    folder: Path | str, predictor: Predictor, images: Sequence[tuple[str, Path | str]], *, apart: str = ""
+) -> None:
+    """Store images, byte for byte, and their results from `predictor` in the sub-folder golden.
+
+    pictures: (display name, file). apart: engine whose results are stored in a folder of their own. Raises ReadError,
+        EngineError, OSError.
+    """
+    shown = Path(folder) / GOLDEN_FOLDER
+    golden = shown / apart
+    entries = []
+    for number, (name, path) in enumerate(images, start=1):
+        data = Path(path).read_bytes()
+        image = decode_image(data, str(path))
+        result = predictor.predict(image, keep_probabilities=True)
+        entry: dict[str, Any] = {
+            "name": name,
+            "picture": f"{number}{Path(path).suffix.lower()}",
+            "pixels": int(image.shape[0] * image.shape[1]),
+        }
+        write_atomic(shown / entry["picture"], data)
+        if result.mask is not None and result.class_scores is not None:
+            entry.update(mask=f"{number}.mask.png", scores=f"{number}.scores.png")
+            write_png(golden / entry["mask"], result.mask)
+            # The class planes are stacked vertically, since a PNG cannot hold a 3-D array.
+            write_png(golden / entry["scores"], result.class_scores.reshape(-1, image.shape[1]))
+        entry["expected"] = f"{number}.json"
+        expected = {key: value for key, value in result.to_json().items() if key != "milliseconds"}
+        write_atomic(golden / entry["expected"], _json(expected))
+        entries.append(entry)
+    content = {"format": _FORMAT, "settings": settings_hash(predictor.settings), "pictures": entries}
+    write_atomic(golden / "golden.json", _json(content))
+
+
+def self_test(folder: Path | str, predictor: Predictor, quick: bool = False) -> list[str]:
+    """Return the differences from the expected results, one sentence each; empty if there are none.
+
+    quick: test only the smallest golden image.
+    """
+    shown = Path(folder) / GOLDEN_FOLDER
+    own = shown / _engine_name(predictor)
+    golden = own if (own / "golden.json").is_file() else shown
+    problems = []
+    try:
+        content = read_json(golden / "golden.json")
+        if content["format"] != _FORMAT:
+            return [f"The golden pictures have the format {content['format']}, not {_FORMAT}."]
+        entries = sorted(content["pictures"], key=lambda entry: entry["pixels"])
+        if not entries:
+            return ["There are no golden pictures."]
+        if content["settings"] != settings_hash(predictor.settings):
+            problems.append("The settings in model.json are not those that the model was exported with.")
+        for entry in entries[:1] if quick else entries:
+            problems += [f"{entry['name']}: {problem}" for problem in _differences(shown, golden, entry, predictor)]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, ReadError) as error:
+        problems.append(f"The golden pictures cannot be read: {error}")
+    except EngineError as error:
+        problems.append(str(error))
+    return problems
+
+
+def _engine_name(predictor: Predictor) -> str:
+    name = getattr(predictor.engine, "name", "")
+    return name if name in KINDS else ""
+
+
+def _differences(shown: Path, golden: Path, entry: dict[str, Any], predictor: Predictor) -> list[str]:
+    image = read_image(_inside(shown, entry["picture"]))
+    expected = read_json(_inside(golden, entry["expected"]))
+    result = predictor.predict(image, keep_probabilities=True)
+    if result.mask is None:
+        return _verdict_differences(expected, result, _is_reduced(predictor))
+    mask = read_image(_inside(golden, entry["mask"]))
+    stack = read_image(_inside(golden, entry["scores"]))
+    class_scores = stack.reshape(-1, *mask.shape)
+    room = _REDUCED_LEVELS if _is_reduced(predictor) else 0
+    return _mask_differences(expected, mask, class_scores, result, predictor.settings, room)
+
+
+def _is_reduced(predictor: Predictor) -> bool:
+    name = _engine_name(predictor)
+    return bool(name and KINDS[name].reduced)
+
+
+def _verdict_differences(expected: dict[str, Any], result: Prediction, reduced: bool) -> list[str]:
+    assert result.probabilities is not None
+    if result.verdict != expected["verdict"]:
+        return [f"the verdict is {result.verdict}, not {expected['verdict']}."]
+    if set(result.probabilities) != set(expected["probabilities"]):
+        return ["the verdicts have other names."]
+    furthest = max(abs(expected["probabilities"][name] - p) for name, p in result.probabilities.items())
+    allowed = _REDUCED_PROBABILITY if reduced else _PROBABILITY_TOLERANCE
+    return [f"a probability differs by {furthest:.2g}."] if furthest > allowed else []
+
+
+def _mask_differences(
+    expected: dict[str, Any],
+    mask: np.ndarray,
+    class_scores: np.ndarray,
+    result: Prediction,
+    settings: ModelSettings,
+    room: int,
+) -> list[str]:
+    assert result.mask is not None and result.class_scores is not None
+    if result.class_scores.shape != class_scores.shape:
+        return [f"the scores have the shape {result.class_scores.shape}, not {class_scores.shape}."]
+    problems = []
+    distance = np.abs(result.class_scores.astype(np.int16) - class_scores)
+    beside = int(np.count_nonzero(distance > room))
+    moved = distance.mean() > _REDUCED_MEAN if room else distance.max() > 1
+    if moved or beside > 4 + _FEW_PIXELS * distance.size:
+        worst = int(distance.max())
+        problems.append(f"the network's scores differ at {beside} pixels, by up to {worst} of 255.")
+    decided, scores = apply_thresholds(class_scores, settings)
+    wrong = np.count_nonzero(decided != mask)
+    if not wrong and not beside:
+        wrong = np.count_nonzero(result.mask != mask)
+    if wrong:
+        problems.append(f"the mask differs at {wrong} pixels.")
+    regions = [region.to_json() for region in find_regions(decided, scores, settings)]
+    known = [
+        {name: value for name, value in region.items() if name in entry}  # older exports store fewer values per region
+        for region, entry in zip(regions, expected["regions"])
+    ]
+    if len(regions) != len(expected["regions"]) or known != expected["regions"]:
+        problems.append("the regions differ.")
+    return problems
+
+
+def _inside(golden: Path, name: str) -> Path:
+    path = golden / name
+    if Path(name).name != name or path.resolve().parent != golden.resolve():
+        raise ValueError(f"{name!r} is not the name of a file beside it")
+    return path
+
+
+def _json(content: Any) -> bytes:
+    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")

@@ -1,0 +1,357 @@
+"""Prediction of many images into one results folder.
+
+Writes masks, overlays, regions.csv or verdicts.csv, results.json and results.jsonl.
+"""
+
+from __future__ import annotations
+
+import csv
+import errno
+import io
+import itertools
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from ..engines import EngineError  # noqa: TID252
+from ..io.atomic_write import replacing, sweep  # noqa: TID252
+from ..io.image_io import ReadError, read_image, write_png  # noqa: TID252
+from ..io.png_stream import stream_png  # noqa: TID252
+from ..overlay_drawing import overlay, overlay_bands  # noqa: TID252
+from ..predictor import Prediction, PredictionCancelled, Predictor  # noqa: TID252
+from ..text_safety import csv_cell  # noqa: TID252
+from .input_paths import InputSource, OutputNames, SkippedInput, output_names
+from .results_log import ResultsLog, file_state
+
+_REGION_COLUMNS = (
+    *("picture", "class_id", "class", "x", "y", "width", "height"),
+    *("area", "area_um2", "width_um", "height_um", "centroid_x", "centroid_y", "score", "peak"),
+)
+_WHOLE = 32_000_000  # pixels; larger overlays are drawn in bands
+_BAND = 4_000_000  # pixels per band
+
+
+class ResultsFolder:
+    """Results folder of one model, used by one program at a time.
+
+    Each finished image is recorded in the ledger immediately; `close` writes the tables from it. With `live`, the rows
+    of an image are also appended to the tables as soon as it is finished.
+    """
+
+    def __init__(
+        self,
+        out: Path,
+        predictor: Predictor,
+        *,
+        fingerprint: str = "",
+        resume: bool = False,
+        overlays: bool = True,
+        live: bool = False,
+        skipped: Iterable[SkippedInput] = (),
+    ) -> None:
+        """Open the folder.
+
+        fingerprint: of the model, from `ledger.model_fingerprint`.
+        resume: keep the results of an earlier run; otherwise its ledger is cleared.
+        overlays: write overlays of segmentations.
+        skipped: files and names that were skipped before, for the report.
+
+        Raises LedgerError, OSError.
+        """
+        self.out = out
+        self.predictor = predictor
+        self.head = {
+            "model": predictor.settings.name,
+            "run": predictor.settings.run,
+            "engine": getattr(predictor.engine, "name", type(predictor.engine).__name__),
+        }
+        self._passed = [{"path": entry.path, "why": entry.why} for entry in skipped]
+        self._overlays, self._live = overlays, live
+        head = {**self.head, "fingerprint": fingerprint}
+        self._ledger = ResultsLog(out, head, resume=resume, is_result=self._is_result)
+        self._names = OutputNames()
+        try:
+            sweep(out)
+            for name in ("masks", "overlays"):
+                sweep(out / name, below=True)
+            if live:
+                self._write_tables()
+        except BaseException:
+            self._ledger.close()
+            raise
+        for done in self._ledger.done.values():
+            if done.name:
+                self._names.keep(done.name)
+
+    def __enter__(self) -> ResultsFolder:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def ignored(self) -> int:
+        """Number of damaged ledger lines that were ignored; their images are predicted again."""
+        return self._ledger.ignored
+
+    def close(self) -> None:
+        """Write the tables and results.json, and release the ledger."""
+        try:
+            self._write_tables()
+            self._write_json()
+        finally:
+            self._ledger.close()
+
+    def is_done(self, path: Path | str, *, again: bool = False) -> bool:
+        """Return True if the current version of an image has been processed. again: skipped images do not count."""
+        done = self._ledger.done.get(os.path.abspath(path))
+        if done is None or (again and not done.name):
+            return False
+        if done.name and self.predictor.settings.task == "segmentation" and not self._mask(done.name).is_file():
+            return False  # the mask was deleted
+        try:
+            return done.state == file_state(path)
+        except OSError:
+            return False
+
+    def _mask(self, name: str) -> Path:
+        return self.out / "masks" / f"{name}.png"
+
+    def predict_file(
+        self,
+        source: InputSource,
+        *,
+        request: str | None = None,
+        on_tile: Callable[[int, int], None] | None = None,
+        cancelled: Callable[[], bool] | None = None,
+        give_up: bool = True,
+    ) -> tuple[Prediction | None, str]:
+        """Predict an image and write its results. Return (result, ""), or (None, reason) if it was skipped.
+
+        wish: preferred name of the results.
+        on_tile: called as on_tile(done, total) after every tile.
+        give_up: record an unreadable image as skipped; otherwise it counts as not started.
+
+        Raises Cancelled, and OSError if a result cannot be written.
+        """
+        state = (0, 0)
+        try:
+            state = file_state(source.path)
+            image = read_image(source.path)
+            if file_state(source.path) != state:
+                raise ReadError(source.path, "it is being written at this moment")
+        except ReadError as error:
+            return self._skip(source, error.why, state) if give_up else (None, error.why)
+        except OSError as error:
+            why = f"the file cannot be opened ({error.strerror or error})"
+            return self._skip(source, why, state) if give_up else (None, why)
+        try:
+            result = self.predictor.predict(image, progress=on_tile, cancelled=cancelled)
+        except EngineError as error:
+            return self._skip(source, str(error), state)
+        except MemoryError:
+            return self._skip(source, "there is not enough memory for it", state)
+        at = os.path.abspath(source.path)
+        done = self._ledger.done.get(at)
+        name = done.name if done and done.name else self._names.give(source, request)
+        files = self._write_images(name, image, result)
+        entry = {"path": str(source.path), **files, **result.to_json()}
+        self._ledger.add(at, state, name, entry)
+        if self._live:
+            self._append_rows(entry)
+        return result, ""
+
+    def _skip(self, source: InputSource, why: str, state: tuple[int, int]) -> tuple[None, str]:
+        self._ledger.add(os.path.abspath(source.path), state, "", {"path": str(source.path), "why": why})
+        return None, why
+
+    def overlay_of(self, path: Path | str) -> Path | None:
+        """Return the path of an image's overlay, or None if there is none."""
+        done = self._ledger.done.get(os.path.abspath(path))
+        overlay = self.out / "overlays" / f"{done.name}.png" if done and done.name else None
+        return overlay if overlay is not None and overlay.is_file() else None
+
+    def counts(self) -> tuple[int, int]:
+        """Return the number of images with results and the number of skipped ones."""
+        done = sum(bool(each.name) for each in self._ledger.done.values())
+        return done, len(self._ledger.done) - done + len(self._passed)
+
+    def report(self) -> dict[str, Any]:
+        """Return the content of results.json, with paths of masks and overlays prefixed by `out`.
+
+        {"model", "run", "engine", "pictures": [{"path", "mask", "overlay", "regions", "verdict", "probabilities",
+        "milliseconds"}], "skipped": [{"path", "why"}]}
+        """
+        done, skipped = [], list(self._passed)
+        for entry in self._ledger.entries():
+            if "why" in entry:
+                skipped.append(entry)
+            else:
+                done.append({**entry, **{key: self._opened(entry[key]) for key in ("mask", "overlay")}})
+        return {**self.head, "pictures": done, "skipped": skipped}
+
+    def _opened(self, name: str | None) -> str | None:
+        return None if name is None else str(self.out / name)
+
+    def _write_images(self, name: str, image: np.ndarray, result: Prediction) -> dict[str, str | None]:
+        files: dict[str, str | None] = {"mask": None, "overlay": None}
+        if result.mask is None:
+            return files
+        files["mask"] = f"masks/{name}.png"
+        write_png(self._inside(files["mask"]), result.mask)
+        if self._overlays:
+            files["overlay"] = f"overlays/{name}.png"
+            self._write_overlay(self._inside(files["overlay"]), image, result.mask)
+        return files
+
+    def _inside(self, relative: str) -> Path:
+        """Return the path of a result. Raises OSError if a link in it leads out of the results folder."""
+        path = self.out / relative
+        if not path.parent.resolve().is_relative_to(self.out.resolve()):
+            raise PermissionError(errno.EACCES, "a link leads out of the folder of results", str(path.parent))
+        return path
+
+    def _is_result(self, found: dict[str, Any]) -> bool:
+        """Return True if a ledger line holds a complete result of this model, with the right types."""
+        settings = self.predictor.settings
+        files = {name: found.get(name) for name in ("mask", "overlay")}
+        times = type(found.get("milliseconds")) in (int, float)
+        regions = found.get("regions")
+        if not times or not isinstance(regions, list) or not all(map(_is_region, regions)):
+            return False
+        if settings.task == "segmentation":
+            overlay = files["overlay"] in (None, f"overlays/{found['name']}.png")
+            return overlay and files["mask"] == f"masks/{found['name']}.png" and "verdict" in found
+        probabilities = found.get("probabilities")
+        names = set(settings.verdicts)
+        return (
+            files == {"mask": None, "overlay": None}
+            and isinstance(found.get("verdict"), str)
+            and isinstance(probabilities, dict)
+            and set(probabilities) == names
+            and all(type(value) in (int, float) for value in probabilities.values())
+        )
+
+    def _write_overlay(self, path: Path, image: np.ndarray, mask: np.ndarray) -> None:
+        height, width = mask.shape
+        if mask.size <= _WHOLE:
+            write_png(path, overlay(image, mask, self.predictor.settings))
+        else:
+            bands = overlay_bands(image, mask, self.predictor.settings, rows=max(1, _BAND // width))
+            stream_png(path, width, height, bands)
+
+    @property
+    def _table(self) -> Path:
+        return self.out / ("regions.csv" if self.predictor.settings.task == "segmentation" else "verdicts.csv")
+
+    def _rows(self, entry: dict[str, Any]) -> Iterator[Sequence[Any]]:
+        if self.predictor.settings.task == "segmentation":
+            for region in entry["regions"]:
+                yield [entry["path"], *_region_cells(region)]
+        else:
+            names = self.predictor.settings.verdicts
+            yield [entry["path"], entry["verdict"], *(entry["probabilities"][name] for name in names)]
+
+    def _write_tables(self) -> None:
+        verdicts = ("picture", "verdict", *self.predictor.settings.verdicts)
+        with replacing(self._table) as file:
+            # The byte order mark makes spreadsheet programs detect UTF-8.
+            segmentation = self.predictor.settings.task == "segmentation"
+            file.write("\ufeff".encode() + _csv([_REGION_COLUMNS if segmentation else verdicts]))
+            for entry in self._ledger.entries():
+                if "why" not in entry:
+                    file.write(_csv(self._rows(entry)))
+
+    def _append_rows(self, entry: dict[str, Any]) -> None:
+        with self._table.open("ab") as file:
+            file.write(_csv(self._rows(entry)))
+
+    def _write_json(self) -> None:
+        """Write results.json: the content of `report` with relative paths, entry by entry, because it may be long."""
+        with replacing(self.out / "results.json") as file:
+            head = json.dumps({"format": 1, **self.head}, indent=1, ensure_ascii=False)
+            file.write(_utf8(head.rstrip("}\n") + ',\n "pictures": ['))
+            file.writelines(_listed(entry for entry in self._ledger.entries() if "why" not in entry))
+            file.write(b'],\n "skipped": [')
+            skipped = (entry for entry in self._ledger.entries() if "why" in entry)
+            file.writelines(_listed(itertools.chain(self._passed, skipped)))
+            file.write(b"]\n}\n")
+
+
+def predict_all(
+    folder: ResultsFolder,
+    sources: Sequence[InputSource],
+    *,
+    on_image: Callable[[int, int, str, Prediction | None, str], None] | None = None,
+    on_tile: Callable[[int, int], None] | None = None,
+    stop: Callable[[], bool] = lambda: False,
+    cancelled: Callable[[], bool] | None = None,
+) -> bool:
+    """Predict every image that has no results in the folder yet. Return False if stopped or canceled.
+
+    on_picture: called as on_picture(number, total, path, result, why) after each image; result is None if it was
+        skipped, and why gives the reason.
+    stop: polled before each image.
+    cancelled: polled also before each call of the network.
+
+    Images that cannot be read, or on which the network fails, are skipped; images skipped by an earlier run are tried
+    again. Raises OSError if a result cannot be written.
+    """
+    for number, (source, name) in enumerate(zip(sources, output_names(sources)), start=1):
+        if folder.is_done(source.path, again=True):
+            continue
+        if stop():
+            return False
+        try:
+            result, why = folder.predict_file(source, request=name, on_tile=on_tile, cancelled=cancelled)
+        except PredictionCancelled:
+            return False
+        if on_image:
+            on_image(number, len(sources), str(source.path), result, why)
+    return True
+
+
+def _region_cells(region: dict[str, Any]) -> list[Any]:
+    keys = ("class_id", "class_name", "x", "y", "width", "height", "area", "area_um2", "width_um", "height_um")
+    known = ["" if region[key] is None else region[key] for key in keys]
+    return [*known, *region["centroid"], region["score"], region["peak"]]
+
+
+_TEXTS, _NUMBERS = ("class_name",), ("class_id", "x", "y", "width", "height", "area", "score", "peak")
+_SIZES = ("area_um2", "width_um", "height_um")  # None if the image scale is unknown
+
+
+def _is_region(found: Any) -> bool:
+    """Return True if `found` is a region in JSON form, with all values of the right types."""
+    if not isinstance(found, dict):
+        return False
+    centroid = found.get("centroid")
+    return (
+        all(isinstance(found.get(name), str) for name in _TEXTS)
+        and all(type(found.get(name)) in (int, float) for name in _NUMBERS)
+        and all(name in found and type(found[name]) in (int, float, type(None)) for name in _SIZES)
+        and isinstance(centroid, list)
+        and [type(value) in (int, float) for value in centroid] == [True, True]
+    )
+
+
+def _csv(rows: Iterable[Sequence[Any]]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows(map(csv_cell, row) for row in rows)
+    return text.getvalue().encode("utf-8", "surrogateescape")
+
+
+def _listed(entries: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+    for number, entry in enumerate(entries):
+        yield _utf8(f"{',' if number else ''}\n  {json.dumps(entry, ensure_ascii=False)}")
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")

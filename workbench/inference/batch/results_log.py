@@ -1,0 +1,226 @@
+"""Ledger of a results folder: one line per image, from which the tables are written.
+
+A line is appended after all files of its image are written, so that an image is either done or not started, and an
+interrupted run can be continued.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from ..io.json_io import JsonError, parse_json, read_lines  # noqa: TID252
+from ..model_settings import MODEL_FILE, load_settings  # noqa: TID252
+from .checksums import network_files
+
+LEDGER_FILE = "results.jsonl"
+_FORMAT = 1
+
+
+class ResultsLogError(Exception):
+    """Results folder that cannot be extended; the text is the reason, as a sentence."""
+
+
+@dataclass(frozen=True)
+class DoneImage:
+    """Processed image. state: `file_state` at prediction. name: of its results, "" if it was skipped."""
+
+    state: tuple[int, int]
+    name: str
+
+
+def file_state(path: Path | str) -> tuple[int, int]:
+    """Return size and modification time of a file; a different state counts as a different image. Raises OSError."""
+    found = os.stat(path)
+    return found.st_size, found.st_mtime_ns
+
+
+def model_fingerprint(folder: Path | str) -> str:
+    """Return the SHA-256 of everything that determines the model's results. Raises SettingsError, OSError."""
+    folder = Path(folder)
+    digest = hashlib.sha256((folder / MODEL_FILE).read_bytes())
+    for name in network_files(load_settings(folder / MODEL_FILE)):
+        if (folder / name).is_file():
+            with (folder / name).open("rb") as file:
+                digest.update(hashlib.sha256(file.read()).digest())
+    return digest.hexdigest()
+
+
+class ResultsLog:
+    """Ledger of one folder, locked for one program at a time.
+
+    done: absolute path of an image to its record.
+    ignored: number of complete but damaged lines in a resumed ledger; their images count as not started.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        head: dict[str, Any],
+        *,
+        resume: bool,
+        is_result: Callable[[dict[str, Any]], bool] = lambda found: True,
+    ) -> None:
+        """Open and lock the ledger.
+
+        head: facts about the model; "model" and "fingerprint" must match those of a resumed ledger.
+        resume: keep the existing entries.
+        is_result: validates the content of a line about an image that was not skipped.
+
+        Raises LedgerError, OSError.
+        """
+        self.path = folder / LEDGER_FILE
+        self.done: dict[str, DoneImage] = {}
+        self.ignored = 0
+        self._is_result = is_result
+        folder.mkdir(parents=True, exist_ok=True)
+        if self.path.is_symlink() or (self.path.exists() and not self.path.is_file()):
+            raise ResultsLogError(f"{self.path} is not a regular file. Choose another folder of results.")
+        self._file = self.path.open("a+b", buffering=0)
+        try:
+            if not _lock(self._file.fileno()):
+                raise ResultsLogError(f"Another program is writing its results into {folder}. Choose another folder.")
+            if resume:
+                self._resume(head)
+            else:
+                self._file.truncate(0)
+            if not os.fstat(self._file.fileno()).st_size:
+                self._append({"format": _FORMAT, **head})
+        except BaseException:
+            self._file.close()
+            raise
+
+    def close(self) -> None:
+        self._file.close()
+
+    def add(self, at: str, state: tuple[int, int], name: str, entry: dict[str, Any]) -> None:
+        """Append a processed or skipped image and sync to disk. at: absolute path of the image."""
+        self._append({**entry, "at": at, "file": list(state), "name": name})
+        self.done[at] = DoneImage(state, name)
+
+    def entries(self) -> Iterator[dict[str, Any]]:
+        """Yield the entries in order of addition; only the last one of an image added repeatedly."""
+        last = {found["at"]: start for start, found in self._lines() if "at" in found}
+        for start, found in self._lines():
+            if last.get(found.get("at")) == start:
+                yield {key: value for key, value in found.items() if key not in ("at", "file", "name")}
+
+    def _resume(self, head: dict[str, Any]) -> None:
+        end = os.fstat(self._file.fileno()).st_size
+        for start, line in read_lines(self.path):
+            if not line.endswith(b"\n"):
+                end = start  # an incomplete line means that the image is not done
+            elif start and self._parse(line) is None:
+                self.ignored += 1
+        for start, found in self._lines():
+            if start == 0:
+                self._need_same(found, head)
+            else:
+                self.done[found["at"]] = DoneImage((found["file"][0], found["file"][1]), found["name"])
+        if end and not any(start == 0 for start, _ in self._lines()):
+            raise ResultsLogError(f"The first line of {self.path} is damaged. Choose another folder of results.")
+        self._file.truncate(end)
+
+    def _need_same(self, found: dict[str, Any], head: dict[str, Any]) -> None:
+        if found.get("format") != _FORMAT:
+            raise ResultsLogError(f"{self.path} was not written by this version. Choose another folder of results.")
+        if any(found.get(key) != head.get(key) for key in ("model", "fingerprint")):
+            raise ResultsLogError(
+                f"The results in {self.path.parent} are those of another model, {found.get('model')}: they cannot be "
+                "continued with this one. Choose another folder of results."
+            )
+
+    def _append(self, content: dict[str, Any]) -> None:
+        line = (json.dumps(content, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
+        start = os.fstat(self._file.fileno()).st_size
+        try:
+            view = memoryview(line)
+            while view:
+                view = view[self._file.write(view) :]
+            os.fsync(self._file.fileno())
+        except BaseException:
+            with contextlib.suppress(OSError):
+                self._file.truncate(start)  # a full disk must not leave an incomplete line in the middle
+            raise
+
+    def _lines(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield (offset, content) of each line; incomplete and damaged lines are skipped."""
+        for start, line in read_lines(self.path):
+            found = self._parse(line) if start else _object(line)
+            if found is not None:
+                yield start, found
+
+    def _parse(self, line: bytes) -> dict[str, Any] | None:
+        """Return the content of a line about an image, None if it is damaged."""
+        found = _object(line)
+        if found is None or not isinstance(found.get("at"), str) or not isinstance(found.get("path"), str):
+            return None
+        state, name = found.get("file"), found.get("name")
+        if not isinstance(state, list) or len(state) != 2 or not all(type(value) is int for value in state):
+            return None
+        if name == "":
+            return found if isinstance(found.get("why"), str) else None
+        fits = isinstance(name, str) and is_result_name(name) and "why" not in found and self._is_result(found)
+        return found if fits else None
+
+
+def ignored_lines(count: int) -> str:
+    """Return the warning about damaged lines of a ledger."""
+    lines = "1 damaged line" if count == 1 else f"{count} damaged lines"
+    return f"Ignored {lines} in {LEDGER_FILE}. The images concerned are processed again."
+
+
+def is_result_name(name: str) -> bool:
+    """Return True if `name` is valid for a result: a relative path with "/" that stays in its folder.
+
+    Backslashes and drive letters are refused on all systems, since a results folder may be moved to another one.
+    """
+    parts = PurePosixPath(name).parts
+    plain = "/".join(parts) == name and not name.startswith("/") and not set(name) & set("\\\0")
+    if not plain or name[1:2] == ":" or ".." in parts:
+        return False
+    try:
+        lengths = [len(os.fsencode(part)) for part in parts]
+    except UnicodeEncodeError:
+        return False
+    return bool(lengths) and max(lengths) + len(".png") < 256 and sum(lengths) < 2000
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    if not line.endswith(b"\n"):
+        return None
+    try:
+        found = parse_json(line, finite=True, surrogates=True)
+    except JsonError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+_FAR = 1 << 40  # beyond any ledger's end: Windows locks prevent reading of the locked bytes
+
+
+def _lock(descriptor: int) -> bool:
+    """Lock the file until it is closed or the process ends. Return False if another process holds the lock."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            os.lseek(descriptor, _FAR, os.SEEK_SET)
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        import errno
+
+        # File systems without locks (some network drives) are accepted.
+        return error.errno not in (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
+    return True

@@ -1,0 +1,52 @@
+"""ONNX network run by ONNX Runtime on the CPU, or on the GPU if its CUDA build is installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+
+from ..engine_options import EngineOptions  # noqa: TID252  the package is copied under another name
+
+
+class OnnxEngine:
+    """Callable: float32 batch to float32 batch. device: "cpu" or "cuda"."""
+
+    def __init__(self, path: Path, tuning: EngineOptions, *, name: str = "onnx") -> None:
+        self.name = name
+        providers: list[str | tuple[str, dict[str, str]]] = ["CPUExecutionProvider"]
+        if "CUDAExecutionProvider" in onnxruntime.get_available_providers():
+            # TF32 has a 10-bit mantissa: fast, but its results differ from those shown in the application. Searching
+            # the fastest convolution for every new image size costs more than it saves.
+            choices = {"use_tf32": "0", "cudnn_conv_algo_search": "HEURISTIC"}
+            providers.insert(0, ("CUDAExecutionProvider", choices))
+        # Loaded from bytes, because the library cannot open all paths on Windows.
+        self._session = onnxruntime.InferenceSession(path.read_bytes(), session_options(tuning), providers=providers)
+        self._input = self._session.get_inputs()[0].name
+        self._output, *others = [output.name for output in self._session.get_outputs()]
+        self._maps = others[0] if others else None
+        self.device = "cuda" if "CUDAExecutionProvider" in self._session.get_providers() else "cpu"
+
+    def __call__(self, batch: np.ndarray) -> np.ndarray:
+        return self._session.run([self._output], {self._input: batch})[0]
+
+    def maps(self, batch: np.ndarray) -> np.ndarray | None:
+        """Return float32 (N,V,h,w), each location's contribution to each verdict; None without such an output."""
+        return None if self._maps is None else self._session.run([self._maps], {self._input: batch})[0]
+
+
+def session_options(tuning: EngineOptions) -> onnxruntime.SessionOptions:
+    """Return ONNX Runtime session options, with logging reduced to errors and telemetry disabled."""
+    onnxruntime.set_default_logger_severity(3)  # errors only
+    onnxruntime.disable_telemetry_events()
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = tuning.threads
+    options.inter_op_num_threads = 1
+    options.enable_cpu_mem_arena = tuning.arena
+    levels = onnxruntime.GraphOptimizationLevel
+    options.graph_optimization_level = levels.ORT_ENABLE_ALL if tuning.optimise == "all" else levels.ORT_ENABLE_EXTENDED
+    if not tuning.spin:
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return options

@@ -1,0 +1,40 @@
+"""ONNX network run by OpenVINO on the CPU in 32-bit precision."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+
+from ..engine_options import EngineOptions  # noqa: TID252  the package is copied under another name
+
+
+class OpenVinoEngine:
+    """Callable: float32 batch to float32 batch. precision: as reported by OpenVINO, "float32"."""
+
+    name = "openvino"
+    device = "cpu"
+
+    def __init__(self, path: Path, tuning: EngineOptions) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            import openvino
+        # By default OpenVINO computes with bf16 or fp16 if the CPU supports it.
+        choices = {"INFERENCE_PRECISION_HINT": "f32", "PERFORMANCE_HINT": "LATENCY"}
+        if tuning.threads:
+            choices["INFERENCE_NUM_THREADS"] = str(tuning.threads)
+        core = openvino.Core()
+        # Loaded from bytes, because the library cannot open all paths on Windows.
+        compiled = core.compile_model(core.read_model(path.read_bytes()), "CPU", choices)
+        self.precision = str(compiled.get_property("INFERENCE_PRECISION_HINT")).rpartition(" ")[2].strip("'<>")
+        if "32" not in self.precision:
+            raise RuntimeError(f"it computes with {self.precision}, not with 32 bits")
+        self._request = compiled.create_infer_request()
+        self._lock = Lock()  # a request handles one call at a time, and its results are shared memory
+
+    def __call__(self, batch: np.ndarray) -> np.ndarray:
+        with self._lock:
+            answers = self._request.infer({0: np.ascontiguousarray(batch, np.float32)}, share_inputs=True)
+            return np.array(answers[0])  # a copy, because the next call overwrites this memory

@@ -1,0 +1,69 @@
+"""Paddle network (.json or .pdmodel program with .pdiparams weights), run by Paddle Inference."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+from threading import Lock
+from types import ModuleType
+
+import numpy as np
+
+from ..cpu_environment import cores, cpu_environment  # noqa: TID252  the package is copied under another name
+from ..engine_options import EngineOptions  # noqa: TID252
+
+_ENVIRONMENT = {**cpu_environment(), "GLOG_minloglevel": "2"}
+
+
+class PaddleEngine:
+    """Callable: float32 batch to float32 batch.
+
+    name: "paddle", "legacy", or "bf16", which computes in 16 bits. device: "cpu" or "cuda".
+    """
+
+    def __init__(self, path: Path, tuning: EngineOptions, *, name: str = "paddle") -> None:
+        self.name = name
+        inference = _import_paddle_inference()
+        weights = path.with_suffix(".pdiparams")
+        if not weights.is_file():
+            raise FileNotFoundError(f"{weights} is missing")
+        config = inference.Config(str(path), str(weights))
+        config.disable_glog_info()
+        self.device = "cpu"
+        if name != "bf16" and _has_card():
+            config.enable_use_gpu(256, 0)
+            self.device = "cuda"
+        else:
+            config.enable_mkldnn()
+            config.set_mkldnn_cache_capacity(16)  # one entry per input size, because image sizes vary
+            if name == "bf16":
+                config.enable_mkldnn_bfloat16()
+            config.set_cpu_math_library_num_threads(tuning.threads or cores())
+        # enable_memory_optim is not used: Paddle 3.3 rejects it for programs of this kind.
+        self._predictor = inference.create_predictor(config)
+        self._input = self._predictor.get_input_handle(self._predictor.get_input_names()[0])
+        self._output = self._predictor.get_output_handle(self._predictor.get_output_names()[0])
+        self._lock = Lock()  # input and output handles are shared state
+
+    def __call__(self, batch: np.ndarray) -> np.ndarray:
+        with self._lock:
+            self._input.reshape(batch.shape)
+            self._input.copy_from_cpu(np.ascontiguousarray(batch, np.float32))
+            self._predictor.run()
+            return self._output.copy_to_cpu()
+
+
+def _import_paddle_inference() -> ModuleType:
+    for name, value in _ENVIRONMENT.items():
+        os.environ.setdefault(name, value)  # read by Paddle and MKL at loading
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="No ccache found")
+        from paddle import inference
+    return inference
+
+
+def _has_card() -> bool:
+    import paddle
+
+    return paddle.device.is_compiled_with_cuda() and paddle.device.cuda.device_count() > 0

@@ -1,0 +1,83 @@
+"""Table of the engines: their requirements, and reasons why an engine is unavailable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+from ..cpu_environment import processor_flags  # noqa: TID252  the package is copied under another name
+
+
+@dataclass(frozen=True)
+class EngineSpec:
+    """Properties of an engine.
+
+    module: imported module.
+    needs: packages to install.
+    file: network file in an export.
+    reduced: number format of engines with reduced precision, whose results are only close to those of the trained
+        network; "" for 32-bit engines, whose results must match.
+    made_with: further modules required to create the file but not to run it.
+    """
+
+    module: str
+    needs: tuple[str, ...]
+    file: str
+    reduced: str = ""
+    made_with: tuple[str, ...] = ()
+
+
+_ONNXRUNTIME = "onnxruntime>=1.18,!=1.24.0"
+_PADDLE = "paddlepaddle>=3.3,<3.4"
+
+# Order in which engines are tried if nothing was measured; reduced precision comes last.
+KINDS: dict[str, EngineSpec] = {
+    "onnx": EngineSpec("onnxruntime", (_ONNXRUNTIME,), "network.onnx"),
+    "openvino": EngineSpec("openvino", ("openvino>=2024.6",), "network.onnx"),
+    "paddle": EngineSpec("paddle", (_PADDLE,), "paddle/network.json"),
+    "legacy": EngineSpec("paddle", (_PADDLE,), "paddle-legacy/network.pdmodel"),
+    "tensorrt": EngineSpec("onnxruntime", ("onnxruntime-gpu>=1.18,!=1.24.0", "tensorrt>=10"), "network.onnx"),
+    "lite": EngineSpec("paddlelite", ("paddlelite>=2.13",), "paddle-lite/network.nb"),
+    "int8": EngineSpec("onnxruntime", (_ONNXRUNTIME,), "network.int8.onnx", "int8", ("onnx", "ml_dtypes")),
+    "bf16": EngineSpec("paddle", (_PADDLE,), "paddle/network.json", "bf16"),
+}
+
+
+def pip(name: str) -> str:
+    """Return the command that installs an engine's packages."""
+    return "pip install " + " ".join(f'"{need}"' for need in KINDS[name].needs)
+
+
+def unavailable_reason(name: str) -> str:
+    """Return the reason why an engine is unavailable, as a sentence; "" if available. Imports ONNX Runtime at most."""
+    kind = KINDS[name]
+    if find_spec(kind.module) is None:
+        return f"The engine {name!r} needs {kind.module}, which is not installed: {pip(name)}"
+    special = _OBSTACLES.get(name)
+    return special() if special else ""
+
+
+def cannot_make(name: str) -> str:
+    """Return the reason why the file of an engine cannot be created on this machine, as a sentence; "" if it can."""
+    missing = [module for module in KINDS[name].made_with if find_spec(module) is None]
+    if missing:
+        return f"Making {name} needs {' and '.join(missing)}: pip install {' '.join(missing)}"
+    return unavailable_reason(name)
+
+
+def _tensorrt() -> str:
+    import onnxruntime
+
+    if "TensorrtExecutionProvider" in onnxruntime.get_available_providers():
+        return ""
+    return f"ONNX Runtime is built without TensorRT here: {pip('tensorrt')}"
+
+
+def _bf16() -> str:
+    if processor_flags() & {"avx512_bf16", "amx_bf16"}:
+        return ""
+    return "This CPU has no native bf16 support, so bf16 would not be faster."
+
+
+_OBSTACLES: dict[str, Callable[[], str]] = {"tensorrt": _tensorrt, "bf16": _bf16}

@@ -1,0 +1,56 @@
+"""ONNX network compiled by TensorRT for this machine's NVIDIA GPU, through ONNX Runtime."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from ..engine_options import EngineOptions  # noqa: TID252
+from ..model_settings import ModelSettings  # noqa: TID252  the package is copied under another name
+
+
+class TensorrtEngine:
+    """Callable: float32 batch to float32 batch. Loading compiles the network, which takes minutes."""
+
+    name = "tensorrt"
+    device = "cuda"
+
+    def __init__(self, path: Path, settings: ModelSettings) -> None:
+        # TF32 has a 10-bit mantissa, and TensorRT uses it unless this variable forbids it.
+        os.environ.setdefault("NVIDIA_TF32_OVERRIDE", "0")
+        import onnxruntime
+
+        from .onnx_engine import session_options
+
+        providers = [("TensorrtExecutionProvider", self._choices(settings)), "CUDAExecutionProvider"]
+        self._session = onnxruntime.InferenceSession(
+            path.read_bytes(), session_options(EngineOptions()), providers=[*providers, "CPUExecutionProvider"]
+        )
+        if "TensorrtExecutionProvider" not in self._session.get_providers():
+            # ONNX Runtime silently omits providers that it cannot load; another engine would then run under this name.
+            raise RuntimeError("TensorRT's libraries could not be loaded")
+        self._input = self._session.get_inputs()[0].name
+        self._output = self._session.get_outputs()[0].name
+
+    @staticmethod
+    def _choices(settings: ModelSettings) -> dict[str, str]:
+        """Return provider options with a range of shapes, so that the network is compiled once for all of them."""
+        if settings.task == "classification":
+            least = most = settings.input_size
+        else:
+            least, most = settings.multiple, settings.tile
+        shapes = {
+            "min": (1, least),
+            "opt": (settings.batch, most),
+            "max": (settings.batch, most),
+        }
+        profiles = {
+            f"trt_profile_{kind}_shapes": f"picture:{batch}x{settings.channels}x{side}x{side}"
+            for kind, (batch, side) in shapes.items()
+        }
+        return {"trt_fp16_enable": "0", "trt_int8_enable": "0", **profiles}
+
+    def __call__(self, batch: np.ndarray) -> np.ndarray:
+        return self._session.run([self._output], {self._input: batch})[0]

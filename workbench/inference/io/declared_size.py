@@ -1,0 +1,296 @@
+"""Image size according to the file header, without decoding.
+
+Only formats parsed here are decoded at all. If a header is ambiguous, the larger size counts. A view is a memoryview,
+bytes or an `opening.FileView`.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+JP2_SIGNATURE = b"\0\0\0\x0cjP  \r\n\x87\n"
+CODESTREAM = b"\xff\x4f\xff\x51"
+TIFF_STARTS = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+
+# Files have dozens of boxes, chunks or markers; many more indicate an attempt to keep the parser busy.
+_MOST_PARTS = 4096
+_MOST_TAGS = 65535
+
+
+@dataclass(frozen=True)
+class DeclaredSize:
+    """Size in pixels according to a header.
+
+    channels: values per pixel.
+    depth: bytes per value.
+    padded: number of decoded pixels, including tile padding.
+    """
+
+    width: int
+    height: int
+    channels: int = 1
+    depth: int = 1
+    padded: int = 0
+
+    @property
+    def pixels(self) -> int:
+        return self.width * self.height
+
+    @property
+    def values(self) -> int:
+        """Number of values to decode for the whole image."""
+        return max(self.pixels, self.padded) * self.channels
+
+    @property
+    def memory(self) -> int:
+        """Size of the decoded image in bytes."""
+        return self.values * self.depth
+
+
+def unpack(form: str, view: Any, at: int) -> tuple:
+    """Apply `struct.unpack_from` to any view. Raises struct.error beyond its end."""
+    return struct.unpack(form, bytes(view[at : at + struct.calcsize(form)]))
+
+
+def kind_of(view: Any) -> str:
+    """Return "png", "jpeg", "bmp", "tiff", "webp", "jp2", "pnm", or "" for anything else."""
+    start = bytes(view[:12])
+    if start[:8] == PNG_SIGNATURE:
+        return "png"
+    if start[:3] == b"\xff\xd8\xff":
+        return "jpeg"
+    if start[:2] == b"BM":
+        return "bmp"
+    if start[:4] in TIFF_STARTS:
+        return "tiff"
+    if start[:4] == b"RIFF" and start[8:12] == b"WEBP":
+        return "webp"
+    if start == JP2_SIGNATURE or start[:4] == CODESTREAM:
+        return "jp2"
+    return "pnm" if re.match(rb"P[1-6]\s", start) else ""
+
+
+def declared_size(view: Any) -> DeclaredSize | None:
+    """Return the size in an image's header; None if the format is unknown or the header is damaged."""
+    try:
+        read = _READERS.get(kind_of(view))
+        return None if read is None else read(view)
+    except (struct.error, IndexError, OverflowError):
+        return None  # truncated header, or an offset outside the file
+
+
+_PNG_CHANNELS = {0: 1, 2: 3, 3: 3, 4: 2, 6: 4}
+
+
+def _png(view: Any) -> DeclaredSize | None:
+    if bytes(view[12:16]) != b"IHDR":
+        return None
+    width, height, bits, color = unpack(">IIBB", view, 16)
+    return DeclaredSize(width, height, _PNG_CHANNELS.get(color, 4), 2 if bits > 8 else 1)
+
+
+def find_byte(view: Any, byte: bytes, position: int) -> int:
+    """Return the position of a byte in a view, searching from `position`; -1 if not found."""
+    while position < len(view):
+        found = bytes(view[position : position + 4096]).find(byte)
+        if found >= 0:
+            return position + found
+        position += 4096
+    return -1
+
+
+def jpeg_marker(view: Any, position: int) -> tuple[int, int]:
+    """Return the next JPEG marker from `position` on and the position after it; (0, end) if there is none.
+
+    As in decoders, bytes before the marker, stuffed bytes and fill bytes are skipped.
+    """
+    while True:
+        position = find_byte(view, b"\xff", position)
+        if position < 0:
+            return 0, len(view)
+        while position < len(view) and view[position] == 0xFF:
+            position += 1
+        if position >= len(view):
+            return 0, len(view)
+        if view[position]:
+            return view[position], position + 1
+
+
+def jpeg_segments(view: Any) -> Iterator[tuple[int, int, int]]:
+    """Yield marker, start and end of the content of each JPEG segment before the first scan. Raises struct.error."""
+    position = 2
+    for _ in range(_MOST_PARTS):
+        marker, position = jpeg_marker(view, position)
+        if marker == 0x01 or 0xD0 <= marker <= 0xD8:
+            continue
+        if marker in (0, 0xD9):
+            return
+        length = unpack(">H", view, position)[0]
+        yield marker, position + 2, position + length
+        if marker == 0xDA or length < 2:
+            return
+        position += length
+
+
+def _jpeg(view: Any) -> DeclaredSize | None:
+    found: list[DeclaredSize] = []
+    for marker, start, _ in jpeg_segments(view):
+        if marker == 0xDA:  # the first scan; a frame after it is an error in every decoder
+            return _largest(found)
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            bits, height, width, channels = unpack(">BHHB", view, start)
+            found.append(DeclaredSize(width, height, channels, 2 if bits > 8 else 1))
+    return None
+
+
+def _bmp(view: Any) -> DeclaredSize | None:
+    size = unpack("<I", view, 14)[0]
+    if size == 12:
+        width, height, _, bits = unpack("<HHHH", view, 18)
+    elif size >= 36:
+        width, height, _, bits = unpack("<iiHH", view, 18)
+    else:
+        return None
+    return DeclaredSize(abs(width), abs(height), 4 if bits == 32 else 3)
+
+
+def _webp(view: Any) -> DeclaredSize | None:
+    found = []
+    position = 12
+    for _ in range(_MOST_PARTS):
+        if position + 8 > len(view):
+            break
+        kind, length = bytes(view[position : position + 4]), unpack("<I", view, position + 4)[0]
+        body = position + 8
+        if kind == b"VP8X":
+            found.append(DeclaredSize(_three_bytes(view, body + 4) + 1, _three_bytes(view, body + 7) + 1, 4))
+        elif kind == b"ANMF":
+            found.append(DeclaredSize(_three_bytes(view, body + 6) + 1, _three_bytes(view, body + 9) + 1, 4))
+        elif kind == b"VP8L":
+            bits = unpack("<I", view, body + 1)[0]
+            found.append(DeclaredSize((bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1, 4))
+        elif kind == b"VP8 ":
+            width, height = unpack("<HH", view, body + 6)
+            found.append(DeclaredSize(width & 0x3FFF, height & 0x3FFF, 4))
+        if kind in (b"VP8L", b"VP8 ", b"ANMF"):
+            return _largest(found)
+        position = body + length + length % 2
+    return None
+
+
+def _three_bytes(view: Any, at: int) -> int:
+    return view[at] | view[at + 1] << 8 | view[at + 2] << 16
+
+
+_WIDTH, _LENGTH, _BITS, _SAMPLES = 256, 257, 258, 277
+_TILE_WIDTH, _TILE_LENGTH, _DEPTH, _TILE_DEPTH = 322, 323, 32997, 32998
+_TAGS = (_WIDTH, _LENGTH, _SAMPLES, _TILE_WIDTH, _TILE_LENGTH, _DEPTH, _TILE_DEPTH)
+_TYPES = {1: "B", 3: "H", 4: "I", 16: "Q"}
+
+
+def tiff_directory(view: Any) -> Iterator[tuple[str, int, int, int, int, int]]:
+    """Yield the entries of the first directory: byte order, tag, type, count, position and size of the value field.
+
+    Raises struct.error.
+    """
+    order = "<" if bytes(view[:2]) == b"II" else ">"
+    if unpack(f"{order}H", view, 2)[0] == 43:  # BigTIFF: counts and offsets of eight bytes
+        directory = unpack(f"{order}Q", view, 8)[0]
+        entries = unpack(f"{order}Q", view, directory)[0]
+        first, step, head, room = directory + 8, 20, f"{order}HHQ", 8
+    else:
+        directory = unpack(f"{order}I", view, 4)[0]
+        entries = unpack(f"{order}H", view, directory)[0]
+        first, step, head, room = directory + 2, 12, f"{order}HHI", 4
+    if entries > _MOST_TAGS:
+        return
+    for position in range(first, first + entries * step, step):
+        yield order, *unpack(head, view, position), position + step - room, room
+
+
+def _tiff(view: Any) -> DeclaredSize | None:
+    values = dict.fromkeys(_TAGS, 1)
+    bits, seen = 8, set()
+    for order, tag, kind, length, at, room in tiff_directory(view):
+        if tag == _BITS and kind == 3 and length:
+            place = at if 2 * length <= room else unpack(order + ("Q" if room == 8 else "I"), view, at)[0]
+            bits = max(bits, unpack(f"{order}H", view, place)[0])
+        if tag not in _TAGS:
+            continue
+        if length != 1 or kind not in _TYPES or (kind == 16 and room == 4):
+            return None
+        values[tag] = max(values[tag], unpack(f"{order}{_TYPES[kind]}", view, at)[0])
+        seen.add(tag)
+    if not {_WIDTH, _LENGTH} <= seen:
+        return None
+    width, height = values[_WIDTH], values[_LENGTH]
+    tile = values[_TILE_WIDTH] * values[_TILE_LENGTH]  # a tile is decoded into its own buffer
+    channels = values[_SAMPLES] * max(values[_DEPTH], values[_TILE_DEPTH])
+    return DeclaredSize(width, height, channels, max(1, -(-bits // 8)), max(tile, width * height))
+
+
+def _jpeg_2000(view: Any) -> DeclaredSize | None:
+    if bytes(view[:4]) == CODESTREAM:
+        return _codestream(view, 0)
+    found = []
+    for kind, start, end in _boxes(view, 0, len(view)):
+        if kind == b"jp2h":
+            for inner, at, _ in _boxes(view, start, end):
+                if inner == b"ihdr":
+                    height, width, channels = unpack(">IIH", view, at)
+                    found.append(DeclaredSize(width, height, channels, 4))
+        elif kind == b"jp2c":
+            stream = _codestream(view, start)
+            return _largest([*found, stream]) if stream else None
+    return None
+
+
+def _boxes(view: Any, position: int, end: int) -> Iterator[tuple[bytes, int, int]]:
+    """Yield kind, content start and content end of each box."""
+    for _ in range(_MOST_PARTS):
+        if position + 8 > end:
+            return
+        length, start = unpack(">I", view, position)[0], position + 8
+        if length == 1:
+            length, start = unpack(">Q", view, start)[0], position + 16
+        stop = end if length == 0 else min(end, position + length)
+        if stop < start:
+            return
+        yield bytes(view[position + 4 : position + 8]), start, stop
+        position = stop
+
+
+def _codestream(view: Any, at: int) -> DeclaredSize | None:
+    if bytes(view[at : at + 4]) != CODESTREAM:
+        return None
+    width, height, left, top = unpack(">IIII", view, at + 8)
+    channels = unpack(">H", view, at + 40)[0]
+    return DeclaredSize(max(0, width - left), max(0, height - top), channels, 4)  # decoders use four bytes per value
+
+
+_NUMBER = re.compile(rb"(?:\s|#[^\n\r]*[\n\r])*(\d{1,12})(?!\d)")
+
+
+def _pnm(view: Any) -> DeclaredSize | None:
+    text = bytes(view[2 : 1 << 16])
+    width = _NUMBER.match(text)
+    height = _NUMBER.match(text, width.end()) if width else None
+    if not width or not height:
+        return None
+    channels = 3 if view[1] in b"36" else 1
+    return DeclaredSize(int(width[1]), int(height[1]), channels, 1 if view[1] in b"14" else 2)
+
+
+def _largest(claims: list[DeclaredSize]) -> DeclaredSize | None:
+    if not claims:
+        return None
+    sizes = ((claim.width, claim.height, claim.channels, claim.depth) for claim in claims)
+    return DeclaredSize(*map(max, zip(*sizes)))
+
+
+_READERS = {"png": _png, "jpeg": _jpeg, "bmp": _bmp, "tiff": _tiff, "webp": _webp, "jp2": _jpeg_2000, "pnm": _pnm}

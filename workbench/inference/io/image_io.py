@@ -1,0 +1,294 @@
+"""Image files decoded into arrays, identically for the viewer, training and every export.
+
+Orientation is applied here only, because OpenCV's handling of it differs by format, depth and version.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import size_limits
+from .atomic_write import write_atomic
+from .image_header import HeaderFacts, describe, inspect, lengthen_scans, turn
+from .opencv import cv2
+from .regular_files import FileView, load_regular, open_regular
+from .tiff_regions import tiff_size
+
+IMAGE_SUFFIXES = frozenset(
+    {
+        *(".bmp", ".dib", ".jfif", ".jp2", ".jpe", ".jpeg", ".jpg", ".pbm", ".pgm", ".png", ".pnm", ".ppm"),
+        *(".tif", ".tiff", ".webp"),
+    }
+)
+
+_FLAGS = cv2.IMREAD_ANYCOLOR | cv2.IMREAD_ANYDEPTH | cv2.IMREAD_IGNORE_ORIENTATION
+
+_LONGEST_PNG = 1_000_000  # pixels per side; limit of libpng
+_BESIDE = 64 << 20  # bytes of a file allowed beyond those of the largest decoded image
+
+
+class ReadError(Exception):
+    """Image that cannot be read. path: file or name as given. why: reason, a part of a sentence."""
+
+    def __init__(self, path: Path | str, why: str) -> None:
+        super().__init__(path, why)
+        self.path = path
+        self.why = why
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.why}"
+
+
+class _TooLarge(ReadError):
+    """TIFF page that exceeds the limits."""
+
+
+def read_image(path: Path | str) -> np.ndarray:
+    """Read an image file, detecting the format from its content.
+
+    Returns (H,W) grayscale or (H,W,3) RGB, C-contiguous, uint8, uint16 or float32, with values as stored (12-bit values
+    in 16 bits are not rescaled). EXIF orientation is applied, alpha is dropped, and the first of several pages is
+    returned. Raises ReadError.
+    """
+    return _decode(_load(path), path)
+
+
+def read_header(path: Path | str) -> HeaderFacts:
+    """Return the properties given in an image file's header, including its size, without decoding.
+
+    Raises ReadError, also if the file is incomplete or the image exceeds the limits.
+    """
+    try:
+        with open_regular(path) as file:
+            view = FileView(file)
+            if not len(view):
+                raise ReadError(path, "the file is empty")
+            found = describe(view)
+    except (OSError, ValueError) as error:
+        raise _cannot_open(path, error) from None
+    if found.kind == "tiff" and not found.width:
+        width, height = tiff_size(path, upright=False) or (0, 0)
+        found = replace(found, width=width, height=height)
+    _demand(found, path, whole=found.kind != "tiff")
+    return found
+
+
+def _load(path: Path | str) -> np.ndarray:
+    """Return the bytes of a file. Raises ReadError."""
+    try:
+        return load_regular(path, size_limits.decoded_bytes() + _BESIDE)
+    except MemoryError:
+        raise ReadError(path, "there is not enough memory for it") from None
+    except (OSError, ValueError) as error:
+        raise _cannot_open(path, error) from None
+
+
+def _cannot_open(path: Path | str, error: Exception) -> ReadError:
+    if isinstance(error, FileNotFoundError):
+        return ReadError(path, "there is no such file")
+    why = getattr(error, "strerror", None) or str(error)
+    return ReadError(path, f"the file cannot be opened ({why})")
+
+
+def _demand(container: HeaderFacts, name: Path | str, *, whole: bool = True) -> None:
+    """Raise ReadError unless the header is that of an image within the limits. whole: decoded at once."""
+    if container.cut and container.kind in ("jpeg", "png"):
+        # Some builds of OpenCV silently fill the missing part of a JPEG with gray.
+        raise ReadError(name, f"the file is incomplete: {container.cut}")
+    if not container.kind:
+        raise ReadError(name, "this is not a picture file that can be read")
+    width, height = container.width, container.height
+    if not width or not height:
+        if container.cut:
+            raise ReadError(name, f"the file is incomplete: {container.cut}")
+        raise ReadError(name, f"the {container.kind.upper()} data are damaged or of an unknown variant")
+    if container.kind == "png" and max(width, height) > _LONGEST_PNG:
+        raise ReadError(
+            name, f"its sides of {width} and {height} pixels are over the limit of {_LONGEST_PNG} for PNG files"
+        )
+    too_large = size_limits.refusal(width, height, container.values if whole else 0, container.depth)
+    if too_large:
+        raise ReadError(name, too_large)
+
+
+def read_page(path: Path | str, number: int) -> np.ndarray:
+    """Return page `number` of a TIFF (0 is the first), in the form of `read_picture`. Raises ReadError."""
+    data = _load(path)
+    try:
+        if describe(memoryview(data)).kind != "tiff":
+            raise ReadError(path, "only TIFF files have pages")
+        try:
+            return _plain(_decode_with_tifffile(data, path, number), path)
+        except _TooLarge:
+            raise
+        except ReadError:
+            done, found = cv2.imdecodemulti(data, _FLAGS, range=(number, number + 1))
+            if not done or not found:
+                raise
+    except MemoryError:
+        raise ReadError(path, "there is not enough memory for it") from None
+    except (OSError, ValueError, cv2.error) as error:
+        raise ReadError(path, f"page {number + 1} cannot be read ({error})") from None
+    page = found[0] if found[0].ndim == 2 else found[0][:, :, 2::-1]
+    return np.ascontiguousarray(_plain(page, path))
+
+
+def read_reduced(path: Path | str, *, gray: bool) -> np.ndarray | None:
+    """Return a JPEG at an eighth of its size, as a preview; None if that is not possible.
+
+    grey: the file holds grayscale values. EXIF orientation is applied.
+    """
+    try:
+        data = _load(path)
+        container, data = inspect(data)
+        if container.kind != "jpeg":
+            return None
+        _demand(container, path)
+        flags = cv2.IMREAD_REDUCED_GRAYSCALE_8 if gray else cv2.IMREAD_REDUCED_COLOR_8
+        small = cv2.imdecode(data, flags | cv2.IMREAD_IGNORE_ORIENTATION)
+    except (ReadError, ValueError, MemoryError, cv2.error):
+        return None
+    if small is None:
+        return None
+    return turn(small if small.ndim == 2 else cv2.cvtColor(small, cv2.COLOR_BGR2RGB), container.orientation)
+
+
+def decode_image(data: Any, name: str = "") -> np.ndarray:
+    """Decode a bytes-like object in the form of `read_picture`. name: used in a ReadError."""
+    return _decode(np.frombuffer(data, np.uint8), name)
+
+
+def write_png(path: Path | str, image: np.ndarray) -> None:
+    """Write (H,W) grayscale or (H,W,3) RGB, uint8 or uint16, losslessly and atomically.
+
+    Raises OSError, and ValueError for other arrays.
+    """
+    write_atomic(path, encode_png(image))
+
+
+def encode_png(image: np.ndarray) -> memoryview:
+    """Return (H,W) grayscale or (H,W,3) RGB, uint8 or uint16, encoded as PNG. Raises ValueError for other arrays."""
+    if image.dtype not in (np.uint8, np.uint16) or image.size == 0:
+        raise ValueError(f"a PNG cannot hold {image.dtype} values of shape {image.shape}")
+    if image.ndim == 3 and image.shape[2] == 3:
+        image = cv2.cvtColor(np.ascontiguousarray(image), cv2.COLOR_RGB2BGR)
+    elif image.ndim != 2:
+        raise ValueError(f"a PNG cannot hold an array of shape {image.shape}")
+    done, encoded = cv2.imencode(".png", image)
+    if not done:
+        raise ValueError("the PNG could not be encoded")
+    return encoded.data
+
+
+def _decode(data: np.ndarray, name: Path | str) -> np.ndarray:
+    if data.size == 0:
+        raise ReadError(name, "the file is empty")
+    try:
+        container, bytes_to_decode = inspect(data)
+        _demand(container, name)
+        image = _decode_with_opencv(bytes_to_decode)
+        if container.planes_apart and image is not None and image.dtype != np.uint8:
+            image = None  # OpenCV decodes separate planes incorrectly, except for 8 bits
+        if image is None and container.kind == "tiff":
+            image = _decode_with_tifffile(bytes_to_decode, name)
+    except MemoryError:
+        raise ReadError(name, "there is not enough memory for it") from None
+    if image is None:
+        if container.cut:
+            raise ReadError(name, f"the file is incomplete: {container.cut}")
+        raise ReadError(name, f"the {container.kind.upper()} data are damaged or of an unknown variant")
+    image = _plain(image, name)
+    height, width = image.shape[:2]
+    if (width, height) != (container.width, container.height):
+        size = f"{container.width} x {container.height}"
+        raise ReadError(name, f"its header gives {size} pixels, but its data are {width} x {height}")
+    if container.kind == "jpeg" and _falls_short(data, image):
+        raise ReadError(name, "the file is incomplete: the JPEG data end before the last row")
+    if container.gray_alpha and image.ndim == 3:
+        image = image[:, :, 0]
+    if container.inverted and image.dtype != np.float32:
+        image = np.iinfo(image.dtype).max - image
+    return turn(image, container.orientation)
+
+
+def _falls_short(data: np.ndarray, image: np.ndarray) -> bool:
+    """Return True if JPEG data end before the last row; libjpeg fills the rest with medium gray.
+
+    Random bytes are inserted after the data of each scan. A decoder with complete data ignores them; otherwise they
+    change the image.
+    """
+    # The last 8 x 8 block without its first row and column, which the color of the previous block may affect.
+    rows, columns = (max(1, (size - 1) % 8) for size in image.shape[:2])
+    if not (image[-rows:, -columns:] == 128).all():
+        return False
+    longer = lengthen_scans(data, np.random.default_rng(0).integers(1, 255, 4096, np.uint8))
+    other = _decode_with_opencv(longer)
+    return other is None or not np.array_equal(other, image)
+
+
+def _decode_with_opencv(data: np.ndarray) -> np.ndarray | None:
+    try:
+        image = cv2.imdecode(data, _FLAGS)
+    except cv2.error as error:
+        if error.code == cv2.Error.StsNoMem:
+            raise MemoryError from None
+        return None
+    if image is None or image.ndim != 3 or image.shape[2] < 3:
+        return image
+    if image.dtype in (np.uint8, np.uint16, np.float32) and image.shape[2] == 3:
+        return cv2.cvtColor(image, cv2.COLOR_BGR2RGB, dst=image)
+    return image[:, :, 2::-1]
+
+
+def _decode_with_tifffile(data: np.ndarray, name: Path | str, number: int = 0) -> np.ndarray:
+    """Decode a TIFF page that OpenCV does not support, such as half floats and uncompressed tiles."""
+    try:
+        import tifffile
+    except ImportError:
+        why = "this kind of TIFF needs the package tifffile, which is not installed (pip install tifffile)"
+        raise ReadError(name, why) from None
+    try:
+        with tifffile.TiffFile(io.BytesIO(data)) as file:
+            page = file.pages[number]
+            too_large = size_limits.refusal(page.imagewidth, page.imagelength, page.size, page.dtype.itemsize)
+            if too_large:
+                raise _TooLarge(name, too_large)
+            if page.compression == 1 and page.size * page.bitspersample > 8 * data.size:
+                raise ValueError("it claims to hold more than the file does")
+            image = page.asarray()
+            colors = page.colormap if page.photometric == tifffile.PHOTOMETRIC.PALETTE else None
+            planes_first = image.ndim == 3 and page.planarconfig == tifffile.PLANARCONFIG.SEPARATE
+    except (MemoryError, _TooLarge):
+        raise
+    except Exception as error:  # damaged files can cause any exception in the decoder
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise ReadError(name, f"the TIFF data are damaged or of an unknown variant ({reason})") from None
+    if planes_first:
+        image = np.moveaxis(image, 0, -1)
+    if colors is not None:
+        image = np.ascontiguousarray(np.moveaxis(colors[:, image], 0, -1))
+    return image
+
+
+def _plain(image: np.ndarray, name: Path | str) -> np.ndarray:
+    """Convert an array to grayscale or RGB in uint8, uint16 or float32."""
+    if image.ndim == 3:
+        channels = image.shape[2]
+        if channels > 4:
+            raise ReadError(name, f"it has {channels} channels; grey and colour pictures can be read")
+        image = image[:, :, 0] if channels < 3 else image[:, :, :3]
+    if image.ndim != 2 and image.ndim != 3 or 0 in image.shape:
+        raise ReadError(name, f"an array of shape {image.shape} is not a picture")
+    if image.dtype in (np.uint8, np.uint16, np.float32) and image.dtype.isnative:
+        return image
+    if image.dtype == np.bool_:
+        return image.astype(np.uint8) * 255
+    if image.dtype.kind in "iuf":
+        kept = image.dtype.newbyteorder("=")
+        return image.astype(kept if kept in (np.uint8, np.uint16) else np.float32)
+    raise ReadError(name, f"values of type {image.dtype} cannot be read")

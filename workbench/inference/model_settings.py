@@ -1,0 +1,305 @@
+"""Settings of a model: the content of model.json, with validation."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields
+from numbers import Real
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+from .engine_options import EngineOptions
+from .io.atomic_write import write_atomic
+from .io.json_io import JsonError, read_json
+
+FORMAT = 1
+MODEL_FILE = "model.json"
+UNSURE = "unsure"  # verdict if the greatest probability is below `ModelSettings.unsure`
+
+# Mirrored evaluations (test-time augmentation): the axes of (N,C,H,W) that are flipped.
+MIRRORED: dict[str, tuple[int, ...]] = {"left_right": (3,), "upside_down": (2,), "both": (2, 3)}
+
+_SEQUENCES = ("classes", "verdicts", "mean", "std", "thresholds", "min_area", "mirrored", "order")
+_ADDED = ("mirrored", "order", "engines", "unsure")  # omitted if empty, as in files older than these settings
+_FLOATS = (
+    *("full_scale", "low", "high", "mean", "std", "scale"),
+    *("thresholds", "um_per_pixel", "temperature", "unsure"),
+)
+
+
+class SettingsError(Exception):
+    """Invalid settings; the text is a sentence."""
+
+
+@dataclass(frozen=True)
+class ClassSettings:
+    """Defect class. id: 1..253, the value in a mask. color: "#rrggbb"."""
+
+    id: int
+    name: str
+    color: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSettings:
+    """Complete description of the prediction except the weights, validated on construction (SettingsError).
+
+    classes: foreground classes in the order of the network's channels 1, 2, ...; channel 0 is background.
+    verdicts: names of the classification's verdicts, in the order of the network's outputs.
+    channels: number of input channels, 1 (grayscale) or 3 (RGB).
+    full_scale: largest value of the type of the training images (255, 65535, or 1 for float). Images of another type
+        are converted to that scale first, so that 8-bit and 16-bit versions of an image give the same result.
+    low, high: values on that scale that map to 0 and 1; the result is clipped to -0.5..1.5.
+    mean, std: per channel; subtracted and divided by afterwards.
+    scale: factor by which the image is resized before the network; 1 keeps its pixels.
+    tile, overlap: side of a tile and overlap of neighboring tiles, in network pixels.
+    multiple: the sides of the network's input are multiples of this.
+    mirrored: keys of `MIRRORED`; the output is the mean over the original and these mirrored versions of the input.
+    thresholds, min_area: per class; minimum probability, and minimum region area in image pixels.
+    um_per_pixel: image scale in micrometers per pixel; None if unknown.
+    input_size: side of the square to which an image is resized for classification.
+    temperature: divisor of the log probabilities of the verdicts.
+    unsure: minimum probability of a verdict; below it the result is "unsure". 0: every verdict is given.
+    batch: tiles per call of the network.
+    threads: number of CPU threads, 0 for all.
+    files: engine name to a file beside model.json.
+    order: engines in the order in which to try them.
+    engines: fastest settings of each engine, measured when the model was exported.
+    """
+
+    task: Literal["segmentation", "classification"]
+    name: str
+    run: str = ""
+    classes: tuple[ClassSettings, ...] = ()
+    verdicts: tuple[str, ...] = ()
+    channels: int = 1
+    full_scale: float = 255.0
+    low: float = 0.0
+    high: float = 255.0
+    mean: tuple[float, ...] = (0.0,)
+    std: tuple[float, ...] = (1.0,)
+    scale: float = 1.0
+    tile: int = 512
+    overlap: int = 64
+    multiple: int = 32
+    mirrored: tuple[str, ...] = ()
+    thresholds: tuple[float, ...] = ()
+    min_area: tuple[int, ...] = ()
+    um_per_pixel: float | None = None
+    input_size: int = 224
+    temperature: float = 1.0
+    unsure: float = 0.0
+    batch: int = 4
+    threads: int = 0
+    files: dict[str, str] = field(default_factory=dict)
+    order: tuple[str, ...] = ()
+    engines: dict[str, EngineOptions] = field(default_factory=dict)
+    format: int = FORMAT
+
+    def __post_init__(self) -> None:
+        # Equal settings must give equal bytes and hashes, so lists become tuples, and numbers in float fields become
+        # floats.
+        for name in _SEQUENCES:
+            value = getattr(self, name)
+            if isinstance(value, list):
+                object.__setattr__(self, name, tuple(value))
+        _check(self)
+        for name in _FLOATS:
+            value = getattr(self, name)
+            if value is not None:
+                try:
+                    plain = tuple(float(entry) for entry in value) if isinstance(value, tuple) else float(value)
+                except (TypeError, ValueError, OverflowError):
+                    raise SettingsError(f"{name} must be a number, not {value!r}.") from None
+                object.__setattr__(self, name, plain)
+
+    def __hash__(self) -> int:
+        return hash(settings_hash(self))
+
+
+def load_settings(path: Path | str) -> ModelSettings:
+    """Read model.json. Raises SettingsError with a sentence that names the file and the problem."""
+    try:
+        found = read_json(path)
+    except FileNotFoundError:
+        raise SettingsError(f"{path} does not exist.") from None
+    except JsonError as error:
+        raise SettingsError(f"{path} cannot be read: {error}.") from None
+    try:
+        return settings_from_json(found)
+    except SettingsError as error:
+        raise SettingsError(f"{path}: {error}") from None
+
+
+def save_settings(settings: ModelSettings, path: Path | str) -> None:
+    """Write model.json atomically; equal settings give equal bytes. Raises OSError."""
+    write_atomic(path, settings_text(settings).encode())
+
+
+def settings_text(settings: ModelSettings) -> str:
+    content = asdict(settings)
+    content = {"format": content.pop("format"), **content}
+    for name in _ADDED:
+        if not content[name]:
+            del content[name]
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def settings_hash(settings: ModelSettings) -> str:
+    """Return the SHA-256 of the settings in hexadecimal; models with equal hashes differ at most in their weights."""
+    return hashlib.sha256(settings_text(settings).encode()).hexdigest()
+
+
+def settings_from_json(found: Any) -> ModelSettings:
+    """Return settings from decoded JSON. Raises SettingsError."""
+    if not isinstance(found, dict):
+        raise SettingsError("it holds no settings of a model.")
+    number = found.get("format")
+    _need(isinstance(number, int) and not isinstance(number, bool) and number >= 1, "it has no format number")
+    if number > FORMAT:
+        newer = f"it was written by a newer version (format {number}; this one knows up to {FORMAT})"
+        raise SettingsError(f"{newer}. Update to use it.")
+    known = {entry.name for entry in fields(ModelSettings)}
+    unknown = sorted(set(found) - known)
+    _need(not unknown, f"it has settings that are not known: {', '.join(unknown)}")
+    missing = sorted({"task", "name"} - set(found))
+    _need(not missing, f"it lacks {', '.join(missing)}")
+    classes = found.get("classes", [])
+    _need(isinstance(classes, list), "classes must be a list")
+    engines = _engines_from_json(found.get("engines", {}))
+    classes = tuple(_class_from_json(entry) for entry in classes)
+    return ModelSettings(**{**found, "classes": classes, "engines": engines})
+
+
+def _engines_from_json(found: Any) -> dict[str, EngineOptions]:
+    _need(isinstance(found, dict), "engines must hold how each engine runs")
+    try:
+        return {str(name): EngineOptions.from_json(entry) for name, entry in found.items()}
+    except ValueError as error:
+        raise SettingsError(f"engines cannot be used: {error}.") from None
+
+
+def _class_from_json(entry: Any) -> ClassSettings:
+    wanted = {"id", "name", "color"}
+    _need(isinstance(entry, dict) and set(entry) == wanted, "each class needs exactly id, name and color")
+    return ClassSettings(**entry)
+
+
+def _need(condition: object, sentence: str) -> None:
+    if not condition:
+        raise SettingsError(f"{sentence}.")
+
+
+def _whole(value: Any, low: int, high: int, what: str) -> None:
+    fits = isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+    _need(fits, f"{what} must be a whole number from {low} to {high}, not {value!r}")
+
+
+def _number(value: Any, what: str) -> None:
+    fits = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    _need(fits, f"{what} must be a number, not {value!r}")
+
+
+def _positive(value: Any, what: str) -> None:
+    _number(value, what)
+    _need(value > 0, f"{what} must be above 0, not {value!r}")
+
+
+def _sequence(values: Any, length: int, what: str) -> None:
+    fits = isinstance(values, tuple) and len(values) == length
+    _need(fits, f"{what} must be a list of {length}, not {values!r}")
+
+
+def _check(settings: ModelSettings) -> None:
+    _need(settings.format == FORMAT, f"format must be {FORMAT}, not {settings.format!r}")
+    _need(isinstance(settings.name, str) and isinstance(settings.run, str), "name and run must be text")
+    _need(settings.task in ("segmentation", "classification"), f"the task {settings.task!r} is not known")
+    _check_values(settings)
+    _check_names(settings)
+    if settings.task == "segmentation":
+        _check_tiles(settings)
+    else:
+        _whole(settings.input_size, 1, 16384, "input_size")
+        _positive(settings.temperature, "temperature")
+        _number(settings.unsure, "unsure")
+        _need(0 <= settings.unsure < 1, f"unsure must be at least 0 and below 1, not {settings.unsure!r}")
+        taken = settings.unsure and UNSURE in settings.verdicts
+        _need(not taken, f"a verdict is named {UNSURE!r} itself, so nothing else can be called that")
+    fits = isinstance(settings.mirrored, tuple) and all(isinstance(n, str) and n in MIRRORED for n in settings.mirrored)
+    _need(fits and _unique(settings.mirrored), f"mirrored must name some of {', '.join(MIRRORED)}, each once")
+    if settings.um_per_pixel is not None:
+        _positive(settings.um_per_pixel, "um_per_pixel")
+    _whole(settings.batch, 1, 4096, "batch")
+    _whole(settings.threads, 0, 4096, "threads")
+    _check_files(settings.files)
+    order = settings.order
+    known = isinstance(order, tuple) and all(isinstance(name, str) and name in settings.files for name in order)
+    _need(known, "order must name engines that files names too")
+
+
+def _check_values(settings: ModelSettings) -> None:
+    _need(settings.channels in (1, 3), f"channels must be 1 or 3, not {settings.channels!r}")
+    _positive(settings.full_scale, "full_scale")
+    _number(settings.low, "low")
+    _number(settings.high, "high")
+    _need(settings.high > settings.low, "high must be above low")
+    _sequence(settings.mean, settings.channels, "mean")
+    _sequence(settings.std, settings.channels, "std")
+    for value in settings.mean:
+        _number(value, "mean")
+    for value in settings.std:
+        _positive(value, "std")
+
+
+def _check_names(settings: ModelSettings) -> None:
+    if settings.task == "classification":
+        _need(isinstance(settings.verdicts, tuple) and settings.verdicts, "a classification needs verdicts")
+        _need(all(isinstance(name, str) and name for name in settings.verdicts), "verdicts must be names")
+        _need(_unique(settings.verdicts), "two verdicts have the same name")
+        return
+    _need(settings.classes, "a segmentation needs at least one class")
+    for entry in settings.classes:
+        _whole(entry.id, 1, 253, "a class id")
+        _need(isinstance(entry.name, str) and entry.name, "a class needs a name")
+        fits = isinstance(entry.color, str) and re.fullmatch("#[0-9a-fA-F]{6}", entry.color)
+        _need(fits, f'the colour of a class must be "#rrggbb", not {entry.color!r}')
+    _need(_unique([entry.id for entry in settings.classes]), "two classes have the same id")
+    _need(_unique([entry.name for entry in settings.classes]), "two classes have the same name")
+    _sequence(settings.thresholds, len(settings.classes), "thresholds")
+    _sequence(settings.min_area, len(settings.classes), "min_area")
+    for value in settings.thresholds:
+        _number(value, "a threshold")
+        _need(0 < value <= 1, f"a threshold must be above 0 and at most 1, not {value!r}")
+    for value in settings.min_area:
+        _whole(value, 0, 2**53, "min_area")
+
+
+def _check_tiles(settings: ModelSettings) -> None:
+    _positive(settings.scale, "scale")
+    _need(settings.scale <= 16, f"scale must be at most 16, not {settings.scale!r}")
+    _whole(settings.multiple, 1, 4096, "multiple")
+    _whole(settings.tile, 1, 16384, "tile")
+    _need(settings.tile % settings.multiple == 0, f"tile must be a multiple of {settings.multiple}")
+    _whole(settings.overlap, 0, settings.tile - 1, "overlap")
+
+
+def _check_files(files: Any) -> None:
+    _need(isinstance(files, dict), "files must name a file for each engine")
+    for engine, name in files.items():
+        _need(
+            isinstance(engine, str) and isinstance(name, str) and name,
+            "files must name a file for each engine",
+        )
+        parts = PurePosixPath(name).parts
+        inside = not name.startswith("/") and ".." not in parts and not set(name) & set("\\:\0")
+        short = len(name) < 1000 and all(len(part.encode("utf-8", "replace")) < 256 for part in parts)
+        _need(short, f"the name of a file is too long: {name[:50]!r}...")
+        _need(inside, f"the file {name!r} lies outside the folder of the model")
+
+
+def _unique(values: Sequence[Any]) -> bool:
+    return len(set(values)) == len(values)

@@ -1,0 +1,91 @@
+"""Conversion of image values to the network's input."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from .io.opencv import cv2
+from .model_settings import ModelSettings
+
+# Luma of ITU-R BT.601, the weights that OpenCV and most cameras use.
+_LUMA = np.array([[0.299, 0.587, 0.114]], np.float32)
+
+# Range beyond 0..1 that is kept: brighter lighting than in training must not give unbounded values.
+_LEAST, _MOST = -0.5, 1.5
+
+
+def resize_for_network(image: np.ndarray, settings: ModelSettings) -> np.ndarray:
+    """Return the image in the size of the network's input, with unchanged dtype.
+
+    Segmentation: resized by settings.scale. Classification: a square of settings.input_size.
+    """
+    height, width = image.shape[:2]
+    if settings.task == "classification":
+        target = (settings.input_size, settings.input_size)
+    else:
+        target = (max(1, round(height * settings.scale)), max(1, round(width * settings.scale)))
+    if target == (height, width):
+        return image
+    shrinks = target[0] * target[1] < height * width
+    interpolation = cv2.INTER_AREA if shrinks else cv2.INTER_LINEAR
+    # A TIFF that is read by region is loaded as a whole here.
+    return cv2.resize(np.asarray(image), target[::-1], interpolation=interpolation)
+
+
+def normalize(image: np.ndarray, settings: ModelSettings) -> np.ndarray:
+    """Return the network's input for an image or a part of it, float32 (C,H,W), C-contiguous.
+
+    picture: (H,W) or (H,W,3) RGB, uint8, uint16 or float32 (full scale 1). Grayscale is repeated for networks with
+        three channels, color is converted to luma for one channel. NaN counts as `low`. Raises ValueError for other
+        arrays.
+    """
+    if image.ndim not in (2, 3) or image.ndim == 3 and image.shape[2] != 3:
+        raise ValueError(f"a picture is (H,W) or (H,W,3), not {image.shape}")
+    if image.dtype == np.uint8 and (image.ndim == 2 or settings.channels == 3):
+        return _looked_up(image, settings)
+    return _computed(image, settings)
+
+
+def _looked_up(image: np.ndarray, settings: ModelSettings) -> np.ndarray:
+    """Normalize 8-bit images by a table of 256 values; bit-identical to `_computed`."""
+    tables = _computed(np.arange(256, dtype=np.uint8)[None], settings)
+    result = np.empty((settings.channels, *image.shape[:2]), np.float32)
+    for channel, table in enumerate(tables):
+        result[channel] = cv2.LUT(image if image.ndim == 2 else image[:, :, channel], table)
+    return result
+
+
+def _computed(image: np.ndarray, settings: ModelSettings) -> np.ndarray:
+    values = _on_scale(image, settings)
+    if settings.channels == 1 and values.ndim == 3:
+        # In float, not in the image's integer type, so that bit depths agree.
+        values = cv2.transform(values, _LUMA)
+    values = values - np.float32(settings.low)
+    values *= np.float32(1.0 / (settings.high - settings.low))
+    np.clip(values, _LEAST, _MOST, out=values)
+    result = np.empty((settings.channels, *image.shape[:2]), np.float32)
+    for channel in range(settings.channels):
+        plane = values if values.ndim == 2 else values[:, :, channel]
+        np.subtract(plane, np.float32(settings.mean[channel]), out=result[channel])
+        result[channel] *= np.float32(1.0 / settings.std[channel])
+    return result
+
+
+def _on_scale(image: np.ndarray, settings: ModelSettings) -> np.ndarray:
+    if image.dtype == np.uint8 or image.dtype == np.uint16:
+        return _table(image.dtype.name, float(settings.full_scale))[image]
+    if image.dtype != np.float32:
+        raise ValueError(f"a picture is uint8, uint16 or float32, not {image.dtype}")
+    values = image * np.float32(settings.full_scale)
+    return np.nan_to_num(values, copy=False, nan=settings.low, posinf=np.inf, neginf=-np.inf)
+
+
+@lru_cache(maxsize=8)
+def _table(dtype: str, full_scale: float) -> np.ndarray:
+    # In double precision, so that equal values in 8 and 16 bits agree to the last bit.
+    most = np.iinfo(dtype).max
+    table = (np.arange(most + 1, dtype=np.float64) / most * full_scale).astype(np.float32)
+    table.setflags(write=False)
+    return table

@@ -1,0 +1,339 @@
+"""Editing of the open image's mask: strokes, undo and redo. One undo step spans `begin` to `commit`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from PySide6.QtCore import QObject, Signal
+
+from workbench.core.geometry.drawing import NOTHING, Paint, Point, Rect, Runs, Stamp, segment_runs
+from workbench.core.geometry.polygons import polygon_runs
+from workbench.core.geometry.selection import EMPTY, Selection, region_at
+from workbench.core.problems import Problem, ProjectReadOnly, UnknownClass
+from workbench.core.project.history import History, Patch, StepRecording
+from workbench.core.project.project import BACKGROUND, DONT_CARE, NOT_LABELED, Project
+from workbench.inference.io.opencv import cv2
+from workbench.session.label import Label
+from workbench.session.task_queue import TaskQueue
+
+# Steps with an entry of their own in the note's history; all others are entered as "paint".
+TOLD = frozenset({"accept proposal", "copy labels", "mend label"})
+EXPLICIT_ON, EXPLICIT_OFF = "label only what is painted", "unpainted is background"
+RESTORE = "restore"
+_AT_ONCE = 1 << 21  # pixels; a larger mask is replaced in a thread
+
+
+class Editor(QObject):
+    """The only writer of the mask of `label`."""
+
+    settling = Signal()  # the step is about to end without the user's action: pending work has to be delivered now
+    mask_changed = Signal(object)  # Rect
+    note_changed = Signal(str)
+    history_changed = Signal()
+    committed = Signal(object, object)  # Label, Patch
+    problem_met = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.contents: dict[str, str] = {}  # content sums of the mask files that the steps of the history belong to
+        self._label: Label | None = None
+        self.class_id = BACKGROUND
+        self.keep_other = False
+        self.locked: set[int] = set()
+        self.history = History()
+        self._project: Project | None = None
+        self._recording: StepRecording | None = None
+        self._refused = False
+        self._lane = TaskQueue(1, self)
+        self._replacing = False  # the mask is being changed in a thread; no other change is allowed
+        self._tip: tuple[Point, float, Paint] | None = None  # end point, radius and paint of the last segment
+
+    def open(self, project: Project) -> None:
+        self._project = project
+        self.contents.clear()
+        self.history.clear()
+        self.class_id = project.classes[0].id if project.classes else BACKGROUND
+
+    @property
+    def label(self) -> Label | None:
+        return self._label
+
+    @label.setter
+    def label(self, label: Label | None) -> None:
+        self._label = label
+        if label is None:
+            return
+        if self.contents.setdefault(label.key, label.content) != label.content:
+            # Another program has written the mask since: undoing steps made here would revert its changes.
+            self.contents[label.key] = label.content
+            self.history.forget(label.key)
+            self.history_changed.emit()
+
+    def close(self) -> None:
+        self.finish_stroke()
+        self._project = self.label = None
+        self.history.clear()
+        self.locked = set()
+
+    # --- one step ---------------------------------------------------------------------------------
+
+    @property
+    def painting(self) -> bool:
+        return self._recording is not None
+
+    def begin(self, what: str) -> bool:
+        """Start an undo step. Return False and emit `problem_met` if the image cannot be painted on."""
+        self.commit()
+        problem = self.refusal()
+        label = self.label
+        if problem is not None:
+            self.problem_met.emit(problem)
+        if problem is not None or label is None or label.mask is None:
+            self._refused = True
+            return False
+        self._recording = StepRecording(label.key, what, label.mask)
+        self._tip = None
+        label.begin()
+        return True
+
+    def set_keep_other(self, on: bool) -> None:
+        """Restrict painting to background, for any class."""
+        self.keep_other = on
+
+    def finish_stroke(self) -> None:
+        """Deliver pending work for the open image and end the step, before another image, an undo or the end."""
+        self.settling.emit()
+        self.commit()
+
+    def commit(self) -> None:
+        """End the step and add it to the history; without a change nothing is added."""
+        self._finish_replacing()
+        self._refused = False
+        if self._recording is not None and self.label is not None:
+            self._end(self._recording, self._recording.finish())
+        self._recording = None
+
+    def _end(self, recording: StepRecording, patch: Patch | None) -> None:
+        self._recording = None
+        self.label.end(recording.touched, changed=patch is not None)
+        if patch is not None:
+            self.history.add(patch)
+            self._tell_note(patch.what)
+            self._announce(patch)
+
+    def cancel(self) -> None:
+        """End the step and restore the former pixels."""
+        self._finish_replacing()
+        self._refused = False
+        recording, self._recording = self._recording, None
+        if recording is not None and self.label is not None:
+            rect = recording.cancel()
+            self.label.end(recording.touched, changed=False)
+            self.mask_changed.emit(rect)
+
+    def refusal(self) -> Problem | None:
+        """Return the reason why the open image cannot be changed; None if it can, or if none is open."""
+        if self.label is None or self._project is None:
+            return None
+        if self.label.problem is not None:
+            return self.label.problem
+        return None if self._project.writable else self._project.read_only(self.label.key)
+
+    # --- tools; outside of `begin` and `commit` each is one step; id 0 erases ----------------------
+
+    def paint_segment(self, start: Point, end: Point, radius: float, id: int) -> None:
+        """Draw a segment with a round brush; if it continues the last segment, only new pixels are touched."""
+
+        def runs(mask: np.ndarray, paint: Paint) -> Runs:
+            drawn = self._tip == (start, radius, paint)
+            self._tip = end, radius, paint
+            return segment_runs(start, end, radius, mask.shape, drawn=drawn)
+
+        self._draw(id, runs, goes_on=True)
+
+    def paint_polygon(self, points: Sequence[Point], id: int) -> None:
+        self._draw(id, lambda mask, paint: polygon_runs(points, mask.shape))
+
+    def paint_fill(self, point: Point, id: int) -> None:
+        mask = None if self.label is None else self.label.mask
+        found = EMPTY if mask is None else region_at(mask, point, connectivity=4)
+        self.paint_region(found.inside, found.corner, id)
+
+    def paint_region(self, region: np.ndarray, corner: tuple[int, int], id: int) -> None:
+        """Paint bool (h, w) with its first pixel at `corner` (x, y)."""
+        self._draw(id, lambda mask, paint: Stamp(np.asarray(region, bool), corner, mask.shape))
+
+    def replace_region(self, old: Selection, new: Selection, id: int) -> None:
+        """Paint `new` as `id` in place of `old`: a region was moved, grown, given to another class, or deleted.
+
+        `old` is removed even while other classes are kept; pixels beyond it follow the usual protection.
+        """
+        alone = self._recording is None and not self._refused
+        if alone:
+            self.begin("paint")
+        if self._paint(id) is not None:
+            away = Paint(self.background_id, frozenset(self.locked))
+            self._draw(self.background_id, lambda mask, paint: Stamp(old.inside, old.corner, mask.shape), away)
+            self._draw(id, lambda mask, paint: Stamp(new.inside, new.corner, mask.shape))
+        if alone:
+            self.commit()
+
+    @property
+    def background_id(self) -> int:
+        """Id of unpainted pixels: background, or "not labelled" if only painted pixels count."""
+        explicit = self.label is not None and self.label.note.explicit_background
+        return NOT_LABELED if explicit else BACKGROUND
+
+    def set_explicit_background(self, on: bool) -> None:
+        """Turn unpainted pixels into "not labelled", or back into background: one step for the whole mask."""
+        label = self.label
+        if label is None or label.note.explicit_background == on:
+            return
+        if not self.begin(EXPLICIT_ON if on else EXPLICIT_OFF) or label.mask is None:
+            self._refused = False
+            return
+        recording = self._recording
+        recording.explicit = on
+        old, new = (BACKGROUND, NOT_LABELED) if on else (NOT_LABELED, BACKGROUND)
+        if label.mask.size <= _AT_ONCE:
+            self._replaced(_replace(recording, old, new), None)
+        else:
+            self._replacing = True
+            self._lane.submit(lambda: _replace(recording, old, new), self._replaced)
+
+    def _replaced(self, patch: Patch | None, error: Exception | None) -> None:
+        self._replacing = False
+        label, recording = self.label, self._recording
+        assert label is not None and label.mask is not None and recording is not None
+        if error is not None:
+            self.cancel()
+            raise error
+        self._turn_explicit(label, recording)
+        self.mask_changed.emit(Rect(0, 0, label.mask.shape[1], label.mask.shape[0]))
+        self._end(recording, patch)
+
+    def _finish_replacing(self) -> None:
+        if self._replacing:
+            self._lane.finish()
+
+    def _draw(
+        self,
+        id: int,
+        change: Callable[[np.ndarray, Paint], Runs | Stamp],
+        paint: Paint | None = None,
+        *,
+        goes_on: bool = False,
+    ) -> None:
+        self._finish_replacing()
+        alone = self._recording is None and not self._refused
+        if alone:
+            self.begin("paint")
+        if not goes_on:
+            self._tip = None
+        paint = paint or self._paint(id)
+        recording = self._recording
+        if recording is not None and paint is not None:
+            changed = change(recording.mask, paint)
+            rects = changed.rects
+            for rect in rects:
+                recording.touch(rect)
+            changed.draw(recording.mask, paint)
+            for rect in rects:
+                self.mask_changed.emit(rect)
+        if alone:
+            self.commit()
+
+    def _paint(self, id: int) -> Paint | None:
+        """Return the paint for `id`, with the protected classes; None, with `problem_met`, for an unknown id.
+
+        While other classes are kept, erasing removes the current class only.
+        """
+        if self._project is None or self._refused:
+            return None
+        classes = {info.id for info in self._project.classes}
+        if id not in classes | {BACKGROUND, DONT_CARE, NOT_LABELED}:
+            self._refused = True
+            known = ", ".join(info.name for info in self._project.classes) or "none"
+            self.problem_met.emit(UnknownClass(name=str(id), known=known))
+            return None
+        keep = set(self.locked)
+        if self.keep_other:
+            keep |= classes - {id if id in classes else self.class_id}
+        return Paint(id, frozenset(keep))
+
+    # --- undo and redo ----------------------------------------------------------------------------
+
+    def undo(self) -> None:
+        """Undo `history.next_undo`, which must belong to the open image."""
+        self._step(self.history.next_undo, self.history.undo, undone=True)
+
+    def redo(self) -> None:
+        self._step(self.history.next_redo, self.history.redo, undone=False)
+
+    def _step(self, patch: Patch | None, step: Callable[[np.ndarray], Rect], *, undone: bool) -> None:
+        label = self.label
+        if patch is None or label is None or label.key != patch.key:
+            return
+        problem = self.refusal()
+        if problem is not None or label.mask is None or not patch.fits(label.mask):
+            if problem is not None:
+                self.problem_met.emit(problem)
+            if not (isinstance(problem, ProjectReadOnly)):
+                self.history.forget(patch.key)  # otherwise it would block undo of older steps
+                self.history_changed.emit()
+            return
+        with label.changing(patch.bands) as mask:
+            rect = step(mask)
+        self.mask_changed.emit(rect)
+        if patch.explicit is not None:
+            self._set_explicit(label, patch.explicit != undone)
+        self._announce(patch.inverse() if undone else patch)
+
+    def restore(self, step: Patch | None) -> None:
+        """Restore the open image as of one of its steps (None: before the first), as a new step."""
+        label = self.label
+        route = self.history.route(label.key, step) if label is not None else []
+        if not route:
+            return
+        if not self.begin(RESTORE) or not all(patch.fits(self._recording.mask) for patch in route):
+            self.cancel()
+            return
+        rect = NOTHING
+        for patch in route:
+            for band in patch.bands:
+                self._recording.touch(band)
+            rect = rect.united(patch.apply(self._recording.mask))
+            self._recording.explicit = self._recording.explicit if patch.explicit is None else patch.explicit
+        self.mask_changed.emit(rect)
+        self._turn_explicit(label, self._recording)
+        self.commit()
+
+    # --- notes ------------------------------------------------------------------------------------
+
+    def _announce(self, patch: Patch) -> None:
+        self.committed.emit(self.label, patch)
+        self.history_changed.emit()
+
+    def _tell_note(self, what: str) -> None:
+        if self.label.add_history(what if what in TOLD else "paint"):
+            self.note_changed.emit(self.label.key)
+
+    def _turn_explicit(self, label: Label, recording: StepRecording) -> None:
+        if recording.explicit == label.note.explicit_background:
+            recording.explicit = None  # back to the original value
+        elif recording.explicit is not None:
+            self._set_explicit(label, recording.explicit)
+
+    def _set_explicit(self, label: Label, on: bool) -> None:
+        label.set_explicit(on)
+        self.note_changed.emit(label.key)
+
+
+def _replace(recording: StepRecording, old: int, new: int) -> Patch | None:
+    """Replace one id by another in the whole mask. Return the patch, None without a change."""
+    recording.touch(Rect(0, 0, recording.mask.shape[1], recording.mask.shape[0]))
+    table = np.arange(256, dtype=np.uint8)
+    table[old] = new
+    cv2.LUT(recording.mask, table, recording.mask)
+    return recording.finish()

@@ -1,0 +1,158 @@
+"""Prediction of an image folder: a background thread that runs the same code as the command line."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QThread, Signal
+
+from workbench.core.problems import CannotWrite, ModelUnusable, NothingToPredict, Problem, ResultsTaken
+from workbench.inference.batch.interrupts import GracefulInterrupt
+from workbench.session.background_job import BackgroundJob, JobThread
+
+if TYPE_CHECKING:
+    from workbench.inference.predictor import Prediction
+
+
+@dataclass(frozen=True)
+class FolderRequest:
+    """Request for a prediction over a folder.
+
+    model: folder of a run or an export. pictures: folder, file or pattern. go_on: keep the existing results in `out`.
+    watch: like `go_on`, and process new images until canceled.
+    """
+
+    model: Path
+    images: Path
+    out: Path
+    overlays: bool = True
+    go_on: bool = False
+    watch: bool = False
+
+
+@dataclass(frozen=True)
+class ImagePredicted:
+    """Result for one image.
+
+    found: number of regions, None for a classification model. shown: file to display. why: reason why the image was
+    skipped. total: 0 if the number of images is unknown.
+    """
+
+    number: int
+    total: int
+    path: Path
+    shown: Path
+    found: int | None = None
+    verdict: str | None = None
+    largest: int | None = None
+    milliseconds: float = 0.0
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class FolderSummary:
+    """Summary of a prediction.
+
+    pictures, skipped: counts in the results folder, earlier runs included. whole: all images were processed.
+    """
+
+    out: Path
+    images: int
+    skipped: int
+    whole: bool
+
+
+class _PredictionThread(JobThread):
+    began = Signal(int)  # number of images
+    looked = Signal(object)
+
+    def __init__(self, request: FolderRequest, parent: QObject) -> None:
+        super().__init__(parent)
+        self._request = request
+        self._stop = GracefulInterrupt()
+
+    def request_stop(self) -> None:
+        for _ in range(2):  # the second request also interrupts the image being processed
+            self._stop.request()
+
+    def work(self) -> FolderSummary:
+        # Imported here to keep the start of the window fast.
+        from workbench.core.runs.model_lookup import model_folder, open_model
+        from workbench.inference.batch.folder_watch import watch
+        from workbench.inference.batch.input_paths import collect_images
+        from workbench.inference.batch.results_folder import ResultsFolder, predict_all
+        from workbench.inference.batch.results_log import model_fingerprint
+
+        request = self._request
+        folder = model_folder(request.model)
+        sources, skipped = collect_images([request.images], leave_out=request.out)
+        if not sources and not request.watch:
+            raise NothingToPredict(path=str(request.images), why=skipped[0].why)
+        predictor = open_model(folder)
+        self.began.emit(0 if request.watch else len(sources))
+        with ResultsFolder(
+            request.out,
+            predictor,
+            fingerprint=model_fingerprint(folder),
+            resume=request.go_on or request.watch,
+            overlays=request.overlays,
+            live=request.watch,
+            skipped=() if request.watch else skipped,
+        ) as results:
+
+            def on_image(number: int, total: int, path: str, result: Prediction | None, why: str) -> None:
+                self.looked.emit(_looked(number, total, Path(path), result, why, results.overlay_of(path)))
+
+            if request.watch:
+                number = itertools.count(1)
+                whole = False
+                watch(results, [request.images], self._stop, on_image=lambda *told: on_image(next(number), 0, *told))
+            else:
+                whole = predict_all(
+                    results, sources, on_image=on_image, stop=self._stop.asked, cancelled=self._stop.at_once
+                )
+            done, passed = results.counts()
+        return FolderSummary(request.out, done, passed, whole)
+
+    def as_problem(self, error: Exception) -> Problem:
+        from workbench.inference.batch.results_log import ResultsLogError
+
+        if isinstance(error, ResultsLogError):
+            return ResultsTaken(why=str(error))
+        if isinstance(error, OSError):
+            return CannotWrite.of(error.filename or self._request.out, error)
+        return ModelUnusable(path=str(self._request.model), why=str(error) or type(error).__name__)
+
+
+def _looked(
+    number: int, total: int, path: Path, result: Prediction | None, why: str, overlay: Path | None
+) -> ImagePredicted:
+    if result is None:
+        return ImagePredicted(number, total, path, path, why=why)
+    regions = None if result.mask is None else len(result.regions)
+    largest = result.regions[0].area if result.regions else None
+    shown = overlay if overlay is not None else path
+    return ImagePredicted(number, total, path, shown, regions, result.verdict, largest, result.milliseconds)
+
+
+class FolderPrediction(BackgroundJob):
+    """Prediction of one folder at a time. An image interrupted by a cancellation gets no result."""
+
+    began = Signal(int)  # number of images, 0 in watch mode
+    looked = Signal(object)  # Looked
+    ended = Signal(object)  # Ended
+
+    def start(self, request: FolderRequest) -> None:
+        """Start a prediction; emits `began`, `looked` for each image, then `ended` or `failed`."""
+        if self.running:
+            return
+        thread = _PredictionThread(request, self)
+        thread.began.connect(self.began)
+        thread.looked.connect(self.looked)
+        self.begin(thread, QThread.Priority.LowPriority)
+
+    def on_finished(self, thread: JobThread, ending: FolderSummary | Problem) -> None:
+        (self.failed if isinstance(ending, Problem) else self.ended).emit(ending)

@@ -1,0 +1,175 @@
+"""Work of the image list's thread: scan folders, update the index, copy new images."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+from workbench.core.images.image_files import IMAGE_SUFFIXES
+from workbench.core.problems import BadGrouping, FolderMissing, Problem
+from workbench.core.project.folder_walk import walk
+from workbench.core.project.grouping import check_pattern
+from workbench.core.project.image_index import ImageIndex, ImageRow, with_index
+from workbench.core.project.project import Project
+from workbench.core.project.sources import natural_key
+
+TELL_EVERY = 0.2  # seconds
+# A worker that never sleeps holds the interpreter lock for 5 ms at a time, and the window needs it often.
+WORK, REST = 0.004, 0.001  # seconds
+FIRST_REST = 0.15  # until the first rows are painted
+
+
+class IndexReporter:
+    """Progress reporter of the worker thread. Rows and progress are reported at most five times a second."""
+
+    def __init__(self, tell: Callable[[str, object], None], stop: threading.Event) -> None:
+        self.tell = tell
+        self._stop = stop
+        self._rows: list[ImageRow] = []
+        self._progress: tuple[int, int] | None = None
+        self._told = self._rested = time.monotonic()
+
+    def rest(self, seconds: float = REST) -> None:
+        """Sleep to release the interpreter lock for the window."""
+        time.sleep(seconds)
+        self._rested = time.monotonic()
+
+    def stopped(self) -> bool:
+        return self._stop.is_set()
+
+    def row(self, row: ImageRow) -> None:
+        self._rows.append(row)
+
+    def progress(self, done: int, total: int) -> None:
+        self._progress = (done, total)
+        now = time.monotonic()
+        if done == total or now - self._told >= TELL_EVERY:
+            self.flush()
+        if now - self._rested >= WORK:
+            self.rest()
+
+    def flush(self) -> None:
+        if self._rows:
+            self.tell("rows", self._rows)
+            self._rows = []
+        if self._progress is not None:
+            self.tell("progress", self._progress)
+            self._progress = None
+        self._told = time.monotonic()
+
+
+def refresh(project: Project, teller: IndexReporter, *, first: bool) -> None:
+    """Report the keys and each changed row. first: the project was just opened; report the known rows at once."""
+
+    def work(index: ImageIndex) -> None:
+        known = index.keys() if first else []
+        told: set[str] | None = set() if first else None
+        if known:
+            teller.tell("listed", known)
+            teller.rest(FIRST_REST)
+            for batch in index.batches(1000):
+                if teller.stopped():
+                    return
+                told.update(row.key for row in batch)
+                teller.tell("rows", batch)
+                teller.rest()
+        keys = project.images()
+        if keys != known or not first:
+            teller.tell("listed", keys)
+            teller.rest(FIRST_REST)
+        for row in index.refresh(keys, progress=teller.progress, cancelled=teller.stopped, told=told):
+            teller.row(row)
+        if first and not teller.stopped():
+            _check_pattern(project, keys, teller)
+
+    try:
+        with_index(project, work, lambda problem: teller.tell("problem", problem))
+    finally:
+        teller.flush()
+
+
+def _check_pattern(project: Project, keys: list[str], teller: IndexReporter) -> None:
+    try:
+        check_pattern(project, keys)
+    except BadGrouping as problem:
+        teller.tell("problem", problem)
+
+
+def read_rows(project: Project, keys: list[str], teller: IndexReporter) -> None:
+    """Read the files of some images again, for data that a save does not provide, such as the number of regions."""
+
+    def work(index: ImageIndex) -> None:
+        teller.tell("looked", [index.read_changed(key) for key in keys if not teller.stopped()])
+
+    with_index(project, work)
+
+
+def keep_scores(project: Project, scores: dict[str, float], *, patience: float = 10.0) -> None:
+    """Write defect probabilities into the index. patience: seconds to wait for another process before dropping them."""
+    with_index(project, lambda index: index.set_scores(scores), patience=patience)
+
+
+@dataclass(frozen=True)
+class Added:
+    """Result of copying images into a project.
+
+    left_out: (name, reason) of dropped or chosen entries without anything to copy; the reason is "kind" (not an image
+    file), "empty" (a folder without images), "project" or "remote".
+    """
+
+    copied: int
+    there: int = 0  # already in the project
+    left_out: tuple[tuple[str, str], ...] = ()
+
+
+def left_out_reason(path: Path) -> str:
+    """Return the reason why nothing of a path can be copied, without scanning folders; "" if it can be.
+
+    A project folder is excluded: copying it would import its masks as images.
+    """
+    if path.is_dir():
+        return "project" if (path / "project.json").is_file() else ""
+    return "" if path.suffix.lower() in IMAGE_SUFFIXES else "kind"
+
+
+def add(project: Project, paths: list[Path], teller: IndexReporter, left_out: Sequence[tuple[str, str]] = ()) -> None:
+    """Copy the image files of `paths` and their subfolders; report failures and the number of copies."""
+    wanted: list[tuple[Path, str]] = []
+    refused, copied, there = list(left_out), 0, 0
+    for path in paths:
+        reason = left_out_reason(path) if path.exists() else ""
+        found = list(_images_in(path)) if path.exists() and not reason else []
+        wanted += found
+        if not path.exists():
+            teller.tell("problem", FolderMissing(path=str(path)))
+        elif not found:
+            refused.append((path.name, reason or "empty"))
+    own = (project.root / "pictures").resolve()
+    for i, (path, key) in enumerate(wanted):
+        if teller.stopped():
+            return
+        if path.resolve().is_relative_to(own):
+            there += 1
+        else:
+            try:
+                taken = own.joinpath(key).exists()
+                same = project.copy_image(path, key) == key and taken
+                copied, there = copied + (not same), there + same
+            except Problem as problem:
+                teller.tell("problem", problem)
+        teller.progress(i + 1, len(wanted))
+    teller.tell("added", Added(copied, there, tuple(refused)))
+
+
+def _images_in(path: Path) -> Iterator[tuple[Path, str]]:
+    """Yield (file, key) of an image file, or of all below a folder; the keys begin with the folder's name."""
+    if path.is_file():
+        if path.suffix.lower() in IMAGE_SUFFIXES:
+            yield path, path.name
+        return
+    found = [(relative, entry) for relative, entry in walk(path) if Path(relative).suffix.lower() in IMAGE_SUFFIXES]
+    for relative, entry in sorted(found, key=lambda each: natural_key(each[0])):
+        yield Path(entry.path), PurePath(path.name or "pictures", relative).as_posix()

@@ -1,0 +1,96 @@
+"""Copying labels from one image to another: parts of a series often show the same defect at the same place."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from PySide6.QtCore import QObject, Signal
+
+from workbench.core.problems import LabelsNotCopied, Problem
+from workbench.core.project import annotation
+from workbench.core.project.project import BACKGROUND, NOT_LABELED, Project
+from workbench.inference.io.opencv import cv2
+from workbench.session.editor import Editor
+from workbench.session.label import Label
+from workbench.session.task_queue import TaskQueue
+
+_TRIES = 40  # attempts, 50 ms apart
+
+Piece = tuple[int, np.ndarray, tuple[int, int]]  # id, bool (h, w), corner (x, y)
+
+
+class LabelCopier(QObject):
+    """Reads the source mask in a worker thread, then paints on the image in the editor."""
+
+    problem_met = Signal(object)
+
+    def __init__(self, editor: Editor, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._editor = editor
+        self._lane = TaskQueue(parent=self)
+
+    def close(self) -> None:
+        self._lane.cancel_pending()
+
+    def copy(self, project: Project, source: str, unsaved: Label | None) -> None:
+        """Copy labels from the image `source`. unsaved: its label if memory is newer than the disk."""
+        target = self._editor.label
+        if target is None:
+            return
+
+        def work() -> tuple[tuple[int, ...], list[Piece]]:
+            if unsaved is not None and unsaved.mask is not None:
+                return unsaved.mask.shape, _pieces_at_rest(unsaved)
+            mask = annotation.load_mask(project, source)
+            if mask is None:
+                raise LabelsNotCopied(source=source, why="it has none")
+            return mask.shape, pieces_of(mask)
+
+        def then(found: tuple[tuple[int, ...], list[Piece]] | None, error: Exception | None) -> None:
+            if found is not None:
+                self._paint(source, target, *found)
+            elif isinstance(error, Problem):
+                self.problem_met.emit(error)
+            else:
+                self.problem_met.emit(LabelsNotCopied(source=source, why=str(error)))
+
+        self._lane.submit(work, then)
+
+    def _paint(self, source: str, target: Label, shape: tuple[int, ...], pieces: list[Piece]) -> None:
+        if self._editor.label is not target:
+            return  # another image was opened meanwhile
+        if target.mask is not None and target.mask.shape != shape:
+            (h, w), (height, width) = shape, target.mask.shape
+            why = f"it is {w} x {h} pixels, and this picture is {width} x {height}"
+            self.problem_met.emit(LabelsNotCopied(source=source, why=why))
+        elif self._editor.begin("copy labels"):
+            for id, region, corner in pieces:
+                self._editor.paint_region(region, corner, id)
+            self._editor.commit()
+
+
+def _pieces_at_rest(label: Label) -> list[Piece]:
+    """Return `pieces_of` a label that the GUI thread may be changing; retry until no stroke was made meanwhile.
+
+    Raises LabelsNotCopied after too many attempts.
+    """
+    for _ in range(_TRIES):
+        before = label.write_sequence
+        if before % 2 == 0:
+            found = pieces_of(label.mask)
+            if label.write_sequence == before:
+                return found
+        time.sleep(0.05)
+    raise LabelsNotCopied(source=label.key, why="it is being painted on")
+
+
+def pieces_of(mask: np.ndarray) -> list[Piece]:
+    """Return the painted pixels of uint8 (H, W), per id within their bounding box."""
+    pieces = []
+    for id in annotation.ids_in(mask):
+        if id not in (BACKGROUND, NOT_LABELED):
+            where = (mask == id).view(np.uint8)  # OpenCV would treat a mask of one pixel as a scalar
+            x, y, width, height = cv2.boundingRect(where)
+            pieces.append((id, where[y : y + height, x : x + width] > 0, (x, y)))
+    return pieces

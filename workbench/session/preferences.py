@@ -1,0 +1,89 @@
+"""User preferences on this computer: one small JSON file, which may be missing or broken."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from platformdirs import user_config_dir
+
+from workbench.core.problems import CannotWrite
+from workbench.core.project.storage import write_json
+from workbench.inference.io.json_io import JsonError, read_json
+
+CHOICES = {
+    "theme": ("dark", "light", "system"),
+    "language": ("system", "en", "zh_CN"),
+    "model": ("unet", "resnet"),
+}
+RANGES = {"brush_radius": (0.5, 500.0), "minutes": (0.1, 20_160.0), "overlay_opacity": (0.0, 1.0)}
+RECENT = 12
+PLACES = 200  # projects for which the last image is remembered
+
+
+@dataclass
+class Preferences:
+    """User preferences. Missing or invalid values in the file are replaced by these defaults."""
+
+    recent_projects: list[str] = field(default_factory=list)  # newest first
+    theme: str = "system"
+    language: str = "system"
+    brush_radius: float = 8.0  # pixels
+    minutes: float = 5.0
+    model: str = "unet"
+    device: str = "auto"
+    last_pictures: dict[str, str] = field(default_factory=dict)  # project -> key
+    overlay_opacity: float = 0.45
+
+    @classmethod
+    def load(cls, path: Path | None = None) -> Preferences:
+        """Load the preferences from `path` or from the default location. Never raises."""
+        try:
+            raw = read_json(path or settings_path())
+        except (FileNotFoundError, JsonError):
+            raw = None
+        settings = cls()
+        for entry in dataclasses.fields(cls) if isinstance(raw, dict) else ():
+            value = _checked(entry.name, raw.get(entry.name), getattr(settings, entry.name))
+            setattr(settings, entry.name, value)
+        return settings
+
+    def save(self, path: Path | None = None) -> bool:
+        """Write the preferences. Return False on failure, which callers may ignore."""
+        try:
+            write_json(path or settings_path(), dataclasses.asdict(self))
+        except (CannotWrite, UnicodeEncodeError):
+            return False
+        return True
+
+    def opened(self, project: Path | str, image: str | None = None) -> None:
+        """Remember an opened project, and the image opened in it."""
+        name = str(project)
+        self.recent_projects = [name, *(p for p in self.recent_projects if p != name)][:RECENT]
+        if image is not None:
+            self.last_pictures.pop(name, None)
+            self.last_pictures[name] = image
+            while len(self.last_pictures) > PLACES:
+                del self.last_pictures[next(iter(self.last_pictures))]
+
+
+def settings_path() -> Path:
+    return Path(user_config_dir("defect-workbench", appauthor=False)) / "settings.json"
+
+
+def _checked(name: str, value: Any, default: Any) -> Any:
+    if name in CHOICES:
+        return value if value in CHOICES[name] else default
+    if name in RANGES:
+        low, high = RANGES[name]
+        number = isinstance(value, (int, float)) and not isinstance(value, bool) and value == value  # not NaN
+        return float(min(max(value, low), high)) if number else default
+    if isinstance(default, list):
+        return [item for item in value if isinstance(item, str)] if isinstance(value, list) else default
+    if isinstance(default, dict):
+        if not isinstance(value, dict):
+            return default
+        return {key: item for key, item in value.items() if isinstance(item, str)}
+    return value if isinstance(value, str) else default

@@ -1,0 +1,202 @@
+"""Journal that also writes outside of the project while the project cannot be written.
+
+Unsaved changes are then in `rescue/<id of the project>-<token>/` in the user's data folder, in the record format of the
+project's own journal. They are read at the next opening of that project, and removed when all of them are saved.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import secrets
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+import filelock
+from platformdirs import user_data_dir
+
+from workbench.core.problems import CannotWrite
+from workbench.core.project.history import Patch
+from workbench.core.project.project import Project
+from workbench.core.project.storage import write_json
+from workbench.session.journal import MANY, NOTES, STROKES, Journal, Place, Size, encode_note_record, encode_record
+
+_ORIGIN, _LOCK = "origin.json", "lock"
+
+
+def rescue_folder() -> Path:
+    """Return the folder of all rescue journals of this user."""
+    return Path(user_data_dir("defect-workbench", appauthor=False)) / "rescue"
+
+
+class Rescue:
+    """One rescue journal, locked by the process that writes or reads it."""
+
+    def __init__(self, folder: Path, lock: filelock.BaseFileLock) -> None:
+        self.folder, self._lock = folder, lock
+        self.journal = Journal(folder)
+        self.keys: set[str] = set()
+
+    @classmethod
+    def create(cls, project: Project) -> Rescue:
+        """Create an empty rescue journal. Raises CannotWrite."""
+        folder = rescue_folder() / f"{project.file.id}-{secrets.token_hex(4)}"
+        origin = {"format": 1, "id": project.file.id, "path": str(project.root), "content": _digest(project)}
+        write_json(folder / _ORIGIN, origin)
+        try:
+            return cls(folder, _locked(folder))
+        except (OSError, filelock.Timeout) as error:
+            raise CannotWrite(path=str(folder), why=str(error)) from error
+
+    @classmethod
+    def of(cls, project: Project) -> list[Rescue]:
+        """Return the rescue journals that ended sessions left for a project."""
+        found = []
+        try:
+            folders = sorted(rescue_folder().iterdir())
+        except OSError:
+            return []
+        for folder in folders:
+            if _belongs(folder, project):
+                with contextlib.suppress(OSError, filelock.Timeout):  # raised for a session that still runs
+                    found.append(cls(folder, _locked(folder)))
+        return found
+
+    def put(self, place: Place, record: bytes) -> None:
+        """Write one record. Raises CannotWrite."""
+        self.keys.add(place[0])
+        try:
+            self.journal.put(place, record)
+        except CannotWrite:
+            self.journal.clear_waiting(place)
+            raise
+
+    def leftovers(self) -> dict[str, list[tuple[Patch, Size]]]:
+        found = self.journal.leftovers()
+        self.keys.update(found, self.journal.note_changes)
+        return found
+
+    def clear(self, key: str) -> bool:
+        """Remove an image's records, which a save contains. Return True if none are left and the folder is deleted."""
+        if key in self.keys:
+            self.journal.clear(key)
+            self.keys.discard(key)
+        if self.keys or self.journal.unreadable:
+            return False
+        self.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return True
+
+    def close(self) -> None:
+        self.journal.close()
+        self._lock.release()
+
+
+class RescuedJournal(Journal):
+    """Journal of an open project together with its rescue journals."""
+
+    def __init__(self, project: Project) -> None:
+        super().__init__(project.root / "journal")
+        self._project = project
+        self._records: dict[str, list[tuple[Place, bytes]]] = {}  # of unsaved images
+        self._recorded: set[int] = set()
+        self._outside: set[int] = set()
+        self._rescue: Rescue | None = None
+        self._found = Rescue.of(project)
+
+    @property
+    def count(self) -> int:
+        """Number of unsaved changes."""
+        strokes = (sum(place[1] == STROKES for place, _ in records) for records in self._records.values())
+        return sum(max(1, number) for number in strokes)  # a stroke also changes the note
+
+    def rescued(self, keys: Iterable[str]) -> bool:
+        """Return True if all unsaved changes, those of `keys` included, are in a rescue journal."""
+        records = [record for records in self._records.values() for _, record in records]
+        return self._records.keys() >= set(keys) and all(id(record) in self._outside for record in records)
+
+    def keep_outside(self) -> None:
+        """Write unsaved changes to the rescue journal; after a failure the next call tries again."""
+        for key, _ in list(self._open):
+            self.seal(key)
+        with contextlib.suppress(CannotWrite):
+            for records in self._records.values():
+                for place, record in records:
+                    if id(record) not in self._outside:
+                        self._rescue = self._rescue or Rescue.create(self._project)
+                        self._rescue.put(place, record)
+                        self._outside.add(id(record))
+
+    def leftovers(self) -> dict[str, list[tuple[Patch, Size]]]:
+        found = super().leftovers()
+        for rescue in self._found:
+            for key, records in rescue.leftovers().items():
+                known = {encode_record(*record) for record in records}
+                found[key] = [r for r in found.get(key, []) if encode_record(*r) not in known] + records
+            for key, changes in rescue.journal.note_changes.items():
+                known = {encode_note_record(change) for change in changes}
+                earlier = [c for c in self.note_changes.get(key, []) if encode_note_record(c) not in known]
+                self.note_changes[key] = sorted(earlier + changes, key=lambda change: change.when)
+            self.unreadable += rescue.journal.unreadable
+        self._found = [rescue for rescue in self._found if not rescue.clear("")]
+        for key in {*found, *self.note_changes}:
+            strokes = [((key, STROKES), encode_record(*record)) for record in found.get(key, [])]
+            changes = [((key, NOTES), encode_note_record(change)) for change in self.note_changes.get(key, [])]
+            self._records[key] = strokes + changes
+        return found
+
+    def clear(self, key: str) -> None:
+        super().clear(key)
+        for _, record in self._records.pop(key, []):
+            self._recorded.discard(id(record))
+            self._outside.discard(id(record))
+        self._found = [rescue for rescue in self._found if not rescue.clear(key)]
+        if self._rescue is not None and self._rescue.clear(key):
+            self._rescue = None
+
+    def close(self) -> None:
+        super().close()
+        for rescue in (*self._found, *([self._rescue] if self._rescue else [])):
+            rescue.close()
+        self._found, self._rescue = [], None
+
+    def _write(self, place: Place) -> None:
+        for record in self._waiting[place] if place[0] != MANY else ():  # changes of many images are not kept in memory
+            if id(record) not in self._recorded:
+                self._recorded.add(id(record))
+                self._records.setdefault(place[0], []).append((place, record))
+        try:
+            self._project.need_write("the journal")
+            super()._write(place)
+        except CannotWrite:
+            self.keep_outside()
+            raise
+        if self._rescue is not None:
+            self.keep_outside()
+
+
+def _locked(folder: Path) -> filelock.BaseFileLock:
+    lock = filelock.FileLock(folder / _LOCK, thread_local=False)
+    lock.acquire(timeout=0)
+    return lock
+
+
+def _digest(project: Project) -> str:
+    return hashlib.sha256(project.json.content).hexdigest()
+
+
+def _belongs(folder: Path, project: Project) -> bool:
+    """Return True if a rescue journal belongs to `project`; without an id on the disk, path or content decide."""
+    try:
+        origin = json.loads((folder / _ORIGIN).read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    if not isinstance(origin, dict):
+        return False
+    if origin.get("id") == project.file.id:
+        return True
+    return not project.json.identified and (
+        origin.get("path") == str(project.root) or origin.get("content") == _digest(project)
+    )

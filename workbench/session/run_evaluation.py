@@ -1,0 +1,335 @@
+"""Evaluation of a run on its validation or test images, in a worker thread, at any operating point."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from PySide6.QtCore import QCoreApplication, QObject, Signal
+
+from workbench.core.evaluation import operating_point
+from workbench.core.evaluation.data_leaks import DataLeak, find_data_leaks
+from workbench.core.evaluation.defect_crops import CropFrame, Cropper
+from workbench.core.evaluation.inference_pass import InferencePass, PassResult
+from workbench.core.evaluation.operating_point import OperatingPoint, StoredOperatingPoint
+from workbench.core.evaluation.operating_point_sweep import OperatingPointSweep
+from workbench.core.evaluation.stored_predictions import StoredPrediction
+from workbench.core.problems import Problem, RunUnusable
+from workbench.core.runs.dataset import Dataset
+from workbench.core.runs.run import Run
+from workbench.inference.model_settings import ModelSettings
+from workbench.session.evaluation_result import THREADS, EvaluatedImages, evaluate_images
+from workbench.session.process_memory import release_free_memory
+from workbench.session.session import Session
+from workbench.session.task_queue import TaskQueue
+from workbench.session.training.training_control import TrainingControl
+
+if TYPE_CHECKING:
+    from workbench.core.project.project import Project
+
+# none: no run is open. nothing: the run has no validation or test images. broken: the evaluation failed. leak: the
+# metrics are withheld until the user has acknowledged a leak between the splits, which makes them too good.
+Stage = Literal["none", "looking", "nothing", "broken", "leak", "ready"]
+
+
+class RunEvaluation(QObject):
+    """Evaluation of one UNet run at a time. Methods never raise a Problem: they emit `failed`."""
+
+    changed = Signal()  # stage, or the operating point in use
+    progressed = Signal(int, int)
+    evaluated = Signal(object)  # Reviewed
+    swept = Signal()
+    failed = Signal(object)  # Problem
+    stored = Signal(object)  # Run: the operating point in use was changed
+    _seen = Signal(int, int, int)
+
+    def __init__(self, session: Session, training: TrainingControl, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._session, self._training = session, training
+        self._looking, self._judging, self._cropping = TaskQueue(1, self), TaskQueue(1, self), TaskQueue(1, self)
+        self._stop = threading.Event()
+        self._turn = 0  # counts evaluations
+        self._asked = 0  # counts requested operating points
+        self._crops = 0  # counts generations of requested crops
+        self._agreed: set[tuple[str, str]] = set()  # (run, split) whose leak was acknowledged
+        self._cropper: Cropper | None = None
+        self._seen.connect(self._emit_progress)
+        self._clear()
+        session.label_saved.connect(self._label_saved)
+        training.state_changed.connect(self.changed)
+        session.project_closed.connect(self.close)
+        app = QCoreApplication.instance()
+        if app is not None:
+            app.aboutToQuit.connect(self.close)
+
+    def _clear(self) -> None:
+        self.stage: Stage = "none"
+        self.run: Run | None = None
+        self.split = ""
+        self.splits: dict[str, int] = {}  # number of images of each non-empty split
+        self.settings: ModelSettings | None = None
+        self.chosen: StoredOperatingPoint | None = None
+        self.point: OperatingPoint | None = None
+        self.looked = PassResult()
+        self.leaks: list[DataLeak] = []
+        self._look_over: InferencePass | None = None
+        self.stale = False  # labels were changed since the evaluation
+        self.reviewed: EvaluatedImages | None = None
+        self.sweep: OperatingPointSweep | None = None
+        self.classes: dict[int, tuple[str, str]] = {}  # id to name and color
+
+    # --- run --------------------------------------------------------------------------------------
+
+    def open(self, run: Run, split: str | None = None) -> None:
+        """Evaluate `run` on `split`; by default on `test` if it has images, else on `val`."""
+        self._leave()
+        project = self._session.project
+        if project is None:
+            return
+        self._session.flush()
+        try:
+            run.need_usable()
+            data, self.settings = run.dataset(), operating_point.settings_of(run)
+            self.chosen = operating_point.read(run)
+        except Problem as problem:
+            self.failed.emit(problem)
+            return
+        if self.settings.task != "segmentation":
+            return
+        counts = Counter(item.split for item in data.items)
+        self.run, self.splits = run, {name: counts[name] for name in ("val", "test") if counts[name]}
+        self.classes = {entry.id: (entry.name, entry.color) for entry in self.settings.classes}
+        for info in project.classes:
+            if info.id in self.classes:
+                self.classes[info.id] = (info.name, info.color)
+        self.point = OperatingPoint.of(self.settings)
+        self._cropper = Cropper(project)
+        if not self.splits:
+            self._enter("nothing")
+            return
+        self.split = split if split in self.splits else ("test" if "test" in self.splits else "val")
+        self._run_pass(project, run, data)
+
+    def close(self) -> None:
+        """Close the run, and wait for the work in progress."""
+        self._leave()
+        for lane in (self._looking, self._judging, self._cropping):
+            lane.cancel_pending()
+        self.changed.emit()
+
+    def _leave(self) -> None:
+        """Cancel the work in progress; its results are ignored."""
+        self._stop.set()
+        self._turn += 1
+        self._asked += 1
+        self._crops += 1
+        self._clear()
+
+    def choose_split(self, split: str) -> None:
+        if self.run is not None and split != self.split:
+            self.open(self.run, split)
+
+    def refresh(self) -> None:
+        """Evaluate again with the present labels, at the same operating point. Predictions are reused."""
+        point = self.point
+        if self.run is not None:
+            self.open(self.run, self.split)
+            self.point = self.point and point
+
+    def cancel(self) -> None:
+        """Cancel the evaluation; finished predictions are reused by the next one."""
+        self._leave()
+        self.changed.emit()
+
+    def agree(self) -> None:
+        """Acknowledge a leak between the splits and show the metrics."""
+        if self.run is not None and self.stage == "leak":
+            self._agreed.add((self.run.name, self.split))
+            self._enter("ready")
+            self._evaluate()
+
+    def _label_saved(self, key: str) -> None:
+        self.stale = self.stale or any(each.key == key for each in self.looked.evidence)
+
+    def _run_pass(self, project: Project, run: Run, data: Dataset) -> None:
+        stop = self._stop = threading.Event()
+        turn, split = self._turn, self.split
+        assert self.settings is not None
+        settings = self.settings
+
+        self._look_over = look = InferencePass(project, run, settings)
+
+        def work() -> tuple[PassResult | None, list[DataLeak]]:
+            looked = look.over(
+                data.of(split), progress=lambda done, total: self._seen.emit(turn, done, total), cancelled=stop.is_set
+            )
+            release_free_memory()
+            return looked, find_data_leaks(project, data, split) if looked is not None else []
+
+        self._enter("looking")
+        self._looking.submit(work, lambda found, error: self._pass_finished(turn, found, error))
+
+    def _emit_progress(self, turn: int, done: int, total: int) -> None:
+        if turn == self._turn:
+            self.progressed.emit(done, total)
+
+    def _pass_finished(
+        self, turn: int, found: tuple[PassResult | None, list[DataLeak]] | None, error: Exception | None
+    ) -> None:
+        if turn != self._turn or self.run is None:
+            return
+        if error is not None or found is None or found[0] is None:
+            problem = error if isinstance(error, Problem) else RunUnusable(name=self.run.name, why=str(error))
+            self._enter("broken")
+            self.failed.emit(problem)
+            return
+        self.looked, self.leaks = found
+        if not self.looked.evidence:
+            self._enter("broken")
+            return
+        leaking = bool(self.leaks) and (self.run.name, self.split) not in self._agreed
+        self._enter("leak" if leaking else "ready")
+        if not leaking:
+            self._evaluate()
+        self._sweep()
+
+    def _enter(self, stage: Stage) -> None:
+        self.stage = stage
+        self.changed.emit()
+
+    # --- operating point --------------------------------------------------------------------------
+
+    def set_point(self, point: OperatingPoint) -> None:
+        """Set the operating point; `judged` follows, for the last of several quick requests."""
+        if point != self.point and self.stage == "ready":
+            self.point = point
+            self._evaluate()
+
+    def cheapest(self, escape: float, number: int | None = None) -> None:
+        """Set the operating point of least cost if a missed defect costs `escape` times a false alarm.
+
+        number: of the only class whose point changes; None for all.
+        """
+        if self.sweep is not None and self.chosen is not None and self.point is not None:
+            start = self.chosen.trained if number is None else self.point
+            self.set_point(self.sweep.cheapest(start, escape, number=number))
+
+    def _evaluate(self) -> None:
+        self._asked += 1
+        asked, point, settings, evidence = self._asked, self.point, self.settings, self.looked.evidence
+        assert point is not None and settings is not None
+
+        def work() -> EvaluatedImages | None:
+            return evaluate_images(evidence, settings, point, lambda: asked != self._asked)
+
+        def then(found: EvaluatedImages | None, error: Exception | None) -> None:
+            if error is not None:
+                raise error
+            if found is not None and asked == self._asked:
+                self.reviewed = found
+                self.evaluated.emit(found)
+
+        self._judging.submit(work, then)
+
+    def _sweep(self) -> None:
+        turn, evidence = self._turn, self.looked.evidence
+        look = self._look_over
+        assert self.settings is not None and look is not None
+        ids, stop = [entry.id for entry in self.settings.classes], self._stop
+
+        def work() -> OperatingPointSweep | None:
+            with ThreadPoolExecutor(THREADS) as pool:
+                found = list(pool.map(lambda each: None if stop.is_set() else look.tallies(each), evidence))
+            tallies = [each for each in found if each is not None]
+            return OperatingPointSweep(evidence, tallies, ids) if len(tallies) == len(evidence) else None
+
+        def then(found: OperatingPointSweep | None, error: Exception | None) -> None:
+            if error is not None:
+                raise error
+            if turn == self._turn and found is not None:
+                self.sweep = found
+                self.swept.emit()
+
+        self._looking.submit(work, then)
+
+    @property
+    def um_per_pixel(self) -> float | None:
+        return self.settings.um_per_pixel if self.settings is not None else None
+
+    # --- operating point in use -------------------------------------------------------------------
+
+    @property
+    def busy(self) -> bool:
+        """True if the run is being trained and cannot be changed."""
+        return (
+            self._training.busy
+            and self._training.run is not None
+            and self.run is not None
+            and (self._training.run.root == self.run.root)
+        )
+
+    @property
+    def moved(self) -> bool:
+        """True if the present operating point differs from the one in use."""
+        return self.settings is not None and self.point != OperatingPoint.of(self.settings)
+
+    def can_store(self) -> bool:
+        return self.stage == "ready" and self._session.writable and not self.busy and self.moved
+
+    def can_restore(self) -> bool:
+        """Return True if the present operating point or the one in use differs from the trained one."""
+        return (
+            self.stage == "ready"
+            and self.chosen is not None
+            and (self.point != self.chosen.trained or bool(self.chosen.chosen_on))
+        )
+
+    def store(self) -> None:
+        """Put the present operating point to use in overlay, prediction and export."""
+        if self.can_store():
+            self._write(lambda run: operating_point.store(run, self.point, chosen_on=(self.split,)))
+
+    def restore(self) -> None:
+        """Restore the operating point chosen by the training."""
+        if not self.can_restore() or self.chosen is None:
+            return
+        if self.chosen.chosen_on and self._session.writable and not self.busy:
+            self._write(operating_point.restore)
+        if self.chosen is not None:
+            self.set_point(self.chosen.trained)
+
+    def _write(self, change: Callable[[Run], None]) -> None:
+        assert self.run is not None
+        try:
+            change(self.run)
+            self.settings, self.chosen = operating_point.settings_of(self.run), operating_point.read(self.run)
+        except Problem as problem:
+            self.failed.emit(problem)
+            return
+        self.changed.emit()
+        self.stored.emit(self.run)
+
+    # --- crops ------------------------------------------------------------------------------------
+
+    def crop(self, evidence: StoredPrediction, frame: CropFrame, then: Callable[[np.ndarray | None], None]) -> None:
+        """Cut out a part of an image in a worker thread; `then` receives None if the image cannot be read."""
+        if self._cropper is None or self.settings is None or self.point is None:
+            return
+        cropper, settings, turn = self._cropper, self.point.on(self.settings), self._crops
+
+        def work() -> np.ndarray | None:
+            return cropper.crop(evidence, settings, frame) if turn == self._crops else None
+
+        def answer(found: np.ndarray | None, _: Exception | None) -> None:
+            if turn == self._crops:
+                then(found)
+
+        self._cropping.submit(work, answer)
+
+    def forget_crops(self) -> None:
+        """Drop the crops that are not made yet."""
+        self._crops += 1

@@ -1,0 +1,108 @@
+"""NVIDIA GPU measurements by NVML."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from workbench.core.runs.system_stats import GpuSample
+
+__all__ = ["GpuReader", "GpuSample", "NoGpu", "NvmlReader"]
+
+
+class GpuReader(Protocol):
+    def read(self) -> tuple[GpuSample, ...]: ...
+
+    def close(self) -> None: ...
+
+
+class NoGpu(Exception):
+    """Reason for missing GPU measurements: an English sentence without a full stop."""
+
+
+class NvmlReader:
+    """Reader of all GPUs by NVML. Raises NoGpu if NVML cannot be used."""
+
+    def __init__(self) -> None:
+        try:
+            import pynvml
+        except ImportError as error:
+            raise NoGpu("The package nvidia-ml-py is not installed") from error
+        self._nvml = pynvml
+        try:
+            pynvml.nvmlInit()
+        except pynvml.NVMLError as error:
+            missing = (pynvml.NVML_ERROR_LIBRARY_NOT_FOUND, pynvml.NVML_ERROR_DRIVER_NOT_LOADED)
+            if getattr(error, "value", None) in missing:
+                raise NoGpu("No NVIDIA driver found") from error
+            raise NoGpu(f"The NVIDIA driver cannot be asked: {error}") from error
+        try:
+            self._cards = [self._card(i) for i in range(pynvml.nvmlDeviceGetCount())]
+        except pynvml.NVMLError as error:
+            self.close()
+            raise NoGpu(f"The NVIDIA driver cannot be asked: {error}") from error
+        if not self._cards:
+            self.close()
+            raise NoGpu("The NVIDIA driver is here, but no card")
+
+    def read(self) -> tuple[GpuSample, ...]:
+        return tuple(self._sample(i, name, handle) for i, (name, handle) in enumerate(self._cards))
+
+    def close(self) -> None:
+        try:
+            self._nvml.nvmlShutdown()
+        except self._nvml.NVMLError:
+            return
+
+    def _card(self, index: int) -> tuple[str, Any]:
+        handle = self._nvml.nvmlDeviceGetHandleByIndex(index)
+        name = self._nvml.nvmlDeviceGetName(handle)
+        return (name.decode("utf-8", "replace") if isinstance(name, bytes) else name), handle
+
+    def _sample(self, index: int, name: str, handle: Any) -> GpuSample:
+        nvml = self._nvml
+        memory = self._memory(handle)
+        rates = self._ask(nvml.nvmlDeviceGetUtilizationRates, handle)
+        power = self._ask(nvml.nvmlDeviceGetPowerUsage, handle)
+        limit = self._ask_newer("nvmlDeviceGetEnforcedPowerLimit", handle)
+        reserved = getattr(memory, "reserved", None)
+        return GpuSample(
+            index=index,
+            name=name,
+            utilisation=None if rates is None else float(rates.gpu),
+            memory_used=None if memory is None else int(memory.used),
+            memory_total=None if memory is None else int(memory.total),
+            temperature=self._ask(nvml.nvmlDeviceGetTemperature, handle, nvml.NVML_TEMPERATURE_GPU),
+            power=None if power is None else power / 1000,
+            clock=self._ask(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_SM),
+            memory_reserved=None if reserved is None else int(reserved),
+            power_limit=None if limit is None else limit / 1000,
+            slowed=self._slowed(handle),
+        )
+
+    def _memory(self, handle: Any) -> Any:
+        """Return the memory information; newer libraries report the memory reserved by the driver separately."""
+        version = getattr(self._nvml, "nvmlMemory_v2", None)
+        found = None if version is None else self._ask(self._nvml.nvmlDeviceGetMemoryInfo, handle, version)
+        return self._ask(self._nvml.nvmlDeviceGetMemoryInfo, handle) if found is None else found
+
+    def _slowed(self, handle: Any) -> str:
+        reasons = self._ask_newer("nvmlDeviceGetCurrentClocksThrottleReasons", handle)
+        if not reasons:
+            return ""
+        nvml = self._nvml
+        heat = nvml.nvmlClocksThrottleReasonHwThermalSlowdown | nvml.nvmlClocksThrottleReasonSwThermalSlowdown
+        power = nvml.nvmlClocksThrottleReasonSwPowerCap | nvml.nvmlClocksThrottleReasonHwPowerBrakeSlowdown
+        return "heat" if reasons & heat else "power" if reasons & power else ""
+
+    def _ask_newer(self, name: str, *arguments: Any) -> Any:
+        """Query a function that older versions of the library lack; None without it."""
+        question = getattr(self._nvml, name, None)
+        return None if question is None else self._ask(question, *arguments)
+
+    def _ask(self, question: Callable[..., Any], *arguments: Any) -> Any:
+        """Query NVML; None if the GPU does not support the query, so that other values are still reported."""
+        try:
+            return question(*arguments)
+        except self._nvml.NVMLError:
+            return None

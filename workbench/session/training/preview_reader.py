@@ -1,0 +1,179 @@
+"""Previews of a run, read in a worker thread: the newest per image as they arrive, others on demand."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from functools import partial
+
+import numpy as np
+from PySide6.QtCore import QObject, Signal
+
+from workbench.core.evaluation.prediction_maps import MOST_BYTES, PredictionMaps
+from workbench.core.problems import Problem
+from workbench.core.project.annotation import read_mask
+from workbench.core.project.project import NOT_LABELED
+from workbench.core.project.storage import inside
+from workbench.core.runs.events import Preview
+from workbench.core.runs.run import Run
+from workbench.inference.model_settings import ClassSettings, ModelSettings, SettingsError
+from workbench.session.task_queue import TaskQueue
+
+LIMIT = 256 << 20  # bytes cached while the run is active
+MOST_PIXELS = 64_000_000  # maximum image size in pixels for a preview in full size
+
+
+class PreviewReader(QObject):
+    """Previews per image. Each preview belongs to one step of the run whose files existed when it was reported."""
+
+    arrived = Signal(str)
+    recalled = Signal(str, int)  # image, step: an earlier preview that was requested
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._run: Run | None = None
+        self._events: dict[str, dict[int, Preview]] = {}
+        self._shown: OrderedDict[tuple[str, int], PredictionMaps] = OrderedDict()
+        self._reading: set[str] = set()
+        self._wanted: tuple[str, int] | None = None
+        self._limit = LIMIT
+        self._lane = TaskQueue(parent=self)
+
+    def open(self, run: Run) -> None:
+        self.close()
+        self._run = run
+        self._limit = LIMIT
+
+    def rest(self) -> None:
+        """Keep only the last requested preview: the run has ended, and its model predicts images instead."""
+        self._limit = 0
+        self._shown.clear()
+
+    def close(self) -> None:
+        self._lane.cancel_pending()
+        self._run = None
+        self._events.clear()
+        self._shown.clear()
+        self._reading.clear()
+        self._wanted = None
+
+    def add(self, event: Preview) -> None:
+        """Register a written preview; `arrived` follows once it is read. A replay reads only the last per image."""
+        of_image = self._events.setdefault(event.picture, {})
+        if event.mask:
+            # A file that was overwritten, as in former versions, belongs to its newest step only.
+            for step in [step for step, other in of_image.items() if other.mask == event.mask]:
+                del of_image[step]
+        of_image[event.step] = event
+        if event.mask:
+            self._read(event.picture)
+        else:  # a verdict has no files
+            self.arrived.emit(event.picture)
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes of the previews in memory."""
+        return sum(seen.nbytes for seen in self._shown.values())
+
+    def steps(self, key: str) -> list[int]:
+        """Return the steps that have a preview of an image, ascending."""
+        run, events = self._run, self._events.get(key, {})
+        return sorted(s for s, event in events.items() if event.mask and run and (run.root / event.mask).exists())
+
+    def get(self, key: str, step: int | None = None) -> PredictionMaps | None:
+        """Return the newest preview of an image, or that of a step; one evicted from the cache is read again."""
+        event, run = self._event(key, step), self._run
+        if event is None or run is None or not event.mask:
+            return None
+        if (key, event.step) not in self._shown:
+            try:
+                self._keep((key, event.step), read_preview(run, event))
+            except (Problem, OSError, ValueError):
+                return None
+        return self._shown.get((key, event.step))
+
+    def recall(self, key: str, step: int) -> None:
+        """Read the preview of an earlier step; `recalled` follows, for the last request only."""
+        event, run = self._event(key, step), self._run
+        self._wanted = (key, step)
+        if event is None or run is None:
+            return
+        if (key, step) in self._shown:
+            self.recalled.emit(key, step)
+            return
+
+        def work() -> PredictionMaps | None:
+            return read_preview(run, event) if self._wanted == (key, step) else None
+
+        def then(seen: PredictionMaps | None, _: Exception | None) -> None:
+            if seen is not None:
+                self._keep((key, step), seen)
+                self.recalled.emit(key, step)
+
+        self._lane.submit(work, then, urgent=True)
+
+    def _event(self, key: str, step: int | None) -> Preview | None:
+        events = self._events.get(key)
+        return None if not events else events.get(max(events) if step is None else step)
+
+    def _read(self, key: str) -> None:
+        run, event = self._run, self._event(key, None)
+        if run is None or event is None or key in self._reading:
+            return
+        self._reading.add(key)
+
+        def then(seen: PredictionMaps | None, _: Exception | None) -> None:
+            self._reading.discard(key)
+            if seen is not None:  # a missing file was replaced by a newer one
+                if self._limit:
+                    self._keep((key, event.step), seen)
+                self.arrived.emit(key)
+            if self._event(key, None) is not event:
+                self._read(key)
+
+        self._lane.submit(partial(read_preview, run, event), then)
+
+    def _keep(self, at: tuple[str, int], seen: PredictionMaps) -> None:
+        self._shown[at] = seen
+        self._shown.move_to_end(at)
+        while len(self._shown) > 1 and self.nbytes > self._limit:
+            self._shown.popitem(last=False)
+
+
+def read_preview(run: Run, event: Preview) -> PredictionMaps:
+    """Read the files of a preview. Raises a Problem or OSError if a file is missing, broken, or outside of the run."""
+    mask = read_mask(inside(run.root, event.mask))
+    stacked = read_mask(inside(run.root, event.scores)) if event.scores else np.zeros_like(mask)
+    fits = stacked.shape[1] == mask.shape[1] and stacked.shape[0] % mask.shape[0] == 0
+    planes = (stacked if fits else np.zeros_like(mask)).reshape(-1, *mask.shape)
+    if event.size is not None and event.size[0] * event.size[1] <= MOST_PIXELS:
+        mask = _placed(mask, event, NOT_LABELED)
+        if len(planes) * mask.size > MOST_BYTES:
+            planes = planes.max(axis=0, keepdims=True)
+        planes = np.stack([_placed(plane, event, 0) for plane in planes])
+    scores = planes[0] if len(planes) == 1 else planes.max(axis=0)
+    return PredictionMaps(mask, scores, planes if len(planes) > 1 else None, _settings(run, event), event.step)
+
+
+def _placed(part: np.ndarray, event: Preview, fill: int) -> np.ndarray:
+    """Return the whole image with `part` at its place and `fill` elsewhere."""
+    assert event.size is not None
+    whole = np.full((event.size[1], event.size[0]), fill, np.uint8)
+    left, top = event.corner
+    inner = whole[max(0, top) : top + part.shape[0], max(0, left) : left + part.shape[1]]
+    inner[:] = part[: inner.shape[0], : inner.shape[1]]
+    return whole
+
+
+def _settings(run: Run, event: Preview) -> ModelSettings | None:
+    """Return the settings with which the mask was made; None if an older version did not store them."""
+    try:
+        classes = tuple(ClassSettings(id=c.id, name=c.name, color=c.color) for c in run.dataset().classes)
+        return ModelSettings(
+            task="segmentation",
+            name=run.name,
+            classes=classes,
+            thresholds=tuple(event.thresholds),
+            min_area=tuple(event.min_area),
+        )
+    except (Problem, SettingsError):
+        return None

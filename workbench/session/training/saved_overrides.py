@@ -1,0 +1,101 @@
+"""Training settings of the open project for the next runs, and the plan that results from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from workbench.core.problems import Problem, ProjectBroken, UnexpectedError
+from workbench.core.runs.dataset import Dataset
+from workbench.core.runs.run import plan_run
+from workbench.core.runs.settings_overrides import Choices, SettingsOverrides, load_overrides, save_overrides
+from workbench.core.runs.training_settings import TrainingSettings, request
+from workbench.session.session import Session
+from workbench.session.task_queue import TaskQueue
+
+
+class SavedOverrides(QObject):
+    """Training settings per kind of model, never written for a read-only project or over an unreadable file."""
+
+    changed = Signal()
+    planned = Signal(object)  # Recipe
+    unplanned = Signal(object)  # Problem: reason why no run can be planned
+
+    def __init__(self, session: Session, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._kept = SettingsOverrides()
+        self._broken: Problem | None = None
+        self._lane = TaskQueue(1, self)
+        self._asked = 0
+        # Of the last plan: model, initial run, and dataset.
+        self._known: tuple[str, str | None, Dataset] | None = None
+        session.project_opened.connect(self._load)
+        session.project_closed.connect(self._load)
+        self._load()
+
+    def of(self, model: str) -> Choices:
+        """Return the training settings, as taken by `Training.start`."""
+        return self._kept.of(model)
+
+    def save(self, model: str, choices: Choices) -> None:
+        """Set the training settings for every following run of this kind of model."""
+        self._kept = self._kept.with_choices(model, choices)
+        if self._session.writable and self._broken is None:
+            try:
+                save_overrides(self._session.project, self._kept)
+            except Problem as problem:
+                self._session.problem_met.emit(problem)
+        elif self._broken is not None:
+            self._session.problem_met.emit(self._broken)
+        self.changed.emit()
+
+    def plan(self, model: str, choices: dict[str, Any], *, anew: bool) -> None:
+        """Plan a run; `planned` or `unplanned` follows. choices: with minutes, device. anew: read the labels again."""
+        project = self._session.project
+        if project is None:
+            return
+        if anew:
+            self._session.flush()
+            self._known = None
+        self._asked += 1
+        asked, begin = self._asked, choices.get("start_from")
+
+        def work() -> tuple[Dataset, TrainingSettings] | None:
+            if asked != self._asked:
+                return None
+            known = self._known
+            same = known is not None and known[:2] == (model, begin)
+            return plan_run(project, request(model, **choices), known[2] if same else None)
+
+        def then(found: tuple[Dataset, TrainingSettings] | None, error: Exception | None) -> None:
+            if asked != self._asked:
+                return
+            if isinstance(error, Problem):
+                self.unplanned.emit(error)
+            elif error is not None:
+                self.unplanned.emit(UnexpectedError(what=f"{type(error).__name__}: {error}"))
+                raise error
+            elif found is not None:
+                dataset, settings = found
+                self._known = model, begin, dataset
+                self.planned.emit(settings)
+
+        self._lane.submit(work, then)
+
+    def close(self) -> None:
+        self._asked += 1
+        self._lane.cancel_pending()
+
+    def _load(self) -> None:
+        self._asked += 1
+        self._kept, self._broken, self._known = SettingsOverrides(), None, None
+        project = self._session.project
+        if project is not None:
+            try:
+                self._kept = load_overrides(project)
+            except ProjectBroken as problem:
+                self._broken = problem
+                self._session.problem_met.emit(problem)
+        self.changed.emit()

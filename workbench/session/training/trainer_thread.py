@@ -1,0 +1,203 @@
+"""Training of one run: a QThread that drives or follows the training process.
+
+All state is on the disk, so that a run can be followed again later.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+
+from PySide6.QtCore import QObject, QThread, Signal
+
+from workbench.core.problems import Problem
+from workbench.core.runs import process_exit
+from workbench.core.runs.events import Event, Failed, Finished, Started, encode_order
+from workbench.core.runs.launch import worker_command, worker_environment
+from workbench.core.runs.run import Run
+from workbench.core.runs.run_history import read_past
+from workbench.session.training.child_process import ChildProcess, StopEscalation, StopTimeouts, end_process
+from workbench.session.training.run_attach import (
+    POLL,
+    EventTail,
+    append_ending,
+    find_live_process,
+    orders_path,
+    process_of,
+    send_order,
+)
+
+
+class TrainerThread(QThread):
+    """Thread that runs a training process, or with `attach` follows a run that another process drives or has driven.
+
+    command: replaces the child's whole command.
+    """
+
+    reported = Signal(object)  # Event
+    recalled = Signal(object)  # Past: everything reported before the thread began to follow, steps included
+    ended = Signal(object)  # Finished | Failed
+
+    def __init__(
+        self,
+        run: Run,
+        *,
+        resume: bool = False,
+        attach: bool = False,
+        command: Sequence[str] | None = None,
+        patience: StopTimeouts | None = None,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.training_run = run
+        self.live = False  # a process is running; False during a replay
+        self._time = 0.0
+        self._patience = patience or StopTimeouts()
+        self._wake = threading.Event()
+        self._stopping = self._detached = False
+        self._gently = True
+        self._child: ChildProcess | None = None
+        if not attach:
+            arguments = [run.root, "--resume"] if resume else [run.root]
+            self._child = ChildProcess(
+                command or worker_command("train", *arguments), log=run.log_path, patience=patience
+            )
+
+    # --- orders, from any thread ------------------------------------------------------------------
+
+    def stop(self, *, force: bool = False) -> None:
+        """Save and end: by order, after 10 s (60 s if it is saving) by signal, after 3 s more by force.
+
+        force: by signal at once.
+        """
+        self._stopping = True
+        self._gently = not force
+        if self._child is not None:
+            self._child.stop(None if force else encode_order("stop"))
+        self._wake.set()
+
+    def pause(self) -> None:
+        self._order(encode_order("pause"))
+
+    def resume(self) -> None:
+        self._order(encode_order("resume"))
+
+    def watch(self, key: str) -> None:
+        """Request previews of this image."""
+        self._order(encode_order("watch", key))
+
+    def labels_changed(self, key: str) -> None:
+        self._order(encode_order("labels_changed", key))
+
+    def order(self, order: str, image: str | None = None) -> None:
+        self._order(encode_order(order, image))
+
+    def detach(self) -> None:
+        """Stop following without an ending: an own child saves and ends, another process continues."""
+        self._detached = True
+        if self._child is not None:
+            self._child.detach()
+        self._wake.set()
+
+    def release(self, seconds: float = 10.0) -> bool:
+        """Stop following while the process continues. Return False if the order could not be delivered."""
+        released = self._child is None or self._child.release(encode_order("keep_running"), seconds)
+        self._detached = self._detached or released
+        self._wake.set()
+        return released
+
+    def _order(self, line: str) -> None:
+        if self._child is not None:
+            self._child.send(line)
+        elif self.live:
+            self._send_by_file(line)
+
+    def _send_by_file(self, line: str) -> None:
+        try:
+            send_order(self.training_run, line)
+        except OSError:
+            return  # the next step of the ladder follows
+
+    # --- thread -----------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        try:
+            ending = self._run_child(self._child) if self._child is not None else self._follow()
+        except Problem as problem:
+            ending = process_exit.from_problem(problem, self._time)
+        except OSError as error:
+            ending = process_exit.failed_event("training", str(error), self.training_run.log_path, self._time)
+        self.live = False
+        if ending is not None and not self._detached:
+            self.ended.emit(ending)
+
+    def _emit_event(self, events: Iterator[Event]) -> Finished | Failed | None:
+        """Report events. Return the ending if one was among them."""
+        ending = None
+        for event in events:
+            if self._detached:
+                break
+            self._time = event.time
+            if isinstance(event, Started):
+                ending = None
+            elif isinstance(event, (Finished, Failed)):
+                ending = event
+            self.reported.emit(event)
+        return ending
+
+    def _run_child(self, child: ChildProcess) -> Finished | Failed | None:
+        run = self.training_run
+        child.environment = worker_environment(run.settings().device)
+        orders_path(run).unlink(missing_ok=True)  # of an earlier process
+        self.live = True
+        ending = self._emit_event(child.events())
+        if ending is None and not self._detached:
+            if child.forced and self._stopping:
+                ending = process_exit.stopped_event(run, self._time)
+            else:
+                why = process_exit.cause(child.returncode, child.log_tail())
+                ending = process_exit.failed_event("training", why, run.log_path, self._time)
+            append_ending(run, ending)
+            self.reported.emit(ending)
+        return ending
+
+    def _watched(self, tail: EventTail, ladder: StopEscalation) -> Iterator[Event]:
+        for event in tail.read(lambda: self._detached):
+            ladder.heard(event)
+            yield event
+
+    def _follow(self) -> Finished | Failed | None:
+        run = self.training_run
+        tail = EventTail(run.events_path)
+        ladder = StopEscalation(self._patience)
+        process = find_live_process(run)
+        self.live = process is not None
+        # Not reported one by one: a long run has a million events, which would block the window.
+        past = read_past(run, tail.read(lambda: self._detached), lambda: self._detached)
+        ending = self._emit_event(iter(past.notable))
+        self._time = past.track.last
+        if not self._detached:
+            self.recalled.emit(past)
+        asked = False
+        while process is not None and ending is None and not self._detached:
+            self._wake.wait(POLL)
+            self._wake.clear()
+            if self._stopping and not asked:
+                asked = True
+                self._send_by_file(encode_order("stop"))
+            if self._stopping:
+                ladder.begin(gently=self._gently)
+            if (step := ladder.due()) is not None and process_of(run, process.pid) is not None:
+                end_process(process.pid, kill=step == "kill")
+            alive = process_of(run, process.pid) is not None  # checked before reading, so that the last events are read
+            ending = self._emit_event(self._watched(tail, ladder))
+            if not alive:
+                break
+        if ending is None and not self._detached:
+            if asked:
+                ending = process_exit.stopped_event(run, self._time)
+            else:
+                why = process_exit.cause(None, "")
+                ending = process_exit.failed_event("training", why, run.log_path, self._time)
+            self.reported.emit(ending)
+        return ending

@@ -1,0 +1,333 @@
+"""Training controller: one training at a time, or the replay of one, with its newest previews."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from PySide6.QtCore import QCoreApplication, QObject, Signal, Slot
+
+from workbench.core.problems import Problem
+from workbench.core.runs import process_exit
+from workbench.core.runs.events import BestKept, Event, Failed, Finished, Preview, Started, Step
+from workbench.core.runs.run import Run, create_run, list_runs
+from workbench.core.runs.run_history import PastRun
+from workbench.core.runs.training_settings import TrainingSettings, request
+from workbench.session.error_log import LOGGER
+from workbench.session.session import Session
+from workbench.session.task_queue import TaskQueue
+from workbench.session.training.preview_reader import PreviewReader
+from workbench.session.training.run_attach import find_live_process
+from workbench.session.training.trainer_thread import TrainerThread
+
+Command = Callable[[Run, bool], Sequence[str]]  # (run, resume) -> the child's whole command
+NEWEST = 20  # number of newest runs checked for a live trainer
+
+
+class _EventReceiver(QObject):
+    """Receiver of one trainer's signals. After `close`, pending signals are dropped."""
+
+    def __init__(self, thread: TrainerThread, training: TrainingControl) -> None:
+        super().__init__(training)
+        self._training: TrainingControl | None = training
+        thread.reported.connect(self._reported)
+        thread.recalled.connect(self._recalled)
+        thread.ended.connect(self._ended)
+
+    def close(self) -> None:
+        self._training = None
+        self.deleteLater()
+
+    @Slot(object)
+    def _reported(self, event: Event) -> None:
+        if self._training is not None:
+            self._training._on_event(event)
+
+    @Slot(object)
+    def _recalled(self, past: PastRun) -> None:
+        if self._training is not None:
+            self._training._remember(past)
+
+    @Slot(object)
+    def _ended(self, ending: Finished | Failed) -> None:
+        if self._training is not None:
+            self._training._finished(ending)
+
+
+class TrainingControl(QObject):
+    """Starts, follows and stops runs of the session's project. command: replacement of the training command."""
+
+    started = Signal(object)  # Run
+    reported = Signal(object)  # Event
+    recalled = Signal(object)  # Past: the full history of a followed run, after its notable events were reported
+    ended = Signal(object)  # Finished | Failed
+    preview_arrived = Signal(str)
+    state_changed = Signal()
+
+    def __init__(self, session: Session, parent: QObject | None = None, *, command: Command | None = None) -> None:
+        super().__init__(parent)
+        self.run: Run | None = None
+        self.preparing = False
+        self.stopping = False
+        self.paused = False  # a pause was ordered
+        self.progress = 0.0  # 0..1
+        self.kept_open: BestKept | None = None  # set in continuous training once the time is up
+        self._session = session
+        self._command = command
+        self._thread: TrainerThread | None = None
+        self._ear: _EventReceiver | None = None
+        self._lane = TaskQueue(parent=self)
+        self._previews = PreviewReader(self)
+        self._previews.arrived.connect(self.preview_arrived)
+        self._planned: float | None = None
+        self._time = 0.0
+        session.project_opened.connect(self._attach_to_live_run)
+        session.project_closed.connect(self.close)
+        session.image_opened.connect(self.watch)
+        session.label_saved.connect(self._label_saved)
+        app = QCoreApplication.instance()
+        if app is not None:
+            app.aboutToQuit.connect(self.close)
+
+    # --- state ------------------------------------------------------------------------------------
+
+    @property
+    def running(self) -> bool:
+        """True while a training process runs; False during a replay."""
+        return self._thread is not None and self._thread.live
+
+    @property
+    def busy(self) -> bool:
+        """True if no other run can be started now."""
+        return self.preparing or self.running
+
+    @property
+    def eta_seconds(self) -> float | None:
+        """Estimated seconds until the run is done; None if unknown."""
+        if not self.running:
+            return None
+        if self._planned is not None:
+            return max(0.0, self._planned - self._time)
+        if self.progress < 0.01:
+            return None
+        return self._time * (1 - self.progress) / self.progress
+
+    @property
+    def seconds(self) -> float:
+        """Duration of the run without pauses, as of its newest event."""
+        return self._time
+
+    @property
+    def planned_seconds(self) -> float | None:
+        """Planned duration of the whole run; None if it is limited by epochs."""
+        return self._planned
+
+    @property
+    def share(self) -> float:
+        """Progress of the whole run, including the work after the last step, 0..1."""
+        if self.kept_open is not None:
+            return 1.0
+        return min(1.0, self._time / self._planned) if self._planned else self.progress
+
+    @property
+    def previews(self) -> PreviewReader:
+        """Previews of images made during this run."""
+        return self._previews
+
+    # --- orders -----------------------------------------------------------------------------------
+
+    def start(
+        self,
+        model: str,
+        minutes: float | None = None,
+        epochs: int | None = None,
+        device: str = "auto",
+        quality: str = "balanced",
+        **settings: Any,
+    ) -> None:
+        """Plan a run from the present labels, then train. Problems are reported by `ended(Failed)`."""
+        project = self._session.project
+        if self.busy or project is None:
+            return
+        asked = {"device": device, "quality": quality, **settings}
+        asked.update({k: v for k, v in (("minutes", minutes), ("epochs", epochs)) if v is not None})
+        self._release_thread()
+        self.preparing, self.stopping, self.progress = True, False, 0.0
+        self.state_changed.emit()
+        self._session.flush()
+
+        def work() -> Run:
+            recipe: TrainingSettings = request(model, **asked)
+            return create_run(project, recipe)
+
+        self._lane.submit(work, self._prepared)
+
+    def resume(self, run: Run) -> None:
+        """Resume a run where it stopped."""
+        if self.busy:
+            return
+        self._session.flush()
+        try:
+            run.check_links()
+        except Problem as problem:
+            self._end(process_exit.from_problem(problem))
+            return
+        self._start_child(run, resume=True)
+
+    def stop(self, *, force: bool = False) -> None:
+        """Finish the step, save, end. The stop is enforced after a delay; with `force` at once."""
+        if not self.busy or (self.stopping and not force):
+            return
+        self.stopping = True
+        if self._thread is not None:
+            self._thread.stop(force=force)
+        self.state_changed.emit()
+
+    def pause(self) -> None:
+        """Save and pause after the current step; the time of the run is paused as well."""
+        if self.running and not (self.paused or self.stopping):
+            self._thread.pause()
+            self.paused = True
+            self.state_changed.emit()
+
+    def unpause(self) -> None:
+        if self.running and self.paused:
+            self._thread.resume()
+            self.paused = False
+            self.state_changed.emit()
+
+    def watch(self, key: str) -> None:
+        """Request previews of this image from now on."""
+        if self._thread is not None:
+            self._thread.watch(key)
+
+    def order(self, order: str, image: str | None = None) -> None:
+        """Send the trainer one of `core.events.ORDERS`; ignored without a trainer."""
+        if self._thread is not None:
+            self._thread.order(order, image)
+
+    def follow(self, run: Run) -> None:
+        """Replay the events of a run, and follow it if it is still running. Ignored while a run is active."""
+        if not self.busy:
+            self._begin(run, TrainerThread(run, attach=True, parent=self))
+
+    def leave_running(self) -> bool:
+        """Leave the trainer running without the window; it is found when its project is opened again.
+
+        Return False if the trainer could not be reached; it is then still followed. Not while a run is being prepared.
+        """
+        self.unpause()
+        thread = self._thread
+        if thread is not None and thread.live and not thread.release():
+            return False
+        self.close()
+        return True
+
+    def close(self) -> None:
+        """Release everything. The pipe of an own trainer is closed, upon which it saves and ends by itself."""
+        self._lane.cancel_pending()
+        self._release_thread()
+        self._previews.close()
+        self.run = None
+        self.preparing = self.stopping = self.paused = False
+        self.progress = 0.0
+        self.state_changed.emit()
+
+    # --- trainer ----------------------------------------------------------------------------------
+
+    def _prepared(self, run: Run | None, error: Exception | None) -> None:
+        self.preparing = False
+        if run is None:
+            problem = isinstance(error, Problem)
+            if not problem:
+                LOGGER.error("A run could not be planned", exc_info=error)
+            log = self._session.project.root / "runs"
+            ending = (
+                process_exit.from_problem(error) if problem else process_exit.failed_event("training", repr(error), log)
+            )
+            self._end(ending)
+        elif self.stopping:
+            shutil.rmtree(run.root, ignore_errors=True)  # just created, nothing was trained
+            self._end(Finished(why="stopped"))
+        else:
+            self._start_child(run, resume=False)
+
+    def _start_child(self, run: Run, *, resume: bool) -> None:
+        command = None if self._command is None else self._command(run, resume)
+        self._begin(run, TrainerThread(run, resume=resume, command=command, parent=self))
+
+    def _begin(self, run: Run, thread: TrainerThread) -> None:
+        self._release_thread()
+        self.run, self._thread, self._ear = run, thread, _EventReceiver(thread, self)
+        self.stopping, self.paused, self.progress, self._planned, self._time = False, False, 0.0, None, 0.0
+        self.kept_open = None
+        self._previews.open(run)
+        if self._thread is not thread:  # closed meanwhile
+            return
+        thread.start()
+        if self._session.key is not None:
+            thread.watch(self._session.key)
+        self.started.emit(run)
+        self.state_changed.emit()
+
+    def _release_thread(self) -> None:
+        # Cleared together: even after an interruption no trainer remains without its receiver.
+        thread, ear, self._thread, self._ear = self._thread, self._ear, None, None
+        if ear is not None:
+            ear.close()
+        if thread is not None:
+            thread.detach()
+            thread.wait()
+            thread.deleteLater()
+
+    def _on_event(self, event: Event) -> None:
+        self._time = event.time
+        if isinstance(event, Started):
+            self._planned = event.seconds_planned
+            self.state_changed.emit()
+        elif isinstance(event, Step):
+            self.progress = min(1.0, max(0.0, event.progress))
+        elif isinstance(event, Preview):
+            self._previews.add(event)
+        elif isinstance(event, BestKept):
+            self.kept_open = event
+        self.reported.emit(event)
+
+    def _remember(self, past: PastRun) -> None:
+        self._time = past.track.last
+        if past.vitals.step is not None:
+            self.progress = min(1.0, max(0.0, past.vitals.step.progress))
+        self.recalled.emit(past)
+
+    def _finished(self, ending: Finished | Failed) -> None:
+        self._release_thread()
+        self._end(ending)
+
+    def _end(self, ending: Finished | Failed) -> None:
+        self.preparing = self.stopping = self.paused = False
+        if isinstance(ending, Finished) and ending.why == "done":
+            self.progress = 1.0
+        self._previews.rest()
+        self.ended.emit(ending)
+        self.state_changed.emit()
+
+    # --- session updates --------------------------------------------------------------------------
+
+    def _attach_to_live_run(self) -> None:
+        root = self._session.project.root
+
+        def work() -> Run | None:
+            return next(
+                (run for run in list_runs(root)[: -NEWEST - 1 : -1] if find_live_process(run) is not None), None
+            )
+
+        def then(run: Run | None, _: Exception | None) -> None:
+            if run is not None and not self.busy:
+                self.follow(run)
+
+        self._lane.submit(work, then)
+
+    def _label_saved(self, key: str) -> None:
+        if self._thread is not None:
+            self._thread.labels_changed(key)

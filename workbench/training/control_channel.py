@@ -1,0 +1,137 @@
+"""Orders to a running training: from the launching process through stdin, from a later one through a file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+from types import FrameType
+
+from workbench.core.runs.events import decode_order
+
+_POLL_SECONDS = 0.4
+_LAST_CALL = 120.0  # seconds to save and exit
+MOST_EXPECTED = 5
+
+
+class ControlChannel:
+    """Order queue, read by its own threads and polled by the training between steps.
+
+    path: RUN/orders.jsonl; lines written before the start are ignored. keep_running: continue when the pipe is closed.
+    patient: one of several processes. No signal ends it at once, as a launcher sends three of them in half a second.
+    """
+
+    def __init__(self, path: Path | None, *, keep_running: bool = False, patient: bool = False) -> None:
+        self._patient = patient
+        self._stop = threading.Event()
+        self._go = threading.Event()
+        self._go.set()
+        self._keep_running = keep_running
+        self._lock = threading.Lock()
+        self._changed: list[str] = []
+        self.watched: str | None = None
+        self.expected: tuple[str, ...] = ()  # images that will be watched next
+        self.kept = False  # continue when the time is up
+        self._path = path
+        self._read_to = path.stat().st_size if path is not None and path.exists() else 0
+
+    def listen(self) -> None:
+        """Start the reading threads. Main thread only."""
+        self.install_signal_handlers()
+        threading.Thread(target=self._read_pipe, daemon=True, name="orders").start()
+        if self._path is not None:
+            threading.Thread(target=self._follow_file, daemon=True, name="orders-file").start()
+
+    def install_signal_handlers(self) -> None:
+        """Turn interrupt and termination signals into an order to stop. Main thread only."""
+        for kind in (signal.SIGTERM, signal.SIGINT):
+            with contextlib.suppress(ValueError, OSError):
+                signal.signal(kind, self._on_signal)
+
+    @property
+    def stop(self) -> bool:
+        return self._stop.is_set()
+
+    @property
+    def paused(self) -> bool:
+        return not self._go.is_set() and not self.stop
+
+    def wait_while_paused(self, most: float) -> None:
+        self._go.wait(most)
+
+    def wait(self, most: float) -> None:
+        """Sleep for at most `most` seconds; return early on an order to stop."""
+        self._stop.wait(most)
+
+    def take_changed(self) -> list[str]:
+        """Return the images whose labels were changed since the last call."""
+        with self._lock:
+            changed, self._changed = self._changed, []
+        return changed
+
+    def apply(self, line: str) -> None:
+        """Execute one line; ignore anything that is not an order."""
+        order, image = decode_order(line) or ("", None)
+        if order == "stop":
+            self._stop.set()
+            self._go.set()
+        elif order == "pause":
+            self._go.clear()
+        elif order == "resume":
+            self._go.set()
+        elif order == "watch":
+            self.watched, self.expected = image, ()
+        elif order == "expect" and image and len(self.expected) < MOST_EXPECTED:
+            self.expected += (image,)
+        elif order in ("keep_open", "let_end"):
+            self.kept = order == "keep_open"
+        elif order == "keep_running":
+            self._keep_running = True
+        elif order == "labels_changed" and image:
+            with self._lock:
+                self._changed.append(image)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self._stop.is_set() and not self._patient:  # second request
+            signal.default_int_handler(number, frame)
+        self._stop.set()
+        self._go.set()
+
+    def _read_pipe(self) -> None:
+        rest = b""
+        while True:
+            try:
+                data = os.read(0, 65536)
+            except OSError:
+                return  # no stdin, as in a program without a console
+            if not data:
+                break
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines:
+                self.apply(line.decode("utf-8", "replace"))
+        if not self._keep_running:
+            self._stop.set()
+            self._go.set()
+            if self._patient:
+                self._leave_in_time()
+
+    def _leave_in_time(self) -> None:
+        """End the process: it may be blocked in a message to another process, and no parent is left to end it."""
+        time.sleep(_LAST_CALL)
+        os._exit(1)
+
+    def _follow_file(self) -> None:
+        assert self._path is not None
+        while True:
+            time.sleep(_POLL_SECONDS)
+            with contextlib.suppress(OSError), self._path.open("rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                file.seek(self._read_to if size >= self._read_to else 0)
+                data = file.read()
+                whole = data[: data.rfind(b"\n") + 1]
+                self._read_to = file.tell() - len(data) + len(whole)
+                for line in whole.splitlines():
+                    self.apply(line.decode("utf-8", "replace"))

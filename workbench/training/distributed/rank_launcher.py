@@ -1,0 +1,186 @@
+"""Launcher front end of a run with several processes: starts Paddle's launcher, forwards orders and events.
+
+The launcher gives every process the same stdin and mixes its own output with theirs. So this front process sends orders
+to rank 0 through a pipe, reads events from events.jsonl, and prints go to RUN/ranks. If this process dies, the pipe
+closes, and rank 0 saves and ends with all the others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from types import FrameType
+
+import psutil
+
+from workbench.core.problems import Problem, WorkerFailed
+from workbench.core.runs import process_exit
+from workbench.core.runs.events import Failed, Finished, Started, decode, decode_order, encode_order
+from workbench.core.runs.launch import launcher_command, launcher_environment, processes, worker_command
+from workbench.core.runs.run import Run
+from workbench.core.runs.run_lock import RunLock
+from workbench.training.device import check
+from workbench.training.distributed.process_group import check_batch
+from workbench.training.reporter import LAUNCHER_FOLDER, write_all
+
+_POLL = 0.05
+_GRACE = 10.0  # seconds for processes left behind by the launcher
+
+
+def run_ranks(run: Run, pipe: int | None, *, resume: bool, keep_running: bool, lock: RunLock | None = None) -> int:
+    """Carry out a run with several processes. Return the exit status.
+
+    lock: lock of the run; released before the processes start, as rank 0 acquires it. Raise DeviceMissing, BadRecipe,
+    RunInUse, and WorkerFailed if the processes ended without a final event.
+    """
+    settings = run.settings()
+    device = check(settings.device)
+    check_batch(settings.batch, processes(device))
+    run.ranks.mkdir(exist_ok=True)
+    for old in run.ranks.iterdir():
+        old.unlink()
+    # The launcher writes its whole environment, secrets included, beside its logs.
+    own = Path(tempfile.mkdtemp(prefix=LAUNCHER_FOLDER))
+    try:
+        worker = worker_command("train", run.root, "--apart", *(["--resume"] if resume else []))
+        front = RankLauncher(run, pipe, keep_running=keep_running)
+        with (run.ranks / "launcher.log").open("ab") as log:
+            environment = launcher_environment(device)
+            if lock is not None:
+                lock.release()
+            environment.pop("WORKBENCH_KEEP_RUNNING", None)  # this process decides
+            code = front.run_command(launcher_command(device, own, *worker), environment, log.fileno())
+            for said in sorted(own.glob("workerlog.*")):  # printed before a process redirected its output
+                log.write(said.read_bytes())
+    finally:
+        shutil.rmtree(own, ignore_errors=True)
+    if front.ending is None:
+        raise _failure(run, code)
+    return 0 if isinstance(front.ending, Finished) else 1
+
+
+class RankLauncher:
+    """Front process of a run. ending: last event if it was a final one."""
+
+    def __init__(self, run: Run, pipe: int | None, *, keep_running: bool) -> None:
+        self.run, self._pipe, self._keep_running = run, pipe, keep_running
+        self.ending: Finished | Failed | None = None
+        path = run.events_path
+        self._read_to = path.stat().st_size if path.exists() else 0
+        self._asked = 0
+
+    def run_command(self, command: list[str], environment: dict[str, str], log: int) -> int:
+        """Run the launcher to its end and make sure that none of its processes is left. Return its exit status."""
+        with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=log, stderr=log) as process:
+            for kind in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(kind, lambda number, frame: self._on_signal(process, number, frame))
+            threading.Thread(target=self._pass_on, args=(process,), daemon=True, name="orders").start()
+            known: dict[int, psutil.Process] = {}
+            try:
+                while process.poll() is None:
+                    with contextlib.suppress(psutil.Error):
+                        known.update({one.pid: one for one in psutil.Process(process.pid).children(recursive=True)})
+                    self._report()
+                    time.sleep(_POLL)
+            finally:
+                _hang_up(process)
+                _end(process, list(known.values()))
+                self._report()
+            return process.returncode
+
+    def _report(self) -> None:
+        """Forward new events. An incomplete line is left for the next call."""
+        try:
+            with self.run.events_path.open("rb") as file:
+                file.seek(self._read_to)
+                data = file.read()
+        except OSError:
+            return
+        whole = data[: data.rfind(b"\n") + 1]
+        self._read_to += len(whole)
+        for line in whole.splitlines(keepends=True):
+            event = decode(line.decode("utf-8", "replace"))
+            if isinstance(event, (Started, Finished, Failed)):
+                self.ending = None if isinstance(event, Started) else event
+            if event is not None and self._pipe is not None and not write_all(self._pipe, line):
+                self._pipe = None
+
+    def _pass_on(self, process: subprocess.Popen[bytes]) -> None:
+        """Forward orders from stdin to rank 0, and its end too, unless the run continues without the window."""
+        rest = b""
+        with contextlib.suppress(OSError):
+            while data := os.read(0, 65536):
+                *lines, rest = (rest + data).split(b"\n")
+                for line in lines:
+                    if decode_order(line.decode("utf-8", "replace")) == ("keep_running", None):
+                        self._keep_running = True  # continues without the window, but not without this process
+                    else:
+                        _send(process, line + b"\n")
+            if not self._keep_running:
+                _hang_up(process)
+
+    def _on_signal(self, process: subprocess.Popen[bytes], number: int, frame: FrameType | None) -> None:
+        self._asked += 1
+        if self._asked > 1:
+            signal.default_int_handler(number, frame)
+        _send(process, (encode_order("stop") + "\n").encode())
+
+
+def _send(process: subprocess.Popen[bytes], data: bytes) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        assert process.stdin is not None
+        process.stdin.write(data)
+        process.stdin.flush()
+
+
+def _hang_up(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+def _end(process: subprocess.Popen[bytes], children: list[psutil.Process]) -> None:
+    """Wait until all processes are gone. Kill those left, the launcher last because it would reap them."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(_GRACE)
+    _, alive = psutil.wait_procs(children, timeout=_GRACE if process.poll() is not None else 0)
+    for one in alive:
+        with contextlib.suppress(psutil.Error):
+            one.kill()
+    if process.poll() is None:
+        process.kill()
+        process.wait()
+
+
+def _failure(run: Run, code: int) -> Problem:
+    """Return RunInUse if rank 0 did not get the lock, otherwise the failure logged by the launcher."""
+    with contextlib.suppress(OSError):
+        for line in (run.ranks / "rank-0.jsonl").read_text("utf-8", "replace").splitlines():
+            event = decode(line)
+            if isinstance(event, Failed):
+                return process_exit.to_problem(event, "training", run.log_path)
+    log = run.ranks / "launcher.log"
+    seen = re.search(r"Container rank (\d+) status \w+ .*? code (-?\d+)", process_exit.log_tail(log, lines=400))
+    if seen is None:
+        return WorkerFailed(what="training", why=process_exit.cause(code, process_exit.log_tail(log)), log=str(log))
+    number = int(seen[1])
+    own = run.ranks / f"rank-{number}.log"
+    words = process_exit.cause(int(seen[2]), process_exit.log_tail(own))
+    return WorkerFailed(what="training", why=f"of its process {number + 1}: {words}", log=str(own))
+
+
+def launch(arguments: list[str]) -> None:
+    """Run Paddle's launcher in this process, for a packed program that has no Python to run it with."""
+    from paddle.distributed.launch.main import launch as begin
+
+    sys.argv[1:] = arguments
+    begin()

@@ -1,0 +1,267 @@
+"""Evaluation of a network on validation/test images, through the same code as later prediction."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import paddle
+
+from workbench.core.evaluation.metrics import SegmentationMeter, VerdictMeter
+from workbench.core.images.image_files import read
+from workbench.core.problems import MaskBroken, Problem
+from workbench.core.project import annotation
+from workbench.core.project.project import Project
+from workbench.core.runs.dataset import Dataset, Item
+from workbench.inference.model_settings import ModelSettings
+from workbench.inference.predictor import Engine, PredictionCancelled, Predictor, apply_thresholds
+from workbench.training.device import is_out_of_memory
+from workbench.training.frozen_labels import FrozenLabels
+from workbench.training.threshold_search import (
+    AreaSweep,
+    ThresholdSweep,
+    choose_temperature,
+    labeled_areas,
+    most_areas,
+)
+
+_UNSEEN = 0.3  # threshold if there are no validation images to choose a better one
+_SIZED = 24  # training images per class, from whose regions the usual defect size is estimated
+
+
+class DygraphEngine:
+    """A network in training as an engine of the predictor: fp32, evaluation mode, no gradients."""
+
+    name = "dygraph"
+
+    def __init__(self, net: paddle.nn.Layer) -> None:
+        self._net = net
+
+    def __call__(self, batch: np.ndarray) -> np.ndarray:
+        self._net.eval()
+        try:
+            # No decorator: re-entered recursively, it leaves gradients disabled for the whole process.
+            with paddle.no_grad():
+                return paddle.nn.functional.softmax(self._net(paddle.to_tensor(batch)), axis=1).numpy()
+        except Exception as error:
+            if len(batch) == 1 or not is_out_of_memory(error):
+                raise
+        half = len(batch) // 2
+        return np.concatenate([self(batch[:half]), self(batch[half:])])
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Result of an evaluation.
+
+    metrics: as reported by core.metrics. score: main metric of a model, 0..1; None without validation/test images.
+    settings: as given, or with thresholds, minimum areas and temperature chosen on these images. keys: of the
+    evaluated images. seconds: duration.
+    """
+
+    metrics: dict[str, Any]
+    score: float | None
+    settings: ModelSettings
+    keys: list[str]
+    seconds: float
+
+
+@dataclass
+class _ImagePass:
+    """Truth and prediction of one image, compressed so that those of all images fit into memory."""
+
+    truth: np.ndarray | str
+    packed: bytes = b""
+    shape: tuple[int, ...] = ()
+    probabilities: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def class_scores(self) -> np.ndarray:
+        return np.frombuffer(zlib.decompress(self.packed), np.uint8).reshape(self.shape)
+
+
+class Evaluator:
+    """Evaluator of networks on images of a dataset. skipped: keys of images that could not be read."""
+
+    def __init__(
+        self,
+        project: Project,
+        dataset: Dataset,
+        *,
+        least_area: int = 0,
+        threads: int = 1,
+        truth: FrozenLabels | None = None,
+    ) -> None:
+        """truth: masks to use instead of the current labels."""
+        self.project, self.dataset, self.truth = project, dataset, truth
+        self.least_area, self.threads = least_area, threads
+        self.skipped: dict[str, Problem] = {}
+
+    def evaluate(
+        self,
+        engine: Engine,
+        settings: ModelSettings,
+        items: Sequence[Item],
+        *,
+        choose: bool = False,
+        most_seconds: float | None = None,
+        cancelled: Callable[[], bool] = lambda: False,
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> Evaluation | None:
+        """Evaluate `items` in their order. Return None if cancelled or if none of them could be read.
+
+        choose: choose thresholds on these images and report the metrics at them. most_seconds: no further image is
+        started after that time; `keys` then lists the evaluated ones.
+        """
+        began = time.perf_counter()
+        looks, keys = [], []
+        try:
+            for item, look in self._passes(Predictor(settings, engine), items, cancelled):
+                looks.append(look)
+                keys.append(item.key)
+                progress(len(keys), len(items))
+                if most_seconds is not None and time.perf_counter() - began > most_seconds:
+                    break
+        except PredictionCancelled:
+            return None
+        if not looks:
+            return None
+        if choose:
+            settings = self._choose(settings, looks)
+        metrics = self._measure(settings, looks)
+        return Evaluation(metrics, score(metrics), settings, keys, time.perf_counter() - began)
+
+    def unseen(self, settings: ModelSettings) -> ModelSettings:
+        """Return settings for a network without validation images.
+
+        Minimum area: a quarter of the smallest labelled defect. The threshold is low because a network after little
+        training is overconfident that unfamiliar defects are background.
+        """
+        if settings.task == "classification":
+            return settings
+        least = {id: int(areas.min()) // 4 for id, areas in self._labeled_areas.items()}
+        chosen = tuple(max(self.least_area, least.get(entry.id, 0)) for entry in settings.classes)
+        return dataclasses.replace(settings, thresholds=(_UNSEEN,) * len(chosen), min_area=chosen)
+
+    def _passes(
+        self, predictor: Predictor, items: Sequence[Item], cancelled: Callable[[], bool]
+    ) -> Iterator[tuple[Item, _ImagePass]]:
+        """Yield the results of readable images, in order; several images are computed at once, each on its own core."""
+        with ThreadPoolExecutor(self.threads) as pool:
+            waiting = deque[tuple[Item, Future[_ImagePass]]]()
+            try:
+                for item in [*items, *[None] * self.threads]:
+                    if item is not None:
+                        waiting.append((item, pool.submit(self._predict_image, predictor, item, cancelled)))
+                    if waiting and (item is None or len(waiting) > self.threads):
+                        done, look = waiting.popleft()
+                        try:
+                            yield done, look.result()
+                        except Problem as problem:
+                            self.skipped.setdefault(done.key, problem)
+            finally:
+                for _, look in waiting:
+                    look.cancel()
+
+    def _predict_image(self, predictor: Predictor, item: Item, cancelled: Callable[[], bool]) -> _ImagePass:
+        image, truth = self._read(item)
+        if isinstance(truth, str):
+            result = predictor.predict(image, cancelled=cancelled)
+            assert result.probabilities is not None
+            return _ImagePass(truth, probabilities=np.array(list(result.probabilities.values())))
+        result = predictor.predict(image, cancelled=cancelled, keep_probabilities=True)
+        assert result.class_scores is not None
+        return _ImagePass(truth, zlib.compress(result.class_scores.tobytes(), 1), result.class_scores.shape)
+
+    def _read(self, item: Item) -> tuple[np.ndarray, np.ndarray | str]:
+        image = read(self.project.image_path(item.key))
+        if self.dataset.model == "resnet":
+            return image, str(item.verdict)
+        size = (image.shape[1], image.shape[0])
+        mask = self.truth.mask(item.key) if self.truth else None
+        if mask is None or mask.shape != image.shape[:2]:
+            mask = annotation.load_mask(self.project, item.key, size)
+        if mask is None:
+            raise MaskBroken(path=str(self.project.mask_path(item.key)), why="it is gone")
+        return image, mask
+
+    def _choose(self, settings: ModelSettings, looks: list[_ImagePass]) -> ModelSettings:
+        if settings.task == "classification":
+            truths = [settings.verdicts.index(str(look.truth)) for look in looks]
+            temperature = choose_temperature([look.probabilities for look in looks], truths)
+            return dataclasses.replace(settings, temperature=temperature)
+        ids = tuple(entry.id for entry in settings.classes)
+        levels, areas = ThresholdSweep(ids), AreaSweep(ids)
+        for look in looks:
+            levels.add(look.truth, look.class_scores)  # type: ignore[arg-type]
+        raw = dataclasses.replace(settings, thresholds=tuple(levels.best()), min_area=(0,) * len(ids))
+        for look in looks:
+            areas.add(look.truth, apply_thresholds(look.class_scores, raw)[0])  # type: ignore[arg-type]
+        return dataclasses.replace(raw, min_area=tuple(areas.best(self.least_area, most_areas(self._labeled_areas))))
+
+    def renew(self) -> None:
+        """Discard cached label sizes after training labels have changed."""
+        self.__dict__.pop("_labelled_areas", None)
+
+    @cached_property
+    def _labeled_areas(self) -> dict[int, np.ndarray]:
+        """Areas of labelled regions by class id, from some of the training images of each class."""
+        chosen: dict[str, Item] = {}
+        for info in self.dataset.classes:
+            painted = [item for item in self.dataset.of("train") if info.id in item.classes]
+            chosen |= {item.key: item for item in painted[:: max(1, len(painted) // _SIZED)][:_SIZED]}
+
+        def masks() -> Iterator[np.ndarray]:
+            for item in chosen.values():
+                with contextlib.suppress(Problem):
+                    mask = annotation.load_mask(self.project, item.key, (item.width, item.height))
+                    if mask is not None:
+                        yield mask
+
+        return labeled_areas(masks(), [info.id for info in self.dataset.classes])
+
+    def _measure(self, settings: ModelSettings, looks: list[_ImagePass]) -> dict[str, Any]:
+        if settings.task == "classification":
+            verdicts = VerdictMeter(settings.verdicts)
+            for look in looks:
+                # The temperature does not change the order of probabilities, so it changes no verdict.
+                verdicts.add(str(look.truth), settings.verdicts[int(np.argmax(look.probabilities))])
+            return verdicts.report()
+        meter = SegmentationMeter({entry.id: entry.name for entry in settings.classes})
+        for look in looks:
+            meter.add(look.truth, apply_thresholds(look.class_scores, settings)[0])  # type: ignore[arg-type]
+        return meter.report()
+
+
+def score(metrics: dict[str, Any]) -> float | None:
+    """Return the metric by which the best weights are chosen.
+
+    Verdicts: macro F1. Segmentation: the mean of the classes' Dice and of the Dice of "any defect", so that a defect
+    marked as another class still counts partly.
+    """
+    if "macro_f1" in metrics:
+        return metrics["macro_f1"]
+    dices = [dice for dice in (metrics["dice"], metrics["any_defect"]["dice"]) if dice is not None]
+    return float(np.mean(dices)) if dices else None
+
+
+def stratified_order(items: Sequence[Item]) -> list[Item]:
+    """Return a fixed order whose every prefix is representative: classes alternate, the images of each by hash."""
+    strata: dict[object, list[Item]] = {}
+    for item in sorted(items, key=lambda item: zlib.crc32(item.key.encode("utf-8", "surrogatepass"))):
+        kind = item.verdict if not (item.classes or item.mask_hash) else tuple(item.classes[:1])
+        strata.setdefault(kind, []).append(item)
+    queues = sorted(strata.values(), key=lambda queue: (not queue[0].classes, len(queue), queue[0].key))
+    order = []
+    for turn in range(max(map(len, queues), default=0)):
+        order += [queue[turn] for queue in queues if turn < len(queue)]
+    return order

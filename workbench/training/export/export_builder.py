@@ -1,0 +1,308 @@
+"""Export of a run to a self-contained folder, offered only if it reproduces the results of the run."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import secrets
+import shutil
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from workbench.core.problems import (
+    CannotWrite,
+    ExportExists,
+    ParityFailed,
+    RunBroken,
+    RunUnusable,
+    WorkerFailed,
+)
+from workbench.core.project.leftovers import holding_part
+from workbench.core.project.project import Project
+from workbench.core.project.storage import check_links, write_json
+from workbench.core.runs.events import Finished, Trouble
+from workbench.core.runs.run import Run
+from workbench.inference.batch.checksums import write_checks
+from workbench.inference.batch.export_package import write_package
+from workbench.inference.batch.reference_results import self_test, write_reference_results
+from workbench.inference.engines import EngineError, load_engine
+from workbench.inference.engines.registry import KINDS
+from workbench.inference.io.atomic_write import make_folder
+from workbench.inference.io.image_io import write_png
+from workbench.inference.model_settings import MODEL_FILE, ModelSettings, SettingsError, load_settings, save_settings
+from workbench.inference.predictor import Predictor
+from workbench.training import checkpoint, device, networks
+from workbench.training.evaluator import DygraphEngine
+from workbench.training.export import holdout_effects, latency, parity, parity_samples
+from workbench.training.export.calibration_images import calibration
+from workbench.training.export.export_formats import FormatWriter, remove
+from workbench.training.export.export_options import ExportOptions
+from workbench.training.export.parity import Parity, compare, judge_cost
+from workbench.training.export.versions import environment
+from workbench.training.learner import load_weights
+from workbench.training.model_card.card_evaluation import SECONDS as CARD_SECONDS
+from workbench.training.model_card.card_writer import write_card
+from workbench.training.operating_point_origin import origin, summary
+from workbench.training.progress_stages import ExportCancelled, ProgressStages
+from workbench.training.reporter import Reporter
+
+
+def export(run: Run, out: Path, choices: ExportOptions, report: Reporter, *, cancelled: Callable[[], bool]) -> Finished:
+    """Export the best weights of a run to `out`. Raise a Problem; then, and if cancelled, no files are left."""
+    out = out.absolute()
+    choices.check()
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise ExportExists(path=str(out))
+    if not (run.best / checkpoint.WEIGHTS).exists():
+        run.need_usable()
+        raise RunUnusable(name=run.name, why="its weights are missing")
+    if out.is_relative_to(run.project_root):
+        check_links(run.project_root, out)
+    part = out.parent / f".{out.name[:80]}.{secrets.token_hex(4)}.part"
+    try:
+        with holding_part(part):
+            make_folder(part)
+            result = _Builder(run, part, choices, report, cancelled).build()
+            if out.exists():
+                out.rmdir()
+            os.replace(part, out)
+        return Finished(result={"path": str(out), **result})
+    except ExportCancelled:
+        return Finished(why="stopped")
+    except ParityFailed as problem:
+        kept = out.parent / f"{out.name}.parity.json"
+        write_json(kept, problem.fields["report"])
+        raise ParityFailed(why=problem.fields["why"], report=str(kept)) from problem
+    except OSError as error:
+        where = error.filename or str(out)
+        raise CannotWrite.of(where, error) from error
+
+
+class _Builder:
+    """Builder of one export, in a temporary folder."""
+
+    def __init__(
+        self, run: Run, folder: Path, choices: ExportOptions, report: Reporter, cancelled: Callable[[], bool]
+    ) -> None:
+        self.run, self.folder, self.choices, self.report, self.cancelled = run, folder, choices, report, cancelled
+        self.formats = list(dict.fromkeys(choices.formats))
+        self.recipe, self.dataset = run.settings(), run.dataset()
+        self.project = Project.open(run.project_root, write=False)
+        self.point = origin(run, self.dataset, choices.point)
+        self.parity: dict[str, Parity] = {}
+
+    def build(self) -> dict[str, Any]:
+        chosen = parity_samples.choose(self.project, self.dataset)
+        self.stages = ProgressStages(self.plan(chosen), self.report, self.cancelled)
+        self.stages.begin("Preparing the network")
+        images = parity_samples.readable(chosen)
+        chosen = [witness for witness in chosen if witness.key in dict(images)]
+        place = device.choose("auto")
+        net = networks.build(self.recipe, self.dataset)
+        path = self.run.best / checkpoint.WEIGHTS
+        load_weights(net, checkpoint.load_arrays(path), str(path))
+        net.eval()
+        reference = DygraphEngine(net)
+        batches = partial(calibration, self.project, self.dataset, self.settings())
+        maker = FormatWriter(self.run, net, self.folder, tick=self.stages.check, calibration=batches)
+        for name, why in maker.make(self.formats, self.stages.begin).items():
+            self.parity[name] = Parity(why=why, reduced=KINDS[name].reduced)
+        settings = self.move_thresholds(self.settings(), reference)
+        self.compare(settings, reference, images)
+        settings = self.keep_passed(settings)
+        save_settings(settings, self.folder / MODEL_FILE)
+        golden = self.golden_images(parity_samples.for_golden(chosen))
+        write_package(self.folder, ())
+        settings, measured = self.measure(settings, reference, chosen, golden)
+        save_settings(settings, self.folder / MODEL_FILE)
+        write_package(self.folder, settings.order or list(settings.files))
+        self.stages.begin("Checking")
+        self.write_golden(settings, golden)
+        self.write_reports(place.name, measured)
+        return {
+            "formats": list(settings.order or settings.files),
+            "parity": {name: found.summary() for name, found in self.parity.items()},
+            "latency": {name: latency.p50(found) for name, found in measured.get("engines", {}).items()},
+            "note": measured.get("note", ""),
+            "point": summary(settings, self.point),
+        }
+
+    def plan(self, chosen: list[parity_samples.ParitySample]) -> list[tuple[str, float]]:
+        """Return the planned stages with their estimated seconds."""
+        pixels = sum(min(witness.pixels, parity_samples.MOST_PIXELS) for witness in chosen) / 1e6
+        reduced = any(KINDS[name].reduced for name in self.formats)
+        stages = [("Preparing the network", 2.0), ("Converting the network", 3.0)]
+        if "int8" in self.formats:
+            stages.append(("Measuring ranges for whole numbers", 8.0))
+        if self.choices.point in ("more", "fewer"):
+            stages.append(("Choosing thresholds", 10.0))
+        stages.append(("Comparing with the run", 1.0 + pixels * (1 + len(self.formats)) / 2))
+        if reduced:
+            stages.append(("Judging fewer bits on labelled pictures", 20.0))
+        if self.choices.seconds:
+            stages.append(("Measuring the speed", self.choices.seconds * len(self.formats)))
+        seconds = min(CARD_SECONDS, 1.0 + pixels / max(1, len(chosen)) * len(self.dataset.of("val", "test")) / 4)
+        return [*stages, ("Checking", 3.0), ("Writing the model card", seconds)]
+
+    def settings(self) -> ModelSettings:
+        """Return the settings of best/model.json if validation has written it, else those of the training settings."""
+        path = self.run.best / MODEL_FILE
+        name, files = self.project.file.name, {name: KINDS[name].file for name in self.formats}
+        if not path.exists():
+            scale = self.project.file.um_per_pixel
+            return networks.settings(
+                self.recipe, self.dataset, name=name, run=self.run.name, um_per_pixel=scale, files=files
+            )
+        try:
+            return dataclasses.replace(load_settings(path), files=files, order=(), engines={})
+        except SettingsError as error:
+            raise RunBroken(path=str(path), why=str(error)) from error
+
+    def move_thresholds(self, settings: ModelSettings, reference: DygraphEngine) -> ModelSettings:
+        point = self.choices.point
+        if point in ("more", "fewer"):
+            self.stages.begin("Choosing thresholds")
+        items, _ = holdout_effects.measure_effects(self.dataset)
+        return holdout_effects.move_thresholds(point, settings, reference, self.project, items, tick=self.stages.share)
+
+    def compare(self, settings: ModelSettings, reference: DygraphEngine, images: list[Any]) -> None:
+        self.stages.begin("Comparing with the run")
+        engines = {}
+        for name in self.formats:
+            if name not in self.parity:
+                try:
+                    engines[name] = load_engine(name, self.folder, settings)
+                except EngineError as error:
+                    self.parity[name] = Parity(why=str(error), reduced=KINDS[name].reduced)
+
+        def on_image(done: int) -> None:
+            self.stages.share(done / len(images))
+
+        self.parity.update(compare(settings, reference, engines, images, on_image))
+        reduced = [name for name in engines if KINDS[name].reduced]
+        if not reduced:
+            return
+        self.stages.begin("Judging fewer bits on labelled pictures")
+        items, note = holdout_effects.measure_effects(self.dataset)
+        whole = next((engines[name] for name in engines if not KINDS[name].reduced), reference)
+        found = holdout_effects.measure(
+            self.project,
+            self.dataset,
+            {"": whole, **{name: engines[name] for name in reduced}},
+            settings,
+            items,
+            cancelled=self.cancelled,
+            progress=self.stages.share,
+        )
+        self.stages.check()
+        for name in reduced:
+            judge_cost(self.parity[name], found.get("", {}), found.get(name), note)
+
+    def keep_passed(self, settings: ModelSettings) -> ModelSettings:
+        """Return settings that name only the formats that passed; remove the files of the others."""
+        passed = [name for name in KINDS if name in self.formats and self.parity[name].passed]
+        for name in self.formats:
+            if name not in passed:
+                found = self.parity[name]
+                if not found.pictures:
+                    says = f"The format {name} cannot be made here: {found.why.rstrip('.')}."
+                else:
+                    says = f"The network in {name} does not reproduce the run: {found.why.rstrip('.')}."
+                self.report(Trouble(what=says, done="This format is left out of the export."))
+        if not passed:
+            why = "; ".join(f"{name}: {found.why.rstrip('.')}" for name, found in self.parity.items())
+            raise ParityFailed(why=why, report=parity.report(self.parity, "", environment()))
+        kept = {KINDS[name].file for name in passed}
+        for file in {KINDS[name].file for name in self.formats} - kept:
+            remove(self.folder, file)
+        return dataclasses.replace(settings, files={name: KINDS[name].file for name in passed})
+
+    def measure(
+        self,
+        settings: ModelSettings,
+        reference: DygraphEngine,
+        chosen: list[parity_samples.ParitySample],
+        golden: list[tuple[str, Path]],
+    ) -> tuple[ModelSettings, dict[str, Any]]:
+        """Return settings with the engine order and tuning measured here, and the content of latency.json."""
+        if not self.choices.seconds or not golden:
+            return settings, {}
+        self.stages.begin("Measuring the speed")
+        began = self.stages.clock()
+
+        def tick() -> None:
+            self.stages.share((self.stages.clock() - began) / (self.choices.seconds * len(settings.files)))
+
+        usual = latency.usual_size([witness.size for witness in chosen])
+        sizes = latency.sizes_for(usual, settings.task)
+        image = golden[-1][1]
+        found = latency.measure_engines(
+            self.folder, list(settings.files), image, sizes, seconds=self.choices.seconds, tick=tick
+        )
+        order, note = latency.order(found, self.choices.target_ms)
+        tuned = {name: tuning for name, tuning in latency.tunings(found).items() if name in settings.files}
+        first, target = latency.p50(found[order[0]]), self.choices.target_ms
+        content = {
+            "format": 1,
+            "machine": environment(),
+            "usual": list(usual),
+            "engines": found,
+            "dygraph": latency.time_dygraph(settings, reference, image, usual),
+            "order": order,
+            "target_ms": target,
+            "target_met": None if target is None else first is not None and first <= target,
+            "note": note,
+        }
+        return dataclasses.replace(settings, order=tuple(order), engines=tuned), content
+
+    def golden_images(self, chosen: list[parity_samples.ParitySample]) -> list[tuple[str, Path]]:
+        """Return name and file of each golden image; of an image too large to ship, a part."""
+        images, crops = [], self.folder / ".crops"
+        for witness in chosen:
+            path = witness.path
+            if witness.pixels > parity_samples.MOST_PIXELS:
+                path = crops / f"{len(images)}.png"
+                image = witness.read()
+                if image.dtype.kind == "f":
+                    continue  # PNG cannot store floats, and the whole image is too large to ship
+                write_png(path, image)
+            images.append((witness.key, path))
+        return images
+
+    def write_golden(self, settings: ModelSettings, images: list[tuple[str, Path]]) -> None:
+        """Write golden images with the first 32-bit engine; every engine must reproduce them, or its own if reduced."""
+        names = sorted(settings.files, key=lambda name: bool(KINDS[name].reduced))
+        for number, name in enumerate(names):
+            if number == 0 or KINDS[name].reduced:
+                predictor = Predictor.open(self.folder, engine=name)
+                write_reference_results(self.folder, predictor, images, apart=name if number else "")
+        shutil.rmtree(self.folder / ".crops", ignore_errors=True)
+        for name in settings.files:
+            self.stages.check()
+            wrong = self_test(self.folder, Predictor.open(self.folder, engine=name))
+            if wrong:
+                why = f"{name} does not give its own golden results: {wrong[0]}"
+                raise ParityFailed(why=why, report=parity.report(self.parity, why, environment()))
+
+    def write_reports(self, place: str, measured: dict[str, Any]) -> None:
+        write_json(self.folder / "parity.json", parity.report(self.parity, place, environment()))
+        if measured:
+            write_json(self.folder / latency.LATENCY_FILE, measured)
+        self.stages.begin("Writing the model card")
+        summaries = {name: found.summary() for name, found in self.parity.items()}
+        try:
+            write_card(
+                self.folder,
+                self.run,
+                self.project,
+                summaries,
+                environment(),
+                language=self.choices.language,
+                point=self.point,
+                tick=self.stages.share,
+            )
+            write_checks(self.folder)
+        except (SettingsError, EngineError) as error:
+            raise WorkerFailed(what="export", why=str(error), log=str(self.folder)) from error

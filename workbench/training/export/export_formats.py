@@ -1,0 +1,251 @@
+"""Conversion of a network to all formats of an export, with the reason if a format cannot be made here."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import paddle
+from paddle.static import InputSpec
+
+from workbench.core.runs.run import Run
+from workbench.core.runs.training_settings import TrainingSettings
+from workbench.inference.engines.registry import KINDS, cannot_make
+from workbench.inference.io.atomic_write import make_folder
+from workbench.training import onnx_graph
+from workbench.training.networks import ProbabilityHead
+
+_SECONDS = 600  # time limit of a child process
+_LEGACY = "paddle-legacy/network"
+
+
+class FormatNotWritten(Exception):
+    """Format that could not be made; the text is a part of a sentence."""
+
+
+class FormatWriter:
+    """Writer of the network files of one export in `folder`.
+
+    tick: called while a child process runs; may raise to stop. calibration: returns batches of the
+    project's images, float32 (N,C,h,w).
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        net: paddle.nn.Layer,
+        folder: Path,
+        *,
+        tick: Callable[[], None],
+        calibration: Callable[[], Iterable[np.ndarray]],
+    ) -> None:
+        self._run, self._net, self._folder = run, net, folder
+        self._tick, self._calibration = tick, calibration
+        self._stem = folder / "paddle" / "network"
+
+    def make(self, names: Sequence[str], begin: Callable[[str], None]) -> dict[str, str]:
+        """Make these formats. Return the reasons of those that could not be made. begin: called before each step."""
+        save_program(self._net, self._run.settings(), self._stem)
+        failed: dict[str, str] = {}
+        makers: dict[str, Callable[[], None]] = {
+            "network.onnx": self._onnx,
+            "network.int8.onnx": self._int8,
+            "paddle-legacy/network.pdmodel": self._legacy,
+            "paddle-lite/network.nb": self._lite,
+        }
+        begin("Converting the network")
+        for name in sorted(names, key=lambda name: KINDS[name].file != KINDS["onnx"].file):
+            why = cannot_make(name)
+            file = KINDS[name].file
+            try:
+                if why:
+                    raise FormatNotWritten(why.rstrip("."))
+                if file in makers and not (self._folder / file).exists():
+                    if name == "int8":
+                        begin("Measuring ranges for whole numbers")
+                    makers[file]()
+            except FormatNotWritten as error:
+                failed[name] = str(error)
+        self._tidy([name for name in names if name not in failed])
+        return failed
+
+    def _tidy(self, names: Sequence[str]) -> None:
+        """Remove intermediate files."""
+        wanted = {KINDS[name].file for name in names}
+        for file in {kind.file for kind in KINDS.values()} - wanted:
+            remove(self._folder, file)
+
+    def _onnx(self) -> None:
+        onnx_graph.write_onnx(self._net, self._run.settings(), self._folder / KINDS["onnx"].file)
+
+    def _int8(self) -> None:
+        source = self._folder / KINDS["onnx"].file
+        if not source.exists():
+            self._onnx()
+        from workbench.training.export.export_formats import quantize
+
+        try:
+            quantize(source, self._folder / KINDS["int8"].file, self._ticking(self._calibration()))
+        except (RuntimeError, ValueError, TypeError, OSError) as error:
+            lines = str(error).strip().splitlines() or [type(error).__name__]
+            raise FormatNotWritten(f"it could not be quantised: {lines[0]}") from error
+
+    def _ticking(self, batches: Iterable[np.ndarray]) -> Iterable[np.ndarray]:
+        for batch in batches:
+            self._tick()
+            yield batch
+
+    def _legacy(self) -> None:
+        """Run in a separate process: the kind of program is fixed when Paddle is imported."""
+        stem = self._folder / _LEGACY
+        frozen = getattr(sys, "frozen", False)
+        head = [sys.executable, "--worker"] if frozen else [sys.executable, "-m", __package__]
+        self._child([*head, "legacy", str(self._run.root), str(stem)], stem.with_suffix(".pdmodel"))
+
+    def _lite(self) -> None:
+        """Convert for Paddle Lite, whose converter reads only the older kind of program."""
+        source = self._folder / _LEGACY
+        if not source.with_suffix(".pdmodel").exists():
+            self._legacy()
+        target = self._folder / KINDS["lite"].file
+        target.parent.mkdir(exist_ok=True)
+        arm = any(part in os.uname().machine.lower() for part in ("arm", "aarch64")) if hasattr(os, "uname") else False
+        code = (
+            "import sys; from paddlelite.lite import Opt; opt = Opt(); opt.set_model_file(sys.argv[1]); "
+            "opt.set_param_file(sys.argv[2]); opt.set_valid_places(sys.argv[4]); "
+            "opt.set_model_type('naive_buffer'); opt.set_optimize_out(sys.argv[3]); opt.run()"
+        )
+        model, weights = source.with_suffix(".pdmodel"), source.with_suffix(".pdiparams")
+        command = [sys.executable, "-c", code, str(model), str(weights), str(target.with_suffix(""))]
+        self._child([*command, "arm" if arm else "x86"], target)
+
+    def _child(self, command: list[str], target: Path) -> None:
+        log = self._folder / ".child.txt"
+        with log.open("wb") as stream:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
+                env={**os.environ, "FLAGS_enable_pir_api": "0", "CUDA_VISIBLE_DEVICES": ""},
+            )
+        try:
+            until = time.monotonic() + _SECONDS
+            while process.poll() is None and time.monotonic() < until:
+                self._tick()
+                time.sleep(0.05)
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        lines = log.read_text("utf-8", "replace").strip().splitlines()
+        log.unlink()
+        if process.returncode or not target.is_file():
+            raise FormatNotWritten(f"it could not be converted: {lines[-1] if lines else process.returncode}")
+
+
+def remove(folder: Path, file: str) -> None:
+    """Remove the file of a network, with its folder if it has one of its own."""
+    path = folder / file
+    if path.parent == folder:
+        path.unlink(missing_ok=True)
+    else:
+        shutil.rmtree(path.parent, ignore_errors=True)
+
+
+def save_legacy(run: Run, stem: Path) -> None:
+    """Write the run's best weights as stem.pdmodel and stem.pdiparams. Runs in the child process."""
+    save_program(_net_of(run), run.settings(), stem)
+
+
+def _net_of(run: Run) -> Any:
+    from workbench.training import checkpoint, networks
+    from workbench.training.learner import load_weights
+
+    net = networks.build(run.settings(), run.dataset())
+    path = run.best / checkpoint.WEIGHTS
+    load_weights(net, checkpoint.load_arrays(path), str(path))
+    net.eval()
+    return net
+
+
+def save_program(net: paddle.nn.Layer, settings: TrainingSettings, stem: Path) -> None:
+    """Write stem.json and stem.pdiparams: the network with its softmax, for batches of any size.
+
+    A UNet also accepts images of any size.
+    """
+    make_folder(stem.parent)
+    sides = [None, None] if settings.model == "unet" else [settings.input_size] * 2
+    answer = ProbabilityHead(net)
+    answer.eval()
+    spec = [InputSpec([None, settings.channels, *sides], "float32", name="picture")]
+    paddle.jit.save(answer, str(stem), input_spec=spec)
+
+
+_KINDS = ("Conv", "MaxPool", "Concat", "Add")
+
+
+def quantize(source: Path, target: Path, batches: Iterable[np.ndarray]) -> None:
+    """Quantize an ONNX file statically. batches: float32 (N,C,h,w) network inputs.
+
+    Only expensive layers are quantized: the convolutions except the last, which decides between classes. Before them a
+    UNet computes the local contrast, whose range is not bounded by the images.
+    Raise whatever ONNX Runtime raises, ValueError if there are no batches.
+    """
+    from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+
+    class Reader(CalibrationDataReader):
+        def __init__(self) -> None:
+            self._batches: Iterator[np.ndarray] = iter(batches)
+
+        def get_next(self) -> dict[str, np.ndarray] | None:
+            batch = next(self._batches, None)
+            return None if batch is None else {name: batch}
+
+    logging.getLogger().setLevel(logging.ERROR)  # suppresses hints for developers
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".int8-") as place:
+        ready = Path(place) / "ready.onnx"
+        quant_pre_process(str(source), str(ready), skip_symbolic_shape=True)
+        model = onnx.load(str(ready))
+        name = model.graph.input[0].name
+        quantize_static(
+            str(ready),
+            str(target),
+            Reader(),
+            quant_format=QuantFormat.QDQ,
+            op_types_to_quantize=list(_KINDS),
+            nodes_to_exclude=_left_alone(model.graph),
+            activation_type=QuantType.QUInt8,
+            weight_type=QuantType.QInt8,
+            per_channel=True,
+            # 7-bit weights: older CPUs add pairs of products in 16 bits, which would overflow with 8 bits.
+            reduce_range=True,
+        )
+    onnx.checker.check_model(str(target), full_check=True)
+
+
+def _left_alone(graph: onnx.GraphProto) -> list[str]:
+    """Return the names of the nodes that keep 32 bits: all before the first convolution that mixes channels, and all
+    from the last one on. The first one too if nodes precede it: it then reads too few channels to become faster.
+    """
+    nodes = [node for node in graph.node if node.op_type != "Constant"]
+    joining = [index for index, node in enumerate(nodes) if node.op_type == "Conv" and _groups(node) == 1]
+    if not joining:
+        return []
+    first = joining[0] + 1 if joining[0] else 0
+    return [node.name for node in [*nodes[:first], *nodes[joining[-1] :]]]
+
+
+def _groups(node: onnx.NodeProto) -> int:
+    return next((each.i for each in node.attribute if each.name == "group"), 1)

@@ -1,0 +1,146 @@
+"""Cost of the choices made at export, measured on images that the network was not trained on."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from workbench.core.images.image_files import read
+from workbench.core.problems import BadSettings, Problem
+from workbench.core.project import annotation
+from workbench.core.project.project import Project
+from workbench.core.runs.dataset import Dataset, Item
+from workbench.inference.model_settings import ModelSettings
+from workbench.inference.predictor import Engine, Predictor
+from workbench.training.evaluator import Evaluator, stratified_order
+from workbench.training.threshold_search import ThresholdSweep
+
+POINTS = ("balanced", "more", "fewer")  # as validated; more defects found; fewer false alarms
+_BETA = {"more": 2.0, "fewer": 0.5}  # weight of missed relative to false pixels (van Rijsbergen's F)
+_SECONDS = 20.0  # time limit of one evaluation
+
+
+def measure_effects(dataset: Dataset) -> tuple[list[Item], str]:
+    """Return the validation/test images and ""; without any, the training images and a note."""
+    items = dataset.of("val", "test")
+    if items:
+        return stratified_order(items), ""
+    return stratified_order(dataset.of("train")), "No picture is held out, so these were learned from."
+
+
+def measure(
+    project: Project,
+    dataset: Dataset,
+    engines: dict[str, Engine],
+    settings: ModelSettings,
+    items: Sequence[Item],
+    *,
+    cancelled: Callable[[], bool],
+    progress: Callable[[float], None] = lambda share: None,
+) -> dict[str, dict[str, Any]]:
+    """Return metrics of each engine on the same images: as many as the first engine evaluates within `_SECONDS`.
+
+    Each: {"pictures", "dice", "found", "defects", "false_per_picture"}, for verdicts {"pictures", "accuracy",
+    "macro_f1"}. Engines that fail are missing; all are if no image can be read.
+    """
+    judge = Evaluator(project, dataset)
+    found: dict[str, dict[str, Any]] = {}
+    for number, (name, engine) in enumerate(engines.items()):
+
+        def tell(done: int, total: int, number: int = number) -> None:
+            progress((number + done / total) / len(engines))
+
+        try:
+            seen = judge.evaluate(
+                engine, settings, items, most_seconds=None if found else _SECONDS, cancelled=cancelled, progress=tell
+            )
+        except Exception:  # parity has reported any such failure already
+            continue
+        if seen is None:
+            break
+        if not found:
+            items = [item for item in items if item.key in set(seen.keys)]
+        found[name] = _short(seen.metrics)
+    return found
+
+
+def _short(metrics: dict[str, Any]) -> dict[str, Any]:
+    if "macro_f1" in metrics:
+        return {name: metrics[name] for name in ("pictures", "accuracy", "macro_f1")}
+    regions = metrics["regions"]
+    return {
+        "pictures": metrics["pictures"],
+        "dice": metrics["dice"],
+        "found": regions["found"],
+        "defects": regions["defects"],
+        "false_per_picture": regions["false_per_picture"],
+    }
+
+
+def move_thresholds(
+    point: str,
+    settings: ModelSettings,
+    engine: Engine,
+    project: Project,
+    items: Sequence[Item],
+    *,
+    tick: Callable[[float], None],
+) -> ModelSettings:
+    """Return settings at an operating point: one of POINTS, or a probability for every class ("0.35").
+
+    For verdicts a probability is the minimum at which a verdict is given. "more" and "fewer" are the thresholds of the
+    best F with a missed pixel weighted 2 or 0.5, never on the wrong side of the validated thresholds. Raise BadRecipe.
+    """
+    if point == "balanced":
+        return settings
+    if settings.task == "classification":
+        if point in _BETA:
+            why = "of verdicts it is a probability: a less probable verdict is not given"
+            raise BadSettings(key="point", value=point, why=why)
+        return dataclasses.replace(settings, unsure=min(_probability(point), 0.999))
+    if point not in _BETA:
+        return dataclasses.replace(settings, thresholds=(_probability(point),) * len(settings.classes))
+    sweep = ThresholdSweep(tuple(entry.id for entry in settings.classes))
+    predictor = Predictor(settings, engine)
+    for number, item in enumerate(items, start=1):
+        try:
+            image = read(project.image_path(item.key))
+            mask = annotation.load_mask(project, item.key, (image.shape[1], image.shape[0]))
+        except Problem:
+            continue
+        if mask is not None:
+            scores = predictor.predict(image, keep_probabilities=True).class_scores
+            assert scores is not None
+            sweep.add(mask, scores)
+        tick(number / len(items))
+    side = min if point == "more" else max
+    moved = [side(before, after) for before, after in zip(settings.thresholds, _best(sweep, _BETA[point], settings))]
+    return dataclasses.replace(settings, thresholds=tuple(moved))
+
+
+def _best(sweep: ThresholdSweep, beta: float, settings: ModelSettings) -> list[float]:
+    levels = np.arange(2, 99) / 100
+    at = np.ceil(255 * levels - 1e-9).astype(int)
+    chosen = []
+    for right, wrong, missed, before in zip(sweep.right, sweep.wrong, sweep.missed, settings.thresholds):
+        real = right.sum() + missed
+        if not real:
+            chosen.append(before)
+            continue
+        hit, false = (counts[::-1].cumsum()[::-1][at] for counts in (right, wrong))
+        chosen.append(float(levels[np.argmax((1 + beta**2) * hit / (hit + false + beta**2 * real))]))
+    return chosen
+
+
+def _probability(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 1:
+        why = f"it is one of {', '.join(POINTS)}, or a probability above 0 and at most 1"
+        raise BadSettings(key="point", value=text, why=why)
+    return value

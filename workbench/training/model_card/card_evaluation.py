@@ -1,0 +1,193 @@
+"""Evaluation of the finished export on the test or validation images: numbers and worst cases of the card."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from workbench.core.evaluation.image_counts import ANY, ImageCounts, count_image
+from workbench.core.images.image_files import read
+from workbench.core.problems import Problem
+from workbench.core.project import annotation
+from workbench.core.project.project import MAX_CLASS_ID, Project
+from workbench.core.runs.dataset import Dataset, Item
+from workbench.inference.io.opencv import cv2
+from workbench.inference.overlay_drawing import to_display
+from workbench.inference.predictor import Predictor
+from workbench.training.evaluator import stratified_order
+from workbench.training.model_card.card_document import CardImage
+
+SECONDS = 30.0  # time limit of the evaluation
+_WORST = 6
+_SIDE = 480  # of an image on the page
+_PART = 512  # side of the shown part of a large image
+_LABEL, _PREDICTION = (47, 155, 255), (255, 140, 26)  # blue and orange, safe for color blindness; as in card.html
+
+
+@dataclass(frozen=True)
+class VerdictFacts:
+    """Result for one image. confidence: probability of the predicted verdict."""
+
+    key: str
+    truth: str
+    said: str
+    confidence: float
+
+
+@dataclass
+class HoldoutResult:
+    """Result of the evaluation. split: "test", "val", or "" if there is neither. total: images of the split; those
+    evaluated are in `facts` or `verdicts`. changed: labels changed since the training. unreadable: images or labels
+    that are missing or broken.
+    """
+
+    split: str
+    total: int = 0
+    facts: list[ImageCounts] = field(default_factory=list)
+    verdicts: list[VerdictFacts] = field(default_factory=list)
+    changed: int = 0
+    unreadable: int = 0
+    worst: list[CardImage] = field(default_factory=list)
+
+
+def evaluate_holdout(
+    project: Project,
+    dataset: Dataset,
+    predictor: Predictor,
+    *,
+    seconds: float = SECONDS,
+    tick: Callable[[float], None] = lambda share: None,
+) -> HoldoutResult:
+    """Evaluate on the images of `test`, or of `val` if there are none.
+
+    tick(share): called after each image; may raise to stop.
+    """
+    split = next((name for name in ("test", "val") if dataset.of(name)), "")
+    found = HoldoutResult(split)
+    items = stratified_order(dataset.of(split)) if split else []
+    found.total = len(items)
+    began = time.perf_counter()
+    for number, (item, image, truth) in enumerate(_readable(project, dataset, items, found), start=1):
+        result = predictor.predict(image)
+        if result.mask is None:
+            said = str(result.likeliest)
+            found.verdicts.append(VerdictFacts(item.key, str(truth), said, (result.probabilities or {})[said]))
+        else:
+            assert isinstance(truth, np.ndarray)
+            ids = [entry.id for entry in predictor.settings.classes]
+            found.facts.append(count_image(item.key, truth, result.mask, ids))
+        tick(number / len(items))
+        if time.perf_counter() - began > seconds:
+            break
+    found.worst = list(_worst(project, dataset, predictor, found))
+    return found
+
+
+def _readable(
+    project: Project, dataset: Dataset, items: Sequence[Item], found: HoldoutResult
+) -> Iterator[tuple[Item, np.ndarray, np.ndarray | str]]:
+    for item in items:
+        try:
+            image = read(project.image_path(item.key))
+            if dataset.model == "resnet":
+                truth: np.ndarray | str | None = annotation.load_note(project, item.key).verdict
+                same = truth == item.verdict
+                truth = truth if truth in dataset.verdicts else None
+            else:
+                truth = annotation.load_mask(project, item.key, (image.shape[1], image.shape[0]))
+                same = truth is not None and item.mask_hash == _hash(project, item.key)
+        except (Problem, OSError):
+            truth = None
+        if truth is None:
+            found.unreadable += 1
+            continue
+        found.changed += not same
+        yield item, image, truth
+
+
+def _hash(project: Project, key: str) -> str:
+    return hashlib.sha256(project.mask_path(key).read_bytes()).hexdigest()[:16]
+
+
+def _worst(project: Project, dataset: Dataset, predictor: Predictor, found: HoldoutResult) -> Iterator[CardImage]:
+    """Yield the images with the most errors; for verdicts the wrong ones with the highest confidence."""
+    items = {item.key: item for item in dataset.items}
+    if found.verdicts:
+        wrong = sorted((each for each in found.verdicts if each.truth != each.said), key=lambda each: -each.confidence)
+        for each in wrong[:_WORST]:
+            for _, image, _ in _readable(project, dataset, [items[each.key]], HoldoutResult("")):
+                caption = f"labelled {each.truth}, said {each.said} with {100 * each.confidence:.0f} %"
+                yield _shown(each.key, caption, to_display(image), [])
+        return
+    for facts in _chosen(found.facts):
+        for _, image, truth in _readable(project, dataset, [items[facts.key]], HoldoutResult("")):
+            said = predictor.predict(image).mask
+            assert said is not None and isinstance(truth, np.ndarray)
+            real = np.where(truth <= MAX_CLASS_ID, truth, 0)
+            rows, columns = _part((real > 0) != (said > 0))
+            masks = [(real[rows, columns], _LABEL), (said[rows, columns], _PREDICTION)]
+            whole = rows.stop - rows.start == image.shape[0] and columns.stop - columns.start == image.shape[1]
+            caption = _caption(facts) + ("" if whole else "; a part of it")
+            yield _shown(facts.key, caption, to_display(np.ascontiguousarray(image[rows, columns])), masks)
+
+
+def _chosen(facts: list[ImageCounts]) -> list[ImageCounts]:
+    """Return the worst images: half of them by missed defects, the others by false alarms, then by wrong pixels."""
+    missing = sorted((each for each in facts if each.missed), key=lambda each: (-each.missed, -each.false))
+    first = missing[: _WORST // 2]
+    others = [each for each in facts if each not in first and (each.missed or each.false or _wrong(each) > 0.3)]
+    others.sort(key=lambda each: (-each.false, -each.missed, -_wrong(each)))
+    return [*first, *others[: _WORST - len(first)]]
+
+
+def _wrong(facts: ImageCounts) -> float:
+    hit, false, missed = facts.pixels[ANY]
+    return (false + missed) / max(1, 2 * hit + false + missed)
+
+
+def _caption(facts: ImageCounts) -> str:
+    said = []
+    if facts.missed:
+        count = len(facts.defects)
+        said.append("its only defect missed" if count == 1 else f"{facts.missed} of {count} defects missed")
+    if facts.false:
+        said.append("1 false alarm" if facts.false == 1 else f"{facts.false} false alarms")
+    if facts.defects:
+        said.append(f"Dice {1 - _wrong(facts):.2f}")
+    return ", ".join(said)
+
+
+def _part(wrong: np.ndarray) -> tuple[slice, slice]:
+    """Return the rows and columns to show: a small image entirely, a large one around its largest error."""
+    height, width = wrong.shape
+    if max(height, width) <= 1.5 * _PART:
+        return slice(0, height), slice(0, width)
+    _, _, stats, centres = cv2.connectedComponentsWithStats(wrong.astype(np.uint8), connectivity=8)
+    x, y = centres[1 + int(np.argmax(stats[1:, cv2.CC_STAT_AREA]))] if len(stats) > 1 else (width / 2, height / 2)
+    tall, wide = min(height, _PART), min(width, _PART)
+    top, left = int(np.clip(y - tall / 2, 0, height - tall)), int(np.clip(x - wide / 2, 0, width - wide))
+    return slice(top, top + tall), slice(left, left + wide)
+
+
+def _shown(
+    name: str, caption: str, image: np.ndarray, masks: list[tuple[np.ndarray, tuple[int, int, int]]]
+) -> CardImage:
+    """Return the image in page size, with outlines drawn at that size so that they stay thin and visible."""
+    scale = _SIDE / max(image.shape[:2])
+    size = (max(1, round(image.shape[1] * scale)), max(1, round(image.shape[0] * scale)))
+    canvas = cv2.resize(image, size, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC)
+    canvas = cv2.cvtColor(canvas, cv2.COLOR_GRAY2RGB) if canvas.ndim == 2 else canvas
+    for mask, color in masks:
+        for id in np.unique(mask[mask > 0]):
+            # Resized smoothly: the outline of enlarged pixels would be a staircase.
+            large = cv2.resize((mask == id).astype(np.float32), size, interpolation=cv2.INTER_LINEAR) > 0.5
+            if not large.any():  # region smaller than a pixel of the page
+                large = cv2.resize((mask == id).astype(np.float32), size, interpolation=cv2.INTER_AREA) > 0
+            outlines, _ = cv2.findContours(large.astype(np.uint8), cv2.RETR_LIST, cv2.CHAIN_APPROX_NONE)
+            cv2.drawContours(canvas, outlines, -1, color, 2, cv2.LINE_AA)
+    _, data = cv2.imencode(".jpg", cv2.cvtColor(canvas, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, 82])
+    return CardImage(name, caption, data.tobytes(), size[0], size[1])

@@ -1,0 +1,153 @@
+"""Choice of probability thresholds and minimum region areas on validation images.
+
+Also the temperature that calibrates the probabilities of verdicts (Guo et al. 2017).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from workbench.core.project.project import MAX_CLASS_ID
+from workbench.inference.io.opencv import cv2
+
+_LEVELS = np.arange(5, 99) / 100
+_AREAS = (0, *(side**2 for side in (2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 50, 70, 100)))
+_TEMPERATURES = np.round(np.exp(np.linspace(np.log(0.5), np.log(4), 43)), 3)
+_ENOUGH_VERDICTS = 20
+_SHARED = 20  # weight, in images, of the curve of all classes relative to a class's own
+
+
+@dataclass
+class ThresholdSweep:
+    """Counter of pixels of the class and of other pixels, per class and probability (0..255)."""
+
+    ids: tuple[int, ...]
+    right: np.ndarray = field(init=False)  # int64 (classes, 256): pixels of the class, by their probability
+    wrong: np.ndarray = field(init=False)
+    missed: np.ndarray = field(init=False)  # pixels of the class where another class is more probable
+    images: np.ndarray = field(init=False)  # int64 (classes,): images that show the class
+
+    def __post_init__(self) -> None:
+        self.right = np.zeros((len(self.ids), 256), np.int64)
+        self.wrong = np.zeros((len(self.ids), 256), np.int64)
+        self.missed = np.zeros(len(self.ids), np.int64)
+        self.images = np.zeros(len(self.ids), np.int64)
+
+    def add(self, truth: np.ndarray, class_scores: np.ndarray) -> None:
+        """Add one image: uint8 (H, W) label, and uint8 (classes, H, W) probabilities times 255."""
+        counted = truth <= MAX_CLASS_ID
+        highest = class_scores.max(axis=0)
+        for number, (id, plane) in enumerate(zip(self.ids, class_scores)):
+            leads = (plane == highest) & counted
+            real = truth == id
+            self.right[number] += np.bincount(plane[leads & real], minlength=256)
+            self.wrong[number] += np.bincount(plane[leads & ~real], minlength=256)
+            self.missed[number] += np.count_nonzero(real & ~leads)
+            self.images[number] += real.any()
+
+    def best(self) -> list[float]:
+        """Return per class the threshold of the greatest Dice; 0.5 for all if no image shows a defect.
+
+        Curves of few images are ragged, with random peaks. So the curve of a class is mixed with that of all classes,
+        more strongly the fewer images show it (shrinkage, Efron and Morris 1975), and a hundredth of Dice is given up
+        for every half of the way back to 0.5.
+        """
+        if not self.images.any():
+            return [0.5] * len(self.ids)
+        levels = np.ceil(255 * _LEVELS - 1e-9).astype(int)
+        hit, false = (counts[:, ::-1].cumsum(axis=1)[:, ::-1][:, levels] for counts in (self.right, self.wrong))
+        real = self.right.sum(axis=1) + self.missed
+        dice = 2 * hit / np.maximum(1, hit + false + real[:, None])
+        weights = self.images[:, None]
+        shared = (weights * dice).sum(axis=0) / weights.sum()
+        believed = (weights * dice + _SHARED * shared) / (weights + _SHARED)
+        return _LEVELS[np.argmax(believed - 0.02 * np.abs(_LEVELS - 0.5), axis=1)].tolist()
+
+
+@dataclass
+class AreaSweep:
+    """Counter of labelled regions, with the areas of the regions that found them and of false regions."""
+
+    ids: tuple[int, ...]
+    real: dict[int, int] = field(default_factory=dict)  # id -> number of labelled regions
+    finds: dict[int, list[int]] = field(default_factory=dict)  # id -> area of the largest region on each found one
+    false: dict[int, list[int]] = field(default_factory=dict)  # id -> areas of regions on no label
+
+    def add(self, truth: np.ndarray, mask: np.ndarray) -> None:
+        """Add one image: label and prediction before small regions are dropped, uint8 (H, W)."""
+        counted = truth <= MAX_CLASS_ID
+        for id in self.ids:
+            real, labeled = _areas(truth == id)
+            said, found = _areas(mask == id)
+            self.real[id] = self.real.get(id, 0) + len(real)
+            if not len(said):
+                continue
+            both = (labeled > 0) & (found > 0)
+            largest = np.zeros(len(real) + 1, np.int64)
+            np.maximum.at(largest, labeled[both], said[found[both] - 1])
+            self.finds.setdefault(id, []).extend(largest[largest > 0].tolist())
+            touching = np.bincount(found[both], minlength=len(said) + 1)[1:] > 0
+            countable = np.bincount(found[counted], minlength=len(said) + 1)[1:] * 2 >= said
+            self.false.setdefault(id, []).extend(said[~touching & countable].tolist())
+
+    def best(self, least: int = 0, most: Mapping[int, int] | None = None) -> list[int]:
+        """Return per class the minimum area with the best balance of found defects and false regions.
+
+        At least `least`, and otherwise not above that of the class in `most`.
+
+        The balance is F2 (van Rijsbergen 1979): a missed defect has the weight of four false regions. Of equal ones
+        the smallest area is taken, so without false regions nothing is dropped.
+        """
+        chosen = []
+        for id in self.ids:
+            finds, false = np.array(self.finds.get(id, [])), np.array(self.false.get(id, []))
+            count = self.real.get(id, 0)
+            bound = min(max(finds, default=0), (most or {}).get(id, max(_AREAS)))
+            areas = [area for area in _AREAS if area <= bound] or [0]
+            found = np.array([(finds >= area).sum() for area in areas])
+            vain = np.array([(false >= area).sum() for area in areas])
+            balance = 5 * found / np.maximum(1, 5 * found + 4 * (count - found) + vain)
+            chosen.append(max(least, areas[int(np.argmax(balance))]))
+        return chosen
+
+
+def labeled_areas(masks: Iterable[np.ndarray], ids: Sequence[int]) -> dict[int, np.ndarray]:
+    """Return the areas of all regions of these masks, uint8 (H, W), per class of `ids` that occurs."""
+    found: dict[int, list[np.ndarray]] = {id: [] for id in ids}
+    for mask in masks:
+        for id in found:
+            if (mask == id).any():
+                found[id].append(_areas(mask == id)[0])
+    return {id: np.concatenate(of) for id, of in found.items() if of}
+
+
+def most_areas(labeled: Mapping[int, np.ndarray]) -> dict[int, int]:
+    """Return per class half the area which four of five labelled regions exceed.
+
+    The few parts in validation may show only large defects by chance; a minimum area chosen for them would drop defects
+    of sizes known from other parts.
+    """
+    return {id: int(np.percentile(areas, 20) / 2) for id, areas in labeled.items()}
+
+
+def choose_temperature(probabilities: Sequence[np.ndarray], truths: Sequence[int]) -> float:
+    """Return the temperature of the greatest likelihood, 0.5 to 4; 1 if there are too few verdicts."""
+    if len(truths) < _ENOUGH_VERDICTS:
+        return 1.0
+    logs = np.log(np.maximum(np.stack(probabilities), 1e-12)).astype(np.float64)
+    losses = []
+    for temperature in _TEMPERATURES:
+        scaled = logs / temperature
+        scaled -= scaled.max(axis=1, keepdims=True)
+        normaliser = np.log(np.exp(scaled).sum(axis=1))
+        losses.append(float((normaliser - scaled[np.arange(len(truths)), list(truths)]).mean()))
+    return float(_TEMPERATURES[int(np.argmin(losses))])
+
+
+def _areas(where: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the areas of the connected components, int (n,), and their labels, int32 (H, W)."""
+    count, labels, stats, _ = cv2.connectedComponentsWithStats(where.astype(np.uint8), connectivity=8)
+    return stats[1:count, cv2.CC_STAT_AREA], labels

@@ -1,0 +1,258 @@
+"""Preparation of a training: all its components from a run folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import paddle
+
+from workbench.core.json_files import to_dataclass
+from workbench.core.problems import RunBroken
+from workbench.core.project.project import Project
+from workbench.core.project.storage import write_json
+from workbench.core.runs.dataset import Dataset, Item
+from workbench.core.runs.events import Trouble
+from workbench.core.runs.run import Run
+from workbench.core.runs.training_settings import TrainingSettings
+from workbench.inference.cpu_environment import cores
+from workbench.inference.io.atomic_write import sweep
+from workbench.inference.model_settings import ModelSettings, SettingsError
+from workbench.training import checkpoint, device, networks, precision
+from workbench.training.best_checkpoint import BestCheckpoint
+from workbench.training.control_channel import ControlChannel
+from workbench.training.device import Device
+from workbench.training.distributed import process_group
+from workbench.training.distributed.process_group import ProcessGroup
+from workbench.training.evaluator import Evaluator, stratified_order
+from workbench.training.frozen_labels import FrozenLabels
+from workbench.training.image_cache import ImageCache
+from workbench.training.learner import Learner, load_weights, weights
+from workbench.training.losses import segmentation_loss, verdict_loss
+from workbench.training.optimizers import make_optimizer
+from workbench.training.patch_loader import PatchLoader, PatchSampler
+from workbench.training.reporter import Clock, Reporter
+from workbench.training.schedule import Budget, one_cycle
+from workbench.training.weights.encoder_weights import begin_with
+from workbench.training.weights.warm_start import start_from
+
+LATER_PEAK = 0.4  # relative to the configured rate: later rounds only refine
+
+
+@dataclass
+class TrainingProgress:
+    """Progress of a run, saved completely in state.json."""
+
+    step: int = 0
+    skipped: int = 0  # steps skipped because gradients overflowed
+    validated: int = 0  # number of validations made
+    rollbacks: int = 0
+    rate_factor: float = 1.0  # halved after every divergence
+    halvings: int = 0  # of the patch, after running out of memory
+    reserve: float | None = None  # seconds reserved for the end; None: not measured yet
+    subset: list[str] | None = None  # validation images evaluated during the run; None: not chosen yet
+    round: int = 0  # of a run kept open, see training.continuous_rounds; 0 is the planned round
+    round_step: int = 0  # first step of the round
+    round_time: float = 0.0
+
+
+@dataclass
+class TrainingContext:
+    """All components of a training."""
+
+    run: Run
+    recipe: TrainingSettings
+    dataset: Dataset
+    project: Project
+    device: Device
+    settings: ModelSettings
+    learner: Learner
+    sampler: PatchSampler
+    loader: PatchLoader
+    judge: Evaluator
+    best: BestCheckpoint
+    budget: Budget
+    clock: Clock
+    report: Reporter
+    orders: ControlChannel
+    ranks: ProcessGroup = field(default_factory=ProcessGroup)
+    course: TrainingProgress = field(default_factory=TrainingProgress)
+
+    @property
+    def progress(self) -> float:
+        """Share of the current round that is done, 0..1; the first round is the planned training."""
+        course, elapsed = self.course, self.clock.elapsed
+        if course.round:
+            return self.budget.progress_of_round(course.step - course.round_step, elapsed - course.round_time)
+        return self.budget.progress(course.step, elapsed)
+
+    @property
+    def validations(self) -> int:
+        """Number of validations in this round."""
+        return max(1, self.recipe.validations // 4) if self.course.round else self.recipe.validations
+
+    @property
+    def rate(self) -> float:
+        """Current learning rate."""
+        peak = self.recipe.rate * (LATER_PEAK if self.course.round else 1.0)
+        return self.course.rate_factor * one_cycle(self.progress, peak=peak, warm_up=self.recipe.warm_up)
+
+    def halve_patch(self) -> bool:
+        """Train on patches of half the side from now on. Return False if there are no smaller ones."""
+        if not self.sampler.halve(self.course.halvings + 1):
+            return False
+        self.course.halvings += 1
+        self.learner.parts = max(1, self.learner.parts // 2)
+        self.loader.restart()
+        return True
+
+    def validation_items(self) -> list[Item]:
+        """Return the validation images evaluated during the run, in the order of `in_telling_order`."""
+        items = stratified_order(self.dataset.of("val"))
+        if self.course.subset is None:
+            return items
+        chosen = set(self.course.subset)
+        return [item for item in items if item.key in chosen]
+
+    def save_last(self) -> None:
+        """Write `last/`. Raise CannotWrite."""
+        checkpoint.save_last(
+            self.run,
+            self.course.step,
+            {
+                "weights": weights(self.learner.net),
+                "optimiser": self.learner.optimizer_arrays(),
+                "average": weights(self.learner.mean),
+            },
+            {
+                "elapsed": self.clock.elapsed,
+                "recipe": checkpoint.settings_hash(self.recipe),
+                "course": {name: value for name, value in vars(self.course).items() if name != "step"},
+                "updates": self.learner.updates,
+                "parts": self.learner.parts,
+                "scaler": self.learner.precision.state(),
+                "best": self.best.state(),
+            },
+        )
+
+    def load_last(self) -> dict[str, Any]:
+        """Restore the state of `last/`. Return the content of its state.json. Raise RunBroken.
+
+        No random state is needed: samples are a pure function of seed and step, and no layer draws random numbers.
+        """
+        tensors, state = checkpoint.load_last(self.run)
+        where = str(self.run.last)
+        try:
+            self.learner.load_optimizer(tensors["optimiser"])
+            load_weights(self.learner.net, tensors["weights"], where)
+            load_weights(self.learner.mean, tensors["average"], where)
+            self.learner.updates, self.learner.parts = int(state["updates"]), int(state["parts"])
+            self.learner.precision.load(state["scaler"])
+            self.course = to_dataclass(TrainingProgress, {**state["course"], "step": state["step"]})
+            self.best.load(state["best"])
+            self.budget.reserve = self.course.reserve or self.budget.reserve
+            self.sampler.halve(self.course.halvings)
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, SettingsError) as error:
+            raise RunBroken(path=str(self.run.last / "state.json"), why=f"a value is damaged ({error})") from error
+        self.loader.restart()
+        return state
+
+    def resume(self) -> None:
+        """Continue from `last/` in a new process. Raise RunBroken."""
+        if self.ranks.is_leader:
+            for folder in (self.run.root, self.run.last, self.run.best, self.run.previews):
+                sweep(folder)  # temporary files of writes during which the previous process was killed
+        state = self.load_last()
+        elapsed = state.get("elapsed")
+        if type(elapsed) not in (int, float) or not 0 <= elapsed < 1e10:
+            raise RunBroken(path=str(self.run.last / "state.json"), why="it names no elapsed time")
+        self.clock.continue_from(elapsed)
+        if state.get("recipe") != checkpoint.settings_hash(self.recipe):
+            what = "The recipe was changed after this run had begun."
+            self.report(Trouble(what=what, done="It goes on with the new recipe."))
+
+
+def prepare(
+    run: Run, report: Reporter, orders: ControlChannel, clock: Clock, *, resume: bool = False
+) -> TrainingContext:
+    """Prepare all components of a training. Raise a Problem if the run cannot begin.
+
+    resume: weights come from `last/`, so no initial ones are loaded.
+    """
+    recipe, dataset = run.settings(), run.dataset()
+    project = Project.open(run.project_root, write=False)
+    place = device.choose(recipe.device)
+    choice = precision.choose(recipe.precision, place)
+    settings = networks.settings(
+        recipe,
+        dataset,
+        name=project.file.name,
+        run=run.name,
+        um_per_pixel=project.file.um_per_pixel,
+        files={"onnx": "network.onnx"},
+    )
+    cache = ImageCache(project, dataset, settings)
+    sampler = PatchSampler(recipe, dataset, settings, cache)
+    np.random.seed(recipe.seed)
+    paddle.seed(recipe.seed)
+    net, mean = networks.build(recipe, dataset), networks.build(recipe, dataset)
+    group = process_group.join(run.ranks, recipe.batch)
+    workers = 1 if place.is_gpu else min(max(1, recipe.workers // group.here), len(group.places(recipe.batch)))
+    copies = [networks.build(recipe, dataset) for _ in range(workers - 1)]
+    if recipe.model == "unet":
+        net.set_prior(sampler.class_shares())
+        loss = partial(
+            segmentation_loss, dice_weight=recipe.dice_weight, cross_entropy_weight=recipe.cross_entropy_weight
+        )
+    else:
+        loss = partial(verdict_loss, label_smoothing=recipe.label_smoothing)
+    if recipe.weights and not resume:
+        origin = begin_with(recipe, net, report, cancelled=lambda: orders.stop)
+        if group.is_leader:
+            write_json(run.root / "weights.json", origin)  # the file itself may be deleted later
+    if recipe.start_from and not resume:
+        start_from(project, recipe, dataset, net, report)
+    net = group.normalize_together(net)
+    optimizer = make_optimizer(net, recipe.optimizer, weight_decay=recipe.weight_decay, masters=choice.name != "fp32")
+    learner = Learner(
+        net,
+        mean,
+        loss,
+        precision.Precision(choice, recipe.amp_level),
+        optimizer,
+        grad_clip=recipe.grad_clip,
+        average=recipe.average,
+        copies=copies,
+    )
+    learner.ranks = group
+    threads = recipe.threads or min(4, max(1, cores() // group.here))
+    steps = None if recipe.epochs is None else recipe.epochs * _steps_per_epoch(sampler)
+    seconds = None if steps is not None else (recipe.minutes or 5.0) * 60
+    return TrainingContext(
+        run=run,
+        recipe=recipe,
+        dataset=dataset,
+        project=project,
+        device=place,
+        settings=settings,
+        learner=learner,
+        sampler=sampler,
+        loader=PatchLoader(sampler, batch=recipe.batch, threads=threads, places=group.places(recipe.batch)),
+        judge=Evaluator(
+            project, dataset, least_area=recipe.min_area, threads=workers, truth=FrozenLabels(run, project, dataset)
+        ),
+        best=BestCheckpoint(run, recipe, settings, report),
+        budget=Budget(steps, seconds),
+        clock=clock,
+        report=report,
+        orders=orders,
+        ranks=group,
+    )
+
+
+def _steps_per_epoch(sampler: PatchSampler) -> int:
+    """Return the steps per epoch at the creation of the run: labels added later do not make it longer."""
+    dataset = sampler.dataset.model_copy(update={"joined": []})
+    return PatchSampler(sampler.recipe, dataset, sampler.settings, sampler.cache).steps_per_epoch

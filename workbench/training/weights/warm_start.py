@@ -1,0 +1,83 @@
+"""Weights of an earlier run as initial weights: all that fit; of the last layer, the classes common to both runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import paddle
+
+from workbench.core.problems import BadSettings
+from workbench.core.project.project import Project
+from workbench.core.runs.dataset import Dataset
+from workbench.core.runs.events import Trouble
+from workbench.core.runs.pruning_plan import is_smaller
+from workbench.core.runs.run import find_run
+from workbench.core.runs.training_settings import TrainingSettings
+from workbench.training import checkpoint
+from workbench.training.learner import Arrays, load_weights, weights
+from workbench.training.reporter import Reporter
+from workbench.training.weights.channel_pruning import prune
+
+_HEAD = ("head.weight", "head.bias")
+
+
+def start_from(
+    project: Project, settings: TrainingSettings, dataset: Dataset, net: paddle.nn.Layer, report: Reporter
+) -> None:
+    """Load the best weights of the run named in the settings into `net`; of a wider UNet, its strongest channels.
+
+    Outputs are matched by class id or name of the verdict: a class added since starts untrained. Raise UnknownRun,
+    RunUnusable, RunBroken, BadRecipe.
+    """
+    assert settings.start_from is not None
+    name = settings.start_from
+    earlier = find_run(project.root, name)
+    if not (earlier.best / checkpoint.WEIGHTS).exists():
+        earlier.need_usable()
+    arrays = checkpoint.load_arrays(earlier.best / checkpoint.WEIGHTS)
+    before = earlier.dataset()
+    if before.model != dataset.model:
+        raise BadSettings(key="start_from", value=name, why=f"it trained a {before.model}, not a {dataset.model}")
+    if is_smaller(settings, earlier.settings()):
+        arrays = prune(arrays, earlier.settings().widths, settings.widths, str(earlier.best))
+    fresh = weights(net)
+    if all(part in arrays and part in fresh for part in _HEAD):
+        _match_output_layers(arrays, fresh, _output_layers(before), _output_layers(dataset))
+    if not any(_fits(arrays, fresh, part) for part in fresh if part not in _HEAD):
+        raise BadSettings(key="start_from", value=name, why="its network is a different one")
+    fitted = load_weights(net, arrays, str(earlier.best), strict=False)
+    if fitted < len(fresh):
+        what = f"Only {fitted} of {len(fresh)} weights of {earlier.name} fit into this network."
+        report(Trouble(what=what, done="The others begin untrained."))
+    added = [str(answer) for answer in _output_layers(dataset) if answer not in _output_layers(before)]
+    if added:
+        what = f"{earlier.name} did not know {len(added)} of the {len(_output_layers(dataset))} classes of this run."
+        report(Trouble(what=what, done="Their part of the last layer begins untrained."))
+
+
+def _fits(arrays: Arrays, fresh: Arrays, part: str) -> bool:
+    return part in arrays and arrays[part].shape == fresh[part].shape
+
+
+def _output_layers(dataset: Dataset) -> list[object]:
+    """Return the meaning of the network's outputs, in order: "" is the background."""
+    return ["", *(info.id for info in dataset.classes)] if dataset.model == "unet" else list(dataset.verdicts)
+
+
+def _match_output_layers(arrays: Arrays, fresh: Arrays, before: Sequence[object], now: Sequence[object]) -> None:
+    """Replace the last layer in `arrays` by that of `fresh`, with the trained weights of the outputs common to both.
+
+    In a UNet outputs are rows (times the output pixels of each), in a ResNet columns.
+    """
+    for part in _HEAD:
+        old, new = arrays[part], fresh[part].copy()
+        axis = old.ndim - 1 if old.ndim == 2 else 0
+        old, new = np.moveaxis(old, axis, 0), np.moveaxis(new, axis, 0)
+        each = len(new) // len(now)
+        if len(old) == each * len(before) and old.shape[1:] == new.shape[1:]:
+            for place, answer in enumerate(now):
+                if answer in before:
+                    was = before.index(answer)
+                    new[place * each : (place + 1) * each] = old[was * each : (was + 1) * each]
+            arrays[part] = np.ascontiguousarray(np.moveaxis(new, 0, axis))

@@ -1,0 +1,256 @@
+"""Layout of menus and tool bars: tables of command ids. "-" is a separator, a pair is a submenu."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu, QMenuBar, QToolBar
+
+from workbench.ui.widgets.tool_group_button import ToolGroupButton
+
+
+class ActionTable(Protocol):
+    """Mapping from command id to action."""
+
+    def __getitem__(self, id: str) -> QAction: ...
+
+
+Table = tuple["str | tuple[str, Table]", ...]
+
+CLASSES: Table = tuple(f"class_{n}" for n in range(1, 10))
+VERDICTS: Table = tuple(f"verdict_{n}" for n in range(1, 10))
+USES: Table = ("use_any", "-", "use_train", "use_val", "use_test")
+VERDICTS_NEXT: Table = tuple(f"verdict_next_{n}" for n in range(1, 10))
+
+BRUSHES: Table = ("brush", "eraser", "dont_care", "background")
+OUTLINES: Table = ("polygon", "lasso", "rectangle", "ellipse")
+SMART: Table = ("threshold", "wand", "crack", "smart_edge", "box_cut")
+AREAS: Table = ("fill", "holes", "region")
+LOOK: Table = (
+    "look_outline",
+    "look_filled",
+    "look_heat",
+    "look_doubt",
+    "-",
+    "next_look",
+    "look_back",
+    "look_forward",
+    "own_thresholds",
+)
+SUGGESTIONS: Table = (
+    "proposals",
+    "-",
+    "accept_all",
+    "reject_all",
+    "bring_back",
+    "-",
+    "show_proposals",
+    "toward_labels",
+    "toward_proposals",
+)
+
+MENUS: dict[str, Table] = {
+    "project": (
+        "new_project",
+        "open_project",
+        "@recent",
+        "make_sample",
+        "-",
+        "add_pictures",
+        "add_folder",
+        "reload",
+        "-",
+        "save",
+        "show_folder",
+        "close_project",
+        "-",
+        "quit",
+    ),
+    "edit": ("undo", "redo", "history", "-", "copy_previous", "-", "find"),
+    "label": (
+        ("brushes", BRUSHES),
+        ("outlines", OUTLINES),
+        ("smart", SMART),
+        ("areas", AREAS),
+        "-",
+        "smaller",
+        "bigger",
+        "-",
+        "pick",
+        "keep",
+        "explicit",
+        "-",
+        ("classes", CLASSES),
+        ("proposing", SUGGESTIONS),
+    ),
+    "picture": (
+        "done_next",
+        "not_done",
+        "-",
+        "next",
+        "previous",
+        "next_unlabelled",
+        "previous_unlabelled",
+        "next_open",
+        "next_broken",
+        "next_page",
+        "previous_page",
+        "-",
+        "label_next",
+        "label_errors",
+        "take_model",
+        "keep_label",
+        "next_doubt",
+        "-",
+        ("verdicts", VERDICTS),
+        ("verdicts_next", VERDICTS_NEXT),
+        ("use", USES),
+    ),
+    "view": (
+        "fit",
+        "actual",
+        "zoom_in",
+        "zoom_out",
+        "next_region",
+        "previous_region",
+        "-",
+        "ruler",
+        "scale",
+        "minimap",
+        ("display", ("stretch", "invert", "difference", "good_sample", "-", "reset_display")),
+        "-",
+        "labels",
+        "predictions",
+        ("look", LOOK),
+        "-",
+        "sheet",
+        "panel_pictures",
+        "panel_side",
+        "panel_training",
+        "next_panel",
+        "previous_panel",
+        "-",
+        ("theme", ("theme_system", "theme_dark", "theme_light")),
+        ("language", ("language_system", "language_en", "language_zh_CN")),
+        "full_screen",
+    ),
+    "train": (
+        "train",
+        "pause",
+        "keep_learning",
+        "learn_on",
+        "-",
+        "recipe",
+        "run_recipe",
+        "-",
+        "review",
+        "predict",
+        "predict_folder",
+        "propose_all",
+        "-",
+        ("curves", ("whole_run", "compare_runs", "-", "save_curves_picture", "save_curves_table")),
+        "-",
+        "export",
+        "export_choices",
+    ),
+    "help": ("keys", "show_log", "about"),
+}
+
+TOOLS: Table = (
+    ("brushes", ("brush", "dont_care", "background")),
+    "eraser",
+    "threshold",
+    "wand",
+    "crack",
+    ("edges", ("smart_edge", "box_cut")),
+    ("polygons", ("polygon", "lasso")),
+    ("boxes", ("rectangle", "ellipse")),
+    ("fills", ("fill", "holes")),
+    ("regions", ("region", "proposals")),
+    "-",
+    "keep",
+    "ruler",
+)
+NAVIGATION: Table = ("previous", "next", "next_unlabelled", "-", "undo", "redo")
+OVERLAYS: Table = ("labels", "predictions", "show_proposals", "-", "fit", "actual")
+
+
+def titles() -> dict[str, str]:
+    """Return the translated titles of menus and submenus."""
+    return {
+        "project": QCoreApplication.translate("menus", "&Project"),
+        "edit": QCoreApplication.translate("menus", "&Edit"),
+        "label": QCoreApplication.translate("menus", "&Label"),
+        "picture": QCoreApplication.translate("menus", "P&icture"),
+        "view": QCoreApplication.translate("menus", "&View"),
+        "train": QCoreApplication.translate("menus", "&Train"),
+        "help": QCoreApplication.translate("menus", "&Help"),
+        "curves": QCoreApplication.translate("menus", "&Curves"),
+        "proposing": QCoreApplication.translate("menus", "Pr&oposals"),
+        "classes": QCoreApplication.translate("menus", "&Choose a class"),
+        "brushes": QCoreApplication.translate("menus", "&Brushes"),
+        "outlines": QCoreApplication.translate("menus", "&Outlines"),
+        "smart": QCoreApplication.translate("menus", "&Assisted"),
+        "areas": QCoreApplication.translate("menus", "&Regions"),
+        "display": QCoreApplication.translate("menus", "&Display"),
+        "verdicts": QCoreApplication.translate("menus", "&Verdict"),
+        "use": QCoreApplication.translate("menus", "Data &split"),
+        "verdicts_next": QCoreApplication.translate("menus", "Set verdict and go to &next"),
+        "look": QCoreApplication.translate("menus", "&How predictions are shown"),
+        "theme": QCoreApplication.translate("menus", "T&heme"),
+        "language": QCoreApplication.translate("menus", "Lan&guage"),
+    }
+
+
+def ids(table: Table) -> list[str]:
+    """Return all command ids of a table, including those of submenus."""
+    found: list[str] = []
+    for entry in table:
+        if isinstance(entry, tuple):
+            found += ids(entry[1])
+        elif entry != "-" and not entry.startswith("@"):
+            found.append(entry)
+    return found
+
+
+def fill_menu_bar(bar: QMenuBar, actions: ActionTable, recent: QMenu) -> None:
+    names = titles()
+    for name, table in MENUS.items():
+        _fill(bar.addMenu(names[name]), table, actions, names, recent)
+
+
+def fill_tool_bar(bar: QToolBar, table: Table, actions: ActionTable, texts: dict[str, str] | None = None) -> None:
+    """Add a table's actions to a bar.
+
+    Submenus become a `Flyout`; commands in `texts` show a short text beside the icon.
+    """
+    for entry in table:
+        if entry == "-":
+            bar.addSeparator()
+        elif isinstance(entry, tuple):
+            button = ToolGroupButton([actions[id] for id in ids(entry[1])], bar)
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            bar.addWidget(button)
+        else:
+            bar.addAction(actions[entry])
+            button = bar.widgetForAction(actions[entry])
+            button.setAccessibleName(actions[entry].toolTip())
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            if texts and entry in texts:
+                actions[entry].setIconText(texts[entry])
+                button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+
+
+def _fill(menu: QMenu, table: Table, actions: ActionTable, names: dict[str, str], recent: QMenu) -> None:
+    menu.setToolTipsVisible(True)
+    for entry in table:
+        if isinstance(entry, tuple):
+            _fill(menu.addMenu(names[entry[0]]), entry[1], actions, names, recent)
+        elif entry == "-":
+            menu.addSeparator()
+        elif entry == "@recent":
+            menu.addMenu(recent)
+        else:
+            menu.addAction(actions[entry])

@@ -1,0 +1,301 @@
+"""Layers of the canvas: the windowed image, and masks in the colors of their classes.
+
+Each layer draws a device rectangle of the screen by a lookup of the source pixel of every device pixel. The results
+are copied to the screen one to one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from PySide6.QtGui import QImage
+
+from workbench.core.geometry.drawing import Rect
+from workbench.core.images.display import Display, Palette
+from workbench.core.images.tone_mapping import ToneMapper
+from workbench.core.project.project import DONT_CARE, NOT_LABELED
+from workbench.inference.io.opencv import cv2
+from workbench.ui.canvas.layers.image_pyramid import IDS, MaskPyramid, peaks
+from workbench.ui.canvas.layers.viewport import Viewport
+
+Request = tuple[int, Rect]  # level number, and the part of the level to be read
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """Cached device rectangle of the drawn image."""
+
+    view: Viewport
+    display: Display
+    levels: list
+    rect: Rect
+    pixels: np.ndarray
+
+    def holds(self, view: Viewport, display: Display, levels: list, rect: Rect) -> bool:
+        same = self.levels is levels and self.view == view and self.display == display
+        return same and self.rect.united(rect) == self.rect
+
+    def part(self, rect: Rect) -> np.ndarray:
+        y, x = rect.y - self.rect.y, rect.x - self.rect.x
+        return self.pixels[y : y + rect.height, x : x + rect.width]
+
+
+class ImageLayer:
+    """Image layer: nearest neighbor above 100 %, linear between the cells of an averaged level below."""
+
+    def __init__(self, levels: list[np.ndarray | None], shape: tuple[int, ...] | None = None) -> None:
+        """levels: the image and its halvings, None for a missing one. shape: shape of level 0 if level 0 is missing."""
+        self.levels = levels
+        self.shape = shape or self.picture.shape
+        self.wanted: set[Request] = set()  # parts shown coarsely until they are read
+        self._read: set[Request] = set()
+        self._developer: ToneMapper | None = None
+        self._last: _Shown | None = None
+
+    @property
+    def picture(self) -> np.ndarray:
+        """Finest available level."""
+        return next(level for level in self.levels if level is not None)
+
+    def nearest_level(self, number: int) -> int:
+        """Return the finest available level from `number` on, or else the coarsest."""
+        number = min(max(0, number), len(self.levels) - 1)
+        return next(i for i in range(number, len(self.levels)) if self.levels[i] is not None)
+
+    def developer(self, display: Display) -> ToneMapper:
+        """Return the converter of values to screen values under `display`; cached until the display changes."""
+        if self._developer is None or self._developer.display != display:
+            self._developer = ToneMapper(self.picture, display, self.shape)
+        return self._developer
+
+    def image(self, view: Viewport, rect: Rect, display: Display) -> QImage:
+        """Draw `rect`, which lies inside `view.shown`. The last result is cached, since strokes change masks only."""
+        last = self._last
+        if last is None or not last.holds(view, display, self.levels, rect):
+            number = self.nearest_level(view.level - 1)
+            there = self._level_at_hand(number, view, rect)
+            last = _Shown(view, display, self.levels, rect, self._shown(view, rect, display, there))
+            self._last = last if there == number else None
+        return as_image(last.part(rect), display)
+
+    def read(self, request: Request) -> None:
+        """Decode a wanted part; called in a thread."""
+        number, box = request
+        self.levels[number][box.slices]
+
+    def has_read(self, choices: Iterable[Request]) -> None:
+        """Remove parts from `wanted` after reading, even if the cache was too small to keep them."""
+        self._read = set(choices)
+        self.wanted -= self._read
+
+    def _level_at_hand(self, number: int, view: Viewport, rect: Rect) -> int:
+        """Return `number`, or a coarser level if `rect` is not decoded there; that part is then added to `wanted`."""
+        at_hand = getattr(self.levels[number], "at_hand", None)
+        if at_hand is None:
+            return number
+        x0, y0 = view.to_image(rect.x, rect.y)
+        x1, y1 = view.to_image(rect.x + rect.width, rect.y + rect.height)
+        cell = 2**number
+        left, top = math.floor(x0 / cell) - 1, math.floor(y0 / cell) - 1
+        box = Rect(left, top, math.ceil(x1 / cell) + 1 - left, math.ceil(y1 / cell) + 1 - top)
+        height, width = self.levels[number].shape[:2]
+        request = number, box.clipped(width, height)
+        if request in self._read or at_hand(top, left, top + box.height, left + box.width):
+            return number
+        self.wanted.add(request)
+        coarse = range(number + 1, len(self.levels))
+        return next((n for n in coarse if isinstance(self.levels[n], np.ndarray)), number)
+
+    def _shown(self, view: Viewport, rect: Rect, display: Display, number: int) -> np.ndarray:
+        """Return the screen values, uint8 (h, w) or (h, w, 3)."""
+        # The halvings of a large image may not be computed yet.
+        waiting = number < view.level - 1 and self.levels[number].size > 1 << 20
+        exact = number == 0 and (view.scale >= 1 or waiting)
+        values = self._nearest(view, rect) if exact else self._linear(view, rect, number)
+        rows = columns = np.zeros(0)
+        if display.needs_surroundings:
+            rows = (np.arange(rect.y, rect.y + rect.height) + (0.5 - view.y)) / view.scale - 0.5
+            columns = (np.arange(rect.x, rect.x + rect.width) + (0.5 - view.x)) / view.scale - 0.5
+        return self.developer(display).map_region(values, rows, columns)
+
+    def _nearest(self, view: Viewport, rect: Rect) -> np.ndarray:
+        rows, columns = _sources(view, rect, view.scale, self.picture.shape)
+        return _take(self.picture, rows, columns)
+
+    def _linear(self, view: Viewport, rect: Rect, number: int) -> np.ndarray:
+        level = self.levels[number]
+        cell = view.scale * 2**number
+        # OpenCV weights in steps of 1/32. Rounding to these first makes the result independent of the drawn part.
+        rows = _positions(rect.y, rect.height, view.y, cell, level.shape[0])
+        columns = _positions(rect.x, rect.width, view.x, cell, level.shape[1])
+        top, left = int(rows[0]), int(columns[0])
+        part = level[top : int(rows[-1]) + 2, left : int(columns[-1]) + 2]
+        map_x = np.broadcast_to((columns - left).astype(np.float32), (rect.height, rect.width))
+        map_y = np.broadcast_to((rows - top).astype(np.float32)[:, None], (rect.height, rect.width))
+        x, y = np.ascontiguousarray(map_x), np.ascontiguousarray(map_y)
+        return cv2.remap(part, x, y, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+
+
+def as_image(shown: np.ndarray, display: Display) -> QImage:
+    """Convert uint8 (H, W) or (H, W, 3) to an image; gray values take the colors of the display's palette.
+
+    The screen's format is used: Qt copies it row by row, but converts other formats in threads and blocks meanwhile.
+    """
+    height, width = shown.shape[:2]
+    if shown.ndim == 3:
+        pixels = cv2.cvtColor(shown, cv2.COLOR_RGB2BGRA)
+    elif display.palette == "none":
+        pixels = cv2.cvtColor(shown, cv2.COLOR_GRAY2BGRA)
+    else:
+        pixels = cv2.LUT(shown, palette_colors(display.palette))
+    return QImage(pixels.data, width, height, pixels.strides[0], QImage.Format.Format_RGB32)
+
+
+@lru_cache(8)
+def palette_colors(palette: Palette) -> np.ndarray:
+    """Return the color 0xAARRGGBB of each gray value, int32 (256,)."""
+    kind = getattr(cv2, f"COLORMAP_{palette.upper()}")
+    blue, green, red = cv2.applyColorMap(np.arange(256, dtype=np.uint8), kind).reshape(256, 3).astype(np.int32).T
+    return red << 16 | green << 8 | blue
+
+
+_TILE = 128  # device pixels: side of the tiles that are colored together
+
+
+@dataclass
+class MaskStyle:
+    """Style of a mask. `thickness`: outline width in device pixels."""
+
+    visible: bool = True
+    opacity: float = 0.45
+    filled: bool = True
+    thickness: int = 1
+
+
+class MaskLayer:
+    """Mask in the colors of its classes: tinted, outlined, or both."""
+
+    def __init__(self, pyramid: MaskPyramid) -> None:
+        self.pyramid = pyramid
+        self.style = MaskStyle()
+        self._fill = self._line = np.zeros(256, np.int32)
+
+    def color(self, colors: dict[int, str], hidden: frozenset[int] = frozenset()) -> None:
+        """Set the colors, "#rrggbb" by class id; hidden classes are not drawn."""
+        fill, line = np.zeros(256, np.int32), np.zeros(256, np.int32)
+        opacity = self.style.opacity
+        for id, color in colors.items():
+            if id not in hidden:
+                fill[id] = premultiplied(color, opacity if self.style.filled else 0.0)
+                line[id] = premultiplied(color, 0.5 + 0.5 * opacity)
+        if self.style.filled:
+            fill[NOT_LABELED] = premultiplied("#000000", 0.35 * opacity)
+            fill[DONT_CARE] = premultiplied("#c8c8c8", 0.6 * opacity)
+        line[DONT_CARE] = premultiplied("#c8c8c8", 0.5 + 0.5 * opacity)
+        line[NOT_LABELED] = premultiplied("#000000", 0.6 * opacity)
+        self._fill, self._line = fill, line
+
+    def image(self, view: Viewport, rect: Rect) -> QImage | None:
+        """Draw `rect` in colors with transparency. Return None if it is empty."""
+        reach = self.style.thickness
+        number = min(view.level, self.pyramid.depth) if self.pyramid.ready else 0
+        values = _margined(self.pyramid.level(number), view, rect, view.scale * 2**number, reach)
+        if not cv2.countNonZero(values):
+            return None
+        if number > 0:
+            values = cv2.LUT(values, IDS)
+        pixels = np.empty((rect.height, rect.width), np.int32)
+        # Most tiles hold one id only and need no lookup per pixel.
+        for top in range(0, rect.height, _TILE):
+            for left in range(0, rect.width, _TILE):
+                tile = values[top : top + _TILE + 2 * reach, left : left + _TILE + 2 * reach]
+                least, most, _, _ = cv2.minMaxLoc(tile)
+                part = pixels[top : top + _TILE, left : left + _TILE]
+                part[:] = self._fill[int(most)] if least == most else self._colored(tile, reach)
+        kind = QImage.Format.Format_ARGB32_Premultiplied
+        return QImage(pixels.data, rect.width, rect.height, pixels.strides[0], kind)
+
+    def _colored(self, values: np.ndarray, reach: int) -> np.ndarray:
+        """Return colors, int32, of ids, uint8. The margin of `reach` cells, used to find neighbors, is cut off."""
+        core = np.ascontiguousarray(values[reach:-reach, reach:-reach])
+        pixels = cv2.LUT(core, self._fill)
+        edge = core ^ values[: -2 * reach, reach:-reach]
+        edge |= core ^ values[2 * reach :, reach:-reach]
+        edge |= core ^ values[reach:-reach, : -2 * reach]
+        edge |= core ^ values[reach:-reach, 2 * reach :]
+        cv2.copyTo(cv2.LUT(core, self._line), edge, pixels)
+        return pixels
+
+
+class HeatLayer:
+    """Difference of each pixel from the good sample: the larger, the more opaque the color."""
+
+    color = "#ff3dd8"  # a color of no surface and no palette class
+
+    def __init__(self, heat: np.ndarray) -> None:
+        self.levels = peaks(heat)
+
+    def image(self, view: Viewport, rect: Rect, opacity: float) -> QImage | None:
+        """Draw `rect` in colors with transparency. Return None if nothing differs."""
+        number = min(view.level, len(self.levels) - 1)
+        rows, columns = _sources(view, rect, view.scale * 2**number, self.levels[number].shape)
+        values = _take(self.levels[number], rows, columns)
+        if not cv2.countNonZero(np.ascontiguousarray(values)):
+            return None
+        pixels = cv2.LUT(np.ascontiguousarray(values), self.table(opacity))
+        kind = QImage.Format.Format_ARGB32_Premultiplied
+        return QImage(pixels.data, rect.width, rect.height, pixels.strides[0], kind)
+
+    def table(self, opacity: float) -> np.ndarray:
+        """Return the color of each value, int32 (256,)."""
+        return np.array([premultiplied(self.color, opacity * i / 255) for i in range(256)], np.int32)
+
+
+def premultiplied(color: str, opacity: float) -> int:
+    """Convert "#rrggbb" to 0xAARRGGBB with premultiplied opacity, as a signed 32-bit number."""
+    alpha = round(255 * min(max(opacity, 0.0), 1.0))
+    red, green, blue = (int(color[i : i + 2], 16) * alpha // 255 for i in (1, 3, 5))
+    return (alpha << 24 | red << 16 | green << 8 | blue) - (alpha >> 7 << 32)
+
+
+def _margined(level: np.ndarray, view: Viewport, rect: Rect, cell: float, margin: int) -> np.ndarray:
+    """Return the level's values at `rect` plus `margin` device pixels on all sides; 0 outside the image."""
+    wide = Rect(rect.x - margin, rect.y - margin, rect.width + 2 * margin, rect.height + 2 * margin)
+    shown = view.shown
+    inner = Rect(wide.x - shown.x, wide.y - shown.y, wide.width, wide.height).clipped(shown.width, shown.height)
+    values = np.zeros((wide.height, wide.width), np.uint8)
+    if not inner.empty:
+        inner = Rect(inner.x + shown.x, inner.y + shown.y, inner.width, inner.height)
+        rows, columns = _sources(view, inner, cell, level.shape)
+        y, x = inner.y - wide.y, inner.x - wide.x
+        values[y : y + inner.height, x : x + inner.width] = _take(level, rows, columns)
+    return values
+
+
+def _sources(view: Viewport, rect: Rect, cell: float, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Return source rows and columns of the rows and columns of `rect`. cell: device pixels per source pixel."""
+    rows = np.floor((np.arange(rect.y, rect.y + rect.height) + (0.5 - view.y)) / cell).astype(np.intp)
+    columns = np.floor((np.arange(rect.x, rect.x + rect.width) + (0.5 - view.x)) / cell).astype(np.intp)
+    return _limited(rows, shape[0] - 1), _limited(columns, shape[1] - 1)
+
+
+def _limited(places: np.ndarray, last: int) -> np.ndarray:
+    return places if places[0] >= 0 and places[-1] <= last else np.clip(places, 0, last)
+
+
+def _positions(start: int, count: int, origin: int, cell: float, size: int) -> np.ndarray:
+    """Return sampling positions of device pixels between cell centers, in whole 1/32 of a cell."""
+    positions = (np.arange(start, start + count) + (0.5 - origin)) / cell - 0.5
+    return np.clip(np.round(positions * 32) / 32, 0, size - 1)
+
+
+def _take(level: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    part = level[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    if part.shape[:2] == (len(rows), len(columns)):
+        return part  # scale one to one
+    # `take` is avoided for the rows: of a view into another array it first copies the whole view.
+    return part[rows - rows[0]].take(columns - columns[0], axis=1)

@@ -1,0 +1,105 @@
+"""Prediction layer: predicted mask as outlines or filled areas, or a map of the probability of every pixel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from PySide6.QtGui import QImage
+
+from workbench.core.geometry.drawing import Rect
+from workbench.inference.io.opencv import cv2
+from workbench.ui.canvas.layers.canvas_layers import HeatLayer, MaskLayer, premultiplied
+from workbench.ui.canvas.layers.image_pyramid import MaskPyramid
+from workbench.ui.canvas.layers.viewport import Viewport
+
+Mode = Literal["outline", "filled", "heat", "doubt"]
+MODES: tuple[Mode, ...] = ("outline", "filled", "heat", "doubt")
+Maps = Callable[[str], "np.ndarray | None"]  # "heat" or "doubt" to uint8 (H, W)
+
+_UNCERTAINTY = "#38d6ff"
+_QUICK = 1 << 19  # pixels: a smaller mask is prepared synchronously; a run in progress sends one every few seconds
+
+
+class PredictionStyle:
+    """Style of predictions; every mode has its own opacity. `thickness`: of outlines, device pixels."""
+
+    def __init__(self) -> None:
+        self.visible, self.thickness = True, 2
+        self.mode: Mode = "outline"
+        self._opacities: dict[str, float] = {"outline": 0.9, "filled": 0.45, "heat": 0.8, "doubt": 0.8}
+
+    @property
+    def opacity(self) -> float:
+        return self._opacities[self.mode]
+
+    @opacity.setter
+    def opacity(self, value: float) -> None:
+        self._opacities[self.mode] = value
+
+    @property
+    def filled(self) -> bool:
+        return self.mode == "filled"
+
+
+class PredictionLayer(MaskLayer):
+    """Predicted mask. maps: called for probabilities or doubts only when they are to be shown."""
+
+    def __init__(self, mask: np.ndarray, style: PredictionStyle, maps: Maps | None = None) -> None:
+        super().__init__(MaskPyramid(mask, at_once=_QUICK))
+        self.style: PredictionStyle = style  # type: ignore[assignment]
+        self._maps = maps
+        self._heats: dict[str, _Map | None] = {}
+
+    @property
+    def ready(self) -> bool:
+        """True if the layer can be drawn in its style without delay."""
+        prepared = self.pyramid.ready and (not self._mapped or self.style.mode in self._heats)
+        return prepared or self.pyramid.mask.size <= _QUICK
+
+    def prepare(self) -> None:
+        """Do the slow preparation of drawing; called in a worker thread."""
+        if not self.pyramid.ready:
+            self.pyramid.build()
+            self.pyramid.ready = True
+        if self._mapped:
+            self._look(self.style.mode)
+
+    @property
+    def _mapped(self) -> bool:
+        return self.style.mode not in ("outline", "filled") and self._maps is not None
+
+    def _look(self, mode: Mode) -> None:
+        values = None if mode in self._heats or self._maps is None else self._maps(mode)
+        self._heats.setdefault(mode, None if values is None else _Map(values, mode))
+
+    def image(self, view: Viewport, rect: Rect) -> QImage | None:
+        if not self._mapped:
+            return super().image(view, rect)
+        if self.ready:
+            self._look(self.style.mode)
+        layer = self._heats.get(self.style.mode)
+        return None if layer is None else layer.image(view, rect, self.style.opacity)
+
+
+class _Map(HeatLayer):
+    """Probabilities from dark red over orange to pale yellow; doubts in one bright color outside this ramp."""
+
+    def __init__(self, values: np.ndarray, mode: str) -> None:
+        super().__init__(values)
+        self._mode = mode
+
+    def table(self, opacity: float) -> np.ndarray:
+        if self._mode == "doubt":
+            return np.array([premultiplied(_UNCERTAINTY, opacity * i / 255) for i in range(256)], np.int32)
+        return np.array([premultiplied(c, opacity * (i / 255) ** 0.6) for i, c in enumerate(_ramp())], np.int32)
+
+
+@lru_cache(1)
+def _ramp() -> list[str]:
+    """Return "#rrggbb" of each value: the upper part of Inferno, since its dark end resembles shadow."""
+    steps = np.linspace(90, 250, 256).round().astype(np.uint8).reshape(1, -1)
+    colors = cv2.applyColorMap(steps, cv2.COLORMAP_INFERNO).reshape(-1, 3)
+    return [f"#{red:02x}{green:02x}{blue:02x}" for blue, green, red in colors.tolist()]

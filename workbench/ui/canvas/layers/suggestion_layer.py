@@ -1,0 +1,239 @@
+"""Suggestion layer: class colors, tinted, with a dashed outline visible on labels and predictions.
+
+Like every layer it draws a device rectangle; its pixels do not depend on the choice of that rectangle.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from PySide6.QtGui import QImage
+
+from workbench.core.geometry.drawing import Rect
+from workbench.core.geometry.selection import Point, Selection
+from workbench.core.suggestions.suggestions import Suggestion
+from workbench.inference.io.opencv import cv2
+from workbench.ui.canvas.layers.canvas_layers import premultiplied
+from workbench.ui.canvas.layers.selection_preview import shape_of
+from workbench.ui.canvas.layers.viewport import Viewport
+
+_FILL, _GAP = 0.20, 0.75  # opacities
+_WHOLE = 1 << 18  # device pixels: a larger region is drawn in parts on demand
+_TOGETHER = 500  # regions on one sheet
+
+
+class SuggestionLayer:
+    """Layer of suggestions in the colors of their classes."""
+
+    def __init__(self) -> None:
+        self.visible = True
+        self._ratio = 1.0
+        self._every: list[Suggestion] = []
+        self._boxes = np.zeros((0, 4))  # left, top, right, bottom in image pixels
+        self._inks: dict[int, np.ndarray] = {}  # int32 (256,): nothing, inside, dash, gap
+        self._scale = 0.0
+        self._drawn: dict[int, tuple[Rect, np.ndarray]] = {}  # codes at this scale by list index
+        self._other: tuple[float, dict[int, tuple[Rect, np.ndarray]]] = 0.0, {}  # codes at the previous scale
+
+    @property
+    def suggestions(self) -> list[Suggestion]:
+        return self._every
+
+    @property
+    def rects(self) -> list[Rect]:
+        """Bounding rectangles of the shown suggestions, image pixels."""
+        return [one.selection.rect for one in self._every if self.visible and one.class_id in self._inks]
+
+    def show(self, suggestions: Sequence[Suggestion]) -> None:
+        self._every = list(suggestions)
+        rects = [one.selection.rect for one in self._every]
+        self._boxes = np.array([[r.x, r.y, r.x + r.width, r.y + r.height] for r in rects], float).reshape(-1, 4)
+        self._forget()
+
+    def color(self, colors: dict[int, str], hidden: frozenset[int]) -> None:
+        """Set class colors, "#rrggbb" by id; suggestions of other classes are not shown."""
+        self._inks = {id: _inks(color) for id, color in colors.items() if id not in hidden}
+
+    def near(self, point: Point, reach: float) -> Suggestion | None:
+        """Return the shown suggestion at a point of the image, or the nearest within `reach` image pixels."""
+        if not self.visible or not self._every:
+            return None
+        x, y = point
+        left, top, right, bottom = self._boxes.T
+        hits = (left - reach <= x) & (x < right + reach) & (top - reach <= y) & (y < bottom + reach)
+        best, least = None, (math.inf, math.inf)
+        for number in np.flatnonzero(hits).tolist():
+            one = self._every[number]
+            if one.class_id in self._inks:
+                away = _away(one, point, reach)
+                if away <= reach and (away, one.selection.inside.size) < least:
+                    best, least = one, (away, one.selection.inside.size)
+        return best
+
+    def on_resized(self, ratio: float) -> None:
+        """Set the number of device pixels per logical pixel."""
+        self._ratio = ratio
+        self._forget()
+
+    def image(self, view: Viewport, part: Rect) -> QImage | None:
+        """Draw `part` in colors with transparency. Return None if it is empty."""
+        if view.scale != self._scale:  # the minimap and the view alternate
+            (scale, drawn), self._other = self._other, (self._scale, self._drawn)
+            self._scale, self._drawn = view.scale, drawn if scale == view.scale else {}
+        if not self.visible or not self._every:
+            return None
+        here = Rect(part.x - view.x, part.y - view.y, part.width, part.height)
+        left, top, right, bottom = self._boxes.T * view.scale
+        hits = (left < here.x + here.width + 1) & (right > here.x - 1)
+        hits &= (top < here.y + here.height + 1) & (bottom > here.y - 1)
+        numbers = [n for n in np.flatnonzero(hits).tolist() if self._every[n].class_id in self._inks]
+        self._draw([number for number in numbers if number not in self._drawn])
+        pixels: np.ndarray | None = None
+        for number in numbers:
+            rect, codes = self._drawn.get(number) or self._part(number, here)
+            common = rect.common(here)
+            if not common.empty:
+                pixels = np.zeros((here.height, here.width), np.int32) if pixels is None else pixels
+                some = codes[_within(common, rect)]
+                inks = self._inks[self._every[number].class_id]
+                cv2.copyTo(cv2.LUT(some, inks), some, pixels[_within(common, here)])
+        if pixels is None:
+            return None
+        kind = QImage.Format.Format_ARGB32_Premultiplied
+        return QImage(pixels.data, here.width, here.height, pixels.strides[0], kind)
+
+    def _forget(self) -> None:
+        self._drawn, self._other = {}, (0.0, {})
+
+    def _draw(self, numbers: list[int]) -> None:
+        """Draw all small regions completely in one pass and cache them."""
+        rects = {number: self._device(number) for number in numbers}
+        small = [number for number, rect in rects.items() if rect.width * rect.height <= _WHOLE]
+        for first in range(0, len(small), _TOGETHER):
+            some = small[first : first + _TOGETHER]
+            wanted = [rects[number] for number in some]
+            every = codes_of([self._every[n].selection for n in some], wanted, self._scale, self._ratio)
+            self._drawn.update(zip(some, zip(wanted, every, strict=True), strict=True))
+
+    def _part(self, number: int, here: Rect) -> tuple[Rect, np.ndarray]:
+        """Draw the part of a large region at `here`."""
+        rect = self._device(number).common(here)
+        return rect, codes_of([self._every[number].selection], [rect], self._scale, self._ratio)[0]
+
+    def _device(self, number: int) -> Rect:
+        """Return the bounding rectangle in device pixels from the image corner."""
+        box, scale = self._every[number].selection.rect, self._scale
+        x, y = math.floor(box.x * scale), math.floor(box.y * scale)
+        return Rect(x, y, math.ceil((box.x + box.width) * scale) - x, math.ceil((box.y + box.height) * scale) - y)
+
+
+def _inks(color: str) -> np.ndarray:
+    inks = np.zeros(256, np.int32)  # length of a table of bytes
+    inks[1:4] = premultiplied(color, _FILL), premultiplied(color, 1.0), premultiplied("#000000", _GAP)
+    return inks
+
+
+def _within(part: Rect, rect: Rect) -> tuple[slice, slice]:
+    y, x = part.y - rect.y, part.x - rect.x
+    return slice(y, y + part.height), slice(x, x + part.width)
+
+
+def _away(one: Suggestion, point: Point, reach: float) -> float:
+    """Return the distance of a point from a suggestion in image pixels: 0 inside, inf beyond `reach`."""
+    rect, inside = one.selection.rect, one.selection.inside
+    x, y = math.floor(point[0]) - rect.x, math.floor(point[1]) - rect.y
+    if 0 <= x < rect.width and 0 <= y < rect.height and inside[y, x]:
+        return 0.0
+    far = min(math.ceil(reach), 64)
+    top, left = max(0, y - far), max(0, x - far)
+    rows, columns = np.nonzero(inside[top : max(0, y + far + 1), left : max(0, x + far + 1)])
+    if not rows.size:
+        return math.inf
+    return float(np.hypot(rows + top + 0.5 + rect.y - point[1], columns + left + 0.5 + rect.x - point[0]).min())
+
+
+_DASH = 5  # logical pixels of a dash and of the following gap
+_SCATTERED = 8192  # pixels: only a smaller region is drawn pixel by pixel
+_WIDE = 2048  # columns of the shared sheet
+
+
+def codes_of(selections: Sequence[Selection], rects: Sequence[Rect], scale: float, ratio: float) -> list[np.ndarray]:
+    """Return codes of each region, uint8, in its rectangle of device pixels from the image corner: 0 nothing, 1 inside,
+    2 dash, 3 gap. ratio: device pixels per logical pixel.
+
+    All regions are drawn on one shared sheet, separated by the reach of an outline, to keep the cost per region low.
+    """
+    if not rects:
+        return []
+    thickness = max(2, round(2 * ratio))
+    margin = thickness + 1
+    wide = [Rect(r.x - margin, r.y - margin, r.width + 2 * margin, r.height + 2 * margin) for r in rects]
+    places, shape = _packed(wide)
+    sheet, stripes = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
+    lay = _OutlineLayout(selections, wide, scale)
+    dash = round(3 * _DASH * ratio)
+    lengths = [2 * rect.height + 3 * rect.width for rect in wide]
+    table = (np.arange(max(lengths) + 2 * dash) // dash & 1).astype(np.uint8)
+    for selection, rect, place in zip(selections, wide, places, strict=True):
+        lay.down(selection, rect, sheet[place.slices])
+        # Oblique stripes, not at 45 degrees: an outline parallel to the stripes would not be dashed. The phase advances
+        # by two per row and three per column; each row is a view of one line.
+        first = (2 * rect.y + 3 * rect.x) % (2 * dash)
+        stripes[place.slices] = np.ndarray((rect.height, rect.width), np.uint8, table, first, (2, 3))
+    square = np.ones((2 * thickness + 1,) * 2, np.uint8)
+    edge = sheet - cv2.erode(sheet, square, borderType=cv2.BORDER_CONSTANT, borderValue=0)
+    sheet += edge
+    sheet += edge & stripes
+    return [sheet[p.y + margin : p.y + p.height - margin, p.x + margin : p.x + p.width - margin] for p in places]
+
+
+class _OutlineLayout:
+    """Mapping of device pixels to image rows and columns, computed once for all regions as in `shape_of`."""
+
+    def __init__(self, selections: Sequence[Selection], wide: Sequence[Rect], scale: float) -> None:
+        self._scale = scale
+        self._x, self._y = min(rect.x for rect in wide), min(rect.y for rect in wide)
+        right, bottom = max(rect.x + rect.width for rect in wide), max(rect.y + rect.height for rect in wide)
+        center = 0.5 if scale >= 1 else 0.0
+        # First image row and column shown by each device row and column.
+        self._rows, self._columns = (
+            np.floor((np.arange(start, end) + center) / scale).astype(np.int64)
+            for start, end in ((self._y, bottom), (self._x, right))
+        )
+
+    def down(self, selection: Selection, rect: Rect, out: np.ndarray) -> None:
+        """Write 1 into `out`, zeros of the size of `rect`, where the region is."""
+        here, inside = selection.rect, selection.inside
+        rows = self._rows[rect.y - self._y : rect.y - self._y + rect.height] - here.y
+        columns = self._columns[rect.x - self._x : rect.x - self._x + rect.width] - here.x
+        if self._scale >= 1:
+            top, bottom = rows.searchsorted((0, here.height))
+            left, right = columns.searchsorted((0, here.width))
+            part = inside.take(rows[top:bottom], axis=0).take(columns[left:right], axis=1)
+            out[top:bottom, left:right] = part
+        elif inside.size > _SCATTERED:
+            out[:] = shape_of(selection, Viewport(1, 1, scale=self._scale), rect)
+        else:
+            y = rows.searchsorted(np.arange(here.height), "right") - 1
+            x = columns.searchsorted(np.arange(here.width), "right") - 1
+            cells = y[:, None] * rect.width + x
+            flat = np.zeros(rect.width * rect.height, np.uint8)
+            flat[cells[inside]] = 1
+            out[:] = flat.reshape(out.shape)
+
+
+def _packed(rects: Sequence[Rect]) -> tuple[list[Rect], tuple[int, int]]:
+    """Pack the rectangles on one sheet in shelves, highest first. Return places and the sheet's (rows, columns)."""
+    width = max(_WIDE, *(rect.width for rect in rects))
+    places: dict[int, Rect] = {}
+    x = y = high = reach = 0
+    for number in sorted(range(len(rects)), key=lambda number: -rects[number].height):
+        rect = rects[number]
+        if x + rect.width > width:
+            x, y, high = 0, y + high, 0
+        places[number] = Rect(x, y, rect.width, rect.height)
+        x, high = x + rect.width, max(high, rect.height)
+        reach = max(reach, x)
+    return [places[number] for number in range(len(rects))], (y + high, reach)

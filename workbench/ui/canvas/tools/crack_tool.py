@@ -1,0 +1,133 @@
+"""Crack tracer: two clicks on a thin line paint the line between them at its measured width."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QPainter, QPolygonF
+
+from workbench.core.geometry.selection import Crack, CrackTracer, Point
+from workbench.ui.canvas.tools.tool_base import ENDING, PointerEvent, Tool, bounds, outline, ring
+from workbench.ui.canvas.tools.tool_context import ERASING, ToolContext
+
+REACH = 3.0  # pixels: search radius for the line around a click, shown by the ring
+
+
+class CrackTool(Tool):
+    """Tool whose clicks each paint the path from the previous click. Enter, Esc or a double click ends the line."""
+
+    name = "crack"
+    closes = True
+    options = ("line", "widest")
+    uses_double = True
+
+    def __init__(self, desk: ToolContext) -> None:
+        super().__init__(desk)
+        self._tracer: CrackTracer | None = None
+        self._start: Point | None = None
+        self._pointer: Point | None = None
+        self._way: list[Point] = []
+        self._tracing: list[list[Point]] = []  # paths shown until they are painted
+        self._id = 0
+
+    @property
+    def busy(self) -> bool:
+        return self._start is not None
+
+    @property
+    def showing(self) -> bool:
+        return self.busy or bool(self._tracing) or self._pointer is not None
+
+    def press(self, touch: PointerEvent) -> None:
+        if touch.double:
+            self.cancel()
+            return
+        image = self.desk.image
+        if image is None or not self.desk.holds(touch.point):
+            return
+        if self._tracer is not None:
+            self._trace(self._tracer, touch.point)
+        else:
+            self._id = self.id_for(touch)
+        self._begin(touch.point)
+
+    def _begin(self, point: Point) -> None:
+        options = self.desk.options
+        self._tracer = CrackTracer(
+            self.desk.image, point, polarity=options.line, widest=options["widest"], levels=self.desk.levels
+        )
+        self._start = point
+        self._set_way([])
+
+    def _trace(self, tracer: CrackTracer, end: Point) -> None:
+        id = self._id
+        shown = self._way or [self._start, end]
+        self._tracing.append(shown)
+
+        def found(crack: Crack) -> None:
+            if shown in self._tracing:
+                self._redraw()
+                self._tracing.remove(shown)
+            if crack.selection.cut:
+                self.desk.refuse("too far")
+            elif crack.selection.empty:
+                self.desk.refuse("no line")
+            else:
+                self.desk.lay(crack.selection, id, "crack")
+                self.desk.tell("width", float(np.median(crack.width)))
+
+        self.desk.work.run(lambda: tracer.trace(end), found)
+
+    def hover(self, point: Point | None) -> None:
+        self._redraw()
+        self._pointer = point
+        self._redraw()
+        tracer = self._tracer
+        if tracer is None:
+            return
+        if point is None or not self.desk.holds(point):
+            self.desk.work.cancel_preview()
+            self._set_way([])
+        else:
+            self.desk.work.preview(lambda: tracer.path(point, exact=False), self._look)
+
+    def _look(self, found: tuple[np.ndarray, bool] | None) -> None:
+        way = [] if found is None else [(x + 0.5, y + 0.5) for x, y in found[0].tolist()]
+        self._set_way(way)
+
+    def _set_way(self, way: list[Point]) -> None:
+        self._redraw()
+        self._way = way
+        self._redraw()
+
+    def wants(self, key: int) -> bool:
+        return self.busy and key in (*ENDING, Qt.Key.Key_Escape)
+
+    def key(self, key: int) -> bool:
+        if not self.wants(key):
+            return False
+        self.cancel()
+        return True
+
+    def cancel(self) -> None:
+        self.desk.work.cancel_preview()
+        self._redraw()
+        self._tracer = self._start = None
+        self._way = []
+        if not self.desk.work.busy:
+            self._tracing = []
+
+    def _redraw(self) -> None:
+        points = [p for line in (self._way, *self._tracing) for p in line]
+        points += [p for p in (self._start, self._pointer) if p is not None]
+        if points:
+            self.desk.redraw(bounds((self.desk.to_widget(p) for p in points), self.desk.to_length(REACH) + 6))
+
+    def draw(self, painter: QPainter) -> None:
+        color = ERASING if self._id == self.desk.ground else self.desk.color
+        for line in (*self._tracing, self._way):
+            if line:
+                outline(painter, QPolygonF([self.desk.to_widget(p) for p in line]), color)
+        for spot in (self._start, self._pointer):
+            if spot is not None:
+                ring(painter, self.desk.to_widget(spot), max(4.0, self.desk.to_length(REACH)), color)

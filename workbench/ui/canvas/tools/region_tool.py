@@ -1,0 +1,253 @@
+"""Region tool: one labeled region is chosen by a click and moved, grown, smoothed, reassigned or deleted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QPainter
+
+from workbench.core.geometry.drawing import Rect
+from workbench.core.geometry.selection import (
+    EMPTY,
+    Point,
+    Selection,
+    around,
+    fill_holes,
+    grow,
+    region_at,
+    shrink,
+    smooth,
+)
+from workbench.core.project.project import BACKGROUND, MAX_CLASS_ID
+from workbench.ui.canvas.layers.selection_preview import SelectionPreview
+from workbench.ui.canvas.tools.tool_base import PointerEvent, Tool
+from workbench.ui.canvas.tools.tool_context import ERASING, ToolContext
+
+SEEN = 4 << 20  # pixels: a larger region is searched in a thread
+REACH = 5.0  # logical pixels: search radius around a click
+FARTHEST = 64  # upper limit of that radius, image pixels
+SLACK = 4.0  # logical pixels of movement before a click becomes a drag
+
+_K = Qt.Key
+_ARROWS = {_K.Key_Left: (-1, 0), _K.Key_Right: (1, 0), _K.Key_Up: (0, -1), _K.Key_Down: (0, 1)}
+_GROW, _SHRINK = (_K.Key_Plus, _K.Key_Equal), (_K.Key_Minus,)
+_DELETE = (_K.Key_Delete, _K.Key_Backspace)
+_DIGITS = range(_K.Key_1, _K.Key_9 + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class SelectedRegion:
+    """Connected region of the mask and its class."""
+
+    selection: Selection
+    id: int
+
+
+class RegionTool(Tool):
+    """Tool whose click chooses the region under the pointer. Each action on the region is one step."""
+
+    name = "region"
+    cursor = Qt.CursorShape.ArrowCursor
+    options = ("step", "region")
+    needs_class = False
+
+    def __init__(self, desk: ToolContext) -> None:
+        super().__init__(desk)
+        self.region: SelectedRegion | None = None
+        self._held: Point | None = None
+        self._by = (0, 0)
+        self._changing = False
+
+    @property
+    def busy(self) -> bool:
+        return self.region is not None
+
+    # --- selection -------------------------------------------------------------------------------
+
+    def press(self, touch: PointerEvent) -> None:
+        self._held, self._by = touch.point, (0, 0)
+        self.choose(touch.point)
+        if touch.erase and self.region is not None:
+            self._held = None
+            self.delete()
+
+    def choose(self, point: Point) -> bool:
+        """Choose the region at a point. Return False if there is none or the search is not finished."""
+        mask, pixel = self.desk.mask, self._near(point)
+        if mask is None or pixel is None:
+            self._set(None)
+            return False
+        id = int(mask[pixel[1], pixel[0]])
+        point = pixel[0] + 0.5, pixel[1] + 0.5
+        found = region_at(mask, point, limit=SEEN)
+        if found.cut:
+            self._set(None)
+            self.desk.work.run(lambda: region_at(mask, point), lambda full: self._chosen(full, id))
+            return False
+        self._chosen(found, id)
+        return True
+
+    def _near(self, point: Point) -> tuple[int, int] | None:
+        """Return the visible painted pixel (column, row) nearest to a point within REACH, since cracks are thin."""
+        mask = self.desk.mask
+        if mask is None or not self.desk.holds(point):
+            return None
+        reach = min(FARTHEST, math.ceil(REACH / self.desk.to_length(1)))
+        rect = around([point], reach, mask.shape)
+        ids = mask[rect.slices]
+        hidden = [id for id, _, _ in self.desk.classes if self.desk.hidden(id)]
+        rows, columns = np.nonzero((ids > BACKGROUND) & (ids <= MAX_CLASS_ID) & ~np.isin(ids, hidden))
+        away = np.hypot(columns + rect.x + 0.5 - point[0], rows + rect.y + 0.5 - point[1])
+        # The pixel under the point has priority.
+        if not away.size or away.min() > max(0.75, reach):
+            return None
+        nearest = int(away.argmin())
+        return int(columns[nearest]) + rect.x, int(rows[nearest]) + rect.y
+
+    def _chosen(self, found: Selection, id: int) -> None:
+        if found.cut:
+            self.desk.refuse("too large")
+        else:
+            self._set(SelectedRegion(found, id))
+
+    def _set(self, region: SelectedRegion | None) -> None:
+        self.region = region
+        self._show()
+        self.desk.chosen(region)
+
+    def _show(self) -> None:
+        region = self.region
+        moved = None if region is None else _moved(region.selection, self._by)
+        self.show(moved, None if region is None else self.desk.color_of(region.id))
+
+    # --- moving ----------------------------------------------------------------------------------
+
+    def move(self, touch: PointerEvent) -> None:
+        if self._held is None or self.region is None:
+            return
+        if self._by == (0, 0) and self.desk.apart(self._held, touch.point) < SLACK:
+            return
+        by = round(touch.point[0] - self._held[0]), round(touch.point[1] - self._held[1])
+        if by != self._by:
+            self._by = by
+            self._show()
+            self.desk.redraw(SelectionPreview(self.region.selection, ERASING).area(self.desk))
+
+    def release(self, touch: PointerEvent) -> None:
+        self._held = None
+        by, self._by = self._by, (0, 0)
+        if by != (0, 0):
+            self.shift(*by)
+
+    def shift(self, dx: int, dy: int) -> None:
+        if self.region is not None:
+            self._replace(_moved(self.region.selection, (dx, dy)), self.region.id, "move region")
+
+    # --- actions ---------------------------------------------------------------------------------
+
+    def grow(self) -> None:
+        self._reshape(grow, "grow region")
+
+    def shrink(self) -> None:
+        self._reshape(shrink, "shrink region")
+
+    def smooth(self) -> None:
+        self._reshape(smooth, "smooth region")
+
+    def fill_holes(self) -> None:
+        self._reshape(lambda selection, step, shape: fill_holes(selection), "fill holes")
+
+    def delete(self) -> None:
+        self._replace(EMPTY, self.desk.ground, "delete region")
+
+    def reclass(self, id: int) -> None:
+        if self.region is not None and id != self.region.id:
+            self._replace(self.region.selection, id, "change class")
+
+    def _reshape(self, how, what: str) -> None:
+        region, mask = self.region, self.desk.mask
+        if region is None or mask is None:
+            return
+        shape, step = mask.shape, self.desk.options["step"]
+        if region.selection.inside.size <= SEEN // 4:
+            self._replace(how(region.selection, step, shape), region.id, what)
+        else:
+            self.desk.work.run(
+                lambda: how(region.selection, step, shape),
+                lambda new: self._replace(new, region.id, what) if self.region is region else None,
+            )
+
+    def _replace(self, new: Selection, id: int, what: str) -> None:
+        region, mask = self.region, self.desk.mask
+        if region is None or mask is None:
+            return
+        if self.desk.locked(region.id):
+            self.desk.refuse("locked")
+            self._show()
+            return
+        self._changing = True
+        self.desk.replace(region.selection, new, id, what)
+        self._changing = False
+        kept = _inside(new, mask.shape)
+        self._set(None if kept.empty else SelectedRegion(kept, id))
+
+    def mask_changed(self) -> None:
+        """Drop the chosen region after a change made elsewhere, such as an undo: it may no longer exist."""
+        if not self._changing and self.region is not None:
+            self._held, self._by = None, (0, 0)
+            self._set(None)
+
+    # --- keys ------------------------------------------------------------------------------------
+
+    def wants(self, key: int) -> bool:
+        if self.region is None:
+            return False
+        if key in _DIGITS:
+            return self._class_of(key) is not None
+        return key in (_K.Key_Escape, *_DELETE, *_GROW, *_SHRINK, *_ARROWS)
+
+    def key(self, key: int) -> bool:
+        if not self.wants(key):
+            return False
+        if key in _DELETE:
+            self.delete()
+        elif key in _GROW:
+            self.grow()
+        elif key in _SHRINK:
+            self.shrink()
+        elif key in _ARROWS:
+            self.shift(*_ARROWS[key])
+        elif key in _DIGITS:
+            self.reclass(self._class_of(key))
+        else:
+            self.cancel()
+        return True
+
+    def _class_of(self, key: int) -> int | None:
+        digit = str(int(key) - int(_K.Key_0))
+        return next((id for id, _, own in self.desk.classes if own == digit), None)
+
+    def cancel(self) -> None:
+        self._held, self._by = None, (0, 0)
+        if self.region is not None:
+            self._set(None)
+
+    def draw(self, painter: QPainter) -> None:
+        region = self.region
+        if region is not None and self._by != (0, 0):
+            SelectionPreview(region.selection, ERASING).draw(painter, self.desk)
+        super().draw(painter)
+
+
+def _moved(selection: Selection, by: tuple[int, int]) -> Selection:
+    rect = selection.rect
+    return Selection(Rect(rect.x + by[0], rect.y + by[1], rect.width, rect.height), selection.inside, selection.cut)
+
+
+def _inside(selection: Selection, shape: tuple[int, ...]) -> Selection:
+    """Return the part of a selection inside the image."""
+    rect = selection.rect.clipped(shape[1], shape[0])
+    return selection if rect == selection.rect else Selection(rect, selection.within(rect)).trimmed()

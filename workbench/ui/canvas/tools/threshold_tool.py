@@ -1,0 +1,185 @@
+"""Threshold brush: a stroke takes only pixels close to the tone first touched and previews them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen
+
+from workbench.core.geometry.selection import (
+    Point,
+    Selection,
+    ToneBand,
+    ToneHistogram,
+    histogram,
+    select_band,
+    tone_band_at,
+)
+from workbench.ui.canvas.tools.brush_tools import Brush
+from workbench.ui.canvas.tools.tool_base import PointerEvent
+from workbench.ui.canvas.tools.tool_context import ToolContext
+
+WIDEST = 600  # pixels: color comparison under a wider brush would delay the stroke
+_PANEL = QRectF(12, -112, 196, 100)  # from the lower left corner of the canvas
+
+
+@dataclass(frozen=True)
+class ThresholdPreview:
+    """Pixels the brush would take at the hover position."""
+
+    band: ToneBand
+    taken: Selection
+    tones: ToneHistogram
+
+
+class ThresholdTool(Brush):
+    """Threshold brush of the brush diameter, up to WIDEST."""
+
+    name = "threshold"
+    options = ("size", "band")
+
+    def __init__(self, desk: ToolContext) -> None:
+        super().__init__(desk)
+        self._band: ToneBand | None = None
+        self._tones: ToneHistogram | None = None
+
+    @property
+    def radius(self) -> float:
+        return min(self.desk.diameter, WIDEST) / 2
+
+    @property
+    def showing(self) -> bool:
+        return super().showing or self._tones is not None
+
+    # --- strokes ---------------------------------------------------------------------------------
+
+    def press(self, touch_: PointerEvent) -> None:
+        image = self.desk.image
+        if image is None:
+            return
+        band = tone_band_at(image, touch_.point, self._tolerance, levels=self.desk.levels)
+        if band is None:
+            return
+        self._cancel_preview()
+        self._band, self._id = band, self.id_for(touch_)
+        self._points = [touch_.point]
+        if self.desk.options.on("band_auto"):
+            self.desk.options.set("band", band.tolerance)
+        self.desk.begin("threshold brush")
+        self._dab(touch_.point)
+
+    def move(self, touch_: PointerEvent) -> None:
+        if self._points:
+            self._dab(touch_.point)
+
+    def _dab(self, point: Point) -> None:
+        """Continue the stroke to `point` in pieces: the bounding box of a long oblique segment is mostly empty."""
+        image, band = self.desk.image, self._band
+        if image is None or band is None:
+            return
+        start = self._points[-1]
+        pieces = max(1, int(np.hypot(point[0] - start[0], point[1] - start[1]) / max(2 * self.radius, 32)))
+        for i in range(pieces):
+            a, b = (
+                (start[0] + (point[0] - start[0]) * t, start[1] + (point[1] - start[1]) * t)
+                for t in (i / pieces, (i + 1) / pieces)
+            )
+            self.desk.paint(select_band(image, a, b, self.radius, band), self._id)
+        self._points.append(point)
+
+    def release(self, touch_: PointerEvent) -> None:
+        if self._points:
+            self._points, self._band = [], None
+            self.desk.commit()
+
+    def cancel(self) -> None:
+        super().cancel()
+        self._band = None
+        self._cancel_preview()
+
+    # --- preview ---------------------------------------------------------------------------------
+
+    @property
+    def _tolerance(self) -> float | None:
+        return None if self.desk.options.on("band_auto") else self.desk.options["band"]
+
+    def hover(self, point: Point | None) -> None:
+        super().hover(point)
+        image = self.desk.image
+        if image is None or point is None or not self.desk.holds(point):
+            self._cancel_preview()
+            return
+        radius, levels, tolerance, drawn = self.radius, self.desk.levels, self._tolerance, self._band
+
+        def look() -> ThresholdPreview | None:
+            band = drawn or tone_band_at(image, point, tolerance, levels=levels)
+            if band is None:
+                return None
+            taken = select_band(image, point, point, radius, band)
+            return ThresholdPreview(band, taken, histogram(image, point, point, radius, band))
+
+        self.desk.work.preview(look, self._request_preview)
+
+    def _request_preview(self, glance: ThresholdPreview | None) -> None:
+        self._tones = None if glance is None else glance.tones
+        # During a stroke the mask itself shows the taken pixels.
+        self.show(None if glance is None or self._points else glance.taken)
+        self.desk.redraw(self._panel())
+
+    def _cancel_preview(self) -> None:
+        self.desk.work.cancel_preview()
+        self.show(None)
+        if self._tones is not None:
+            self._tones = None
+            self.desk.redraw(self._panel())
+
+    def _panel(self) -> QRectF:
+        return _PANEL.translated(self.desk.corner)
+
+    def draw(self, painter: QPainter) -> None:
+        if self._ghost is not None:
+            self._ghost.draw(painter, self.desk)
+        super().draw(painter)
+        if self._tones is not None:
+            draw_histogram(painter, self._panel(), self._tones, self.desk.color)
+
+
+def draw_histogram(painter: QPainter, area: QRectF, tones: ToneHistogram, color: QColor) -> None:
+    """Draw the histogram of tones under the brush; taken tones have the color of the class."""
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(QColor(255, 255, 255, 40), 1))
+    painter.setBrush(QColor(18, 20, 22, 215))
+    painter.drawRoundedRect(area.adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+    plot = area.adjusted(10, 10, -10, -24)
+    least, most = float(tones.edges[0]), float(tones.edges[-1])
+    across = plot.width() / max(most - least, 1e-9)
+    low, high = max(tones.low, least), min(tones.high, most)
+    band = QRectF(plot.left() + (low - least) * across, plot.top(), max(2.0, (high - low) * across), plot.height())
+    tint = QColor(color)
+    tint.setAlpha(50)
+    painter.fillRect(band, tint)
+    # Square roots keep a small defect visible beside the background.
+    heights = np.sqrt(tones.counts) / max(1.0, float(np.sqrt(tones.counts.max(initial=0))))
+    middle = (tones.edges[:-1] + tones.edges[1:]) / 2
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    for i, height in enumerate(heights):
+        if height > 0:
+            taken = tones.low <= middle[i] <= tones.high
+            left, right = (plot.left() + (tones.edges[i + k] - least) * across for k in (0, 1))
+            bar = QRectF(left, plot.bottom() - height * plot.height(), max(1.0, right - left), height * plot.height())
+            painter.fillRect(bar, color if taken else QColor(168, 174, 180))
+    painter.setPen(QColor(231, 233, 235))
+    text = area.adjusted(10, area.height() - 22, -10, -4)
+    if tones.color:
+        painter.drawText(text, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, f"ΔE ≤ {tones.high:.1f}")
+    else:
+        said = f"{_short(tones.low)} – {_short(tones.high)}"
+        painter.drawText(text, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, said)
+    painter.setPen(QPen(QColor(color), 1))
+    painter.drawLine(QPointF(band.left(), plot.bottom() + 2), QPointF(band.right(), plot.bottom() + 2))
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if abs(value) >= 10 else f"{value:.3g}"

@@ -1,1 +1,0 @@
-"""Dialogs. None of them opens by itself during labeling."""

@@ -1,0 +1,209 @@
+"""Tables of an evaluation: by class and defect size, and by image."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QTableWidget, QTableWidgetItem, QWidget
+
+from workbench.core.evaluation.evaluation_summary import EvaluationSummary, Proportion
+from workbench.core.evaluation.image_counts import dice
+from workbench.core.evaluation.stored_predictions import ImageEvaluation, StoredPrediction
+from workbench.core.geometry.drawing import NOTHING, Rect
+from workbench.session.evaluation_result import EvaluatedImages
+from workbench.session.run_evaluation import RunEvaluation
+from workbench.ui.text import evaluation_texts, formatting
+
+_Index = QModelIndex | QPersistentModelIndex
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+
+
+class ClassTable(QTableWidget):
+    """Table with rows for classes, then rows for defect sizes."""
+
+    def __init__(self) -> None:
+        super().__init__(0, 6)
+        self.setHorizontalHeaderLabels(
+            [
+                "",
+                self.tr("Found"),
+                self.tr("95% CI"),
+                self.tr("False alarms"),
+                self.tr("Dice"),
+                self.tr("IoU"),
+            ]
+        )
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setShowGrid(False)
+        self.setObjectName("figures")
+        self.setAccessibleName(self.tr("By class and by size"))
+        self.verticalHeader().hide()
+        self.verticalHeader().setDefaultSectionSize(26)
+        header = self.horizontalHeader()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        header.setDefaultAlignment(_RIGHT)
+        header.setHighlightSections(False)
+
+    def show_figures(
+        self, figures: EvaluationSummary, classes: dict[int, tuple[str, str]], um_per_pixel: float | None
+    ) -> None:
+        self.setRowCount(0)
+        for row in figures.classes:
+            name, color = classes[row.class_id]
+            false = "" if row.false is None else formatting.number(row.false.count)
+            self._add(
+                name, row.found, false, evaluation_texts.score(row.dice), evaluation_texts.score(row.iou), color=color
+            )
+        for size in figures.sizes:
+            self._add(evaluation_texts.size(size, um_per_pixel), size.found)
+        if not figures.sizes and figures.found.total:
+            text = self.tr("Too few defects to group by size")
+            self._line([text, "", "", "", "", ""])
+
+    def _add(self, name: str, found: Proportion, *rest: str, color: str = "") -> None:
+        known = found.interval is not None
+        number = (
+            self.tr("{hits} of {total}").format(hits=found.hits, total=found.total)
+            if known
+            else evaluation_texts.NOTHING
+        )
+        if known and found.digit:
+            number = f"{number}  ({evaluation_texts.share(found)})"
+        between = evaluation_texts.between(found.interval) if found.interval is not None else evaluation_texts.NOTHING
+        self._line([name, number, between, *(rest or ("", "", ""))], color)
+
+    def _line(self, texts: list[str], color: str = "") -> None:
+        row = self.rowCount()
+        self.insertRow(row)
+        for column, text in enumerate(texts):
+            item = QTableWidgetItem(text)
+            item.setTextAlignment(_LEFT if column == 0 else _RIGHT)
+            self.setItem(row, column, item)
+        if color:
+            self.item(row, 0).setIcon(_dot(color))
+
+
+def _dot(color: str) -> QIcon:
+    pixmap = QPixmap(24, 24)
+    pixmap.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(pixmap)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(QColor(color))
+    painter.drawEllipse(4, 4, 16, 16)
+    painter.end()
+    return QIcon(pixmap)
+
+
+class _Images(QAbstractTableModel):
+    """Table model of the images, worst first until the user sorts by a column."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.rows: list[tuple[StoredPrediction, ImageEvaluation]] = []
+        self._by, self._descending = 3, True
+
+    def show(self, rows: list[tuple[StoredPrediction, ImageEvaluation]]) -> None:
+        self.beginResetModel()
+        self.rows = rows
+        self._order()
+        self.endResetModel()
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        self.beginResetModel()
+        self._by, self._descending = column, order == Qt.SortOrder.DescendingOrder
+        self._order()
+        self.endResetModel()
+
+    def _order(self) -> None:
+        self.rows.sort(key=lambda row: (-row[1].facts.missed, -row[1].facts.false, row[0].key))
+        if self._by >= 0:
+            self.rows.sort(key=lambda row: self._value(row, self._by), reverse=self._descending)
+
+    @staticmethod
+    def _value(row: tuple[StoredPrediction, ImageEvaluation], column: int):
+        evidence, facts = row[0], row[1].facts
+        score = dice([facts])
+        values = (
+            evidence.key,
+            evidence.group,
+            len(facts.defects),
+            facts.missed,
+            facts.false,
+            2 if score is None else score,
+        )
+        return values[column]
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
+        return 0 if parent.isValid() else len(self.rows)
+
+    def columnCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008
+        return 6
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole):
+        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
+            return (
+                self.tr("Picture"),
+                self.tr("Part"),
+                self.tr("Defects"),
+                self.tr("Missed"),
+                self.tr("False alarms"),
+                self.tr("Dice"),
+            )[section]
+        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.TextAlignmentRole:
+            return _RIGHT if section >= 2 else _LEFT
+        return None
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole):
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _RIGHT if index.column() >= 2 else _LEFT
+        evidence, facts = self.rows[index.row()][0], self.rows[index.row()][1].facts
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return evidence.key
+        if role != Qt.ItemDataRole.DisplayRole:
+            return None
+        if index.column() < 2:
+            return (evidence.key, evidence.group)[index.column()]
+        if index.column() == 5:
+            # Dice is undefined for an image without defects and predictions.
+            return evaluation_texts.score(dice([facts]))
+        count = (len(facts.defects), facts.missed, facts.false)[index.column() - 2]
+        return formatting.number(count) if count else evaluation_texts.NOTHING
+
+
+class ImageTableView(QTableView):
+    """Table of the images. `chosen` carries the key of an image, with an empty region."""
+
+    chosen = Signal(str, object)  # key, Rect
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.images = _Images(self)
+        self.setModel(self.images)
+        self.setObjectName("pictures")
+        self.setAccessibleName(self.tr("By picture"))
+        self.setShowGrid(False)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.verticalHeader().hide()
+        self.verticalHeader().setDefaultSectionSize(26)
+        header = self.horizontalHeader()
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
+        header.setHighlightSections(False)
+        self.setSortingEnabled(True)
+        self.sortByColumn(3, Qt.SortOrder.DescendingOrder)
+        self.activated.connect(self._choose)
+        self.doubleClicked.connect(self._choose)
+
+    def show_reviewed(self, room: RunEvaluation, reviewed: EvaluatedImages) -> None:
+        self.images.show(list(zip(room.looked.evidence, reviewed.judgements)))
+
+    def _choose(self, index: QModelIndex) -> None:
+        if index.isValid():
+            box: Rect = NOTHING
+            self.chosen.emit(self.images.rows[index.row()][0].key, box)

@@ -1,0 +1,239 @@
+"""List row of an image: thumbnail, name, status, painted classes, verdict; in a queue also the reason."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPainterPath, QPen
+from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
+
+from workbench.core.project.image_index import ImageRow
+from workbench.session.session import Session
+from workbench.ui.images.image_model import ReasonRole, RowRole
+from workbench.ui.images.thumbnail_provider import EDGE, ThumbnailProvider
+from workbench.ui.widgets.theme import Theme, ThemeManager
+
+HEIGHT, WITH_REASON = 54, 70
+_THUMB = 42
+
+
+class ImageDelegate(QStyledItemDelegate):
+    """Delegate that draws a row. All rows have the same height, so that long lists need no measuring."""
+
+    def __init__(self, session: Session, thumbnails: ThumbnailProvider, style: ThemeManager) -> None:
+        super().__init__()
+        self._session, self._thumbnails, self._style = session, thumbnails, style
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        return QSize(160, WITH_REASON if index.data(ReasonRole) else HEIGHT)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index) -> None:
+        row: ImageRow = index.data(RowRole)
+        rect: QRect = option.rect
+        theme = self._style.theme
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        if selected or option.state & QStyle.StateFlag.State_MouseOver:
+            path = QPainterPath()
+            path.addRoundedRect(QRectF(rect).adjusted(4, 1, -4, -1), 6, 6)
+            painter.fillPath(path, theme.color("selection" if selected else "hover"))
+            if selected and option.state & QStyle.StateFlag.State_HasFocus:
+                painter.setPen(QPen(theme.color("accent"), 1))
+                painter.drawPath(path)
+        top = rect.y() + (rect.height() - _THUMB) // 2
+        self._draw_thumbnail(painter, QRect(rect.x() + 10, top, _THUMB, _THUMB), row)
+        self._draw_texts(painter, rect.adjusted(10 + _THUMB + 10, 0, -12, 0), row, option, index.data(ReasonRole) or "")
+        painter.restore()
+
+    def _draw_thumbnail(self, painter: QPainter, box: QRect, row: ImageRow) -> None:
+        theme = self._style.theme
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(theme.color("canvas"))
+        painter.drawRoundedRect(box, 4, 4)
+        pixmap = None if row.broken and not row.width else self._thumbnails.get(row.key)
+        if pixmap is None or pixmap.isNull():
+            icon = theme.icon("warning", "danger") if row.broken else theme.icon("picture", "disabled")
+            icon.paint(painter, box.adjusted(11, 11, -11, -11))
+            return
+        ratio = min(box.width() / pixmap.width(), box.height() / pixmap.height())
+        width, height = max(1, round(pixmap.width() * ratio)), max(1, round(pixmap.height() * ratio))
+        target = QRect(box.x() + (box.width() - width) // 2, box.y() + (box.height() - height) // 2, width, height)
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+        clip = QPainterPath()
+        clip.addRoundedRect(QRectF(box), 4, 4)
+        painter.save()
+        painter.setClipPath(clip)
+        painter.drawPixmap(target, pixmap)
+        painter.restore()
+
+    def _draw_texts(
+        self, painter: QPainter, box: QRect, row: ImageRow, option: QStyleOptionViewItem, reason: str
+    ) -> None:
+        theme, metrics = self._style.theme, option.fontMetrics
+        folder, _, name = row.key.rpartition("/")
+        top = QRect(box.x(), box.y() + 8, box.width() - 20, metrics.height())
+        painter.setPen(theme.color("text"))
+        painter.drawText(
+            top, Qt.AlignmentFlag.AlignVCenter, metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, top.width())
+        )
+        draw_status(painter, QPointF(box.right() - 7, top.center().y() + 1), row, theme)
+        below = QRect(box.x(), top.bottom() + 4, box.width(), metrics.height())
+        if reason:
+            painter.setPen(theme.color("muted"))
+            for n, line in enumerate(_two_lines(reason, metrics, box.width())):
+                painter.drawText(below.x(), below.y() - 1 + metrics.ascent() + n * metrics.lineSpacing(), line)
+            return
+        right = self._draw_marks(painter, below, row, option)
+        if row.broken:
+            painter.setPen(theme.color("danger"))
+            text = self.tr("cannot be read")
+        else:
+            painter.setPen(theme.color("muted"))
+            text = folder or (f"{row.width} × {row.height}" if row.width else "")
+        width = max(0, right - below.x() - 6)
+        painter.drawText(
+            below.x(), below.y() + metrics.ascent(), metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, width)
+        )
+
+    def _draw_marks(self, painter: QPainter, box: QRect, row: ImageRow, option: QStyleOptionViewItem) -> int:
+        """Draw verdict and class colors from the right. Return their left end."""
+        theme, metrics, x = self._style.theme, option.fontMetrics, box.right() + 1
+        if row.verdict:
+            text = metrics.elidedText(row.verdict, Qt.TextElideMode.ElideRight, 70)
+            width = metrics.horizontalAdvance(text) + 10
+            tag = QRectF(x - width, box.y() - 1, width, box.height() + 2)
+            painter.setPen(QPen(theme.color("border"), 1))
+            painter.setBrush(theme.color("raised"))
+            painter.drawRoundedRect(tag, 4, 4)
+            painter.setPen(theme.color("text"))
+            painter.drawText(tag, Qt.AlignmentFlag.AlignCenter, text)
+            x -= width + 6
+        project = self._session.project
+        colors = {info.id: info.color for info in project.classes} if project else {}
+        painted = [id for id, _ in row.counts if id in colors]
+        for id in painted[:6][::-1]:
+            painter.setPen(QPen(QColor(0, 0, 0, 90), 1))
+            painter.setBrush(QColor(colors[id]))
+            painter.drawRoundedRect(QRectF(x - 9, box.center().y() - 4, 8.5, 8.5), 2, 2)
+            x -= 12
+        return x
+
+
+def _two_lines(text: str, metrics: QFontMetrics, width: int) -> list[str]:
+    """Return the first reason, wrapped if too wide, and the second one if a line is left."""
+    first, _, second = text.partition("\n")
+    if metrics.horizontalAdvance(first) <= width:
+        return [first, metrics.elidedText(second, Qt.TextElideMode.ElideRight, width)]
+    fits = next((n for n in range(len(first), 1, -1) if metrics.horizontalAdvance(first[:n]) <= width), 1)
+    cut = first.rfind(" ", 1, fits + 1)
+    cut = fits if cut < 0 else cut  # scripts without spaces break anywhere
+    return [first[:cut], metrics.elidedText(first[cut:].strip(), Qt.TextElideMode.ElideRight, width)]
+
+
+def draw_status(painter: QPainter, center: QPointF, row: ImageRow, theme: Theme) -> None:
+    """Draw the status as three shapes, not only colors: empty ring, half disk, disk with a tick."""
+    if row.broken:
+        theme.icon("warning", "danger").paint(painter, QRectF(center.x() - 8, center.y() - 8, 16, 16).toRect())
+        return
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    if row.status == "done":
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(theme.color("success"))
+        painter.drawEllipse(center, 6, 6)
+        painter.setPen(QPen(theme.color("panel"), 1.6))
+        painter.drawPolyline([center + QPointF(-2.8, 0.2), center + QPointF(-0.8, 2.3), center + QPointF(2.9, -2.2)])
+    elif row.status == "started":
+        painter.setPen(QPen(theme.color("warning"), 1.4))
+        painter.drawEllipse(center, 5.3, 5.3)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(theme.color("warning"))
+        painter.drawPie(QRectF(center.x() - 5, center.y() - 5, 10, 10), 90 * 16, 180 * 16)
+    else:
+        painter.setPen(QPen(theme.color("disabled"), 1.4))
+        painter.drawEllipse(center, 5.3, 5.3)
+
+
+CELL = QSize(EDGE + 16, EDGE + 40)
+_STRENGTH = 170  # opacity of the labels, 0..255
+
+
+class ThumbnailDelegate(QStyledItemDelegate):
+    """Delegate of the sheet. All cells have the same size, so that long sheets need no measuring."""
+
+    def __init__(self, session: Session, thumbnails: ThumbnailProvider, style: ThemeManager) -> None:
+        super().__init__()
+        self._session, self._thumbnails, self._style = session, thumbnails, style
+        self._colors: tuple[list, list[int]] = ([], [])
+
+    def sizeHint(self, option, index) -> QSize:
+        return CELL
+
+    def paint(self, painter: QPainter, option, index) -> None:
+        row: ImageRow = index.data(RowRole)
+        theme, rect = self._style.theme, option.rect.adjusted(3, 3, -3, -3)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        path = QPainterPath()
+        path.addRoundedRect(QRectF(rect).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+        hovered = bool(option.state & QStyle.StateFlag.State_MouseOver)
+        painter.fillPath(path, theme.color("selection" if selected else "hover" if hovered else "panel"))
+        if selected:
+            painter.setPen(QPen(theme.color("accent"), 1.5))
+            painter.drawPath(path)
+        box = QRect(rect.x() + 5, rect.y() + 5, rect.width() - 10, rect.height() - 36)
+        self._draw_image(painter, box, row)
+        if row.verdict:
+            self._draw_verdict(painter, box, row.verdict, option.fontMetrics)
+        line = QRect(rect.x() + 8, box.bottom() + 4, rect.width() - 34, 24)
+        painter.setPen(theme.color("text"))
+        room = line.width() - (34 if row.score is not None else 0)
+        name = option.fontMetrics.elidedText(row.key.rpartition("/")[2], Qt.TextElideMode.ElideMiddle, room)
+        painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, name)
+        if row.score is not None:
+            painter.setPen(theme.color("muted"))
+            painter.drawText(line, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, f"{row.score:.2f}")
+        draw_status(painter, QPointF(rect.right() - 13, line.center().y() + 1), row, theme)
+        painter.restore()
+
+    def _draw_image(self, painter: QPainter, box: QRect, row: ImageRow) -> None:
+        theme = self._style.theme
+        painter.fillRect(box, theme.color("canvas"))
+        pixmap = None if row.broken and not row.width else self._thumbnails.get(row.key)
+        if pixmap is None or pixmap.isNull():
+            icon = theme.icon("warning", "danger") if row.broken else theme.icon("picture", "disabled")
+            icon.paint(painter, QRect(box.center().x() - 16, box.center().y() - 16, 32, 32))
+            return
+        ratio = min(box.width() / pixmap.width(), box.height() / pixmap.height())
+        width, height = max(1, round(pixmap.width() * ratio)), max(1, round(pixmap.height() * ratio))
+        target = QRect(box.x() + (box.width() - width) // 2, box.y() + (box.height() - height) // 2, width, height)
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+        painter.drawPixmap(target, pixmap)
+        labels = self._thumbnails.labels(row)
+        if labels is not None:
+            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, False)
+            labels.setColorTable(self._table())
+            painter.drawImage(target, labels)
+
+    def _table(self) -> list[int]:
+        """Return the ARGB of each id; hidden classes are transparent."""
+        project, hidden = self._session.project, self._session.classes.hidden
+        wanted = [(info.id, info.color) for info in project.classes if info.id not in hidden] if project else []
+        if self._colors[0] != wanted:
+            table = [0] * 256
+            for id, name in wanted:
+                color = QColor(name)
+                color.setAlpha(_STRENGTH)
+                table[id] = color.rgba()
+            self._colors = (wanted, table)
+        return self._colors[1]
+
+    def _draw_verdict(self, painter: QPainter, box: QRect, verdict: str, metrics) -> None:
+        theme = self._style.theme
+        text = metrics.elidedText(verdict, Qt.TextElideMode.ElideRight, box.width() - 24)
+        tag = QRectF(box.x() + 5, box.y() + 5, metrics.horizontalAdvance(text) + 12, metrics.height() + 4)
+        painter.setPen(QPen(theme.color("border"), 1))
+        painter.setBrush(theme.color("raised"))
+        painter.drawRoundedRect(tag, 4, 4)
+        painter.setPen(theme.color("text"))
+        painter.drawText(tag, Qt.AlignmentFlag.AlignCenter, text)

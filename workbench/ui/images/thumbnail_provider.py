@@ -1,0 +1,131 @@
+"""Cache of image and mask thumbnails, computed in a thread for visible rows, newest request first."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+import numpy as np
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QImage, QPixmap
+
+from workbench.core.image_list.thumbnail_cache import ThumbnailCache, label_thumbnail
+from workbench.core.problems import Problem
+from workbench.core.project.annotation import read_mask
+from workbench.core.project.image_index import ImageRow, Numbers
+from workbench.core.project.project import Project
+from workbench.session.task_queue import TaskQueue
+
+EDGE = 192  # pixels of the longer side
+KEPT = 600
+CHOICES = 120  # older requests belong to rows scrolled out of view
+
+
+class ThumbnailProvider(QObject):
+    """Cache of some hundred thumbnails. `get` returns at once; `arrived` is emitted when more are ready."""
+
+    arrived = Signal(str)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._lane = TaskQueue(1, self)
+        self._project: Project | None = None
+        self._cache: ThumbnailCache | None = None
+        self._kept: OrderedDict[str, QPixmap | None] = OrderedDict()
+        self._choices: OrderedDict[str, None] = OrderedDict()
+        self._working = False
+        self._labels: OrderedDict[str, tuple[Numbers, QImage | None]] = OrderedDict()
+        self._label_choices: OrderedDict[str, Numbers] = OrderedDict()
+
+    def set_project(self, project: Project | None) -> None:
+        self._project = project
+        self._cache = None if project is None else ThumbnailCache(project, EDGE)
+        self._kept.clear()
+        self._choices.clear()
+        self._labels.clear()
+        self._label_choices.clear()
+
+    def labels(self, row: ImageRow) -> QImage | None:
+        """Return the painted classes of an image, ids as 8-bit color indices; outdated ones until updated."""
+        if not row.counts:
+            return None
+        counts, image = self._labels.get(row.key, (None, None))
+        if counts != row.counts:
+            self._label_choices[row.key] = row.counts
+            self._label_choices.move_to_end(row.key)
+            while len(self._label_choices) > CHOICES:
+                self._label_choices.popitem(last=False)
+            self._next()
+        return image
+
+    def get(self, key: str) -> QPixmap | None:
+        """Return the thumbnail, or None if it is not ready or the image cannot be read."""
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key]
+        self._choices[key] = None
+        self._choices.move_to_end(key)
+        while len(self._choices) > CHOICES:
+            self._choices.popitem(last=False)
+        self._next()
+        return None
+
+    def end(self) -> None:
+        self._choices.clear()
+        self._label_choices.clear()
+        self._lane.finish()
+
+    def _next(self) -> None:
+        if self._working or self._project is None:
+            return
+        if not self._choices:
+            self._next_label()
+            return
+        key, _ = self._choices.popitem()
+        project, cache = self._project, self._cache
+        assert cache is not None
+        self._working = True
+
+        def arrive(image: QImage | None, error: Exception | None) -> None:
+            self._working = False
+            if project is self._project:
+                self._kept[key] = QPixmap.fromImage(image) if image is not None else None
+                while len(self._kept) > KEPT:
+                    self._kept.popitem(last=False)
+                self.arrived.emit(key)
+            self._next()
+
+        self._lane.submit(lambda: _image(cache.get(key)), arrive)
+
+    def _next_label(self) -> None:
+        if not self._label_choices:
+            return
+        key, counts = self._label_choices.popitem()
+        project = self._project
+        self._working = True
+
+        def arrive(image: QImage | None, error: Exception | None) -> None:
+            self._working = False
+            if project is self._project:
+                self._labels[key] = (counts, image)
+                while len(self._labels) > KEPT:
+                    self._labels.popitem(last=False)
+                self.arrived.emit(key)
+            self._next()
+
+        self._lane.submit(lambda: _label_image(project, key), arrive)
+
+
+def _label_image(project: Project, key: str) -> QImage | None:
+    try:
+        pixels = label_thumbnail(read_mask(project.mask_path(key)), EDGE)
+    except (Problem, FileNotFoundError):
+        return None
+    height, width = pixels.shape
+    return QImage(pixels.data, width, height, pixels.strides[0], QImage.Format.Format_Indexed8).copy()
+
+
+def _image(pixels: np.ndarray) -> QImage:
+    pixels = np.ascontiguousarray(pixels)
+    height, width = pixels.shape[:2]
+    kind = QImage.Format.Format_Grayscale8 if pixels.ndim == 2 else QImage.Format.Format_RGB888
+    return QImage(pixels.data, width, height, pixels.strides[0], kind).copy()

@@ -1,0 +1,285 @@
+"""Class panel: choose, add, rename, recolor, reorder, merge, delete, hide and lock classes."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import QEvent, QPoint, Qt, QTimer
+from PySide6.QtGui import QAction, QColor, QIcon, QPixmap, QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QColorDialog,
+    QLabel,
+    QListView,
+    QMenu,
+    QToolButton,
+    QToolTip,
+    QVBoxLayout,
+    QWidget,
+)
+
+from workbench.core.project.project import DONT_CARE, PALETTE
+from workbench.session.session import Session
+from workbench.ui.labels.class_delegate import (
+    HEIGHT,
+    ClassDelegate,
+    ColorRole,
+    HiddenRole,
+    IdRole,
+    KeyRole,
+    eye_of,
+    swatch_of,
+)
+from workbench.ui.labels.class_merge_card import ClassMergeCard, ClassMergeDialog
+from workbench.ui.text.formatting import number
+from workbench.ui.widgets.theme import ThemeManager
+
+DONT_CARE_COLOR = "#c8c8c8"
+
+
+class ClassesPanel(QWidget):
+    """List of classes, synchronized with the project."""
+
+    def __init__(self, session: Session, style: ThemeManager, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session, self._style = session, style
+        self._filling = False
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        self.model = QStandardItemModel(self)
+        self.view = QListView(objectName="classes")
+        self.view.setAccessibleName(self.tr("Classes"))
+        self.view.setModel(self.model)
+        self.view.setItemDelegate(ClassDelegate(style))
+        self.view.setMouseTracking(True)
+        self.view.setEditTriggers(
+            QAbstractItemView.EditTrigger.DoubleClicked | QAbstractItemView.EditTrigger.EditKeyPressed
+        )
+        self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.view.customContextMenuRequested.connect(self._menu_at)
+        self.view.viewport().installEventFilter(self)
+        self.view.setDragDropMode(QAbstractItemView.DragDropMode.InternalMove)
+        self.view.setDefaultDropAction(Qt.DropAction.MoveAction)
+        self.view.selectionModel().currentChanged.connect(self._chosen)
+        self.model.itemChanged.connect(self._renamed)
+        self.hint = QLabel(self.tr("A class is a kind of defect. Add the first one, then paint."), wordWrap=True)
+        self.hint.setObjectName("muted")
+        self.hint.setContentsMargins(6, 0, 6, 4)
+        column.addWidget(self.hint)
+        column.addWidget(self.view)
+        self.card = ClassMergeCard(session.class_work)
+        column.addWidget(self.card)
+        # A drop inserts the row at its new place before it removes the old one.
+        self._dropped = QTimer(self, singleShot=True, interval=0, timeout=self._reordered)
+        self.model.rowsRemoved.connect(lambda *_: None if self._filling else self._dropped.start())
+        self.add_button = QToolButton()
+        self.add_button.clicked.connect(self.add)
+        for text in (self.tr("Add a class"),):
+            self.add_button.setToolTip(text)
+            self.add_button.setAccessibleName(text)
+        session.project_opened.connect(self._list)
+        session.project_closed.connect(self._list)
+        session.classes_changed.connect(self._list)
+        session.current_class_changed.connect(self._follow)
+        session.class_work.changed.connect(self._list)
+        style.changed.connect(self._restyle)
+        self._restyle()
+        self._list()
+
+    # --- actions ---------------------------------------------------------------------------------
+
+    def add(self) -> None:
+        """Add a class with a free name and start editing the name."""
+        project = self._session.project
+        if project is None:
+            return
+        names = {info.name for info in project.classes}
+        pattern = self.tr("defect {n}")
+        name = next(text for n in range(1, 1000) if (text := pattern.format(n=n)) not in names)
+        info = self._session.classes.add(name)
+        if info is not None:
+            self._session.classes.choose(info.id)
+            item = self._item(info.id)
+            if item is not None:
+                self.view.setFocus()
+                self.view.edit(item.index())
+
+    def recolor(self, id: int, color: str) -> None:
+        self._session.classes.recolor(id, color)
+
+    def move(self, id: int, step: int) -> None:
+        """Swap places with the class above (-1) or below (1)."""
+        ids = [info.id for info in self._session.project.classes]
+        here = ids.index(id)
+        there = min(max(here + step, 0), len(ids) - 1)
+        ids[here], ids[there] = ids[there], ids[here]
+        self._session.classes.reorder(ids)
+
+    def change(self, id: int, *, merge: bool) -> ClassMergeDialog:
+        """Ask before a class is merged into another class or deleted."""
+        info = next(info for info in self._session.project.classes if info.id == id)
+        dialog = ClassMergeDialog(self._session, info, merge=merge, parent=self)
+        dialog.open()
+        return dialog
+
+    # --- updates ---------------------------------------------------------------------------------
+
+    def _list(self) -> None:
+        project = self._session.project
+        classes = list(project.classes) if project else []
+        self._filling = True
+        self.model.clear()
+        rows = [(info.id, info.name, info.color, info.key or "") for info in classes]
+        if classes:
+            rows.append((DONT_CARE, self.tr("Ignore"), DONT_CARE_COLOR, ""))
+        for id, name, color, key in rows:
+            item = QStandardItem(name)
+            item.setData(id, IdRole)
+            item.setData(color, ColorRole)
+            item.setData(key, KeyRole)
+            item.setData(id in self._session.classes.hidden, HiddenRole)
+            item.setToolTip(self._tip(id, name, key))
+            mine = id != DONT_CARE and self._session.writable and not self._session.class_work.running
+            item.setEditable(mine)
+            item.setDragEnabled(mine)
+            item.setDropEnabled(False)  # drop between classes only
+            self.model.appendRow(item)
+        self._filling = False
+        self.hint.setVisible(project is not None and not classes)
+        self.view.setVisible(bool(classes))
+        self.view.setFixedHeight(min(max(len(rows), 1), 9) * HEIGHT + 4)
+        self.add_button.setEnabled(self._session.writable and not self._session.class_work.running)
+        self._follow(self._session.class_id)
+
+    def _tip(self, id: int, name: str, key: str) -> str:
+        if id == DONT_CARE:
+            return self.tr("Paint areas that cannot be judged. They are excluded from training and metrics.")
+        tip = f"{name} ({key})" if key else name
+        hint = self.tr("Double-click or F2: rename. Click the colour: change it.")
+        return f"{tip}\n{hint}"
+
+    def _follow(self, id: int) -> None:
+        item = self._item(id)
+        if item is None:
+            self.view.clearSelection()
+        elif item.index() != self.view.currentIndex():
+            self.view.setCurrentIndex(item.index())
+
+    def _item(self, id: int) -> QStandardItem | None:
+        for i in range(self.model.rowCount()):
+            if self.model.item(i).data(IdRole) == id:
+                return self.model.item(i)
+        return None
+
+    def _restyle(self) -> None:
+        self.add_button.setIcon(self._style.theme.icon("plus"))
+        self.view.viewport().update()
+
+    # --- user input ------------------------------------------------------------------------------
+
+    def _chosen(self, current, _) -> None:
+        if current.isValid() and not self._filling:
+            self._session.classes.choose(current.data(IdRole))
+
+    def _renamed(self, item: QStandardItem) -> None:
+        if self._filling:
+            return
+        id, name = item.data(IdRole), item.text().strip()
+        project = self._session.project
+        old = next((info.name for info in project.classes if info.id == id), "") if project else ""
+        if id != DONT_CARE and name != old:
+            if name:
+                self._session.classes.rename(id, name)
+            # Restores the name after a refused change.
+            self._list()
+
+    def _reordered(self) -> None:
+        ids = [self.model.item(i).data(IdRole) for i in range(self.model.rowCount())]
+        self._session.classes.reorder([id for id in ids if id != DONT_CARE])
+        self._list()  # "don't care" stays last
+
+    def _count(self, id: int) -> str:
+        found = self._session.class_work.extent({id})
+        return self.tr("{pictures} pictures · {regions} regions · {pixels} pixels").format(
+            pictures=number(found.images), regions=number(found.regions), pixels=number(found.pixels)
+        )
+
+    def eventFilter(self, watched, event) -> bool:
+        if event.type() == QEvent.Type.ToolTip:
+            index = self.view.indexAt(event.pos())
+            if index.isValid() and index.data(IdRole) != DONT_CARE:
+                tip = f"{self._count(index.data(IdRole))}\n{index.data(Qt.ItemDataRole.ToolTipRole)}"
+                QToolTip.showText(event.globalPos(), tip, self.view)
+                return True
+        if event.type() == QEvent.Type.MouseButtonRelease and event.button() == Qt.MouseButton.LeftButton:
+            index = self.view.indexAt(event.position().toPoint())
+            if index.isValid():
+                rect = self.view.visualRect(index)
+                if swatch_of(rect).contains(event.position().toPoint()) and index.data(IdRole) != DONT_CARE:
+                    self._colors(index.data(IdRole), self.view.viewport().mapToGlobal(rect.bottomLeft()))
+                elif eye_of(rect).contains(event.position().toPoint()) and index.data(IdRole) != DONT_CARE:
+                    self._session.classes.set_hidden(index.data(IdRole), not index.data(HiddenRole))
+        return super().eventFilter(watched, event)
+
+    def _menu_at(self, position: QPoint) -> None:
+        index = self.view.indexAt(position)
+        if not index.isValid() or index.data(IdRole) == DONT_CARE:
+            return
+        id, hidden = index.data(IdRole), index.data(HiddenRole)
+        locked = id in self._session.editor.locked
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        place = self.view.viewport().mapToGlobal(position)
+        rename = menu.addAction(self.tr("Rename"), partial(self.view.edit, index))
+        recolor = menu.addAction(self.tr("Change colour…"), partial(self._colors, id, place))
+        for action in (rename, recolor):
+            action.setEnabled(self._session.writable)
+        classes, work = self._session.project.classes, self._session.class_work
+        free = self._session.writable and not work.running
+        up = menu.addAction(self.tr("Move up"), partial(self.move, id, -1))
+        up.setEnabled(free and classes[0].id != id)
+        down = menu.addAction(self.tr("Move down"), partial(self.move, id, 1))
+        down.setEnabled(free and classes[-1].id != id)
+        menu.addSeparator()
+        merge = menu.addAction(self.tr("Merge into…"), partial(self.change, id, merge=True))
+        merge.setEnabled(free and not work.unfinished and len(classes) > 1)
+        delete = menu.addAction(self.tr("Delete…"), partial(self.change, id, merge=False))
+        delete.setEnabled(free and not work.unfinished)
+        if work.can_undo_merge:
+            text = self.tr("Undo last merge or delete")
+            menu.addAction(text, work.undo_merge)
+        menu.addSeparator()
+        menu.addAction(
+            self.tr("Show") if hidden else self.tr("Hide"), partial(self._session.classes.set_hidden, id, not hidden)
+        )
+        text = self.tr("Allow painting over it") if locked else self.tr("Lock class")
+        menu.addAction(text, partial(self._session.classes.set_locked, id, not locked))
+        menu.popup(place)
+
+    def _colors(self, id: int, place: QPoint) -> None:
+        if not self._session.writable:
+            return
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for color in PALETTE:
+            action = QAction(_swatch(color), color, menu)
+            action.triggered.connect(partial(self.recolor, id, color))
+            menu.addAction(action)
+        menu.addSeparator()
+        menu.addAction(self.tr("Another colour…"), partial(self._any_color, id))
+        menu.popup(place)
+
+    def _any_color(self, id: int) -> None:
+        item = self._item(id)
+        dialog = QColorDialog(QColor(item.data(ColorRole) if item else "#ffffff"), self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.colorSelected.connect(lambda color: self.recolor(id, color.name()))
+        dialog.show()
+
+
+def _swatch(color: str) -> QIcon:
+    pixmap = QPixmap(32, 32)
+    pixmap.fill(QColor(color))
+    return QIcon(pixmap)

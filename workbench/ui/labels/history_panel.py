@@ -1,0 +1,225 @@
+"""Edit steps of the open image, newest first; a click restores the state after a step."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QCoreApplication,
+    QDateTime,
+    QLocale,
+    QModelIndex,
+    QRect,
+    QSize,
+    Qt,
+    QTimer,
+)
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import QLabel, QListView, QScrollArea, QStyle, QStyledItemDelegate, QVBoxLayout, QWidget
+
+from workbench.core.project.history import Patch
+from workbench.session.session import Session
+from workbench.ui.widgets.collapsible_section import CollapsibleSection
+from workbench.ui.widgets.row_background import draw_plate
+from workbench.ui.widgets.theme import ThemeManager
+
+HEIGHT, MOST_SHOWN = 26, 8
+LISTED = 500  # steps: the list is rebuilt after every stroke
+WhenRole, StateRole, IconRole = (Qt.ItemDataRole.UserRole + i for i in range(3))
+_ICONS = {
+    "paint": "brush",
+    "erase": "eraser",
+    "polygon": "polygon",
+    "rectangle": "rectangle",
+    "fill": "fill",
+    "copy labels": "copy",
+    "accept proposal": "proposals",
+    "mend label": "doubt",
+    "reject proposal": "close",
+    "bring back proposals": "refresh",
+    "restore": "undo",
+    "recover strokes": "refresh",
+    "": "picture",
+    "label only what is painted": "layers",
+    "unpainted is background": "layers",
+}
+
+
+def step_text(what: str) -> str:
+    """Return a step's name in the chosen language."""
+    said = {
+        "": QCoreApplication.translate("history", "Before these steps"),
+        "paint": QCoreApplication.translate("history", "Brush"),
+        "erase": QCoreApplication.translate("history", "Eraser"),
+        "threshold brush": QCoreApplication.translate("history", "Threshold brush"),
+        "polygon": QCoreApplication.translate("history", "Polygon"),
+        "rectangle": QCoreApplication.translate("history", "Rectangle"),
+        "ellipse": QCoreApplication.translate("history", "Ellipse"),
+        "lasso": QCoreApplication.translate("history", "Lasso"),
+        "fill": QCoreApplication.translate("history", "Fill"),
+        "wand": QCoreApplication.translate("history", "Wand"),
+        "smart edge": QCoreApplication.translate("history", "Smart edge"),
+        "crack": QCoreApplication.translate("history", "Crack"),
+        "box cut": QCoreApplication.translate("history", "Box cut"),
+        "copy labels": QCoreApplication.translate("history", "Labels copied"),
+        "mend label": QCoreApplication.translate("history", "Label corrected"),
+        "accept proposal": QCoreApplication.translate("history", "Proposal accepted"),
+        "reject proposal": QCoreApplication.translate("history", "Proposal rejected"),
+        "bring back proposals": QCoreApplication.translate("history", "Proposals brought back"),
+        "restore": QCoreApplication.translate("history", "Went back"),
+        "recover strokes": QCoreApplication.translate("history", "Strokes recovered"),
+        "label only what is painted": QCoreApplication.translate("history", "Unpainted: not labelled"),
+        "unpainted is background": QCoreApplication.translate("history", "Unpainted: background"),
+    }
+    return said.get(what) or what[:1].upper() + what[1:]
+
+
+def time_text(seconds: float) -> str:
+    """Return a moment as text: the time if today, else the date."""
+    moment, locale = QDateTime.fromSecsSinceEpoch(int(seconds)), QLocale()
+    today = moment.date() == QDateTime.currentDateTime().date()
+    return moment.toString("HH:mm") if today else locale.toString(moment.date(), QLocale.FormatType.ShortFormat)
+
+
+class StepListModel(QAbstractListModel):
+    """Steps from the last undone one down to the opened state. StateRole: "undone", "here" or "done"."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps: list[Patch | None] = []
+        self._undone = 0
+
+    def show(self, done: list[Patch], undone: list[Patch]) -> None:
+        self.beginResetModel()
+        listed = done[-LISTED:]
+        beginning = [None] if (done or undone) and len(listed) == len(done) else []
+        self.steps = [*reversed(undone), *reversed(listed), *beginning]
+        self._undone = len(undone)
+        self.endResetModel()
+
+    @property
+    def here(self) -> int:
+        """Row of the present state."""
+        return self._undone
+
+    def rowCount(self, parent: QModelIndex = QModelIndex()) -> int:  # noqa: B008 - Qt's signature
+        return 0 if parent.isValid() else len(self.steps)
+
+    def data(self, index: QModelIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid():
+            return None
+        step = self.steps[index.row()]
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+            return step_text("" if step is None else step.what)
+        if role == WhenRole:
+            return "" if step is None else time_text(step.when)
+        if role == IconRole:
+            return _ICONS.get("" if step is None else step.what, "brush")
+        if role == StateRole:
+            return "undone" if index.row() < self._undone else "here" if index.row() == self._undone else "done"
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return QCoreApplication.translate(
+                "history", "Click: the picture as it stood after this step. Undo takes that back."
+            )
+        return None
+
+
+class StepDelegate(QStyledItemDelegate):
+    """Delegate that draws a sign, the step and its time."""
+
+    def __init__(self, style: ThemeManager) -> None:
+        super().__init__()
+        self._style = style
+
+    def sizeHint(self, option, index) -> QSize:
+        return QSize(120, HEIGHT)
+
+    def paint(self, painter: QPainter, option, index) -> None:
+        theme, rect, state = self._style.theme, option.rect, index.data(StateRole)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        over = bool(option.state & QStyle.StateFlag.State_MouseOver)
+        focus = bool(option.state & QStyle.StateFlag.State_HasFocus)
+        fill = "selection" if state == "here" else "hover" if over else ""
+        draw_plate(painter, rect, theme, fill=fill, line="accent" if focus else "")
+        role = "disabled" if state == "undone" else "text" if state == "here" else "muted"
+        sign = QRect(rect.x() + 8, rect.y() + (rect.height() - 16) // 2, 16, 16)
+        theme.icon(index.data(IconRole), role).paint(painter, sign)
+        when = index.data(WhenRole)
+        room = option.fontMetrics.horizontalAdvance(when) + 8 if when else 0
+        painter.setPen(theme.color("disabled" if state == "undone" else "muted"))
+        side = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
+        painter.drawText(rect.adjusted(0, 0, -8, 0), side, when)
+        painter.setPen(theme.color("disabled" if state == "undone" else "text"))
+        box = rect.adjusted(32, 0, -8 - room, 0)
+        text = option.fontMetrics.elidedText(index.data(), Qt.TextElideMode.ElideRight, box.width())
+        painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, text)
+        painter.restore()
+
+
+class HistoryPanel(QWidget):
+    """History panel; follows the open image while visible."""
+
+    def __init__(self, session: Session, style: ThemeManager, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        self.model = StepListModel()
+        self.view = QListView(objectName="history")
+        self.view.setAccessibleName(self.tr("History"))
+        self.view.setModel(self.model)
+        self.view.setItemDelegate(StepDelegate(style))
+        self.view.setUniformItemSizes(True)
+        self.view.setMouseTracking(True)
+        self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.view.clicked.connect(self._chosen)
+        self.view.activated.connect(self._chosen)
+        self.hint = QLabel(
+            self.tr("Every stroke on this picture will be listed here, and can be gone back to."), wordWrap=True
+        )
+        self.hint.setObjectName("muted")
+        self.hint.setContentsMargins(6, 0, 6, 4)
+        column.addWidget(self.hint)
+        column.addWidget(self.view)
+        for signal in (session.history_changed, session.image_opened, session.image_failed, session.project_closed):
+            signal.connect(self.refresh)
+        style.changed.connect(self.view.viewport().update)
+        self.refresh()
+
+    def refresh(self, *_: object) -> None:
+        """Update the list; does nothing while folded."""
+        if not self.isVisible():
+            return
+        self.model.show(*self._session.steps())
+        count = self.model.rowCount()
+        self.hint.setVisible(not count)
+        self.view.setVisible(bool(count))
+        self.view.setFixedHeight(min(max(count, 1), MOST_SHOWN) * HEIGHT + 2)
+        self.view.setEnabled(self._session.writable)
+        if count:
+            here = self.model.index(self.model.here)
+            self.view.setCurrentIndex(here)
+            self.view.scrollTo(here)
+
+    def showEvent(self, event) -> None:
+        super().showEvent(event)
+        self.refresh()
+
+    def reveal(self) -> None:
+        """Unfold the list, scroll to it and give it the focus."""
+        widget = self.parentWidget()
+        while widget is not None:
+            if isinstance(widget, CollapsibleSection):
+                widget.heading.setChecked(True)
+            if isinstance(widget, QScrollArea):
+                widget.show()
+                # The layout must be complete before scrolling.
+                QTimer.singleShot(0, self, partial(widget.ensureWidgetVisible, self))
+            widget = widget.parentWidget()
+        self.view.setFocus()
+
+    def _chosen(self, index: QModelIndex) -> None:
+        if index.isValid() and index.row() != self.model.here:
+            self._session.restore(self.model.steps[index.row()])

@@ -1,0 +1,112 @@
+"""Verdict of the open image, one button each; pressing the active button removes the verdict."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtWidgets import (
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from workbench.session.session import Session
+from workbench.ui.widgets.theme import ThemeManager
+
+
+class VerdictPanel(QWidget):
+    """Verdicts of the project as buttons, two per row."""
+
+    def __init__(self, session: Session, style: ThemeManager, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session, self._style = session, style
+        self.buttons: dict[str, QPushButton] = {}
+        column = QVBoxLayout(self)
+        column.setContentsMargins(2, 0, 2, 2)
+        column.setSpacing(6)
+        self._hint = QLabel(
+            self.tr("Verdicts such as OK and NG judge a whole picture. ResNet learns them."), wordWrap=True
+        )
+        self._hint.setObjectName("muted")
+        self._hint.setContentsMargins(4, 0, 4, 0)
+        self._grid = QGridLayout()
+        self._grid.setSpacing(6)
+        column.addWidget(self._hint)
+        column.addLayout(self._grid)
+        row = QHBoxLayout()
+        self._name = QLineEdit(placeholderText=self.tr("New verdict"))
+        self._name.setMaxLength(60)
+        self._name.setAccessibleName(self.tr("New verdict"))
+        self._name.setToolTip(self.tr("Type a name and press Enter"))
+        self._name.returnPressed.connect(self._add)
+        self._name.hide()
+        row.addWidget(self._name)
+        column.addLayout(row)
+        self.add_button = QToolButton()
+        self.add_button.setToolTip(self.tr("Add a verdict"))
+        self.add_button.setAccessibleName(self.tr("Add a verdict"))
+        self.add_button.clicked.connect(self._ask)
+        for signal in (session.project_opened, session.project_closed, session.classes_changed):
+            signal.connect(self._list)
+        for signal in (session.image_opened, session.image_failed, session.note_changed):
+            signal.connect(self._follow)
+        style.changed.connect(self._restyle)
+        self._restyle()
+        self._list()
+
+    def choose(self, number: int) -> None:
+        """Give the open image the verdict with this number, or remove it."""
+        names = list(self.buttons)
+        if 0 <= number < len(names) and self._session.note is not None:
+            name = names[number]
+            self._session.judging.set_verdicts(
+                [self._session.key], None if self._session.note.verdict == name else name
+            )
+        self._follow()
+
+    def _ask(self) -> None:
+        self._name.show()
+        self._name.setFocus()
+
+    def _add(self) -> None:
+        name = self._name.text().strip()
+        self._name.clear()
+        self._name.hide()
+        if name:
+            self._session.classes.add_verdict(name)
+
+    def _list(self) -> None:
+        project = self._session.project
+        names = list(project.file.verdicts) if project else []
+        if list(self.buttons) != names:
+            for button in self.buttons.values():
+                self._grid.removeWidget(button)
+                button.deleteLater()
+            self.buttons = {}
+            for i, name in enumerate(names):
+                button = QPushButton(name.replace("&", "&&"))
+                button.setCheckable(True)
+                tip = self.tr("This picture is: {name}").format(name=name)
+                keys = self.tr("Alt+{n}; Shift+{n}: and on to the next").format(n=i + 1)
+                button.setToolTip(f"{tip}\n{keys}" if i < 9 else tip)
+                button.setAccessibleName(self.tr("Verdict {name}").format(name=name))
+                button.clicked.connect(partial(self.choose, i))
+                self.buttons[name] = button
+                self._grid.addWidget(button, i // 2, i % 2)
+        self._hint.setVisible(project is not None and not names)
+        self._follow()
+
+    def _follow(self, *_: object) -> None:
+        note = self._session.note
+        for name, button in self.buttons.items():
+            button.setChecked(note is not None and note.verdict == name)
+            button.setEnabled(note is not None and self._session.writable)
+        self.add_button.setEnabled(self._session.writable)
+
+    def _restyle(self) -> None:
+        self.add_button.setIcon(self._style.theme.icon("plus"))

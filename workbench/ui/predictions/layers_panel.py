@@ -1,0 +1,144 @@
+"""Overlays of the image and their opacity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QHBoxLayout, QLabel, QPushButton, QSlider, QWidget
+
+from workbench.session.reference_comparison import ReferenceComparison
+from workbench.ui.canvas.layers.canvas_layers import MaskStyle
+from workbench.ui.canvas.layers.prediction_layer import PredictionStyle
+from workbench.ui.canvas.scene_view import SceneView
+from workbench.ui.predictions.prediction_display import PredictionDisplay
+from workbench.ui.predictions.prediction_overlay import PredictionOverlay
+
+
+class LayersPanel(QWidget):
+    """Panel for visibility, opacity and style of labels and predictions, and the difference from the good sample."""
+
+    def __init__(
+        self,
+        view: SceneView,
+        comparison: ReferenceComparison,
+        overlay: PredictionOverlay,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._view, self._comparison = view, comparison
+        grid = QGridLayout(self)
+        grid.setContentsMargins(4, 0, 4, 4)
+        grid.setHorizontalSpacing(8)
+        grid.setVerticalSpacing(7)
+        self.labels = _LayerRow(
+            self.tr("Labels"),
+            self.tr("Show or hide the labels (H)"),
+            self.tr("How strongly labels are shown"),
+            view.label_style,
+            self._apply,
+        )
+        self.predictions = _LayerRow(
+            self.tr("Predictions"),
+            self.tr("Show or hide the predictions (Shift+H)"),
+            self.tr("How strongly predictions are shown"),
+            view.prediction_style,
+            self._apply,
+        )
+        for i, row in enumerate((self.labels, self.predictions)):
+            grid.addWidget(row.check, i, 0)
+            grid.addWidget(row.slider, i, 1)
+        self.look = PredictionDisplay(view.prediction_style, overlay, self._apply)
+        self.look.mode_changed.connect(self._follow_mode)
+        grid.addWidget(self.look, 2, 0, 1, 2)
+        grid.setColumnStretch(1, 1)
+        self._add_difference(grid)
+
+    def _add_difference(self, grid: QGridLayout) -> None:
+        comparison = self._comparison
+        self.difference = _LayerRow(
+            self.tr("Difference"),
+            self.tr("Show what differs from the good sample (Ctrl+D)"),
+            self.tr("How strongly the difference is shown"),
+            self._view.heat_style,
+            self._view.update,
+        )
+        self.difference.check.toggled.connect(comparison.switch)
+        self.sample = QLabel(objectName="muted", textFormat=Qt.TextFormat.PlainText)
+        self.choose = QPushButton(self.tr("Use this one"))
+        self.choose.setToolTip(self.tr("Use the current image as the defect-free reference image"))
+        self.choose.clicked.connect(comparison.choose)
+        row = QHBoxLayout()
+        row.setSpacing(6)
+        row.addWidget(self.sample, 1)
+        row.addWidget(self.choose)
+        grid.addWidget(self.difference.check, 3, 0)
+        grid.addWidget(self.difference.slider, 3, 1)
+        grid.addLayout(row, 4, 0, 1, 2)
+        comparison.changed.connect(self._name_sample)
+        comparison.switched.connect(self.difference.check.setChecked)
+        comparison.compared.connect(self._view.show_difference)
+        self._view.image_changed.connect(self._name_sample)
+        self._name_sample()
+
+    def _name_sample(self) -> None:
+        name = self._comparison.sample
+        text = self.tr("No good sample") if name is None else name.rpartition("/")[2]
+        self.sample.setText(self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, 106))
+        self.sample.setToolTip(name or self.tr("A picture of a part without defects, of the same size"))
+        self.choose.setEnabled(self._view.image is not None)
+        self.difference.check.setEnabled(self._comparison.possible())
+
+    def toggle_difference(self) -> None:
+        if self._comparison.possible():
+            self.difference.check.toggle()
+
+    def toggle_labels(self) -> None:
+        self.labels.check.toggle()
+
+    def toggle_predictions(self) -> None:
+        self.predictions.check.toggle()
+
+    def set_opacity(self, labels: float) -> None:
+        self.labels.slider.setValue(round(100 * labels))
+
+    def _follow_mode(self) -> None:
+        """Update the opacity, which differs per mode."""
+        self.predictions.slider.setValue(round(100 * self._view.prediction_style.opacity))
+
+    def _apply(self) -> None:
+        self._view.restyle()
+
+
+class _LayerRow:
+    """Controls of one layer: visibility box and opacity slider."""
+
+    def __init__(
+        self, name: str, tip: str, fade_tip: str, style: MaskStyle | PredictionStyle, apply: Callable[[], None]
+    ) -> None:
+        self.check = QCheckBox(name, checked=style.visible)
+        self.check.setToolTip(tip)
+        self.slider = _slider(1, 100)
+        self.slider.setValue(round(100 * style.opacity))
+        self.slider.setToolTip(fade_tip)
+        self.slider.setAccessibleName(fade_tip)
+        self.slider.setEnabled(style.visible)
+
+        def show(on: bool) -> None:
+            style.visible = on
+            self.slider.setEnabled(on)
+            apply()
+
+        def fade(value: int) -> None:
+            style.opacity = value / 100
+            apply()
+
+        self.check.toggled.connect(show)
+        self.slider.valueChanged.connect(fade)
+
+
+def _slider(least: int, most: int) -> QSlider:
+    slider = QSlider(Qt.Orientation.Horizontal)
+    slider.setRange(least, most)
+    slider.setMinimumWidth(60)
+    return slider

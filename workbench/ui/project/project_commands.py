@@ -1,0 +1,250 @@
+"""Implementation of the menu commands that need a dialog or several engines."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+
+import PySide6
+from PySide6.QtCore import QObject, QSize, Qt, QTimer, QUrl
+from PySide6.QtGui import QAction, QDesktopServices, QIcon
+from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QLabel, QMenu, QPushButton, QVBoxLayout, QWidget
+
+from workbench import __version__
+from workbench.core import resources
+from workbench.core.images.image_files import IMAGE_SUFFIXES
+from workbench.core.problems import Problem
+from workbench.core.project.project import read_project_file
+from workbench.session.preferences import Preferences
+from workbench.session.session import Session
+from workbench.session.task_queue import TaskQueue
+from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
+from workbench.ui.project.leave_guard import LeaveGuard
+from workbench.ui.project.new_project_dialog import NewProjectDialog
+from workbench.ui.widgets.file_drop import LeftOut
+from workbench.ui.widgets.message_bar import MessageBar
+
+_RECENT_SHOWN = 8
+
+
+class ProjectCommands(QObject):
+    """Commands for projects and images: dialogs, drops, list of recent projects."""
+
+    def __init__(
+        self, window: QWidget, session: Session, settings: Preferences, messages: MessageBar, leaving: LeaveGuard
+    ) -> None:
+        super().__init__(window)
+        self._leaving = leaving
+        self._window, self._session, self._settings, self._messages = window, session, settings, messages
+        self._lane = TaskQueue(1, self)
+        self.recent_menu = QMenu(self.tr("Open &recent"), window)
+        self.recent_menu.aboutToShow.connect(self._fill_recent)
+        session.project_opened.connect(self._project_opened)
+        session.images_listed.connect(self._open_first)
+        session.image_opened.connect(self._remember)
+
+    # --- projects --------------------------------------------------------------------------------
+
+    def new_project(self) -> None:
+        dialog = NewProjectDialog(self._projects_folder(), self._window)
+        dialog.chosen.connect(self._create)
+        dialog.open()
+
+    def _create(self, root: Path, images: Path | None, classes: list[str], verdicts: list[str]) -> None:
+        def create() -> None:
+            self._session.create_project(root, images=images, classes=classes, verdicts=verdicts)
+
+        self._leaving.leave(create)
+
+    def open_project(self) -> None:
+        folder = QFileDialog.getExistingDirectory(self._window, self.tr("Open a project"), str(self._projects_folder()))
+        if folder:
+            self.open(Path(folder))
+
+    def open(self, root: Path) -> None:
+        """Open a project folder.
+
+        If it cannot be opened, the open project stays; a project that no longer exists leaves the list of recent
+        projects.
+        """
+        try:
+            read_project_file(root)
+        except Problem as problem:
+            self._messages.problem(problem)
+            recent = self._settings.recent_projects
+            if str(root) in recent and not (root / "project.json").exists():
+                recent.remove(str(root))
+                self._settings.save()
+        else:
+            self._leaving.leave(lambda: self._session.open_project(root))
+
+    def recent(self) -> list[Path]:
+        """Return the recently opened projects that still exist, newest first."""
+        paths = [Path(name) for name in self._settings.recent_projects]
+        return [path for path in paths if (path / "project.json").is_file()][:_RECENT_SHOWN]
+
+    def close_project(self) -> None:
+        self._leaving.leave(self._session.close_project)
+
+    def make_sample(self) -> None:
+        """Write the sample project into a new folder, then open it.
+
+        The folder lies beside the most recent project, or in the home folder.
+        """
+        folder = self._projects_folder()
+        root = next(p for i in range(1, 1000) if not (p := folder / ("sample" if i == 1 else f"sample-{i}")).exists())
+        self._messages.show_message(
+            "info", self.tr("Making the sample project in {path}…").format(path=root), topic="sample"
+        )
+
+        def work() -> Path:
+            from workbench.core.sample.sample_project import make_sample
+
+            make_sample(root).close()
+            return root
+
+        self._lane.submit(work, self._sample_made)
+
+    def _sample_made(self, root: Path | None, error: Exception | None) -> None:
+        self._messages.withdraw("sample")
+        if error is not None:
+            self._messages.problem(error)
+        elif root is not None:
+            self.open(root)
+
+    def show_folder(self) -> None:
+        if self._session.project is not None:
+            self.show_path(self._session.project.root)
+
+    def show_path(self, path: Path) -> None:
+        """Show a folder in the system's file browser."""
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
+
+    def save(self) -> None:
+        if self._session.flush():
+            self._messages.show_message("success", self.tr("Everything is saved."), topic="save")
+
+    def quit(self) -> None:
+        self._window.close()
+
+    # --- images ----------------------------------------------------------------------------------
+
+    def add_images(self) -> None:
+        kinds = " ".join(f"*{suffix}" for suffix in sorted(IMAGE_SUFFIXES))
+        files, _ = QFileDialog.getOpenFileNames(
+            self._window, self.tr("Add pictures"), "", self.tr("Pictures ({kinds})").format(kinds=kinds)
+        )
+        if files:
+            self._session.add_images([Path(file) for file in files])
+
+    def add_folder(self) -> None:
+        folder = QFileDialog.getExistingDirectory(self._window, self.tr("Add a folder of pictures"))
+        if folder:
+            self._session.add_images([Path(folder)])
+
+    def drop(self, paths: list[Path], left_out: LeftOut) -> bool:
+        """Open a project that was dropped on the window, or add images and folders.
+
+        Return False if nothing is accepted.
+        """
+        if len(paths) == 1 and (paths[0] / "project.json").is_file():
+            QTimer.singleShot(0, self, lambda: self.open(paths[0]))  # a dialog would block the source program
+            return True
+        if self._session.project is None:
+            self._messages.show_message(
+                "info", self.tr("Open or create a project first, then drop the images again."), topic="drop"
+            )
+            return False
+        return self._session.add_images(paths, left_out)
+
+    def predict_folder(self) -> None:
+        """Show the dialog for predicting a folder. There is one at most, as it keeps working while it is open."""
+        project = self._session.project
+        dialog = self._window.findChild(PredictFolderDialog)
+        if dialog is None:
+            dialog = PredictFolderDialog(project.root if project else None, self._window)
+            dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.show()
+        dialog.raise_()
+        dialog.activateWindow()
+
+    # --- help ------------------------------------------------------------------------------------
+
+    def show_about(self) -> None:
+        AboutDialog(self._window).open()
+
+    # --- events ----------------------------------------------------------------------------------
+
+    def _project_opened(self) -> None:
+        project = self._session.project
+        if project is not None:
+            self._settings.opened(project.root)
+            self._settings.save()
+
+    def _open_first(self, keys: list[str]) -> None:
+        """Open the image that was open last in this project, or the first one."""
+        project = self._session.project
+        if project is not None and keys and self._session.key is None and self._session.opening is None:
+            last = self._settings.last_pictures.get(str(project.root))
+            self._session.open_image(last if last in self._session.rows or last in keys else keys[0])
+
+    def _remember(self, key: str) -> None:
+        if self._session.project is not None:
+            self._settings.opened(self._session.project.root, key)
+
+    def _fill_recent(self) -> None:
+        self.recent_menu.clear()
+        for path in self.recent():
+            action = QAction(f"{path.name}  ({path.parent})".replace("&", "&&"), self.recent_menu)
+            action.triggered.connect(lambda _=False, path=path: self.open(path))
+            self.recent_menu.addAction(action)
+        if self.recent_menu.isEmpty():
+            self.recent_menu.addAction(self.tr("No project yet")).setEnabled(False)
+
+    def _projects_folder(self) -> Path:
+        recent = self.recent()
+        return recent[0].parent if recent else Path.home()
+
+    def end(self) -> None:
+        for dialog in self._window.findChildren(PredictFolderDialog):
+            dialog.close()
+        self._lane.finish()
+
+
+class AboutDialog(QDialog):
+    """About dialog."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(self.tr("About Defect Workbench"))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(26, 22, 26, 18)
+        column.setSpacing(12)
+        row = QHBoxLayout()
+        row.setSpacing(18)
+        logo = QLabel()
+        logo.setPixmap(QIcon(str(resources.path("icons/app.svg"))).pixmap(QSize(64, 64), self.devicePixelRatioF()))
+        row.addWidget(logo)
+        texts = QVBoxLayout()
+        texts.addWidget(QLabel("Defect Workbench", objectName="title"))
+        texts.addWidget(QLabel(self.tr("Version {version}").format(version=__version__), objectName="muted"))
+        row.addLayout(texts, 1)
+        column.addLayout(row)
+        column.addWidget(
+            QLabel(
+                self.tr(
+                    "Label surface defects, train UNet and ResNet models on this workstation, review the "
+                    "results and export a model for the production line. No data leaves this computer."
+                ),
+                wordWrap=True,
+            )
+        )
+        machine = f"Python {platform.python_version()} · Qt {PySide6.__version__} · {platform.platform()}"
+        label = QLabel(machine, objectName="muted", wordWrap=True)
+        label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        column.addWidget(label)
+        close = QPushButton(self.tr("Close"))
+        close.clicked.connect(self.accept)
+        column.addWidget(close, 0, Qt.AlignmentFlag.AlignRight)
+        self.setMinimumWidth(460)

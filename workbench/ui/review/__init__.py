@@ -1,1 +1,0 @@
-"""Evaluation of a run: missed defects, false alarms, operating point."""

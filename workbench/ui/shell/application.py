@@ -1,0 +1,160 @@
+"""Application: creates the objects of the window in order and runs the event loop."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from pathlib import Path
+
+import PySide6
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtGui import QGuiApplication, QImageReader
+from PySide6.QtWidgets import QApplication
+
+from workbench import __version__
+from workbench.session.preferences import Preferences
+from workbench.session.process_memory import tune_allocator
+from workbench.ui.project.leave_guard import Way
+from workbench.ui.services import Services
+from workbench.ui.shell.termination import Termination
+from workbench.ui.shell.window import Window
+from workbench.ui.text import translation
+from workbench.ui.widgets.theme import ThemeManager
+
+_TURN = 0.001  # s, switch interval of Python threads, a fifth of the default: keeps the window responsive
+
+
+def unusable_qt(qt: str, python: tuple[int, ...]) -> str:
+    """Return the reason why this pair of Qt and Python versions cannot be used, or "" if it can."""
+    if qt == "6.12.0" and python < (3, 12):
+        # PySide6 6.12.0 releases a reference to None in every call that returns nothing, until Python aborts.
+        return (
+            f"PySide6 6.12.0 crashes on Python {python[0]}.{python[1]} after some seconds of use. "
+            'Install another version: python -m pip install "PySide6-Essentials!=6.12.0"'
+        )
+    return ""
+
+
+def run(project: Path | None) -> int:
+    """Open the window, on `project` if given, and return the exit code after the window is closed."""
+    why = unusable_qt(PySide6.__version__, sys.version_info[:2])
+    if why:
+        sys.stderr.write(why + "\n")
+        return 1
+    app = QApplication.instance() or QApplication(sys.argv[:1])
+    application = Application(app, Preferences.load())
+    application.show()
+    Termination(app)
+    if project is not None:
+        QTimer.singleShot(0, application.window, lambda: application.window.commands.open(project.absolute()))
+    code = app.exec()
+    application.end()
+    return code
+
+
+class Application(QObject):
+    """Owner of engines, style and translation. The window is rebuilt when the language changes."""
+
+    def __init__(self, app: QApplication, settings: Preferences, rooms: Services | None = None) -> None:
+        super().__init__()
+        tune_allocator()
+        sys.setswitchinterval(_TURN)
+        app.setApplicationName("defect-workbench")
+        app.setOrganizationName("defect-workbench")
+        app.setApplicationDisplayName("Defect Workbench")
+        app.setApplicationVersion(__version__)
+        app.setDesktopFileName("defect-workbench")
+        QImageReader.setAllocationLimit(0)
+        self._app = app
+        self._garbage = GarbageControl(self)
+        self.style = ThemeManager(app)
+        self.style.apply(settings.theme)
+        self._translators = translation.install(app, settings.language)
+        self.rooms = rooms or Services.open(settings)
+        self.rooms.error_log.install()
+        self.window = self._build()
+        self.rooms.telemetry.start()
+        app.styleHints().colorSchemeChanged.connect(self._scheme_changed)
+
+    def show(self) -> None:
+        self.window.show()
+        # The plotting library is the slowest import, so it is loaded after the window is shown.
+        QTimer.singleShot(300, self.window, self.window.training.make_curves)
+        QTimer.singleShot(1500, self.window, self._garbage.collect_when_idle)
+
+    def end(self) -> None:
+        """Close the window and release all resources, without asking."""
+        self.window.retire()
+        self.rooms.close()
+        for translator in self._translators:
+            self._app.removeTranslator(translator)
+        # Delete the widgets before the QApplication, not in the arbitrary order of interpreter shutdown.
+        self.window.deleteLater()
+        self._app.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        self._garbage.close()
+        self.rooms.error_log.close()
+
+    def _build(self) -> Window:
+        window = Window(self.rooms, self.style)
+        window.appearance.language_chosen.connect(self._change_language)
+        return window
+
+    def _change_language(self, request: str) -> None:
+        QTimer.singleShot(0, self, lambda: self.window.leaving.leave(lambda: self._rebuild(request), Way.WINDOW))
+
+    def _rebuild(self, request: str) -> None:
+        for translator in self._translators:
+            self._app.removeTranslator(translator)
+        self._translators = translation.install(self._app, request)
+        self._garbage.schedule()
+        old, quits = self.window, self._app.quitOnLastWindowClosed()
+        self._app.setQuitOnLastWindowClosed(False)
+        old.retire()
+        self.window = self._build()
+        self.show()
+        old.deleteLater()
+        self._app.setQuitOnLastWindowClosed(quits)
+
+    def _scheme_changed(self) -> None:
+        if self.rooms.settings.theme == "system":
+            self.style.apply("system")
+
+
+_EVERY = 1000  # ms
+
+
+class GarbageControl(QObject):
+    """Periodic collection in the owner's thread. Automatic collection is disabled until `close`."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        gc.disable()
+        self._timer = QTimer(self, interval=_EVERY, timeout=self._collect)
+        self._timer.start()
+
+    def collect_when_idle(self) -> None:
+        """Exclude the present objects (modules, classes, the window) from collection.
+
+        Traversing them would block the window for 0.1 s at each full collection.
+        """
+        gc.collect()
+        gc.freeze()
+
+    def schedule(self) -> None:
+        """Make the excluded objects collectable again, before the window is rebuilt."""
+        gc.unfreeze()
+
+    def close(self) -> None:
+        self._timer.stop()
+        gc.unfreeze()
+        gc.collect()
+        gc.enable()
+
+    def _collect(self) -> None:
+        if QGuiApplication.mouseButtons() != Qt.MouseButton.NoButton:
+            return  # no collection during a stroke: a full collection would stall it noticeably
+        # Collect the oldest generation whose count exceeds its threshold, as Python itself does.
+        for generation, (count, limit) in reversed(list(enumerate(zip(gc.get_count(), gc.get_threshold())))):
+            if limit and count > limit:
+                gc.collect(generation)
+                return

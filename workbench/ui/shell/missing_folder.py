@@ -1,0 +1,73 @@
+"""Banner that is shown while the open project's folder is not available, with the ways to continue."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from workbench.core.problems import ProjectGone
+from workbench.session.session import Session
+from workbench.ui.text.formatting import problem_text
+from workbench.ui.widgets.message_bar import MessageBar
+
+_TOPIC = "folder"
+
+
+class MissingFolder(QObject):
+    """Banner with the problem of the folder, the way unsaved changes are kept, and *Find folder…* and *Try again*."""
+
+    def __init__(self, window: QWidget, session: Session, messages: MessageBar) -> None:
+        super().__init__(window)
+        self._window, self._session, self._messages = window, session, messages
+        session.folder.changed.connect(self._show)
+        self._show()
+
+    def find(self) -> None:
+        """Let the user choose the folder to which the project was moved."""
+        project = self._session.project
+        if project is None:
+            return
+        near = next((parent for parent in project.root.parents if parent.is_dir()), Path.home())
+        title = self.tr("Find the project folder")
+        folder = QFileDialog.getExistingDirectory(self._window, title, str(near))
+        if folder and self._session.find_folder(folder):
+            self._saved()
+
+    def try_again(self) -> None:
+        """Look for the folder at its old place."""
+        if self._session.folder.look():
+            self._saved()
+
+    def _saved(self) -> None:
+        if self._session.flush():
+            self._messages.show_message(
+                "success", self.tr("The project folder is available again; everything is saved."), topic="save"
+            )
+
+    def _show(self) -> None:
+        problem = self._session.folder.problem
+        if problem is None:
+            self._messages.withdraw(_TOPIC)
+        elif isinstance(problem, ProjectGone):
+            says = self.tr("The project folder {path} is not available.").format(path=problem.fields["path"])
+            buttons = [(self.tr("Find folder…"), self.find), (self.tr("Try again"), self.try_again)]
+            self._messages.show_message("problem", says, self._kept(), topic=_TOPIC, buttons=buttons, sticky=True)
+        else:
+            says, advice = problem_text(problem)
+            kept = self._kept() if self._session.folder.unsaved else ""
+            self._messages.show_message(
+                "problem", says, " ".join(filter(None, (advice, kept))), topic=_TOPIC, sticky=True
+            )
+
+    def _kept(self) -> str:
+        """Return the text about how unsaved changes are kept meanwhile."""
+        folder = self._session.folder
+        if not folder.unsaved:
+            return self.tr("You can go on labeling; changes are saved when the folder is available again.")
+        if folder.rescued:
+            text = self.tr("Unsaved changes: {count}. They are kept in memory and in a rescue journal.")
+        else:
+            text = self.tr("Unsaved changes: {count}. They are kept in memory.")
+        return text.format(count=folder.unsaved)

@@ -1,0 +1,71 @@
+"""Texts about exports: formats, agreement with the run, latency, accuracy lost by quantization."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
+
+from workbench.ui.text import formatting
+
+# Engine -> name, purpose.
+_FORMATS: dict[str, tuple[str, str]] = {
+    "onnx": ("ONNX", QT_TRANSLATE_NOOP("export", "Runs everywhere with ONNX Runtime; the usual choice")),
+    "openvino": ("OpenVINO", QT_TRANSLATE_NOOP("export", "The same file, run by OpenVINO; often quicker on Intel")),
+    "paddle": ("Paddle Inference", QT_TRANSLATE_NOOP("export", "For programs that run Paddle already")),
+    "legacy": ("Paddle .pdmodel", QT_TRANSLATE_NOOP("export", "For Paddle Lite's converter and other older tools")),
+    "tensorrt": ("TensorRT", QT_TRANSLATE_NOOP("export", "For an NVIDIA card in the line's computer")),
+    "lite": ("Paddle Lite", QT_TRANSLATE_NOOP("export", "For small devices")),
+    "int8": ("INT8 (ONNX)", QT_TRANSLATE_NOOP("export", "Whole numbers, their ranges measured on your pictures")),
+    "bf16": ("bf16 (Paddle)", QT_TRANSLATE_NOOP("export", "Half of the digits; no other file than Paddle's")),
+}
+
+
+def format_name(engine: str) -> str:
+    return _FORMATS.get(engine, (engine, ""))[0]
+
+
+def format_purpose(engine: str) -> str:
+    return QCoreApplication.translate("export", _FORMATS[engine][1]) if engine in _FORMATS else ""
+
+
+def agreement_text(parity: dict[str, Any]) -> str:
+    """Return how a format's results compare with the run's, or "" if they were not compared."""
+    agreement = parity.get("mask_agreement")
+    if agreement is None:
+        return ""
+    if agreement >= 1:
+        return QCoreApplication.translate("export", "all results equal")
+    return QCoreApplication.translate("export", "{share} equal").format(share=formatting.percent(agreement, 3))
+
+
+def milliseconds(value: float | None) -> str:
+    if value is None:
+        return ""
+    return QCoreApplication.translate("export", "{n} ms").format(n=formatting.number(value, 1 if value < 100 else 0))
+
+
+def speed_text(result: dict[str, Any]) -> str:
+    """Return the latency of the first format as a sentence, or "" if it was not measured."""
+    times = [(result.get("latency") or {}).get(name) for name in result.get("formats") or []]
+    if not times or times[0] is None:
+        return ""
+    text = QCoreApplication.translate("export", "A picture of the usual size takes {time} on this computer.")
+    return text.format(time=milliseconds(times[0]))
+
+
+def cost_text(held_out: dict[str, Any]) -> list[str]:
+    """Return the metrics before and after quantization on labeled images, one line each."""
+    before, after = held_out.get("before") or {}, held_out.get("after") or {}
+    lines = []
+    for key, name in (("dice", "Dice"), ("macro_f1", "F1")):
+        if before.get(key) is not None and after.get(key) is not None:
+            lines.append(f"{name} {formatting.number(before[key], 3)} → {formatting.number(after[key], 3)}")
+    if "found" in before and "found" in after:
+        text = QCoreApplication.translate("export", "found {before} → {after} of {all}")
+        lines.append(text.format(before=before["found"], after=after["found"], all=before["defects"]))
+        alarms = [entry.get("false_per_picture") for entry in (before, after)]
+        if None not in alarms:
+            text = QCoreApplication.translate("export", "false alarms {before} → {after} a picture")
+            lines.append(text.format(before=formatting.number(alarms[0], 2), after=formatting.number(alarms[1], 2)))
+    return lines

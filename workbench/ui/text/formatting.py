@@ -1,0 +1,227 @@
+"""Texts of problems, events and numbers in the language of the user interface.
+
+`core` holds English patterns, which are the message ids. For sentences from runs and files see `sentences`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from PySide6.QtCore import QCoreApplication, QLocale
+
+from workbench.core import problems
+from workbench.core.runs.events import Failed, Finished, Started, Step, Trouble
+from workbench.core.runs.run import Run, RunName
+from workbench.ui.text.message_translation import translate_message
+
+
+def problem_text(problem: Exception) -> tuple[str, str]:
+    """Return the description of a problem, and advice."""
+    if not isinstance(problem, problems.Problem):
+        says = QCoreApplication.translate("words", "Something unexpected happened: {why}")
+        return says.format(why=f"{type(problem).__name__}: {problem}"), ""
+    fields = {name: _field(name, value) for name, value in problem.fields.items()}
+    return _filled(problem.says, fields), _filled(problem.advice, fields)
+
+
+def failure_text(failed: Failed) -> tuple[str, str]:
+    """Return the same for a failed run. Problem classes of `core` are recognized by name."""
+    kind = problems.problem_class(failed.problem)
+    if kind is not None:
+        try:
+            return problem_text(kind(**failed.fields))
+        except (LookupError, TypeError, ValueError, AttributeError):
+            pass  # written by another version, with other fields
+    advice = QCoreApplication.translate("words", "Details are in {log}.").format(log=failed.log) if failed.log else ""
+    return translate_message(failed.why), advice
+
+
+def _filled(pattern: str, fields: dict[str, Any]) -> str:
+    if not pattern:
+        return ""
+    try:
+        return QCoreApplication.translate("problems", pattern).format(**fields)
+    except (KeyError, IndexError, ValueError):
+        return pattern.format(**fields)
+
+
+def _field(name: str, value: Any) -> Any:
+    # Only reasons are translated: they are English parts of sentences from other packages. Names and paths stay as they
+    # are.
+    return translate_message(value) if name in ("why", "what") and isinstance(value, str) else value
+
+
+def plain(text: str) -> str:
+    """Return a command's name without its mnemonic, as in "&Undo" and "撤销(&U)"."""
+    return re.sub(r"\(&\w\)", "", text).replace("&", "")
+
+
+# --- numbers ---------------------------------------------------------------------------------------
+
+
+def number(value: float, digits: int = 0) -> str:
+    return QLocale().toString(float(value), "f", digits)
+
+
+def percent(share: float, digits: int = 0) -> str:
+    return QCoreApplication.translate("words", "{number} %").format(number=number(100 * share, digits))
+
+
+def duration(seconds: float) -> str:
+    """Return a duration, such as "40 s", "3 min 20 s", "2 h 5 min"."""
+    seconds = max(0, round(seconds))
+    if seconds < 60:
+        return QCoreApplication.translate("words", "{s} s").format(s=seconds)
+    minutes, seconds = divmod(seconds, 60)
+    if minutes < 60:
+        if minutes >= 10 or not seconds:
+            return QCoreApplication.translate("words", "{m} min").format(m=minutes)
+        return QCoreApplication.translate("words", "{m} min {s} s").format(m=minutes, s=seconds)
+    hours, minutes = divmod(minutes, 60)
+    return QCoreApplication.translate("words", "{h} h {m} min").format(h=hours, m=minutes)
+
+
+def size(megabytes: float) -> str:
+    if megabytes >= 1024:
+        return QCoreApplication.translate("words", "{n} GB").format(n=number(megabytes / 1024, 1))
+    return QCoreApplication.translate("words", "{n} MB").format(n=number(megabytes))
+
+
+def length(pixels: float, um_per_pixel: float | None = None) -> str:
+    """Return a length in an image, such as "12.4 px", with µm or mm if the scale is known."""
+    text = QCoreApplication.translate("words", "{n} px").format(n=number(pixels, 1))
+    if um_per_pixel is None:
+        return text
+    um = pixels * um_per_pixel
+    small, large = QCoreApplication.translate("words", "{n} µm"), QCoreApplication.translate("words", "{n} mm")
+    return f"{text}  ·  {_metric(um, 1000, small, large)}"
+
+
+def place(x: int, y: int, um_per_pixel: float) -> str:
+    """Return the position of a pixel in µm, from the image's top left corner."""
+    say = QCoreApplication.translate("words", "({x}, {y}) µm")
+    return say.format(x=number(x * um_per_pixel), y=number(y * um_per_pixel))
+
+
+def area(pixels: float, um_per_pixel: float | None = None) -> str:
+    """Return an area in px², with µm² or mm² if the scale is known."""
+    text = QCoreApplication.translate("words", "{n} px²").format(n=number(pixels))
+    if um_per_pixel is None:
+        return text
+    um = pixels * um_per_pixel**2
+    small, large = QCoreApplication.translate("words", "{n} µm²"), QCoreApplication.translate("words", "{n} mm²")
+    return f"{text}  ·  {_metric(um, 1e6, small, large)}"
+
+
+def _metric(um: float, thousand: float, small: str, large: str) -> str:
+    """Return a value in the unit that gives few digits, with three significant digits."""
+    value, pattern = (um, small) if um < thousand else (um / thousand, large)
+    digits = max(0, 2 - int(math.floor(math.log10(value)))) if value > 0 else 0
+    return pattern.format(n=number(value, min(digits, 3)))
+
+
+def listed(names: Iterable[str]) -> str:
+    return QCoreApplication.translate("words", ", ").join(names)
+
+
+# --- runs ------------------------------------------------------------------------------------------
+
+
+def model_name(model: str) -> str:
+    return {"unet": "UNet", "resnet": "ResNet"}.get(model, model)
+
+
+def run_name(run: Run) -> str:
+    """Return the title of a run: model and start time."""
+    name = RunName.parse(run.name)
+    return run.name if name.when is None else f"{model_name(name.model)}  {name.when:%Y-%m-%d %H:%M}"
+
+
+def started_text(event: Started) -> str:
+    images = event.pictures
+    text = QCoreApplication.translate("words", "Learning from {train} pictures, checked on {held}.").format(
+        train=images.get("train", 0), held=images.get("val", 0)
+    )
+    return " ".join(filter(None, (text, translate_message(event.held_out_note))))
+
+
+def device_text(event: Started) -> str:
+    device = QCoreApplication.translate("words", "Processor") if event.device == "cpu" else event.device.upper()
+    name = f"{device} ({event.device_name})" if event.device_name else device
+    return f"{name}, {event.precision}"
+
+
+def step_text(event: Step, device: str) -> str:
+    """Return the speed of a run, and the share of time spent waiting for images, as one line."""
+    speed = QCoreApplication.translate("words", "{n} pictures a second.").format(
+        n=number(event.images_per_second, 0 if event.images_per_second >= 10 else 1)
+    )
+    if event.data_wait >= 0.2:
+        if device.startswith("gpu"):
+            wait = QCoreApplication.translate("words", "The GPU waits for pictures {share} of the time.")
+        else:
+            wait = QCoreApplication.translate("words", "Training waits for pictures {share} of the time.")
+        return f"{speed} {wait.format(share=percent(event.data_wait))}"
+    return speed
+
+
+def trouble_text(event: Trouble) -> str:
+    where = f" ({event.picture})" if event.picture else ""
+    return " ".join(filter(None, (translate_message(event.what) + where, translate_message(event.done))))
+
+
+def ending_text(event: Finished) -> str:
+    if event.result.get("usable") is False:
+        return QCoreApplication.translate("words", "It ended without a usable model.")
+    if event.why == "stopped":
+        return QCoreApplication.translate("words", "Stopped. The best model so far is kept.")
+    return QCoreApplication.translate("words", "Finished after {time}.").format(time=duration(event.time))
+
+
+def result_text(metrics: dict[str, Any]) -> str:
+    """Return the quality of a model from its best evaluation: per defect for a UNet, per image for a ResNet."""
+    if "accuracy" in metrics:
+        return _verdict_result_text(metrics)
+    regions = metrics.get("regions") or {}
+    if metrics.get("only_background"):
+        return QCoreApplication.translate("words", "No defects detected on the validation images yet.")
+    if not regions.get("defects"):
+        return QCoreApplication.translate("words", "No held-out picture has a defect, so there is no score.")
+    text = QCoreApplication.translate("words", "{found} of {defects} defects detected (validation)").format(
+        found=regions.get("found", 0), defects=regions["defects"]
+    )
+    false = regions.get("false_per_picture")
+    if false is not None:
+        alarms = QCoreApplication.translate("words", "{n} false alarms a picture").format(
+            n=number(false, 1 if false < 10 else 0)
+        )
+        text = listed((text, alarms))
+    dice = metrics.get("dice")
+    return text + (f" (Dice {number(dice, 2)})" if dice is not None else "")
+
+
+def _verdict_result_text(metrics: dict[str, Any]) -> str:
+    total, accuracy = metrics.get("pictures", 0), metrics.get("accuracy")
+    if accuracy is None:
+        return QCoreApplication.translate("words", "No picture is held out, so there is no score.")
+    return QCoreApplication.translate("words", "Judged {right} of {total} held-out pictures right ({share})").format(
+        right=round(accuracy * total), total=total, share=percent(accuracy)
+    )
+
+
+def parity_text(parity: dict[str, Any]) -> str:
+    """Return how exactly an export reproduces its run."""
+    agreements = [
+        p["mask_agreement"] for p in parity.values() if isinstance(p, dict) and p.get("mask_agreement") is not None
+    ]
+    if not agreements:
+        return ""
+    worst = min(agreements)
+    if worst >= 1:
+        return QCoreApplication.translate("words", "It gives exactly the results that you saw here.")
+    return QCoreApplication.translate("words", "It agrees with what you saw here on {share} of all pixels.").format(
+        share=percent(worst, 3)
+    )

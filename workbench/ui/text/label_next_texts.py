@@ -1,0 +1,89 @@
+"""Texts of the label queues: reasons for labeling an image next or for checking its label."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QCoreApplication
+
+from workbench.core.label_next.label_advice import LabelIssueList, LabelNextList
+from workbench.core.label_next.label_issues import LabelIssue
+from workbench.core.label_next.label_ranking import RankReason
+from workbench.ui.text import formatting
+
+
+def reason_text(why: RankReason) -> str:
+    """Return one reason as text. `patterns` corresponds to the queue's own table."""
+    fields = {name: formatting.number(value) if isinstance(value, int) else value for name, value in why.fields.items()}
+    return patterns()[why.kind].format(**fields)
+
+
+def issue_text(whys: Sequence[RankReason]) -> str:
+    """Return at most two reasons, one per line."""
+    return "\n".join(reason_text(why) for why in whys[:2])
+
+
+def patterns() -> dict[str, str]:
+    """Return the translated pattern of each kind of reason."""
+    return {
+        "missing": QCoreApplication.translate("queue", "{name} found, nothing labelled"),
+        "missing_good": QCoreApplication.translate("queue", "{name} found, label says good"),
+        "extra": QCoreApplication.translate("queue", "{name} labelled, nothing found"),
+        "class": QCoreApplication.translate("queue", "{said} found, {labelled} labelled"),
+        "verdict": QCoreApplication.translate("queue", "{said} found, verdict is {labelled}"),
+        "unsure_one": QCoreApplication.translate("queue", "Unsure about 1 region"),
+        "unsure": QCoreApplication.translate("queue", "Unsure about {n} regions"),
+        "between": QCoreApplication.translate("queue", "Unsure whether {said} or {other}"),
+        "rare": QCoreApplication.translate("queue", "Possibly {name}; only {n} images of it are labeled"),
+        "found": QCoreApplication.translate("queue", "Probably {name}"),
+        "unlike": QCoreApplication.translate("queue", "Unlike anything labelled"),
+        "stands": QCoreApplication.translate("queue", "Representative of about {n} similar images"),
+        "variety": QCoreApplication.translate("queue", "Different from those above it"),
+        "spot": QCoreApplication.translate("queue", "Contains a spot similar to labeled defects"),
+        "quiet": QCoreApplication.translate("queue", "Model sees nothing here"),
+        "other": QCoreApplication.translate("queue", "Like what is labelled already"),
+    }
+
+
+def certainty_text(issue: LabelIssue) -> str:
+    """Return the model's confidence, and whether the model was trained on this image."""
+    if issue.learned:
+        text = QCoreApplication.translate("queue", "Model probability {share}; this is a training image")
+    else:
+        text = QCoreApplication.translate("queue", "The model is {share} sure; it did not learn from this picture")
+    return text.format(share=formatting.percent(issue.certainty))
+
+
+def label_next_text(found: LabelNextList) -> str:
+    """Return a text about the images and the model behind the label queue."""
+    if not found.asked:
+        return QCoreApplication.translate("queue", "Every picture is done.")
+    if found.model:
+        text = QCoreApplication.translate(
+            "queue", ("The latest model has analyzed {looked} of {asked} unfinished images.")
+        )
+    else:
+        text = QCoreApplication.translate(
+            "queue", "No model yet. Images are ordered by diversity; {looked} of {asked} analyzed."
+        )
+    return text.format(looked=formatting.number(found.looked), asked=formatting.number(found.asked))
+
+
+def label_issues_text(found: LabelIssueList, listed: int) -> str:
+    """Return a text about the images behind the list of label errors, and about how reliable the list is."""
+    if not found.asked:
+        return QCoreApplication.translate("queue", "Nothing is labelled yet that the model could judge.")
+    text = QCoreApplication.translate("queue", "The newest model has looked at {looked} of {asked} labels.")
+    said = [text.format(looked=formatting.number(found.looked), asked=formatting.number(found.asked))]
+    if found.weak:
+        said.append(
+            QCoreApplication.translate(
+                "queue",
+                ("The model contradicts so many labels that the model itself is probably wrong. Train longer first."),
+            )
+        )
+    elif found.learned:
+        said.append(QCoreApplication.translate("queue", "Pictures it has learned from come last."))
+    if not listed:
+        said.append(QCoreApplication.translate("queue", "No label is contradicted."))
+    return " ".join(said)

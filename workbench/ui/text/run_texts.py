@@ -1,0 +1,191 @@
+"""Texts about runs: findings of one run, differences between several."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
+
+from workbench.core.runs.run_comparison import RunComparison, RunDifference
+from workbench.core.runs.run_health import HealthFinding
+from workbench.core.runs.run_history import RunLine
+from workbench.ui.text import formatting
+from workbench.ui.text.message_translation import translate_message
+
+QUIET = ("starting", "learning", "well")  # findings without meaning for a finished run
+
+_FINDINGS: dict[str, str] = {
+    "starting": QT_TRANSLATE_NOOP("findings", "Getting ready: the network is built, the pictures are read."),
+    "paused": QT_TRANSLATE_NOOP("findings", "Paused. Progress is saved and the time limit is on hold."),
+    "silent": QT_TRANSLATE_NOOP(
+        "findings",
+        ("The training process has not responded for {seconds}. Stop training to keep the best model so far."),
+    ),
+    "ran_away": QT_TRANSLATE_NOOP(
+        "findings", ("Training diverged {times}. It was rolled back and the learning rate was reduced.")
+    ),
+    "overflows": QT_TRANSLATE_NOOP(
+        "findings",
+        ("The loss scale dropped {times} because fp16 values overflowed. Set the precision to bf16 or fp32."),
+    ),
+    "rises": QT_TRANSLATE_NOOP("findings", "The loss rises again, from {least} to {now}: a lower learning rate helps."),
+    "no_validation": QT_TRANSLATE_NOOP(
+        "findings", ("No validation images, so model quality is unknown. Label more images, also of other parts.")
+    ),
+    "no_defects_held_out": QT_TRANSLATE_NOOP(
+        "findings", "No held-out picture has a defect, so there is no score. Label more pictures with defects."
+    ),
+    "only_background": QT_TRANSLATE_NOOP(
+        "findings", "The model predicts only background. Train longer or label more defects."
+    ),
+    "poor": QT_TRANSLATE_NOOP(
+        "findings",
+        ("Almost no defects are detected yet (validation metric {score}). Train longer or label more defects."),
+    ),
+    "waits": QT_TRANSLATE_NOOP("findings", "The trainer waits for pictures {share} of the time."),
+    "waits disk": QT_TRANSLATE_NOOP(
+        "findings", "The trainer waits for pictures {share} of the time: the disk is slow."
+    ),
+    "waits processor": QT_TRANSLATE_NOOP(
+        "findings", "The trainer waits for pictures {share} of the time: the processor is too busy to prepare them."
+    ),
+    "waits gpu": QT_TRANSLATE_NOOP("findings", "The GPU waits for pictures {share} of the time."),
+    "waits gpu disk": QT_TRANSLATE_NOOP(
+        "findings",
+        ("The GPU is idle {share} of the time because the disk is too slow. Move the project to a faster disk."),
+    ),
+    "waits gpu processor": QT_TRANSLATE_NOOP(
+        "findings", "The GPU waits for pictures {share} of the time: the processor is too busy to prepare them."
+    ),
+    "memory_full": QT_TRANSLATE_NOOP(
+        "findings", "The memory of this computer is nearly full ({used} of {total}): close other programs."
+    ),
+    "hot": QT_TRANSLATE_NOOP("findings", "{card} is throttling at {temperature} °C. Check its cooling."),
+    "idle_card": QT_TRANSLATE_NOOP(
+        "findings", "The GPU is busy only {load} of the time: a larger batch would fill it."
+    ),
+    "worse": QT_TRANSLATE_NOOP(
+        "findings",
+        (
+            "Possible overfitting: validation results have been getting worse since {moment}. Label "
+            "more images; training longer will not help."
+        ),
+    ),
+    "improving": QT_TRANSLATE_NOOP("findings", "Training is improving, now {score}."),
+    "improving over": QT_TRANSLATE_NOOP(
+        "findings", "It was still getting better when its time was up: more minutes help."
+    ),
+    "level": QT_TRANSLATE_NOOP(
+        "findings", "No improvement since {moment}. Label more images; training longer will not help."
+    ),
+    "learning": QT_TRANSLATE_NOOP("findings", "All well: the loss fell from {first} to {now}."),
+    "learning slowly": QT_TRANSLATE_NOOP("findings", "The first steps are done."),
+    "well": QT_TRANSLATE_NOOP("findings", "Training is running normally."),
+}
+
+_DIFFERENCES: dict[str, str] = {
+    "model": QT_TRANSLATE_NOOP("findings", "A UNet run and a ResNet run cannot be compared."),
+    "classes": QT_TRANSLATE_NOOP(
+        "findings", "Other classes, so the scores cannot be compared: they are not put side by side."
+    ),
+    "labels": QT_TRANSLATE_NOOP(
+        "findings", "Other labels on {count} held-out pictures, so the scores are not put side by side."
+    ),
+    "held_out": QT_TRANSLATE_NOOP(
+        "findings", "Different validation images ({same} in common), so the metrics are not compared."
+    ),
+    "train": QT_TRANSLATE_NOOP("findings", "The data differ: {parts}."),
+    "recipe": QT_TRANSLATE_NOOP("findings", "Other settings: {settings}."),
+    "more": QT_TRANSLATE_NOOP("findings", "{n} more pictures to learn from"),
+    "fewer": QT_TRANSLATE_NOOP("findings", "{n} fewer pictures to learn from"),
+    "changed": QT_TRANSLATE_NOOP("findings", "{n} pictures with other labels"),
+}
+
+
+def finding_text(finding: HealthFinding) -> str:
+    """Return a finding as one or two sentences."""
+    kind, fields = finding.kind, finding.fields
+    if kind == "few_held_out":
+        return translate_message(fields["note"])  # wording stored by the run
+    if kind == "waits":
+        kind = " ".join(filter(None, (kind, "gpu" if fields["gpu"] else "", fields["cause"])))
+    elif kind == "improving" and fields["over"]:
+        kind = "improving over"
+    elif kind == "learning" and fields["now"] >= fields["first"]:
+        kind = "learning slowly"
+    pattern = _FINDINGS.get(kind)
+    if pattern is None:
+        return ""
+    told = {name: _field(name, value) for name, value in fields.items()}
+    if "seconds" in fields:
+        told["moment"] = _moment(fields["seconds"])
+    return QCoreApplication.translate("findings", pattern).format(**told)
+
+
+def _field(name: str, value: Any) -> str:
+    if name == "share":
+        return formatting.percent(value)
+    if name == "load":
+        return formatting.percent(value / 100)
+    if name in ("used", "total"):
+        return formatting.size(value / 2**20)
+    if name == "times":
+        return _times(value)
+    if name == "seconds":
+        return formatting.duration(value)
+    if name == "temperature":
+        return "?" if value is None else f"{value:.0f}"
+    return formatting.number(value, 2) if isinstance(value, float) else str(value)
+
+
+def _times(count: int) -> str:
+    if count == 1:
+        return QCoreApplication.translate("findings", "once")
+    return QCoreApplication.translate("findings", "{n} times").format(n=count)
+
+
+def _moment(seconds: float) -> str:
+    if seconds < 60:
+        return QCoreApplication.translate("findings", "second {n}").format(n=round(seconds))
+    return QCoreApplication.translate("findings", "minute {n}").format(n=round(seconds / 60))
+
+
+# --- several runs ------------------------------------------------------------------------------------
+
+
+def comparison_text(comparison: RunComparison) -> str:
+    """Return the differences to another run, and what is not shown for that reason."""
+    if not comparison.differences:
+        return QCoreApplication.translate("findings", "Same pictures, labels and settings.")
+    return " ".join(difference_text(difference) for difference in comparison.differences)
+
+
+def difference_text(difference: RunDifference) -> str:
+    fields = dict(difference.fields)
+    if "settings" in fields:
+        pairs = fields["settings"].items()
+        fields["settings"] = formatting.listed(
+            f"{name} {_setting(mine)} ↔ {_setting(its)}" for name, (mine, its) in pairs
+        )
+    if difference.kind == "train":
+        parts = [_translated(_DIFFERENCES[name], n=count) for name, count in fields.items() if count]
+        return _translated(_DIFFERENCES["train"], parts=formatting.listed(parts))
+    return _translated(_DIFFERENCES[difference.kind], **fields)
+
+
+def _translated(pattern: str, **fields: Any) -> str:
+    return QCoreApplication.translate("findings", pattern).format(**fields)
+
+
+def _setting(value: Any) -> str:
+    return "–" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def run_line_text(line: RunLine, *, score: bool = True) -> str:
+    """Return the entry of a run in a list: model, date, metric."""
+    told = [formatting.run_name(line.run)]
+    if line.score is not None and score:
+        told.append(formatting.number(line.score, 2))
+    if line.ended == "failed":
+        told.append(QCoreApplication.translate("findings", "failed"))
+    return "  ·  ".join(told)

@@ -1,0 +1,189 @@
+"""Legend of the curves: plots with their values, newest or under the pointer, and switches of visibility."""
+
+from __future__ import annotations
+
+import math
+
+from PySide6.QtCore import QRectF, QSettings, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QMenu,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QToolButton,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from workbench.core.runs.run_series import RunSeries
+from workbench.ui.text.formatting import plain
+from workbench.ui.training.plot_definitions import PLOTS, PlotDefinition, missing, shown_value, title
+from workbench.ui.widgets.theme import ThemeManager
+
+_MEMORY = "training/plots"
+_ID = Qt.ItemDataRole.UserRole
+_SWATCH = 11  # pixels
+
+
+class _Swatches(QStyledItemDelegate):
+    """Delegate that draws the check box in the color of the curve: filled if shown, else an outline."""
+
+    def initStyleOption(self, option, index) -> None:
+        super().initStyleOption(option, index)
+        if index.column() == 0:
+            option.features &= ~QStyleOptionViewItem.ViewItemFeature.HasCheckIndicator
+
+
+class CurveLegend(QWidget):
+    """Legend filled by `show_values`; the check boxes show or hide plots and are stored."""
+
+    chosen = Signal(list)  # ids of plots
+    fit_clicked = Signal()
+    image_wanted = Signal()
+    table_wanted = Signal()
+
+    def __init__(self, style: ThemeManager) -> None:
+        super().__init__()
+        self._style = style
+        self._sorted: tuple[str, ...] = ()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        top = QHBoxLayout()
+        top.setContentsMargins(4, 0, 0, 0)
+        top.setSpacing(0)
+        self.moment = QLabel(objectName="muted")
+        self.fit, self.save = QToolButton(), QToolButton()
+        self.fit.setToolTip(self.tr("Show the whole run again (double-click on a curve)"))
+        self.fit.clicked.connect(self.fit_clicked)
+        self.save.setToolTip(self.tr("Save the curves"))
+        self.save.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = QMenu(self.save)
+        menu.addAction(self.tr("As a picture (PNG)…"), self.image_wanted.emit)
+        menu.addAction(self.tr("As a table (CSV)…"), self.table_wanted.emit)
+        self.save.setMenu(menu)
+        top.addWidget(self.moment, 1)
+        for button in (self.fit, self.save):
+            button.setIconSize(QSize(14, 14))
+            button.setAccessibleName(button.toolTip())
+            button.setStyleSheet("QToolButton { padding: 2px 4px; } QToolButton::menu-indicator { image: none; }")
+            top.addWidget(button)
+        column.addLayout(top)
+        self.view = QTreeWidget(columnCount=2, rootIsDecorated=False, headerHidden=True)
+        self.view.setFrameShape(QFrame.Shape.NoFrame)
+        self.view.setUniformRowHeights(True)
+        self.view.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
+        self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.view.setAccessibleName(self.tr("Curves"))
+        self.view.setIconSize(QSize(_SWATCH, _SWATCH))
+        self.view.setItemDelegate(_Swatches(self.view))
+        header = self.view.header()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
+        column.addWidget(self.view, 1)
+        remembered = QSettings().value(_MEMORY)
+        first = remembered.split() if isinstance(remembered, str) else [row.id for row in PLOTS if row.shown]
+        self._items: dict[str, QTreeWidgetItem] = {}
+        for row in PLOTS:
+            item = QTreeWidgetItem([plain(title(row, RunSeries())), "–"])
+            item.setData(0, _ID, row.id)
+            item.setCheckState(0, Qt.CheckState.Checked if row.id in first else Qt.CheckState.Unchecked)
+            item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+            self._items[row.id] = item
+            self.view.addTopLevelItem(item)
+        self.view.itemChanged.connect(self._ticked)
+        self.view.itemClicked.connect(self._toggle)
+        style.changed.connect(self._restyle)
+        self._restyle()
+
+    @property
+    def shown(self) -> list[str]:
+        """Enabled plots that have data."""
+        return [
+            id
+            for id, item in self._items.items()
+            if item.checkState(0) == Qt.CheckState.Checked and not item.isDisabled()
+        ]
+
+    def show_values(self, track: RunSeries, time: float | None, moment: str, *, live: bool) -> None:
+        """Show the values at a time; None: the newest. Rows without data are dimmed, with the reason."""
+        self.moment.setText(moment)
+        self.view.blockSignals(True)
+        changed = False
+        for row in PLOTS:
+            item, why = self._items[row.id], missing(row, track, live=live)
+            item.setText(0, title(row, track))
+            item.setText(1, self.tr("none") if why else shown_value(row, track, math.inf if time is None else time))
+            if item.isDisabled() != bool(why):
+                item.setDisabled(bool(why))
+                self._color(row, item)
+                changed = True
+            item.setToolTip(0, why)
+            item.setToolTip(1, why)
+        if changed:
+            self._sort()
+        self.view.blockSignals(False)
+        if changed:
+            self.chosen.emit(self.shown)
+
+    def _sort(self) -> None:
+        """Move rows without data to the end."""
+        order = [row.id for row in PLOTS if not self._items[row.id].isDisabled()]
+        order += [row.id for row in PLOTS if self._items[row.id].isDisabled()]
+        while self.view.topLevelItemCount():
+            self.view.takeTopLevelItem(0)
+        self.view.addTopLevelItems([self._items[id] for id in order])
+
+    def _toggle(self, item: QTreeWidgetItem) -> None:
+        """Toggle a plot by a click anywhere on its row."""
+        if not item.isDisabled():
+            on = item.checkState(0) == Qt.CheckState.Checked
+            item.setCheckState(0, Qt.CheckState.Unchecked if on else Qt.CheckState.Checked)
+
+    def _ticked(self, item: QTreeWidgetItem, column: int) -> None:
+        if column == 0:
+            row = next(row for row in PLOTS if self._items[row.id] is item)
+            self.view.blockSignals(True)
+            self._color(row, item)
+            self.view.blockSignals(False)
+            ticked = [id for id, item in self._items.items() if item.checkState(0) == Qt.CheckState.Checked]
+            QSettings().setValue(_MEMORY, " ".join(ticked))
+            self.chosen.emit(self.shown)
+
+    def _restyle(self) -> None:
+        theme = self._style.theme
+        self.fit.setIcon(theme.icon("fit", "muted"))
+        self.save.setIcon(theme.icon("save", "muted"))
+        self.view.setStyleSheet(
+            "QTreeWidget { background: transparent; border: none; }QTreeWidget::item { padding: 0 2px; height: 19px; }"
+        )
+        self.view.blockSignals(True)
+        for row in PLOTS:
+            self._color(row, self._items[row.id])
+        self.view.blockSignals(False)
+
+    def _color(self, row: PlotDefinition, item: QTreeWidgetItem) -> None:
+        color = self._style.theme.color("disabled" if item.isDisabled() else row.role)
+        item.setForeground(1, color)
+        shown = item.checkState(0) == Qt.CheckState.Checked and not item.isDisabled()
+        item.setIcon(0, _swatch(color, full=shown))
+
+
+def _swatch(color: QColor, *, full: bool) -> QIcon:
+    pixmap = QPixmap(2 * _SWATCH, 2 * _SWATCH)
+    pixmap.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(pixmap)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(color)
+    painter.setBrush(color if full else Qt.BrushStyle.NoBrush)
+    painter.drawRoundedRect(QRectF(1.5, 1.5, 2 * _SWATCH - 3, 2 * _SWATCH - 3), 4, 4)
+    painter.end()
+    return QIcon(pixmap)

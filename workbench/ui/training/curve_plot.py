@@ -1,0 +1,258 @@
+"""Plot over the time of a run: draws a Track in a time span and emits wheel, drag and pointer actions."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, Qt, Signal
+from PySide6.QtGui import QColor
+
+from workbench.core.runs.run_series import MOST, RunSeries
+from workbench.ui.training.compared_runs import COLORS
+from workbench.ui.training.plot_definitions import GPU_ROLES, PlotDefinition, names, number, title
+from workbench.ui.widgets.theme import Theme
+
+LEFT = 48  # pixels of the value axis: equal in all plots, so that their time axes align
+
+
+class _TimeAxis(pg.AxisItem):
+    """Time axis: minutes and seconds, or hours and minutes."""
+
+    def tickStrings(self, values, scale, spacing) -> list[str]:
+        return [clock(v, long=self.range[1] >= 2 * 3600) for v in values]
+
+
+class _ValueAxis(pg.AxisItem):
+    """Value axis with few digits; a logarithmic axis shows the number, not its logarithm."""
+
+    log = False
+
+    def tickValues(self, low, high, size):
+        if not self.log:
+            return super().tickValues(low, high, size)[:1]  # a low plot has no room for the finer ticks
+        few = (1,) if high - low > 3 else (1, 3) if high - low > 1.5 else (1, 2, 5)
+        powers = range(math.floor(low), math.ceil(high) + 1)
+        return [(1.0, [at for p in powers for part in few if low <= (at := p + math.log10(part)) <= high])]
+
+    def tickStrings(self, values, scale, spacing) -> list[str]:
+        if self.log:
+            return [f"{10**v:.3g}" if v < 4 else number(10**v) for v in values]
+        digits = max(0, -math.floor(math.log10(spacing) + 1e-9)) if spacing > 0 else 0
+        return [number(v, digits if digits <= 3 else None) if v else "0" for v in values]
+
+
+class CurvePlot(pg.PlotWidget):
+    """Plot drawn on demand; the owner sets the shown time span and the pointer line."""
+
+    hovered = Signal(object)  # seconds, or None
+    span_wanted = Signal(object)  # (first, last) seconds, or None for all
+
+    def __init__(self, row: PlotDefinition, theme: Theme) -> None:
+        axes = {"bottom": _TimeAxis("bottom"), "left": _ValueAxis("left")}
+        super().__init__(axisItems=axes, enableMenu=False)
+        self.row = row
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setFrameShape(self.Shape.NoFrame)
+        self._item: pg.PlotItem = self.getPlotItem()
+        menu = self._item.ctrlMenu  # never shown, and would outlive the plot; without its flags it would cover the plot
+        menu.setParent(self, menu.windowFlags())
+        self._item.hideButtons()
+        self._item.setMouseEnabled(x=False, y=False)
+        self._item.getViewBox().setDefaultPadding(0)
+        self._item.layout.setContentsMargins(0, 0, 8, 2)
+        axes["left"].log = row.log
+        axes["left"].setWidth(LEFT)
+        for axis in axes.values():
+            axis.enableAutoSIPrefix(False)
+            axis.setStyle(tickLength=-4)
+        self._lines: dict[str, pg.PlotCurveItem] = {}
+        self._dots = pg.ScatterPlotItem(size=5, pen=None) if row.id == "score" else None
+        self._star = pg.ScatterPlotItem(symbol="star", size=13) if row.id == "score" else None
+        self._skips = pg.ScatterPlotItem(symbol="t", size=7, pen=None) if row.id == "loss_scale" else None
+        for item in filter(None, (self._dots, self._star, self._skips)):
+            item.setZValue(5)
+            self.addItem(item)
+        self._cursor = pg.InfiniteLine(angle=90)
+        self._cursor.setZValue(9)
+        self._cursor.hide()
+        self.addItem(self._cursor, ignoreBounds=True)
+        self._range: tuple[float, float] = (0.0, 1.0)
+        self._span: tuple[float, float] = (0.0, 10.0)
+        self._title = ""
+        self._grabbed: float | None = None
+        self.setMouseTracking(True)
+        self.set_theme(theme)
+
+    def set_theme(self, theme: Theme) -> None:
+        self._theme = theme
+        self.setBackground(theme.color("panel"))
+        for side in ("left", "bottom"):
+            axis = self._item.getAxis(side)
+            axis.setPen(pg.mkPen(theme.color("grid")))
+            axis.setTextPen(pg.mkPen(theme.color("muted")))
+        self._item.showGrid(y=True, alpha=0.16)
+        self._cursor.setPen(pg.mkPen(theme.color("muted"), width=1))
+        if self._dots is not None:
+            self._dots.setBrush(theme.color(self.row.role))
+            self._star.setBrush(theme.color("warning"))
+            self._star.setPen(pg.mkPen(QColor(0, 0, 0, 120)))
+        if self._skips is not None:
+            self._skips.setBrush(theme.color("danger"))
+        for name, line in self._lines.items():
+            line.setPen(self._pen(name))
+        self._title = ""
+
+    def show_times(self, shown: bool) -> None:
+        """Show or hide the time labels: only the lowest plot of a column has them."""
+        self._item.getAxis("bottom").setStyle(showValues=shown)
+
+    def point_at(self, time: float | None) -> None:
+        """Set the vertical line at which values are read."""
+        self._cursor.setVisible(time is not None)
+        if time is not None:
+            self._cursor.setValue(time)
+
+    # --- drawing ---------------------------------------------------------------------------------
+
+    def draw(self, track: RunSeries, span: tuple[float, float], others: tuple[RunSeries, ...] = ()) -> None:
+        """Draw a time span of the run and of the compared runs."""
+        if span != self._span:
+            self._span = span
+            self._item.setXRange(*span, padding=0)
+        self._say_title(track)
+        most = min(MOST, max(200, round(2 * self.width() * self.devicePixelRatioF())))  # two per pixel show all peaks
+        wanted = {name: track.points(name, *span, most) for name in names(self.row, track)}
+        if self.row.id == "loss":
+            wanted["smoothed"] = track.smoothed(*span, most // 2)
+        if self.row.compared:
+            for number_, other in enumerate(others):
+                name = self.row.values[0]
+                points = other.smoothed(*span, most) if name == "loss" else other.points(name, *span, most)
+                wanted[f"other {number_}"] = points
+        for name in self._lines.keys() - wanted.keys():
+            self.removeItem(self._lines.pop(name))
+        lows, highs = [], []
+        for name, (times, values) in wanted.items():
+            values = self._on_axis(values)
+            self._line(name).setData(times, values, connect="finite")
+            known = values[np.isfinite(values)]
+            if len(known):
+                lows.append(known.min())
+                # A single spike must not flatten the curve.
+                highs.append(np.quantile(known, 0.995) if name == "loss" else known.max())
+        if self._dots is not None:
+            times, values = wanted["score"]
+            self._dots.setData(times, values)
+            self._star.setData(*([[v] for v in track.best] if track.best else ([], [])))
+        if self._skips is not None and lows:
+            self._skips.setData(track.skips, [min(lows)] * len(track.skips))
+        if lows:
+            self._fit(float(min(lows)), float(max(highs)))
+
+    def drawn(self, name: str) -> int:
+        """Return the number of drawn points of a line."""
+        line = self._lines.get(name)
+        points = None if line is None else line.getData()[0]
+        return 0 if points is None else len(points)
+
+    def _line(self, name: str) -> pg.PlotCurveItem:
+        line = self._lines.get(name)
+        if line is None:
+            line = self._lines[name] = pg.PlotCurveItem(pen=self._pen(name))
+            line.setZValue({"smoothed": 3, "loss": 1}.get(name, 0 if name.startswith("other") else 2))
+            self.addItem(line)
+        return line
+
+    def _pen(self, name: str):
+        theme, row = self._theme, self.row
+        word, _, index = name.partition(" ")
+        if word == "other":
+            # Wide pens are slow; these lines have few points.
+            return pg.mkPen(theme.color(COLORS[int(index) % len(COLORS)]), width=1)
+        if row.id == "loss":
+            return pg.mkPen(
+                theme.color(row.role, 255 if name == "smoothed" else 90), width=2 if name == "smoothed" else 1
+            )
+        if row.per_card:
+            roles = (row.role, *(role for role in GPU_ROLES if role != row.role))
+            return pg.mkPen(theme.color(roles[int(index) % len(roles)], 255 if word == row.values[0] else 110))
+        return pg.mkPen(theme.color(row.role, 255 if name == row.values[0] else 110), width=1)
+
+    def _on_axis(self, values: np.ndarray) -> np.ndarray:
+        if self.row.log:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return np.log10(np.where(values > 0, values, np.nan))
+        return values * self.row.factor if self.row.factor != 1 else values
+
+    def _fit(self, low: float, high: float) -> None:
+        """Set the value axis, unchanged as long as the curve fills it well."""
+        row = self.row
+        low = row.low if row.low is not None else low
+        high = row.high if row.high is not None else high
+        if row.id == "score":
+            high = min(1.0, high * 1.15)
+        room = max(high - low, 1e-9 * max(1.0, abs(high))) or 1.0
+        now_low, now_high = self._range
+        if now_low <= low and high <= now_high and room > 0.7 * (now_high - now_low):
+            return
+        if row.high is None:
+            high += 0.08 * room
+        if row.low is None:
+            low -= 0.08 * room
+        if high <= low:
+            high = low + 1
+        self._range = (low, high)
+        self._item.setYRange(low, high, padding=0.02)
+
+    def _say_title(self, track: RunSeries) -> None:
+        text = title(self.row, track) + (f"  {self.row.unit}" if self.row.unit else "")
+        if text != self._title:
+            self._title = text
+            self._item.setTitle(text, color=self._theme.color("muted").name(), size="8pt", justify="left")
+            self._item.titleLabel.setMaximumHeight(16)
+            self._item.layout.setRowFixedHeight(0, 16)
+
+    # --- user input ------------------------------------------------------------------------------
+
+    def time_at(self, at: QPointF) -> float:
+        return float(self._item.getViewBox().mapSceneToView(self.mapToScene(at.toPoint())).x())
+
+    def wheelEvent(self, event) -> None:
+        turned = event.angleDelta().y()
+        if not turned:
+            event.ignore()
+            return
+        first, last = self._span
+        at, factor = min(max(self.time_at(event.position()), first), last), 0.8 ** (turned / 120)
+        self.span_wanted.emit((at - (at - first) * factor, at + (last - at) * factor))
+        event.accept()
+
+    def mousePressEvent(self, event) -> None:
+        self._grabbed = self.time_at(event.position()) if event.button() == Qt.MouseButton.LeftButton else None
+        event.accept()
+
+    def mouseMoveEvent(self, event) -> None:
+        at = self.time_at(event.position())
+        if self._grabbed is not None and event.buttons() & Qt.MouseButton.LeftButton:
+            shift = self._grabbed - at
+            self.span_wanted.emit((self._span[0] + shift, self._span[1] + shift))
+        self.hovered.emit(at if self._span[0] <= at <= self._span[1] else None)
+
+    def mouseReleaseEvent(self, event) -> None:
+        self._grabbed = None
+        event.accept()
+
+    def mouseDoubleClickEvent(self, event) -> None:
+        self.span_wanted.emit(None)
+
+    def leaveEvent(self, event) -> None:
+        self.hovered.emit(None)
+        super().leaveEvent(event)
+
+
+def clock(seconds: float, *, long: bool = False) -> str:
+    """Format a moment of a run: "2:31", or "3h05" for long runs."""
+    whole = max(0, int(seconds))
+    return f"{whole // 3600}h{whole // 60 % 60:02d}" if long else f"{whole // 60}:{whole % 60:02d}"

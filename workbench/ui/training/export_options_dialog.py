@@ -1,0 +1,241 @@
+"""Export dialog: formats, operating point, target latency, language of the model card."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QDoubleSpinBox,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from workbench.core.resources import LANGUAGES
+from workbench.inference.engines.registry import KINDS, cannot_make
+from workbench.session.training.export_job import ExportChoices, language_of_window
+from workbench.ui.text import export_texts, formatting
+from workbench.ui.text import export_texts as said
+
+
+class ExportOptionsDialog(QDialog):
+    """Dialog for the choices of an export.
+
+    Formats that cannot be created on this computer are disabled with the reason.
+    """
+
+    chosen = Signal(object)  # Choices
+
+    def __init__(self, model: str, choices: ExportChoices, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(self.tr("Export model"))
+        self.setMinimumWidth(660)
+        self.formats: dict[str, QCheckBox] = {}
+        column = QVBoxLayout(self)
+        column.setContentsMargins(22, 20, 22, 18)
+        column.setSpacing(10)
+        whole = [name for name, kind in KINDS.items() if not kind.reduced]
+        fewer = [name for name, kind in KINDS.items() if kind.reduced]
+        column.addWidget(QLabel(self.tr("Exactly what you saw here"), objectName="heading"))
+        column.addLayout(self._rows(whole, choices))
+        column.addSpacing(6)
+        column.addWidget(QLabel(self.tr("Fewer bits: close to it, smaller, often quicker"), objectName="heading"))
+        column.addLayout(self._rows(fewer, choices))
+        cost = self.tr(
+            "What fewer bits cost is measured on labelled pictures and shown; what costs too much is left out."
+        )
+        column.addWidget(QLabel(cost, objectName="muted"))
+        column.addWidget(QFrame(objectName="line"))
+        column.addLayout(self._choices(model, choices))
+        column.addStretch(1)
+        column.addLayout(self._buttons())
+        self.point.currentIndexChanged.connect(self._check)
+        self._check()
+
+    def choices(self) -> ExportChoices:
+        names = tuple(name for name, box in self.formats.items() if box.isChecked())
+        point = self.point.currentData()
+        if point == "own":
+            point = f"{self.probability.value():g}"
+        target = self.target.value()
+        language = self.language.currentData()
+        return ExportChoices(
+            names, point, target if target > 0 else None, "" if language == language_of_window() else language
+        )
+
+    def accept(self) -> None:
+        super().accept()
+        self.chosen.emit(self.choices())
+
+    def _rows(self, names: list[str], choices: ExportChoices) -> QGridLayout:
+        grid = QGridLayout()
+        grid.setContentsMargins(2, 0, 0, 0)
+        grid.setHorizontalSpacing(14)
+        grid.setVerticalSpacing(7)
+        grid.setColumnMinimumWidth(0, 160)
+        grid.setColumnStretch(1, 1)
+        for row, name in enumerate(names):
+            box = QCheckBox(export_texts.format_name(name))
+            why = cannot_make(name)
+            box.setEnabled(not why)
+            box.setChecked(name in choices.formats and not why)
+            box.toggled.connect(self._check)
+            # The install command appears in the tooltip only: most users cannot install packages here.
+            short = formatting.translate_message(why.partition(": pip")[0].rstrip(".") + ".") if why else ""
+            text = QLabel(short or export_texts.format_purpose(name), objectName="muted")
+            text.setToolTip(why)
+            text.setEnabled(not why)
+            self.formats[name] = box
+            grid.addWidget(box, row, 0)
+            grid.addWidget(text, row, 1)
+        return grid
+
+    def _choices(self, model: str, choices: ExportChoices) -> QGridLayout:
+        self.point = QComboBox()
+        for name, text in (
+            ("balanced", self.tr("Current operating point")),
+            ("more", self.tr("Fewer missed defects")),
+            ("fewer", self.tr("Give fewer false alarms")),
+            ("own", self.tr("Custom probability")),
+        ):
+            self.point.addItem(text, name)
+        self.probability = QDoubleSpinBox(minimum=0.01, maximum=1.0, singleStep=0.05, decimals=2)
+        self.probability.setAccessibleName(self.tr("Least probability of a defect"))
+        known = self.point.findData(choices.point)
+        self.point.setCurrentIndex(known if known >= 0 else self.point.findData("own"))
+        self.probability.setValue(0.5 if known >= 0 else float(choices.point))
+        self.target = QDoubleSpinBox(minimum=0, maximum=100_000, decimals=0, singleStep=5)
+        self.target.setSpecialValueText(self.tr("No target"))
+        self.target.setSuffix(self.tr(" ms"))
+        self.target.setValue(choices.target_ms or 0)
+        self.language = QComboBox()
+        for name, text in LANGUAGES.items():
+            self.language.addItem(text, name)
+        self.language.setCurrentIndex(self.language.findData(choices.language or language_of_window()))
+        for field in (self.probability, self.target):
+            field.lineEdit().setTextMargins(5, 0, 0, 0)
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(14)
+        grid.setVerticalSpacing(8)
+        grid.setColumnMinimumWidth(0, 160)
+        grid.setColumnStretch(2, 1)
+        if model == "unet":
+            row = QHBoxLayout()
+            row.setSpacing(8)
+            row.addWidget(self.point)
+            row.addWidget(self.probability)
+            grid.addWidget(_label(self.tr("&Detection threshold"), self.point), 0, 0)
+            grid.addLayout(row, 0, 1)
+        else:
+            self.point.setParent(self)
+            self.point.hide()
+            self.point.setCurrentIndex(0)
+            self.probability.setParent(self)
+        grid.addWidget(_label(self.tr("A picture &takes at most"), self.target), 1, 0)
+        grid.addWidget(self.target, 1, 1)
+        usual = self.tr("Measured on this computer with a picture of the usual size")
+        grid.addWidget(QLabel(usual, objectName="muted"), 2, 1, 1, 2)
+        grid.addWidget(_label(self.tr("&Model card in"), self.language), 3, 0)
+        grid.addWidget(self.language, 3, 1)
+        return grid
+
+    def _buttons(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        self.why = QLabel(objectName="muted")
+        cancel = QPushButton(self.tr("Cancel"))
+        cancel.clicked.connect(self.reject)
+        self.export = QPushButton(self.tr("Export"), objectName="primary")
+        self.export.setDefault(True)
+        self.export.clicked.connect(self.accept)
+        row.addWidget(self.why, 1)
+        row.addWidget(cancel)
+        row.addWidget(self.export)
+        return row
+
+    def _check(self, *_: object) -> None:
+        some = any(box.isChecked() for box in self.formats.values())
+        self.export.setEnabled(some)
+        self.why.setText("" if some else self.tr("Choose at least one format."))
+        self.probability.setVisible(self.point.currentData() == "own")
+
+
+def _label(text: str, field: QWidget) -> QLabel:
+    label = QLabel(text)
+    label.setBuddy(field)
+    return label
+
+
+class ExportReport(QDialog):
+    """Dialog that shows the result of an export. result: as emitted by `Exporter.finished`."""
+
+    def __init__(
+        self, result: dict[str, Any], show_folder: Callable[[Path], None], parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(self.tr("The export"))
+        self.setMinimumWidth(640)
+        path = Path(str(result.get("path", "")))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(22, 20, 22, 18)
+        column.setSpacing(14)
+        where = QLabel(str(path), objectName="muted", wordWrap=True)
+        where.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        column.addWidget(where)
+        column.addLayout(self._table(result))
+        note = formatting.translate_message(str(result.get("note") or ""))
+        if note:
+            column.addWidget(QLabel(note, wordWrap=True))
+        buttons = QHBoxLayout()
+        buttons.addStretch(1)
+        close = QPushButton(self.tr("Close"))
+        close.clicked.connect(self.accept)
+        folder = QPushButton(self.tr("Open folder"), objectName="primary")
+        folder.setDefault(True)
+        folder.clicked.connect(lambda: show_folder(path))
+        buttons.addWidget(close)
+        buttons.addWidget(folder)
+        column.addLayout(buttons)
+
+    def _table(self, result: dict[str, Any]) -> QGridLayout:
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(24)
+        grid.setVerticalSpacing(8)
+        grid.setColumnStretch(3, 1)
+        heads = (self.tr("Format"), self.tr("Agreement with training"), self.tr("Speed"), self.tr("On labeled images"))
+        for column, text in enumerate(heads):
+            grid.addWidget(QLabel(text, objectName="muted"), 0, column)
+        grid.addWidget(QFrame(objectName="line"), 1, 0, 1, 4)
+        offered, latency = result.get("formats") or [], result.get("latency") or {}
+        row = 2
+        parity = {name: found for name, found in (result.get("parity") or {}).items() if isinstance(found, dict)}
+        for name in sorted(parity, key=lambda name: name not in offered):
+            found = parity[name]
+            title = QLabel(said.format_name(name), objectName="heading")
+            grid.addWidget(title, row, 0, Qt.AlignmentFlag.AlignTop)
+            if name in offered:
+                exact = said.agreement_text(found)
+                if found.get("max_abs") is not None:
+                    most = f"{float(format(found['max_abs'], '.2g')):.8f}".rstrip("0").rstrip(".")
+                    exact += "\n" + self.tr("probability ± {most}").format(most=most)
+                times = said.milliseconds(latency.get(name))
+                cost = "\n".join(said.cost_text(found.get("held_out") or {}))
+                for column, text in enumerate((exact, times, cost), start=1):
+                    grid.addWidget(QLabel(text), row, column, Qt.AlignmentFlag.AlignTop)
+            else:
+                title.setEnabled(False)
+                why = self.tr("Left out: {why}").format(why=formatting.translate_message(str(found.get("why") or "")))
+                grid.addWidget(QLabel(why, objectName="muted", wordWrap=True), row, 1, 1, 3)
+            row += 1
+        return grid

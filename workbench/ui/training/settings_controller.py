@@ -1,0 +1,76 @@
+"""Access to the training settings: dialogs for the next training and for a run. The user's choices go to the panel."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject
+
+from workbench.core.problems import Problem
+from workbench.core.runs.run import Run, list_runs
+from workbench.session.session import Session
+from workbench.session.training.saved_overrides import SavedOverrides
+from workbench.ui.text import formatting
+from workbench.ui.training.settings_dialog import TrainingSettingsDialog
+from workbench.ui.training.training_panel import TrainingPanel
+from workbench.ui.widgets.theme import ThemeManager
+
+_OFFERED = 30  # runs that can be started from, newest first
+
+
+class SettingsController(QObject):
+    """Commands for the training settings, from the training panel and from the menu."""
+
+    def __init__(self, session: Session, choices: SavedOverrides, panel: TrainingPanel, style: ThemeManager) -> None:
+        super().__init__(panel)
+        self._session, self._choices, self._panel, self._style = session, choices, panel, style
+        panel.wished = choices.of
+        panel.controls.settings_clicked.connect(self.open)
+        panel.controls.changed.connect(self._tell)
+        choices.changed.connect(self._tell)
+        self._tell()
+
+    def possible(self) -> bool:
+        return self._session.project is not None
+
+    def has_run(self) -> bool:
+        return self._panel.run is not None
+
+    def open(self) -> None:
+        """Show the settings planned for the next training, to be edited."""
+        self._show()
+
+    def open_run(self) -> None:
+        """Show the settings of the shown run."""
+        self._show().show_page(True)
+
+    def _show(self) -> TrainingSettingsDialog:
+        model, minutes, device = self._panel.controls.values()
+        dialog = TrainingSettingsDialog(
+            self._choices,
+            model,
+            {"minutes": minutes, "device": device},
+            self._style,
+            runs=self._runs(model),
+            shown=self._panel.run,
+            parent=self._panel.window(),
+        )
+        dialog.chosen.connect(lambda choices: self._choices.save(model, choices))
+        dialog.open()
+        return dialog
+
+    def _runs(self, model: str) -> list[tuple[str, str]]:
+        """Return names and titles of the usable runs of the same kind of model."""
+        found = []
+        for run in list_runs(self._session.project.root)[: -_OFFERED - 1 : -1]:
+            if run.usable and _model(run) == model:
+                found.append((run.name, formatting.run_name(run)))
+        return found
+
+    def _tell(self) -> None:
+        self._panel.controls.show_wished(len(self._choices.of(self._panel.controls.model)))
+
+
+def _model(run: Run) -> str:
+    try:
+        return run.settings().model
+    except Problem:
+        return ""

@@ -1,0 +1,99 @@
+"""Page with the training settings in groups: value and reason of each, read-only or editable."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QScrollArea, QToolButton, QWidget
+
+from workbench.core.runs.training_settings import TrainingSettings
+from workbench.ui.text import settings_texts as said
+from workbench.ui.training.settings_fields import Field
+from workbench.ui.widgets.theme import ThemeManager
+
+_NAMES, _FIELDS = 150, 230  # px, minimum column widths
+
+
+class SettingsPage(QScrollArea):
+    """One row per setting: name, value, button that resets it to automatic, reason.
+
+    With `fields` the values are editable.
+    """
+
+    edited = Signal(str)
+    reset = Signal(str)
+
+    def __init__(self, model: str, style: ThemeManager, fields: dict[str, Field] | None = None) -> None:
+        super().__init__(widgetResizable=True, frameShape=QFrame.Shape.NoFrame, objectName="side")
+        self._fields = fields
+        self.values: dict[str, QLabel] = {}
+        self.reasons: dict[str, QLabel] = {}
+        self.backs: dict[str, QToolButton] = {}
+        body = QWidget(objectName="sideBody")
+        grid = QGridLayout(body)
+        grid.setContentsMargins(22, 4, 18, 14)
+        grid.setHorizontalSpacing(14)
+        grid.setVerticalSpacing(6)
+        grid.setColumnMinimumWidth(0, _NAMES)
+        grid.setColumnMinimumWidth(1, _FIELDS)
+        grid.setColumnStretch(3, 1)
+        row = 0
+        asked = [] if fields is not None else [(self.tr("Asked for"), ["minutes", "device"])]
+        for title, keys in [*asked, *said.groups(model)]:
+            heading = QLabel(title, objectName="heading")
+            heading.setContentsMargins(0, 12 if row else 4, 0, 2)
+            grid.addWidget(heading, row, 0, 1, 4)
+            for row, key in enumerate(keys, start=row + 1):  # noqa: B020  rows continue after the previous group
+                self._add(grid, row, key, style)
+            row += 1
+        grid.setRowStretch(row, 1)
+        self.setWidget(body)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+
+    def _add(self, grid: QGridLayout, row: int, key: str, style: ThemeManager) -> None:
+        top = Qt.AlignmentFlag.AlignTop
+        title = QLabel(said.name(key))
+        title.setToolTip(said.purpose(key))
+        title.setContentsMargins(0, 6, 0, 0)
+        grid.addWidget(title, row, 0, top)
+        reason = self.reasons[key] = QLabel(objectName="muted", wordWrap=True)
+        reason.setTextFormat(Qt.TextFormat.PlainText)
+        reason.setContentsMargins(0, 6, 0, 0)
+        grid.addWidget(reason, row, 3, top)
+        if self._fields is None:
+            value = self.values[key] = QLabel(wordWrap=True)
+            value.setTextFormat(Qt.TextFormat.PlainText)
+            value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            value.setContentsMargins(0, 6, 0, 0)
+            grid.addWidget(value, row, 1, top)
+            return
+        field = self._fields[key]
+        field.widget.setAccessibleName(said.name(key))
+        field.widget.setAccessibleDescription(said.purpose(key))
+        field.setToolTip(said.purpose(key))
+        field.edited.connect(lambda: self.edited.emit(key))
+        grid.addWidget(field, row, 1, top)
+        back = self.backs[key] = QToolButton()
+        back.setIcon(style.theme.icon("undo", "accent"))
+        back.setToolTip(self.tr("Back to automatic"))
+        back.setAccessibleName(self.tr("{setting}: back to automatic").format(setting=said.name(key)))
+        back.clicked.connect(lambda: self.reset.emit(key))
+        policy = back.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        back.setSizePolicy(policy)
+        grid.addWidget(back, row, 2, top)
+
+    def show_settings(self, settings: TrainingSettings) -> None:
+        """Show the values and reasons of `recipe` on a read-only page."""
+        for key, label in self.values.items():
+            label.setText(said.written(getattr(settings, key)) or "–")
+            self.reasons[key].setText(said.reason(key, settings))
+
+    def say(self, key: str, text: str, *, wrong: bool = False) -> None:
+        """Show the reason of a setting, or the error in its value."""
+        label = self.reasons[key]
+        label.setText(text)
+        name = "wrong" if wrong else "muted"
+        if label.objectName() != name:
+            label.setObjectName(name)
+            label.style().unpolish(label)
+            label.style().polish(label)

@@ -1,0 +1,217 @@
+"""Left end of the training panel: model, duration, device, start button and export."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QComboBox,
+    QDoubleSpinBox,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QPushButton,
+    QWidget,
+)
+
+from workbench.ui.widgets.theme import ThemeManager
+
+DEVICES = ("auto", "gpu", "cpu")
+
+
+class TrainControls(QWidget):
+    """Training controls of the user's choices; the surrounding panel decides what is possible."""
+
+    train_clicked = Signal()
+    pause_clicked = Signal()
+    export_clicked = Signal()
+    choices_clicked = Signal()
+    settings_clicked = Signal()
+    changed = Signal()
+
+    def __init__(self, style: ThemeManager, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._style = style
+        self._running = self._paused = False
+        self._wished = 0
+        self._build()
+        style.changed.connect(self._restyle)
+        self._restyle()
+
+    def _build(self) -> None:
+        grid = QGridLayout(self)
+        grid.setContentsMargins(12, 4, 12, 10)
+        grid.setHorizontalSpacing(8)
+        grid.setVerticalSpacing(7)
+        self.unet = QPushButton(self.tr("UNet: segmentation"), objectName="left")
+        self.resnet = QPushButton(self.tr("ResNet: classification"), objectName="right")
+        self._models = QButtonGroup(self)
+        for button, tip in (
+            (self.unet, self.tr("UNet learns from painted masks and marks defects pixel by pixel")),
+            (self.resnet, self.tr("ResNet learns from verdicts and judges whole pictures")),
+        ):
+            button.setCheckable(True)
+            button.setToolTip(tip)
+            self._models.addButton(button)
+        self.unet.setChecked(True)
+        self._models.buttonToggled.connect(lambda *_: self.changed.emit())
+        row = QHBoxLayout()
+        row.setSpacing(0)
+        row.addWidget(self.unet, 1)
+        row.addWidget(self.resnet, 2)
+        grid.addLayout(row, 0, 0, 1, 2)
+        self.minutes = QDoubleSpinBox()
+        self.minutes.setRange(0.1, 60 * 24 * 14)
+        self.minutes.setDecimals(1)
+        self.minutes.setSingleStep(1)
+        self.minutes.setSuffix(self.tr(" min"))
+        self.minutes.setValue(5)
+        self.minutes.lineEdit().setTextMargins(5, 0, 0, 0)
+        self.minutes.setToolTip(
+            self.tr("Training time. The learning rate is scheduled to reach its final value at this time.")
+        )
+        self.minutes.setAccessibleName(self.tr("Minutes"))
+        self.minutes.valueChanged.connect(lambda _: self.changed.emit())
+        self.device = QComboBox()
+        for name, text in zip(DEVICES, (self.tr("Automatic"), self.tr("GPU"), self.tr("Processor")), strict=True):
+            self.device.addItem(text, name)
+        self.device.setToolTip(self.tr("Where to train; the best device is the GPU where there is one"))
+        self.device.setAccessibleName(self.tr("Device"))
+        self.device.currentIndexChanged.connect(lambda _: self.changed.emit())
+        self.settings = QPushButton()
+        self.settings.setFixedWidth(44)
+        self.settings.setAccessibleName(self.tr("Recipe"))
+        self.settings.clicked.connect(self.settings_clicked)
+        self.minutes.setFixedWidth(98)
+        asked = QHBoxLayout()
+        asked.setSpacing(6)
+        asked.addWidget(self.minutes)
+        asked.addWidget(self.device, 1)
+        asked.addWidget(self.settings)
+        grid.addLayout(asked, 1, 0, 1, 2)
+        self.button = QPushButton()
+        self.button.setMinimumHeight(38)
+        self.button.clicked.connect(self.train_clicked)
+        self.pause = QPushButton()
+        self.pause.setMinimumHeight(38)
+        self.pause.setFixedWidth(44)
+        self.pause.clicked.connect(self.pause_clicked)
+        running = QHBoxLayout()
+        running.setSpacing(6)
+        running.addWidget(self.button, 1)
+        running.addWidget(self.pause)
+        grid.addLayout(running, 2, 0, 1, 2)
+        self.bar = QProgressBar(textVisible=False, maximum=1000)
+        self.bar.setAccessibleName(self.tr("Progress"))
+        self.left = QLabel(objectName="muted")
+        grid.addWidget(self.bar, 3, 0, 1, 2)
+        grid.addWidget(self.left, 4, 0, 1, 2)
+        self.export = QPushButton(self.tr("Export model"))
+        self.export.clicked.connect(self.export_clicked)
+        self.choices = QPushButton(self.tr("Export options…"))
+        tip = self.tr("Choose formats, where a defect begins, and how quick it must be (Ctrl+Shift+E)")
+        self.choices.setToolTip(tip)
+        self.choices.clicked.connect(self.choices_clicked)
+        exporting = QHBoxLayout()
+        exporting.setSpacing(6)
+        exporting.addWidget(self.export, 1)
+        exporting.addWidget(self.choices)
+        grid.addLayout(exporting, 5, 0, 1, 2)
+        grid.setRowStretch(7, 1)
+        grid.setColumnStretch(0, 1)
+        grid.setColumnStretch(1, 1)
+        self.show_state("idle", False)
+        self.show_progress(None, "")
+        self.show_wished(0)
+
+    def add_line(self, line: QWidget) -> None:
+        """Add a line of another package below the others."""
+        self.layout().addWidget(line, 6, 0, 1, 2)
+
+    @property
+    def model(self) -> str:
+        return "resnet" if self.resnet.isChecked() else "unet"
+
+    def set_model(self, model: str) -> None:
+        (self.resnet if model == "resnet" else self.unet).setChecked(True)
+
+    def values(self) -> tuple[str, float, str]:
+        """Return model, minutes and device."""
+        return self.model, self.minutes.value(), self.device.currentData()
+
+    def set_values(self, model: str, minutes: float, device: str) -> None:
+        self.set_model(model)
+        self.minutes.setValue(minutes)
+        self.device.setCurrentIndex(max(0, self.device.findData(device)))
+
+    def show_state(self, state: str, possible: bool, *, paused: bool = False, can_pause: bool = False) -> None:
+        """Update the controls. `state`: idle | preparing | running | stopping. `possible`: the button is enabled."""
+        self._running, self._paused = state != "idle", paused
+        self.pause.setVisible(state in ("running", "stopping"))
+        self.pause.setEnabled(can_pause)
+        says = self.tr("Resume training") if paused else self.tr("Pause training")
+        self.pause.setToolTip(f"{says} (Ctrl+Shift+T)")
+        self.pause.setAccessibleName(says)
+        texts = {
+            "idle": self.tr("Train"),
+            "preparing": self.tr("Cancel"),
+            "running": self.tr("Stop and keep best model"),
+            "stopping": self.tr("Stopping…"),
+        }
+        self.button.setText(texts[state])
+        tip = (
+            self.tr("Stop now; the best model so far is kept (Ctrl+T)")
+            if self._running
+            else self.tr("Start training (Ctrl+T)")
+        )
+        self.button.setToolTip(tip)
+        self.button.setEnabled(possible and state != "stopping")
+        for widget in (self.unet, self.resnet, self.minutes, self.device):
+            widget.setEnabled(not self._running)
+        self._restyle()
+
+    def show_wished(self, count: int) -> None:
+        """Show the number of training settings set by hand."""
+        says = self.tr("Advanced: what is decided about the training, and why")
+        if count:
+            says = self.tr("Advanced: {n} settings are chosen by hand").format(n=count)
+        self.settings.setToolTip(f"{says} (Ctrl+Alt+T)")
+        self._wished = count
+        self.settings.setIcon(self._style.theme.icon("tune", "accent" if count else "text"))
+
+    def show_progress(self, share: float | None, text: str) -> None:
+        """Show a progress of 0..1; None hides the bar."""
+        self.bar.setVisible(share is not None)
+        self.left.setVisible(bool(text))
+        self.left.setText(text)
+        if share is not None:
+            # `setValue` paints the bar and all pending updates synchronously unless updates are disabled.
+            self.bar.setUpdatesEnabled(False)
+            self.bar.setValue(round(1000 * share))
+            self.bar.setUpdatesEnabled(True)
+
+    def show_export(self, possible: bool, busy: bool) -> None:
+        self.export.setEnabled(possible or busy)
+        self.choices.setEnabled(possible and not busy)
+        self.export.setText(self.tr("Cancel the export") if busy else self.tr("Export model"))
+        if busy:
+            tip = self.tr("Stop exporting; nothing half made is left behind")
+        elif possible:
+            tip = self.tr("Export a folder that runs without Defect Workbench and gives the same results (Ctrl+E)")
+        else:
+            tip = self.tr("Train first; then the model can be exported (Ctrl+E)")
+        self.export.setToolTip(tip)
+
+    def _restyle(self) -> None:
+        name = "danger" if self._running else "primary"
+        if self.button.objectName() != name:
+            self.button.setObjectName(name)
+            self.button.style().unpolish(self.button)
+            self.button.style().polish(self.button)
+        theme = self._style.theme
+        icon, role = ("stop", "danger_text") if self._running else ("train", "accent_text")
+        self.button.setIcon(theme.icon(icon, role))
+        self.pause.setIcon(theme.icon("train" if self._paused else "pause"))
+        self.export.setIcon(theme.icon("export"))
+        self.show_wished(self._wished)

@@ -1,0 +1,196 @@
+"""Keyboard and wheel rules of the editors: text and number fields, combo boxes, sliders.
+
+One object serves a window and its dialogs. Qt offers each key to the focused widget as a ShortcutOverride before it
+looks for a shortcut, so the focused editor can claim it here. Only the focused editor and the native windows are
+filtered: a filter on the whole application would run Python code for every event of every widget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QWheelEvent, QWindow
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QAbstractSlider,
+    QAbstractSpinBox,
+    QApplication,
+    QComboBox,
+    QDoubleSpinBox,
+    QKeySequenceEdit,
+    QLineEdit,
+    QPlainTextEdit,
+    QScrollBar,
+    QSpinBox,
+    QTextEdit,
+    QWidget,
+)
+from shiboken6 import isValid
+
+TEXTS = (QLineEdit, QAbstractSpinBox, QPlainTextEdit, QTextEdit, QKeySequenceEdit)
+EDITORS = (*TEXTS, QComboBox, QAbstractSlider)
+_WHEELED = (QAbstractSpinBox, QComboBox, QAbstractSlider)
+_ENDING = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+_MOVING = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown)
+_COMMAND = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier
+
+
+class EditorKeys(QObject):
+    """Event filter for the focused editor and for wheel events of all windows.
+
+    homes: widgets that may get the focus back after an editor of their window was used; the first visible one gets it.
+    reserved: shortcuts that never act while an editor has the focus, in addition to all keys without Ctrl, Alt or Meta.
+    """
+
+    def __init__(self, homes: Sequence[QWidget], reserved: Iterable[QKeySequence], parent: QWidget) -> None:
+        super().__init__(parent)
+        self._window, self._homes = parent, homes
+        self._reserved = {keys[0].toCombined() for keys in reserved if keys.count()}
+        self._editor: QWidget | None = None
+        self._old: Any = None  # value of the editor when it got the focus
+        self._used = False  # whether the user has changed the editor since then
+        self._passing = False  # whether a key is being sent to the editor
+        app = QApplication.instance()
+        app.focusChanged.connect(self._focus_changed)
+        app.focusWindowChanged.connect(self._watch_windows)
+        self._watch_windows()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        kind = event.type()
+        if isinstance(watched, QWindow):
+            return kind == QEvent.Type.Wheel and self._scrolls_past(watched, event)
+        if watched is not self._editor:
+            return False
+        if kind == QEvent.Type.ShortcutOverride:
+            if self._claims(event):
+                event.accept()
+                return True
+        elif kind == QEvent.Type.KeyPress and not self._passing:
+            return self._key(event)
+        elif kind in (QEvent.Type.MouseButtonPress, QEvent.Type.Wheel):
+            self._used = True
+        elif kind == QEvent.Type.MouseButtonRelease and isinstance(watched, (QAbstractSlider, QAbstractSpinBox)):
+            self._leave()  # of a number field only the arrows send it: its text is a separate widget
+        return False
+
+    # --- keys ------------------------------------------------------------------------------------
+
+    def _focus_changed(self, old: QWidget | None, new: QWidget | None) -> None:
+        if self._editor is not None and isValid(self._editor):
+            self._editor.removeEventFilter(self)
+        self._editor = new if isinstance(new, EDITORS) else None
+        if self._editor is None:
+            return
+        self._editor.installEventFilter(self)
+        self._old, self._used = _value(self._editor), False
+        if isinstance(new, QComboBox) and old is not None and isValid(old) and old.window().parent() is new:
+            QTimer.singleShot(0, self, self._leave)  # the list of choices has just been closed
+
+    def _claims(self, event: QKeyEvent) -> bool:
+        """Return whether the editor claims a key, so that no shortcut is triggered."""
+        if event.modifiers() & _COMMAND:
+            pressed = event.keyCombination().toCombined() & ~Qt.KeyboardModifier.KeypadModifier.value
+            return isinstance(self._editor, QKeySequenceEdit) or pressed in self._reserved
+        return not Qt.Key.Key_F1 <= event.key() <= Qt.Key.Key_F35
+
+    def _key(self, event: QKeyEvent) -> bool:
+        """Commit on Return, restore on Esc, then leave the editor. Other keys are passed to the editor."""
+        editor, ends, drops = self._editor, event.key() in _ENDING, event.key() == Qt.Key.Key_Escape
+        if isinstance(editor, (QPlainTextEdit, QTextEdit)):
+            ends = False
+        if _inline(editor) and event.key() in _MOVING:
+            event.accept()  # a text field ignores these keys, and the list would move to another row
+            return True
+        home = self._home()
+        if not (ends or drops) or isinstance(editor, QKeySequenceEdit) or home is None:
+            self._used = True
+            return False
+        if drops and self._used and not _inline(editor):
+            _restore(editor, self._old)
+        self._passing = True
+        try:
+            QApplication.sendEvent(editor, event)
+        finally:
+            self._passing = False
+        home.setFocus(Qt.FocusReason.OtherFocusReason)
+        event.accept()
+        return True
+
+    def _home(self) -> QWidget | None:
+        """Return the widget that gets the focus after the editor. None in a dialog, where Qt's own rules apply."""
+        editor = self._editor
+        if editor is None or not isValid(editor) or editor.window() is not self._window:
+            return None
+        return next((home for home in self._homes if home.isVisible()), None)
+
+    def _leave(self) -> None:
+        home = self._home()
+        if home is not None:
+            home.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    # --- wheel -----------------------------------------------------------------------------------
+
+    def _watch_windows(self, *_: object) -> None:
+        for window in QGuiApplication.topLevelWindows():
+            window.removeEventFilter(self)
+            window.installEventFilter(self)
+
+    def _scrolls_past(self, window: QWindow, event: QWheelEvent) -> bool:
+        """Send a wheel event over an editor without focus to its containers. Return True if that was done."""
+        top = QWidget.find(window.winId())
+        under = top.childAt(event.position().toPoint()) if top is not None else None
+        editor = None
+        while under is not None and not under.isWindow():
+            if isinstance(under, _WHEELED) and not isinstance(under, QScrollBar):
+                editor = under
+            under = under.parentWidget()
+        if editor is None or editor.hasFocus():
+            return False
+        around = editor.parentWidget()
+        while around is not None:  # Qt propagates only spontaneous wheel events to the parents
+            copy = QWheelEvent(
+                around.mapFrom(top, event.position()),
+                event.globalPosition(),
+                event.pixelDelta(),
+                event.angleDelta(),
+                event.buttons(),
+                event.modifiers(),
+                event.phase(),
+                event.inverted(),
+                event.source(),
+            )
+            QApplication.sendEvent(around, copy)
+            if copy.isAccepted() or around.isWindow():
+                break
+            around = around.parentWidget()
+        event.accept()
+        return True
+
+
+def _inline(editor: QWidget) -> bool:
+    """Return whether an editor belongs to a row of a list or table, whose delegate commits and restores."""
+    view = editor.parentWidget().parentWidget() if editor.parentWidget() is not None else None
+    return isinstance(view, QAbstractItemView)
+
+
+def _value(editor: QWidget) -> Any:
+    if isinstance(editor, (QAbstractSlider, QSpinBox, QDoubleSpinBox)):
+        return editor.value()
+    if isinstance(editor, QComboBox):
+        return editor.currentText() if editor.isEditable() else editor.currentIndex()
+    return editor.text() if isinstance(editor, QLineEdit) else None
+
+
+def _restore(editor: QWidget, old: Any) -> None:
+    if isinstance(editor, QComboBox):
+        if editor.isEditable():
+            editor.setEditText(old)
+        elif editor.currentIndex() != old and 0 <= old < editor.count():
+            editor.setCurrentIndex(old)
+            editor.activated.emit(old)  # as if the user had chosen the entry
+    elif isinstance(editor, QLineEdit):
+        editor.setText(old)
+    elif old is not None:
+        editor.setValue(old)

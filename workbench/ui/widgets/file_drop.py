@@ -1,0 +1,72 @@
+"""Drag and drop of files and folders onto the window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QEvent, QMimeData, QObject, Qt
+from PySide6.QtWidgets import QLineEdit, QWidget
+
+from workbench.session.index_worker import left_out_reason
+
+LeftOut = list[tuple[str, str]]  # names, and reasons as in `looking.Added`
+
+
+class FileDropFilter(QObject):
+    """Event filter that accepts a drag over a widget if it holds an image file or a folder, always as a copy.
+
+    A move would allow the source program to delete the files.
+    take: called with the usable paths and the rejected entries of the drop; returns whether they are accepted.
+    """
+
+    def __init__(self, widget: QWidget, take: Callable[[list[Path], LeftOut], bool]) -> None:
+        super().__init__(widget)
+        self._take = take
+        self._usable = False  # whether the current drag holds something usable
+        widget.setAcceptDrops(True)
+        for field in widget.findChildren(QLineEdit):
+            field.setAcceptDrops(False)  # a line edit would take files as text, and as a move
+        widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        kind = event.type()
+        if kind == QEvent.Type.DragEnter:
+            self._usable = bool(sorted_out(event.mimeData())[0])
+            _answer(event, self._usable)
+        elif kind == QEvent.Type.DragMove:
+            _answer(event, self._usable)
+        elif kind == QEvent.Type.Drop:
+            paths, left_out = sorted_out(event.mimeData())
+            _answer(event, bool(paths) and self._take(paths, left_out))
+        else:
+            return False
+        return True
+
+
+def sorted_out(data: QMimeData) -> tuple[list[Path], LeftOut]:
+    """Split the files and folders of a drop into usable paths and rejected names with reasons.
+
+    A folder is not searched for images here, as that can take long. A project is usable only if it is dropped alone.
+    """
+    paths: list[Path] = []
+    left_out: LeftOut = []
+    alone = len(data.urls()) == 1
+    for url in data.urls():
+        path = Path(url.toLocalFile())
+        reason = left_out_reason(path) if url.isLocalFile() and path.exists() else "remote"
+        if not reason or (reason == "project" and alone):
+            paths.append(path)
+        else:
+            left_out.append((path.name or url.fileName() or url.host(), reason))
+    return paths, left_out
+
+
+def _answer(event: Any, taken: bool) -> None:
+    if taken:
+        event.setDropAction(Qt.DropAction.CopyAction)
+        event.accept()
+    else:
+        event.setDropAction(Qt.DropAction.IgnoreAction)
+        event.ignore()

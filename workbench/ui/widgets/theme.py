@@ -1,0 +1,152 @@
+"""Colors, style and icons: a palette file, one style sheet, and SVG icons tinted in the theme's colors."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, QObject, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtWidgets import QApplication
+
+from workbench.core import resources
+
+NAMES = ("dark", "light")
+# Sizes in px for buttons and menus, on standard and high-density screens.
+_SIZES = {QIcon.Mode.Normal: (16, 18, 20, 24, 36, 48), QIcon.Mode.Disabled: (16, 20, 40)}
+
+
+@dataclass
+class Theme:
+    """One palette. `color("accent")` is a QColor, `icon("brush")` an icon in the text color."""
+
+    name: str
+    dark: bool
+    colors: dict[str, str]
+    _icons: dict[tuple[str, str], QIcon] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, name: str) -> Theme:
+        """Load a theme from `resources/themes`. Raises FileNotFoundError, ValueError."""
+        raw = json.loads(resources.text(f"themes/{name}.json"))
+        dark = bool(raw.pop("dark"))
+        for role, value in raw.items():
+            if not QColor(value).isValid():
+                raise ValueError(f"theme {name}: {role} is not a colour: {value}")
+        return cls(name, dark, raw)
+
+    def color(self, role: str, alpha: int = 255) -> QColor:
+        color = QColor(self.colors[role])
+        color.setAlpha(alpha)
+        return color
+
+    def icon(self, name: str, role: str = "text") -> QIcon:
+        """Return an icon from `resources/icons`, with a dimmed version for the disabled state."""
+        known = self._icons.get((name, role))
+        if known is None:
+            known = QIcon()
+            for mode, color_role in ((QIcon.Mode.Normal, role), (QIcon.Mode.Disabled, "disabled")):
+                drawing = _drawing(name, self.color(color_role))
+                for size in _SIZES[mode]:
+                    known.addPixmap(_pixmap(drawing, size), mode)
+            self._icons[name, role] = known
+        return known
+
+    def pixmap(self, name: str, size: int, role: str = "text", ratio: float = 1.0) -> QPixmap:
+        pixmap = tinted(name, self.color(role), round(size * ratio))
+        pixmap.setDevicePixelRatio(ratio)
+        return pixmap
+
+    def palette(self) -> QPalette:
+        palette = QPalette()
+        role = QPalette.ColorRole
+        pairs = {
+            role.Window: "panel",
+            role.WindowText: "text",
+            role.Base: "base",
+            role.AlternateBase: "panel",
+            role.Text: "text",
+            role.PlaceholderText: "muted",
+            role.Button: "raised",
+            role.ButtonText: "text",
+            role.BrightText: "danger",
+            role.ToolTipBase: "raised",
+            role.ToolTipText: "text",
+            role.Highlight: "accent",
+            role.HighlightedText: "accent_text",
+            role.Link: "accent",
+            role.LinkVisited: "accent",
+            role.Light: "hover",
+            role.Midlight: "raised",
+            role.Mid: "border",
+            role.Dark: "border",
+            role.Shadow: "canvas",
+        }
+        for color_role, name in pairs.items():
+            palette.setColor(color_role, self.color(name))
+        for color_role in (role.WindowText, role.Text, role.ButtonText):
+            palette.setColor(QPalette.ColorGroup.Disabled, color_role, self.color("disabled"))
+        return palette
+
+    def style(self, folder: Path) -> str:
+        """Return the style sheet in this theme's colors. The images that it refers to are written to `folder`."""
+
+        def drawing(match: re.Match[str]) -> str:
+            name, role = match.groups()
+            path = folder / f"{name}-{role}-{self.name}.png"
+            tinted(name, self.color(role), 48).save(str(path))
+            return path.as_posix()
+
+        sheet = re.sub(r"@icon\((\S+?),(\w+)\)", drawing, resources.text("style.qss"))
+        return re.sub(r"@(\w+)", lambda match: self.colors[match.group(1)], sheet)
+
+
+class ThemeManager(QObject):
+    """Theme of the application. `changed` is emitted after another one was applied."""
+
+    changed = Signal()
+
+    def __init__(self, app: QApplication) -> None:
+        super().__init__()
+        self._app = app
+        self._folder = tempfile.TemporaryDirectory(prefix="workbench-style-")
+        self.theme = Theme.load("dark")
+        app.setStyle("Fusion")
+
+    @staticmethod
+    def app_icon() -> QIcon:
+        return QIcon(str(resources.path("icons/app.svg")))
+
+    def apply(self, request: str) -> Theme:
+        """Apply a theme and return it. wish: "dark", "light" or "system"."""
+        if request not in NAMES:
+            scheme = self._app.styleHints().colorScheme()
+            request = "light" if scheme == Qt.ColorScheme.Light else "dark"
+        self.theme = Theme.load(request)
+        self._app.setPalette(self.theme.palette())
+        self._app.setStyleSheet(self.theme.style(Path(self._folder.name)))
+        self.changed.emit()
+        return self.theme
+
+
+def tinted(name: str, color: QColor, size: int) -> QPixmap:
+    """Return the icon `name` in one color, `size` px square. Raises FileNotFoundError."""
+    return _pixmap(_drawing(name, color), size)
+
+
+def _drawing(name: str, color: QColor) -> QSvgRenderer:
+    svg = resources.path(f"icons/{name}.svg").read_bytes().replace(b"currentColor", color.name().encode())
+    return QSvgRenderer(QByteArray(svg))
+
+
+def _pixmap(drawing: QSvgRenderer, size: int) -> QPixmap:
+    pixmap = QPixmap(QSize(size, size))
+    pixmap.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(pixmap)
+    drawing.render(painter, QRectF(0, 0, size, size))
+    painter.end()
+    return pixmap
