@@ -230,8 +230,8 @@ def test_a_training_on_a_card_overflows_runs_out_of_memory_and_comes_to_its_end(
 @pytest.mark.filterwarnings("ignore:amp_guard can only be enabled")
 def test_where_not_one_patch_fits_it_learns_from_smaller_ones_and_so_does_who_resumes_it(on_card):
     on_card.scale, on_card.side = 1.0, 64
-    recipe = on_card.run.recipe().model_copy(update={"patch": 128})
-    on_card.run.recipe_path.write_text(recipe.model_dump_json())
+    recipe = on_card.run.settings().model_copy(update={"patch": 128})
+    on_card.run.settings_path.write_text(recipe.model_dump_json())
     events = on_card.train()
     troubles = [event for event in events if isinstance(event, Trouble) and "memory" in event.what]
     done = [re.search(r"\d+ (parts|pixels)", event.done)[0] for event in troubles]
@@ -248,8 +248,8 @@ def test_where_not_one_patch_fits_it_learns_from_smaller_ones_and_so_does_who_re
 
 def test_where_the_network_takes_no_smaller_patch_it_ends_in_a_sentence(on_card):
     on_card.fits = 0
-    recipe = on_card.run.recipe().model_copy(update={"patch": 64, "stem": 4, "widths": [4] * 5})
-    on_card.run.recipe_path.write_text(recipe.model_dump_json())
+    recipe = on_card.run.settings().model_copy(update={"patch": 64, "stem": 4, "widths": [4] * 5})
+    on_card.run.settings_path.write_text(recipe.model_dump_json())
     with pytest.raises(WorkerFailed, match="smaller network"):
         on_card.train()
 
