@@ -208,7 +208,7 @@ def test_weights_of_another_run_are_the_start(trained, labelled, child):
     np.testing.assert_allclose(end["head.weight"], start["head.weight"], atol=1e-6)
     other = make_run(labelled, "resnet", start_from=str(trained.root))
     one = child("train", other.root)
-    assert one.end() == 1 and one.last.problem == "BadRecipe"
+    assert one.end() == 1 and one.last.problem == "BadSettings"
 
 
 def test_a_profile_tells_where_the_time_of_a_step_goes(labelled, child):
