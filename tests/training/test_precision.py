@@ -219,7 +219,7 @@ def test_a_training_on_a_card_overflows_runs_out_of_memory_and_comes_to_its_end(
     assert (ended.result["device"], ended.result["precision"]) == ("gpu:0", "fp16") and ended.result["usable"]
     kept = state_of(on_card.run)
     assert kept["scaler"]["scale"] == [scales[-1]] and kept["parts"] == 2
-    recipe = on_card.run.recipe().model_copy(update={"epochs": 2})
+    recipe = on_card.run.settings().model_copy(update={"epochs": 2})
     on_card.run.settings_path.write_text(recipe.model_dump_json())
     events = on_card.train(resume=True)
     steps = [event for event in events if isinstance(event, Step)]

@@ -210,7 +210,7 @@ class Evaluator:
 
     def renew(self) -> None:
         """Discard cached label sizes after training labels have changed."""
-        self.__dict__.pop("_labelled_areas", None)
+        self.__dict__.pop("_labeled_areas", None)
 
     @cached_property
     def _labeled_areas(self) -> dict[int, np.ndarray]:

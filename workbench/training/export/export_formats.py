@@ -109,7 +109,7 @@ class FormatWriter:
         """Run in a separate process: the kind of program is fixed when Paddle is imported."""
         stem = self._folder / _LEGACY
         frozen = getattr(sys, "frozen", False)
-        head = [sys.executable, "--worker"] if frozen else [sys.executable, "-m", __package__]
+        head = [sys.executable, "--worker"] if frozen else [sys.executable, "-m", "workbench.training"]
         self._child([*head, "legacy", str(self._run.root), str(stem)], stem.with_suffix(".pdmodel"))
 
     def _lite(self) -> None:
