@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -19,7 +18,9 @@ from workbench.core import problems
 from workbench.core.images.image_files import read
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
-from workbench.core.runs.launch import paddle_installed
+from workbench.core.runs.child_process import run_captured
+from workbench.core.runs.export_options import COMMAND_LINE_FORMATS, ExportOptions
+from workbench.core.runs.launch import is_frozen, paddle_installed
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import request
 from workbench.core.sample.sample_project import best_threshold_dice, make_sample
@@ -35,6 +36,9 @@ CHOICES: dict[str, dict[str, Any]] = {
     "unet": {"patch": 128, "quality": "fast"},
     "resnet": {"input_size": 64, "validations": 3},
 }
+
+
+_SELF_TEST_SECONDS = 600.0  # time limit
 
 
 class SelfTestFailed(problems.Problem):
@@ -73,7 +77,8 @@ def _one_model(root: Path, settings: Any, talk: Console) -> dict[str, Any]:
     trained = follow(new_run(root, settings), talk)
     run = Run(trained["path"])
     measured = evaluate(run, talk)
-    exported = export(run, talk, choices={"--seconds": 2})  # a short speed measurement is enough for a demo
+    # A short benchmark is enough for a demo.
+    exported = export(run, talk, ExportOptions(COMMAND_LINE_FORMATS, seconds=2))
     _self_test(Path(exported["path"]))
     talk.line(
         f"{settings.model}: {trained['steps']} steps in {trained['seconds']:.0f} s, then {measured['split']}: "
@@ -84,22 +89,15 @@ def _one_model(root: Path, settings: Any, talk: Console) -> dict[str, Any]:
 
 def _self_test(folder: Path) -> None:
     """Run the self-test of the export's own program in a separate process without the workbench, as in production."""
-    if getattr(sys, "frozen", False):
+    if is_frozen():
         with contextlib.redirect_stdout(sys.stderr):
             if runner.main(["--self-test"], folder):
                 raise SelfTestFailed(path=str(folder), why="see above")
         return
-    tried = subprocess.run(
-        [sys.executable, str(folder / "predict.py"), "--self-test"],
-        capture_output=True,
-        text=True,
-        errors="replace",
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-    )
-    if tried.returncode:
-        lines = (tried.stderr or tried.stdout).strip().splitlines()
-        raise SelfTestFailed(path=str(folder), why=lines[-1] if lines else f"it ended with {tried.returncode}")
+    command = [sys.executable, str(folder / "predict.py"), "--self-test"]
+    output = run_captured(command, seconds=_SELF_TEST_SECONDS, folder=folder)
+    if output.returncode != 0:
+        raise SelfTestFailed(path=str(folder), why=output.last_line or f"it ended with {output.returncode}")
 
 
 def _check_validation_images(model: dict[str, Any], root: Path) -> list[str]:

@@ -7,7 +7,6 @@ import json
 import os
 import platform
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -22,11 +21,13 @@ import psutil
 
 from workbench.cli.pip_commands import paddle_command, pip_command, requirement
 from workbench.cli.verb_runner import Console
-from workbench.core.runs.launch import worker_command, worker_environment
+from workbench.core.runs.child_process import run_captured
+from workbench.core.runs.launch import is_frozen, worker_command, worker_environment
 from workbench.inference.cpu_environment import cores, cpu_environment
 from workbench.inference.engines.registry import KINDS, cannot_make
 
 _GIB = 2**30
+_SECONDS = 300.0  # time limit of the training program's own checks
 _OPENCV = (
     "opencv-python",
     "opencv-python-headless",
@@ -173,17 +174,16 @@ def _onnxruntime() -> Check:
 def _window(quick: bool) -> Check:
     number = _version("PySide6-Essentials") or _version("PySide6")
     python = f'"{sys.executable}" -m pip'
-    if number is None and not getattr(sys, "frozen", False):
+    if number is None and not is_frozen():
         return Check("window", False, "PySide6 is not installed", pip_command("PySide6-Essentials>=6.8,!=6.12.0"))
     if number == "6.12.0" and sys.version_info < (3, 12):
         fix = f'{python} install "PySide6-Essentials>=6.8,!=6.12.0"'
         return Check("window", False, "PySide6 6.12.0 crashes after a while on this Python", fix)
-    if quick or getattr(sys, "frozen", False):
+    if quick or is_frozen():
         return Check("window", True, f"PySide6 {number or 'built in'}")
-    load = [sys.executable, "-c", "import PySide6.QtWidgets"]
-    tried = subprocess.run(load, capture_output=True, text=True, errors="replace", timeout=120)
-    if tried.returncode:
-        why = (tried.stderr.strip().splitlines() or ["it crashed"])[-1]
+    output = run_captured([sys.executable, "-c", "import PySide6.QtWidgets"], seconds=120)
+    if output.returncode != 0:
+        why = output.last_line or "it crashed"
         system = f"sudo apt-get install -y {_QT_LIBRARIES}" if sys.platform.startswith("linux") else ""
         fix = system if ".so" in why and system else f'{python} install --force-reinstall "PySide6-Essentials"'
         return Check("window", False, f"PySide6 {number} cannot be loaded: {why}", fix)
@@ -243,21 +243,17 @@ def _paddle(cards: list[str], quick: bool) -> Iterator[Check]:
 def _training(command: str) -> Check:
     """Run the training program's own checks in a separate process."""
     try:
-        tried = subprocess.run(
-            worker_command("doctor"),
-            env=worker_environment(),
-            capture_output=True,
-            timeout=300,
-            stdin=subprocess.DEVNULL,
-        )
-        found = json.loads(tried.stdout.decode("utf-8", "replace").strip().splitlines()[-1])
-    except (OSError, ValueError, IndexError, subprocess.TimeoutExpired) as error:
+        output = run_captured(worker_command("doctor"), seconds=_SECONDS, environment=worker_environment())
+        if output.returncode is None:
+            return Check("paddle", False, f"the training program did not end within {_SECONDS:.0f} s", command)
+        report = json.loads(output.stdout.strip().splitlines()[-1])
+    except (OSError, ValueError, IndexError) as error:
         return Check("paddle", False, f"the training program does not start: {error}", command)
-    failed = [f"{check['name']}: {check['why']}" for check in found.get("checks", []) if not check["ok"]]
-    if not found.get("ok"):
-        return Check("paddle", False, "; ".join(failed) or found.get("why", "training fails"), command)
-    good = ", ".join(check["name"] for check in found["checks"] if check["ok"])
-    detail = f"{found.get('paddle')}, tried out: {good}" + (f"; failed: {'; '.join(failed)}" if failed else "")
+    failed = [f"{check['name']}: {check['why']}" for check in report.get("checks", []) if not check["ok"]]
+    if not report.get("ok"):
+        return Check("paddle", False, "; ".join(failed) or report.get("why", "training fails"), command)
+    working = ", ".join(check["name"] for check in report["checks"] if check["ok"])
+    detail = f"{report.get('paddle')}, tested: {working}" + (f"; failed: {'; '.join(failed)}" if failed else "")
     return Check("paddle", not failed, detail, command if failed else "")
 
 

@@ -141,8 +141,3 @@ def percent(share: float | None, interval: list[float] | None = None) -> str:
     if interval is None:
         return f"{100 * share:.1f} %"
     return f"{100 * share:.1f} % ({100 * interval[0]:.0f} to {100 * interval[1]:.0f} %)"
-
-
-def names(text: str) -> list[str]:
-    """Split a comma-separated list."""
-    return [part.strip() for part in text.split(",") if part.strip()]

@@ -13,14 +13,14 @@ import pytest
 
 from workbench.core.project.project import Project
 from workbench.core.runs import process_exit
+from workbench.core.runs.child_process import ChildProcess, StopTimeouts
 from workbench.core.runs.events import Checkpoint, Failed, Finished, Started, Step, Trouble, encode
 from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.training_settings import request
 from workbench.session.training import run_attach
-from workbench.session.training.child_process import ChildProcess, StopTimeouts
 from workbench.session.training.trainer_thread import TrainerThread
 
-QUICK = StopTimeouts(order=0.3, terminate=0.3)
+QUICK = StopTimeouts(command=0.3, terminate=0.3)
 posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
 
@@ -36,7 +36,7 @@ def begin(run, trainer_command, qtbot):
     threads = []
 
     def begin(manner: str, **how) -> TrainerThread:
-        thread = TrainerThread(run, command=trainer_command(manner, run), patience=QUICK, **how)
+        thread = TrainerThread(run, command=trainer_command(manner, run), timeouts=QUICK, **how)
         return listen(thread)
 
     def listen(thread: TrainerThread) -> TrainerThread:
@@ -147,8 +147,8 @@ def test_a_deaf_child_is_killed_and_what_it_saved_is_kept(begin, run, qtbot):
 
 
 def test_a_child_that_is_saving_is_given_time(run, begin, trainer_command, qtbot):
-    patient = StopTimeouts(order=0.2, terminate=0.1, saving=60)
-    thread = begin.listen(TrainerThread(run, command=trainer_command("slow", run, "0.8"), patience=patient))
+    patient = StopTimeouts(command=0.2, terminate=0.1, saving=60)
+    thread = begin.listen(TrainerThread(run, command=trainer_command("slow", run, "0.8"), timeouts=patient))
     wait_for(qtbot, thread, Started)
     thread.stop()
     ending = wait_end(qtbot, thread)
@@ -157,8 +157,8 @@ def test_a_child_that_is_saving_is_given_time(run, begin, trainer_command, qtbot
 
 @posix
 def test_a_forced_stop_does_not_wait(run, begin, trainer_command, qtbot):
-    patient = StopTimeouts(order=300, terminate=0.1, saving=300)
-    thread = begin.listen(TrainerThread(run, command=trainer_command("slow", run, "600"), patience=patient))
+    patient = StopTimeouts(command=300, terminate=0.1, saving=300)
+    thread = begin.listen(TrainerThread(run, command=trainer_command("slow", run, "600"), timeouts=patient))
     wait_for(qtbot, thread, Started)
     thread.stop()
     wait_for(qtbot, thread, Checkpoint)
@@ -230,7 +230,7 @@ def orphan(run, trainer_command):
 
 def test_a_living_run_is_followed_and_stopped_by_file(begin, run, orphan, qtbot):
     assert run_attach.find_live_process(run).pid == orphan.pid
-    thread = begin.listen(TrainerThread(run, attach=True, patience=QUICK))
+    thread = begin.listen(TrainerThread(run, attach=True, timeouts=QUICK))
     wait_for(qtbot, thread, Started)
     assert thread.live
     thread.watch("a.png")

@@ -16,13 +16,13 @@ from tests.conftest import scratched
 from tests.training.conftest import make_run
 from tests.training.export.test_export_builder import SETTINGS, bright, spots
 from workbench.core.problems import BadSettings
+from workbench.core.runs.export_options import ExportOptions
 from workbench.inference.engine_options import EngineOptions
 from workbench.inference.engines.registry import KINDS
 from workbench.inference.io.image_io import read_image, write_png
 from workbench.inference.model_settings import load_settings
 from workbench.inference.predictor import Predictor
 from workbench.training.export import holdout_effects, latency
-from workbench.training.export.export_options import ExportOptions
 from workbench.training.export.parity import Parity, compare, judge_cost
 
 # Nothing of ours: what somebody else would write who has read model.json.

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from workbench.core import problems
 from workbench.core.json_files import load_versioned
+from workbench.core.names import numbered_names
 from workbench.core.project.duplicates import find_duplicates
 from workbench.core.project.project import Project
 from workbench.core.project.storage import check_links, write_json
@@ -176,8 +177,8 @@ def create_run(project: Project, asked: TrainingSettings) -> Run:
     project.need_write("a run")
     dataset, settings = plan_run(project, asked)
     stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{asked.model}"
-    for i in range(1, 1000):
-        root = project.root / "runs" / (stem if i == 1 else f"{stem}-{i}")
+    for name in numbered_names(stem):
+        root = project.root / "runs" / name
         check_links(project.root, root)
         try:
             make_folder(root.parent)

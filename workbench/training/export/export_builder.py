@@ -23,6 +23,7 @@ from workbench.core.project.leftovers import holding_part
 from workbench.core.project.project import Project
 from workbench.core.project.storage import check_links, write_json
 from workbench.core.runs.events import Finished, Trouble
+from workbench.core.runs.export_options import ExportOptions
 from workbench.core.runs.run import Run
 from workbench.inference.batch.checksums import write_checks
 from workbench.inference.batch.export_package import write_package
@@ -38,11 +39,11 @@ from workbench.training.evaluator import DygraphEngine
 from workbench.training.export import holdout_effects, latency, parity, parity_samples
 from workbench.training.export.calibration_images import calibration
 from workbench.training.export.export_formats import FormatWriter, remove
-from workbench.training.export.export_options import ExportOptions
 from workbench.training.export.parity import Parity, compare, judge_cost
 from workbench.training.export.versions import environment
 from workbench.training.learner import load_weights
 from workbench.training.model_card.card_evaluation import SECONDS as CARD_SECONDS
+from workbench.training.model_card.card_translation import ENGLISH
 from workbench.training.model_card.card_writer import write_card
 from workbench.training.operating_point_origin import origin, summary
 from workbench.training.progress_stages import ExportCancelled, ProgressStages
@@ -299,7 +300,7 @@ class _Builder:
                 self.project,
                 summaries,
                 environment(),
-                language=self.choices.language,
+                language=self.choices.language or ENGLISH,
                 point=self.point,
                 tick=self.stages.share,
             )

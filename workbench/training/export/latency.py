@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from workbench.core.runs.child_process import run_captured
+from workbench.core.runs.export_options import BENCHMARK_SECONDS
+from workbench.core.runs.launch import benchmark_command
 from workbench.inference.batch.benchmark import fit, time_engine
 from workbench.inference.engine_options import EngineOptions
 from workbench.inference.engines.registry import KINDS
@@ -31,12 +31,10 @@ from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine
 
 LATENCY_FILE = "latency.json"
-SECONDS = 8.0  # for each engine
 _SIDES = (512, 2048)  # common sizes for comparison
 _MOST_PIXELS = 16_000_000  # limit of the measured image
 # Set by the training program for itself; not set where an export runs.
-_NOT_OURS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "KMP_BLOCKTIME")
-_RUN = "import sys; sys.path.insert(0, sys.argv[1]); from inference.batch.benchmark import main; sys.exit(main(sys.argv[2:], sys.argv[1]))"  # noqa: E501
+_TRAINING_ONLY = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "KMP_BLOCKTIME")
 
 
 def sizes_for(usual: tuple[int, int], task: str) -> list[tuple[int, int]]:
@@ -57,7 +55,7 @@ def measure_engines(
     image: Path,
     sizes: Sequence[tuple[int, int]],
     *,
-    seconds: float = SECONDS,
+    seconds: float = BENCHMARK_SECONDS,
     tick: Callable[[], None] = lambda: None,
 ) -> dict[str, dict[str, Any]]:
     """Return the results of `inference.batch.benchmark` for each engine of the export in `folder`, one child at a time.
@@ -76,38 +74,20 @@ def measure_engines(
             "--sizes",
             ",".join(f"{height}x{width}" for height, width in sizes),
         ]
-        found[name] = _child(folder, arguments, seconds, tick)
+        found[name] = _benchmark(folder, arguments, seconds, tick)
     return found
 
 
-def _child(folder: Path, arguments: list[str], seconds: float, tick: Callable[[], None]) -> dict[str, Any]:
-    if getattr(sys, "frozen", False):
-        command = [sys.executable, "--worker", "measure", str(folder), *arguments]
-    else:
-        # As in an export: with its own copy of the package and without modules of the workbench in memory.
-        command = [sys.executable, "-I", "-B", "-c", _RUN, str(folder), *arguments]
-    environment = {name: value for name, value in os.environ.items() if name not in _NOT_OURS}
-    process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
-    )
-    until = time.monotonic() + 10 * seconds + 60  # an engine that hangs must not block the export
+def _benchmark(folder: Path, arguments: list[str], seconds: float, tick: Callable[[], None]) -> dict[str, Any]:
+    environment = {name: value for name, value in os.environ.items() if name not in _TRAINING_ONLY}
+    limit = 10 * seconds + 60  # an engine that hangs must not block the export
+    output = run_captured(benchmark_command(folder, *arguments), seconds=limit, environment=environment, tick=tick)
+    if output.returncode is None:
+        return {"error": "it did not come to an end"}
     try:
-        while process.poll() is None:
-            tick()
-            if time.monotonic() > until:
-                return {"error": "it did not come to an end"}
-            time.sleep(0.05)
-        assert process.stdout is not None
-        lines = process.stdout.read().decode("utf-8", "replace").strip().splitlines()
-        return json.loads(lines[-1])
+        return json.loads(output.stdout.strip().splitlines()[-1])
     except (IndexError, ValueError):
-        return {"error": f"the measurement ended with {process.returncode}"}
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
+        return {"error": f"the measurement ended with {output.returncode}"}
 
 
 def time_dygraph(settings: ModelSettings, engine: Engine, image: Path, size: tuple[int, int]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QLabel, QMenu, 
 from workbench import __version__
 from workbench.core import resources
 from workbench.core.images.image_files import IMAGE_SUFFIXES
+from workbench.core.names import free_path
 from workbench.core.problems import Problem
 from workbench.core.project.project import read_project_file
 from workbench.session.preferences import Preferences
@@ -92,7 +93,7 @@ class ProjectCommands(QObject):
         The folder lies beside the most recent project, or in the home folder.
         """
         folder = self._projects_folder()
-        root = next(p for i in range(1, 1000) if not (p := folder / ("sample" if i == 1 else f"sample-{i}")).exists())
+        root = free_path(folder, "sample")
         self._messages.show_message(
             "info", self.tr("Making the sample project in {path}…").format(path=root), topic="sample"
         )
