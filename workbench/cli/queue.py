@@ -10,12 +10,12 @@ from typing import Any
 from workbench.cli.verb_runner import Console
 from workbench.core import problems
 from workbench.core.label_next.image_scan import AT_ONCE
-from workbench.core.label_next.label_advice import find_label_issues, newest_usable_run, rank_images
+from workbench.core.label_next.label_advice import find_label_issues, rank_images
 from workbench.core.label_next.label_issues import LabelIssue
 from workbench.core.label_next.label_ranking import issue_reason
 from workbench.core.project.image_index import ImageIndex, ImageRow
 from workbench.core.project.project import Project
-from workbench.core.runs.run import Run, find_run
+from workbench.core.runs.run import Run, find_run, newest_usable_run
 
 
 class NoModelYet(problems.Problem):

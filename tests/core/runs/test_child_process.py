@@ -101,7 +101,7 @@ def test_escalation_terminates_then_kills_and_waits_for_a_checkpoint():
     assert [escalation.due() for _ in range(3)] == ["terminate", "kill", None]
     saving = StopEscalation(StopTimeouts(command=0.0, terminate=0.0, saving=600))
     saving.begin()
-    saving.consider(Checkpoint())
+    saving.consider(Checkpoint(step=1, which="last"))
     assert saving.due() is None
     saving.begin(gently=False)
     assert saving.due() == "terminate"

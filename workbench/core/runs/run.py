@@ -30,6 +30,7 @@ from workbench.core.runs.pruning_plan import smaller
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.atomic_write import make_folder
 from workbench.inference.io.json_io import read_lines
+from workbench.inference.model_settings import MODEL_FILE
 
 FORMAT = 1  # of recipe.json and dataset.json
 _NAME = re.compile(r"(?P<when>[0-9]{8}-[0-9]{6})-(?P<model>[^-]+)(-[0-9]+)?")  # number: of runs within one second
@@ -221,6 +222,24 @@ def list_runs(project_root: Path) -> list[Run]:
     if not folder.is_dir():
         return []
     return [Run(path) for path in sorted(folder.iterdir()) if (path / "recipe.json").exists()]
+
+
+def newest_usable_run(project_root: Path) -> Run | None:
+    """Return the newest usable run, the default model; None if there is none."""
+    for run in list_runs(project_root)[::-1]:
+        try:
+            if run.usable:
+                return run
+        except OSError:
+            continue
+    return None
+
+
+def list_exports(project_root: Path) -> list[Path]:
+    """Return the exports of a project, newest name first."""
+    folder = project_root / "exports"
+    exports = sorted(folder.iterdir(), reverse=True) if folder.is_dir() else []
+    return [path for path in exports if (path / MODEL_FILE).is_file() and not path.name.startswith(".")]
 
 
 def find_run(project_root: Path, name: str, model: str | None = None) -> Run:

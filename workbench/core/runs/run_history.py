@@ -33,7 +33,10 @@ _BREATH = 200  # lines read between pauses for other threads
 
 @dataclass(frozen=True)
 class RunLine:
-    """Row in a list of runs. when: None if the name has no date. score: best metric, None if there is none."""
+    """Row in a list of runs. when: None if the name has no date. score: best metric, None if there is none.
+
+    usable: the run can be used for prediction, as of the time of reading.
+    """
 
     run: Run
     model: str
@@ -42,6 +45,7 @@ class RunLine:
     images: int = 0  # number of training images
     held_out: str = ""  # equal for runs with comparable metrics
     ended: str = ""  # "done" | "stopped" | "failed"; "" while the run is active or after a crash
+    usable: bool = False
 
 
 @dataclass
@@ -118,8 +122,9 @@ def run_line(run: Run) -> RunLine:
     try:
         model, dataset = run.settings().model, run.dataset()
     except Problem:
-        return RunLine(run, name.model, name.when, score, ended=ended)
-    return RunLine(run, model, name.when, score, len(dataset.of("train")), dataset.held_out_hash, ended)
+        return RunLine(run, name.model, name.when, score, ended=ended, usable=run.usable)
+    images = len(dataset.of("train"))
+    return RunLine(run, model, name.when, score, images, dataset.held_out_hash, ended, run.usable)
 
 
 def _read_summary_events(run: Run) -> Iterator[Event]:
