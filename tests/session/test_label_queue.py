@@ -84,6 +84,7 @@ def test_open_pictures_are_listed_with_reasons_and_leave_when_they_are_done(guid
 
 
 def test_it_can_be_cancelled_and_lists_what_it_has(guide, opened, qtbot):
+    qtbot.waitUntil(lambda: guide.possible("errors"), timeout=5000)  # the runs are listed
     guide.activate("next")
     guide.cancel()
     qtbot.waitUntil(lambda: not guide.running, timeout=20_000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 import pytest
@@ -138,6 +139,61 @@ def test_runs_are_listed_newest_first_and_read_once(shelf, opened, qtbot, monkey
     assert read == [third.name]
     opened.close_project()
     assert not shelf.lines
+
+
+def make_usable(run: Run) -> Run:
+    run.best.mkdir()
+    for name in ("model.json", "network.onnx"):
+        (run.best / name).write_text("")
+    return run
+
+
+def test_usable_runs_and_exports_are_listed_off_the_thread_of_the_window(shelf, opened, qtbot, monkeypatch):
+    from workbench.session.training import run_list
+
+    threads = []
+    plain = run_list.list_runs
+    monkeypatch.setattr(run_list, "list_runs", lambda root: threads.append(threading.current_thread()) or plain(root))
+    runs = [make_usable(finished(opened)), finished(opened), make_usable(finished(opened))]
+    export = opened.project.root / "exports" / "a"
+    export.mkdir(parents=True)
+    (export / "model.json").write_text("")
+    (export.parent / ".a.part").mkdir()
+    assert shelf.newest_usable is None
+    shelf.refresh()
+    assert shelf.refreshing
+    qtbot.waitUntil(lambda: not shelf.refreshing, timeout=5000)
+    assert shelf.newest_usable.root == runs[2].root
+    assert [line.run.root for line in shelf.usable("unet")] == [runs[2].root, runs[0].root]
+    assert shelf.usable("resnet") == []
+    assert shelf.models() == [runs[2].root, runs[0].root, export]
+    assert threads and threading.main_thread() not in threads
+
+
+def test_run_that_becomes_usable_without_a_new_event_is_noticed(shelf, opened, qtbot):
+    run = finished(opened)
+    shelf.refresh()
+    qtbot.waitUntil(lambda: len(shelf.lines) == 1 and not shelf.refreshing, timeout=5000)
+    assert shelf.newest_usable is None
+    make_usable(run)
+    shelf.refresh()
+    qtbot.waitUntil(lambda: shelf.newest_usable is not None, timeout=5000)
+
+
+def test_runs_that_cannot_be_listed_leave_the_list_as_it_was(shelf, opened, qtbot, monkeypatch):
+    from workbench.session.training import run_list
+
+    run = finished(opened)
+    shelf.refresh()
+    qtbot.waitUntil(lambda: not shelf.refreshing, timeout=5000)
+
+    def fail(root):
+        raise PermissionError(13, "denied")
+
+    monkeypatch.setattr(run_list, "list_runs", fail)
+    with qtbot.waitSignal(shelf.listed, timeout=5000):
+        shelf.refresh()
+    assert [line.run.name for line in shelf.lines] == [run.name] and not shelf.refreshing
 
 
 def test_what_is_compared_follows_the_shown_run(shelf, training, opened, qtbot):

@@ -33,7 +33,7 @@ class RunList(QObject):
     """List of runs and exports, read in a worker thread; the only one of the window.
 
     `lines` are newest first, `exports` too; `compared` is in the order of selection. The list is read when a project is
-    opened, when a training begins or ends, and by `refresh`.
+    opened or its images are listed again, when a training begins or ends, and by `refresh`.
     """
 
     listed = Signal()
@@ -52,6 +52,7 @@ class RunList(QObject):
         self._reading = 0  # number of the newest `refresh` without a result; 0: none
         self._refreshed = 0
         session.project_opened.connect(self.refresh)
+        session.images_listed.connect(self.refresh)
         session.project_closed.connect(self._forget)
         training.started.connect(self._shown_changed)
         training.ended.connect(self.refresh)
