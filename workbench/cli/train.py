@@ -16,14 +16,16 @@ from workbench.core.project.project import Project, read_project_file
 from workbench.core.runs.events import Evaluated, Event, Finished, Profiled, Progress, Started, Step, Trouble
 from workbench.core.runs.launch import paddle_installed
 from workbench.core.runs.run import Run, create_run, find_run, plan_run
-from workbench.core.runs.training_settings import TrainingSettings, concerns, parse_settings, request
+from workbench.core.runs.training_settings import DEFAULT_MINUTES, TrainingSettings, concerns, parse_settings, request
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT")
     parser.add_argument("--model", choices=("unet", "resnet"), help="unet: where is it? resnet: what kind is it?")
     length = parser.add_mutually_exclusive_group()
-    length.add_argument("--minutes", type=float, metavar="M", help="training time in minutes (default: 5)")
+    length.add_argument(
+        "--minutes", type=float, metavar="M", help=f"training time in minutes (default: {DEFAULT_MINUTES:g})"
+    )
     length.add_argument("--epochs", type=int, metavar="N", help="train for N epochs instead")
     parser.add_argument("--device", metavar="auto|cpu|gpu|gpu:0,1", help="where to train (auto); cpu:2: in two")
     parser.add_argument("--from", dest="start", metavar="RUN", help="begin with the weights of an earlier run")

@@ -13,7 +13,7 @@ from workbench.core.runs import process_exit
 from workbench.core.runs.events import BestKept, Event, Failed, Finished, Preview, Started, Step
 from workbench.core.runs.run import Run, create_run, list_runs
 from workbench.core.runs.run_history import PastRun
-from workbench.core.runs.training_settings import TrainingSettings, request
+from workbench.core.runs.training_settings import request
 from workbench.session.error_log import LOGGER
 from workbench.session.session import Session
 from workbench.session.task_queue import TaskQueue
@@ -142,24 +142,26 @@ class TrainingControl(QObject):
         model: str,
         minutes: float | None = None,
         epochs: int | None = None,
-        device: str = "auto",
-        quality: str = "balanced",
+        device: str | None = None,
+        quality: str | None = None,
         **settings: Any,
     ) -> None:
-        """Plan a run from the present labels, then train. Problems are reported by `ended(Failed)`."""
+        """Plan a run from the present labels, then train. Problems are reported by `ended(Failed)`.
+
+        None leaves the default of TrainingSettings; `settings` are further fields of it.
+        """
         project = self._session.project
         if self.busy or project is None:
             return
-        asked = {"device": device, "quality": quality, **settings}
-        asked.update({k: v for k, v in (("minutes", minutes), ("epochs", epochs)) if v is not None})
+        limits = {"minutes": minutes, "epochs": epochs, "device": device, "quality": quality}
+        choices = {name: value for name, value in limits.items() if value is not None} | settings
         self._release_thread()
         self.preparing, self.stopping, self.progress = True, False, 0.0
         self.state_changed.emit()
         self._session.flush()
 
         def work() -> Run:
-            recipe: TrainingSettings = request(model, **asked)
-            return create_run(project, recipe)
+            return create_run(project, request(model, **choices))
 
         self._lane.submit(work, self._prepared)
 
