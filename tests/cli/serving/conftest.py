@@ -63,7 +63,7 @@ class Served:
 
     @property
     def counters(self) -> dict[str, float]:
-        lines = self.app.state.desk.counters.text().splitlines()
+        lines = self.app.state.handler.counters.text().splitlines()
         return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if line[0] != "#"}
 
     def client(self) -> httpx.AsyncClient:
@@ -95,7 +95,7 @@ def served() -> Iterator[Callable[..., Served]]:
     yield make
     for each in made:
         each.engine.gate.set()
-        each.app.state.desk.close()
+        each.app.state.handler.close()
 
 
 async def until(true: Callable[[], Any]) -> None:
