@@ -295,7 +295,7 @@ def test_duration_buckets_are_cumulative():
     for counters, seconds in ((first, 0.003), (first, 0.005), (second, 0.0051), (second, 999.0)):
         counters.observe_duration(seconds)
     second.set_load(3, 4)
-    first.load(1, 2)
+    first.set_load(1, 2)
     first.count_response(418)
     text = second.text().splitlines()
     for line in (

@@ -170,7 +170,7 @@ def test_the_launcher_alone_carries_a_run_over_two_hosts(labelled):
 
 @pytest.mark.parametrize(
     ("choices", "problem", "words"),
-    [({"batch": 2, "device": "cpu:3"}, "BadRecipe", "3 processes"), ({"device": "gpu:0,1"}, "DeviceMissing", "0,1")],
+    [({"batch": 2, "device": "cpu:3"}, "BadSettings", "3 processes"), ({"device": "gpu:0,1"}, "DeviceMissing", "0,1")],
 )
 def test_what_several_processes_cannot_do_is_said_once(labelled, child, choices, problem, words):
     run = make_run(labelled, **{**TINY, **choices})
@@ -224,7 +224,7 @@ def test_a_follower_does_what_it_is_told(labelled, monkeypatch):
         CommandMessage(Command.RELABEL, item=0),
     ]
     told += [CommandMessage(Command.LEARN, step, 1e-3) for step in (0, 0, 1)] + [CommandMessage(Command.END)]
-    monkeypatch.setattr(follower.ranks, "hear", lambda: told.pop(0))
+    monkeypatch.setattr(follower.ranks, "receive_command", lambda: told.pop(0))
     take, forgotten = follower.loader.take, []
     monkeypatch.setattr(follower.sampler.cache, "forget", forgotten.append)
 
