@@ -74,7 +74,7 @@ def inside(capsys, *arguments):
     return status, json.loads(said.out), said.err
 
 
-def test_train_says_what_was_done(trained):
+def test_train_reports_the_result(trained):
     root, said = trained
     assert {"run", "model", "device", "precision", "steps", "seconds", "images_per_second", "metrics"} <= set(said)
     assert (said["model"], said["device"], said["precision"]) == ("unet", "cpu", "fp32")
@@ -84,7 +84,7 @@ def test_train_says_what_was_done(trained):
     Project.open(root).close()  # the project is free again
 
 
-def test_a_resnet_reports_verdicts(copy, capsys):
+def test_resnet_reports_verdicts(copy, capsys):
     slim = ("--set", "input_size=32", "--set", "width=0.25")
     said = workbench("train", copy, "--model", "resnet", "--epochs", "1", *slim)
     assert {"accuracy", "macro_f1", "confusion"} <= set(said["metrics"])
@@ -92,13 +92,13 @@ def test_a_resnet_reports_verdicts(copy, capsys):
     assert status == 0 and found["confusion"]["names"] == ["OK", "scratch", "pit", "stain", "dent"]
     assert sum(map(sum, found["confusion"]["rows"])) == found["pictures"] > 0
     assert cli.main(["evaluate", str(copy), "--model", "resnet"]) == 0
-    assert "labelled" in capsys.readouterr().out
+    assert "labeled" in capsys.readouterr().out
     status, found, _ = inside(capsys, "predict", copy / "runs" / said["run"], copy / "pictures", "--out", copy / "o")
     assert found["pictures"][0]["verdict"] in ("OK", "scratch", "pit", "stain", "dent")
     assert found["pictures"][0]["mask"] is None
 
 
-def test_evaluate_measures_held_out_pictures_and_says_how_few(trained, capsys):
+def test_evaluate_uses_validation_images_and_notes_small_numbers(trained, capsys):
     root, said = trained
     status, found, _ = inside(capsys, "evaluate", root)
     assert status == 0 and found["run"] == said["run"] and found["split"] == "val"
@@ -121,7 +121,7 @@ def test_evaluate_measures_held_out_pictures_and_says_how_few(trained, capsys):
     assert "val" in text and all(name in text for name in ("scratch", "pit", "stain", "dent"))
 
 
-def test_evaluate_tells_of_pictures_that_are_not_held_out(copy, capsys):
+def test_evaluate_notes_training_images(copy, capsys):
     """The same picture on both sides of the split."""
     data = find_run(copy, "best").dataset()
     with Project.open(copy) as project:
@@ -132,7 +132,7 @@ def test_evaluate_tells_of_pictures_that_are_not_held_out(copy, capsys):
     assert any("too good" in note and held in note for note in found["notes"])
 
 
-def test_another_operating_point_is_carried_by_evaluation_and_prediction(copy, capsys, tmp_path):
+def test_changed_operating_point_is_used_by_evaluate_and_predict(copy, capsys, tmp_path):
     run = find_run(copy, "best")
     before = inside(capsys, "evaluate", copy)[1]
     trained = operating_point.OperatingPoint.of(operating_point.settings_of(run))
@@ -150,7 +150,7 @@ def test_another_operating_point_is_carried_by_evaluation_and_prediction(copy, c
     assert inside(capsys, "evaluate", copy)[1]["regions"] == before["regions"]
 
 
-def test_a_training_that_went_on_makes_a_chosen_point_a_thing_of_the_past(copy):
+def test_resumed_training_resets_the_operating_point(copy):
     run = find_run(copy, "best")
     trained = operating_point.settings_of(run)
     operating_point.store(run, operating_point.OperatingPoint((0.3,) * 4, (9,) * 4), chosen_on=["test"])
@@ -159,7 +159,7 @@ def test_a_training_that_went_on_makes_a_chosen_point_a_thing_of_the_past(copy):
     assert operating_point.read(run) == operating_point.StoredOperatingPoint(newer)
 
 
-def test_evaluate_uses_the_labels_of_today(copy, capsys):
+def test_evaluate_uses_the_present_labels(copy, capsys):
     data = find_run(copy, "best").dataset()
     changed, gone, broken = [item.key for item in data.of("val")[:3]]
     with Project.open(copy) as project:
@@ -204,7 +204,7 @@ def test_predict_writes_masks_tables_and_overlays(trained, tmp_path, capsys):
     assert status == 1 and "incomplete" in found["error"]
 
 
-def test_export_gives_what_the_run_gives_and_a_damaged_one_is_refused(copy, tmp_path, capsys):
+def test_export_equals_the_run_and_a_damaged_one_is_refused(copy, tmp_path, capsys):
     point = operating_point.OperatingPoint((0.3, 0.4, 0.3, 0.3), (7, 7, 0, 7))  # chosen in review, and so carried
     operating_point.store(find_run(copy, "best"), point, chosen_on=["val"])
     said = workbench("export", copy, "--formats", "onnx")
@@ -238,7 +238,7 @@ def test_export_gives_what_the_run_gives_and_a_damaged_one_is_refused(copy, tmp_
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a test cannot press Ctrl-C there without ending itself")
-def test_an_interrupt_keeps_the_model_and_the_run_goes_on_later(copy):
+def test_interrupted_run_keeps_the_model_and_can_resume(copy):
     started = [*command("train", copy, "--model", "unet", "--minutes", "5", *TINY, "--json")]
     earlier = find_run(copy, "last").name
 
@@ -279,7 +279,7 @@ def _interrupted(started, root, ready, patience=90):
     return json.loads(out)
 
 
-def test_a_child_that_dies_is_a_sentence(copy, capsys, monkeypatch):
+def test_killed_child_is_reported_in_one_sentence(copy, capsys, monkeypatch):
     """A stand-in for the training program that is killed without a word."""
     from workbench.cli import training_process
 
@@ -291,7 +291,7 @@ def test_a_child_that_dies_is_a_sentence(copy, capsys, monkeypatch):
     assert "log.txt" in err and "Traceback" not in err
 
 
-def test_the_problem_of_a_child_arrives_as_it_was(copy, capsys):
+def test_problem_of_the_child_is_reported(copy, capsys):
     run = find_run(copy, "best")
     (run.root / "recipe.json").write_text("{}", "utf-8")
     write_png(copy / "pictures" / "x.png", np.zeros((9, 9), np.uint8))

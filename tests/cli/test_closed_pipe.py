@@ -58,7 +58,7 @@ def test_wrong_use_and_help_end_quietly(verb):
 @POSIX
 @pytest.mark.parametrize("closed", [("stdout",), ("stderr",), ("stdout", "stderr")])
 @pytest.mark.parametrize("json", [False, True])
-def test_a_verb_ends_quietly(folder, grey_export, tmp_path, closed, json):
+def test_verb_ends_quietly(folder, grey_export, tmp_path, closed, json):
     verbs = [
         ("check", folder),
         ("check", tmp_path / "missing"),
@@ -81,7 +81,7 @@ def test_a_verb_ends_quietly(folder, grey_export, tmp_path, closed, json):
 
 @POSIX
 @pytest.mark.parametrize("closed", [("stdout",), ("stderr",), ("stdout", "stderr")])
-def test_an_export_ends_quietly(grey_export, tmp_path, closed):
+def test_export_ends_quietly(grey_export, tmp_path, closed):
     pictures = tmp_path / "in"
     pictures.mkdir()
     for number in range(3):
@@ -94,6 +94,6 @@ def test_an_export_ends_quietly(grey_export, tmp_path, closed):
 
 
 @POSIX
-def test_a_closed_pipe_is_a_failure(folder):
+def test_closed_pipe_returns_a_failure(folder):
     assert end_of(["-m", "workbench", "check", folder], "stdout")[0] == 1
     assert end_of(["-m", "workbench", "check", folder])[0] == 0

@@ -66,7 +66,7 @@ def finished(session, score: float = 0.5, count: int = 30, **settings) -> Run:
     return run
 
 
-def test_a_run_under_way_is_seen_beside_the_machine_and_kept(story, training, machine, qtbot):
+def test_active_run_is_recorded_with_machine_samples(story, training, machine, qtbot):
     machine.sampled.emit(SAMPLE)
     assert not story.track.machine.count and story.track.no_cards == SAMPLE.reason  # no run goes on
     training.start("unet", epochs=1)
@@ -95,7 +95,7 @@ def test_a_run_under_way_is_seen_beside_the_machine_and_kept(story, training, ma
     qtbot.waitUntil(lambda: story.track.machine.count == 3, timeout=10_000)  # from the disk
 
 
-def test_long_runs_keep_samples_further_apart(story, training, machine, qtbot):
+def test_samples_of_long_runs_are_thinned(story, training, machine, qtbot):
     training.start("unet", epochs=1)
     qtbot.waitUntil(lambda: story.track.begun is not None, timeout=10_000)
     story._clock = time.monotonic() - 40_000  # then they stand 20 seconds apart
@@ -105,7 +105,7 @@ def test_long_runs_keep_samples_further_apart(story, training, machine, qtbot):
     assert len(list(read_samples(machine_path(training.run)))) == 1 and story.track.machine.count == 5
 
 
-def test_a_past_replaces_what_was_shown(story, training, opened, qtbot):
+def test_past_of_a_run_replaces_shown_events(story, training, opened, qtbot):
     first, second = finished(opened), finished(opened, count=50)
     for run, count in ((first, 30), (second, 50)):
         with qtbot.waitSignal(training.recalled, timeout=10_000):
@@ -116,7 +116,7 @@ def test_a_past_replaces_what_was_shown(story, training, opened, qtbot):
     assert story.track.begun is None and not story.track.steps.count
 
 
-def test_silence_is_noticed(story, training, qtbot):
+def test_missing_events_are_diagnosed(story, training, qtbot):
     training.start("unet", epochs=1)
     qtbot.waitUntil(lambda: story.track.begun is not None, timeout=10_000)
     assert story.finding().kind != "silent"
@@ -196,7 +196,7 @@ def test_runs_that_cannot_be_listed_leave_the_list_as_it_was(shelf, opened, qtbo
     assert [line.run.name for line in shelf.lines] == [run.name] and not shelf.refreshing
 
 
-def test_what_is_compared_follows_the_shown_run(shelf, training, opened, qtbot):
+def test_comparison_follows_the_shown_run(shelf, training, opened, qtbot):
     runs = [finished(opened, patch=size) for size in (64, 96, 128, 160, 192)]
     with qtbot.waitSignal(training.recalled, timeout=10_000):
         training.follow(runs[0])
@@ -209,7 +209,7 @@ def test_what_is_compared_follows_the_shown_run(shelf, training, opened, qtbot):
     assert [other.run.name for other in shelf.compared] == [runs[2].name, runs[3].name]
 
 
-def test_scores_on_other_pictures_are_not_even_handed_on(shelf, training, opened, qtbot):
+def test_metrics_on_other_images_are_dropped(shelf, training, opened, qtbot):
     shown, other = finished(opened), finished(opened, 0.9)
     dataset = other.dataset()
     dataset.items[0].split = "val" if dataset.items[0].split == "train" else "train"
@@ -223,7 +223,7 @@ def test_scores_on_other_pictures_are_not_even_handed_on(shelf, training, opened
     assert found.track.steps.count == 30
 
 
-def test_a_run_that_cannot_be_read_is_told(shelf, training, opened, qtbot):
+def test_unreadable_run_is_reported(shelf, training, opened, qtbot):
     shown, other = finished(opened), finished(opened)
     other.settings_path.write_text("{")
     with qtbot.waitSignal(training.recalled, timeout=10_000):
@@ -233,7 +233,7 @@ def test_a_run_that_cannot_be_read_is_told(shelf, training, opened, qtbot):
     assert isinstance(failed.args[0], RunBroken) and not shelf.compared
 
 
-def test_cards_are_told_apart(story, training, machine, qtbot):
+def test_series_of_several_gpus(story, training, machine, qtbot):
     training.start("unet", epochs=1)
     qtbot.waitUntil(lambda: story.track.begun is not None, timeout=10_000)
     cards = tuple(GpuSample(i, f"Card {i}", 10.0 * i, 1 << 30, 2 << 30, None, None, None) for i in range(2))

@@ -48,7 +48,7 @@ def with_eight_bits(graph: onnx.GraphProto) -> list[bool]:
 
 
 @pytest.mark.parametrize("contrast", [True, False])
-def test_the_last_convolution_of_a_unet_and_its_local_contrast_keep_32_bits(contrast, tmp_path):
+def test_last_convolution_and_local_contrast_keep_32_bits(contrast, tmp_path):
     """Contrast has the range of the picture: a bright spot and a flat surface would share the 256 steps."""
     paddle.seed(3)
     net = UNet(1, 3, [8, 16], stem=2, contrast=contrast)
@@ -59,7 +59,7 @@ def test_the_last_convolution_of_a_unet_and_its_local_contrast_keep_32_bits(cont
     assert 0 < off < 0.15
 
 
-def test_a_resnet_is_quantised_from_its_first_convolution(tmp_path):
+def test_resnet_is_quantized_from_its_first_convolution(tmp_path):
     paddle.seed(3)
     graph, off = quantised(ResNet(1, 3, depth=18, width=0.125, input_size=64), 64, tmp_path)
     found = with_eight_bits(graph)
