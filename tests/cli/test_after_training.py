@@ -109,11 +109,13 @@ def test_evaluate_uses_validation_images_and_notes_small_numbers(trained, capsys
     assert found["regions"]["false_interval"] is None or len(found["regions"]["false_interval"]) == 2
     assert found["regions"]["enough"] is (found["regions"]["defects"] >= 20)
     assert sum(size["defects"] for size in found["by_size"]) in (0, found["regions"]["defects"])
-    assert found["leaks"] == [] and any("chose its thresholds" in note for note in found["notes"])
+    assert found["leaks"] == [] and any("thresholds were chosen on these" in note for note in found["notes"])
     # The same road as the trainer's own last look at these pictures.
     assert found["dice"] == pytest.approx(said["metrics"]["dice"], abs=1e-3)
     status, everything, _ = inside(capsys, "evaluate", root, "--split", "all")
-    assert everything["pictures"] == len(data.items) and any("learned from" in note for note in everything["notes"])
+    assert everything["pictures"] == len(data.items) and any(
+        "Training images are included" in note for note in everything["notes"]
+    )
     assert cli.main(["evaluate", str(root), "--split", "test"]) == 1
     assert "no pictures in test" in capsys.readouterr().err
     assert cli.main(["evaluate", str(root)]) == 0
@@ -129,7 +131,7 @@ def test_evaluate_notes_training_images(copy, capsys):
         project.image_path(held).write_bytes(project.image_path(learned).read_bytes())
     status, found, _ = inside(capsys, "evaluate", copy)
     assert status == 0 and {"path": held, "learned": learned, "why": "same"} in found["leaks"]
-    assert any("too good" in note and held in note for note in found["notes"])
+    assert any("too high" in note and held in note for note in found["notes"])
 
 
 def test_changed_operating_point_is_used_by_evaluate_and_predict(copy, capsys, tmp_path):
@@ -142,7 +144,7 @@ def test_changed_operating_point_is_used_by_evaluate_and_predict(copy, capsys, t
     assert operating_point.read(run) == operating_point.StoredOperatingPoint(trained, ("val",))
     after = inside(capsys, "evaluate", copy)[1]
     assert after["regions"]["found"] >= before["regions"]["found"] and after["dice"] != before["dice"]
-    assert any("operating point in use was chosen on these" in note for note in after["notes"])
+    assert any("current operating point was chosen on these" in note for note in after["notes"])
     said = inside(capsys, "predict", run.root, copy / "pictures", "--out", tmp_path / "o")[1]
     assert max(len(picture["regions"]) for picture in said["pictures"]) > 0
     operating_point.restore(run)
@@ -184,7 +186,7 @@ def test_evaluate_against_another_project_matches_classes_by_name(copy, tmp_path
     status, found, _ = inside(capsys, "evaluate", copy, "--against", tmp_path / "other")
     assert status == 0 and found["pictures"] == 6 and set(found["per_class"]) == {"scratch", "pit", "stain", "dent"}
     assert found["per_class"]["pit"]["defects"] == 0 < found["per_class"]["scratch"]["defects"]
-    assert any("learned from" in note for note in found["notes"])
+    assert any("are training images" in note for note in found["notes"])
 
 
 def test_predict_writes_masks_tables_and_overlays(trained, tmp_path, capsys):

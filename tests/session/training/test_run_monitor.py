@@ -120,7 +120,7 @@ def test_missing_events_are_diagnosed(story, training, qtbot):
     training.start("unet", epochs=1)
     qtbot.waitUntil(lambda: story.track.begun is not None, timeout=10_000)
     assert story.finding().kind != "silent"
-    story._heard -= 500
+    story._newest_event -= 500
     assert story.finding().kind == "silent" and story.finding().fields["seconds"] > 499
 
 

@@ -76,7 +76,7 @@ class TrainingControl(QObject):
         self._session = session
         self._command = command
         self._thread: TrainerThread | None = None
-        self._ear: _EventReceiver | None = None
+        self._receiver: _EventReceiver | None = None
         self._lane = TaskQueue(parent=self)
         self._previews = PreviewReader(self)
         self._previews.arrived.connect(self.preview_arrived)
@@ -135,7 +135,7 @@ class TrainingControl(QObject):
         """Previews of images made during this run."""
         return self._previews
 
-    # --- orders -----------------------------------------------------------------------------------
+    # --- commands ---------------------------------------------------------------------------------
 
     def start(
         self,
@@ -261,7 +261,7 @@ class TrainingControl(QObject):
 
     def _begin(self, run: Run, thread: TrainerThread) -> None:
         self._release_thread()
-        self.run, self._thread, self._ear = run, thread, _EventReceiver(thread, self)
+        self.run, self._thread, self._receiver = run, thread, _EventReceiver(thread, self)
         self.stopping, self.paused, self.progress, self._planned, self._time = False, False, 0.0, None, 0.0
         self.kept_open = None
         self._previews.open(run)
@@ -275,9 +275,9 @@ class TrainingControl(QObject):
 
     def _release_thread(self) -> None:
         # Cleared together: even after an interruption no trainer remains without its receiver.
-        thread, ear, self._thread, self._ear = self._thread, self._ear, None, None
-        if ear is not None:
-            ear.close()
+        thread, receiver, self._thread, self._receiver = self._thread, self._receiver, None, None
+        if receiver is not None:
+            receiver.close()
         if thread is not None:
             thread.detach()
             thread.wait()

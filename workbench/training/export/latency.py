@@ -4,7 +4,7 @@ Format 1 of the file:
 
     machine       {name: value}: system, processor, versions
     usual         [height, width] of the project's usual image
-    engines       {name: result of inference.measure, or {"error": sentence}}
+    engines       {name: result of inference.batch.benchmark, or {"error": sentence}}
     dygraph       {"p50_ms", "p95_ms", "network_ms", "calls"}: the network in plain Paddle, for the usual image;
                   {} if not measured
     order         engines in the order in which they are tried
@@ -62,7 +62,7 @@ def measure_engines(
 
     seconds: per engine. tick: called many times per second; may raise to stop.
     """
-    found = {}
+    results = {}
     for name in names:
         arguments = [
             "--engine",
@@ -74,8 +74,8 @@ def measure_engines(
             "--sizes",
             ",".join(f"{height}x{width}" for height, width in sizes),
         ]
-        found[name] = _benchmark(folder, arguments, seconds, tick)
-    return found
+        results[name] = _benchmark(folder, arguments, seconds, tick)
+    return results
 
 
 def _benchmark(folder: Path, arguments: list[str], seconds: float, tick: Callable[[], None]) -> dict[str, Any]:
@@ -95,40 +95,40 @@ def time_dygraph(settings: ModelSettings, engine: Engine, image: Path, size: tup
     return time_engine(settings, engine, fit(read_image(image), *size), 1.0)
 
 
-def p50(found: dict[str, Any]) -> float | None:
+def p50(result: dict[str, Any]) -> float | None:
     """Return milliseconds for the usual image with the chosen number of threads; None if not measured."""
-    threads = found.get("tuning", {}).get("threads", 0)
-    rows = found.get("rows") or []
+    threads = result.get("tuning", {}).get("threads", 0)
+    rows = result.get("rows") or []
     usual = [row for row in rows if (row["height"], row["width"]) == (rows[0]["height"], rows[0]["width"])]
     return next((row.get("p50_ms") for row in usual if row["threads"] == threads), None)
 
 
-def tunings(found: dict[str, dict[str, Any]]) -> dict[str, EngineOptions]:
+def tunings(results: dict[str, dict[str, Any]]) -> dict[str, EngineOptions]:
     """Return the best tuning of each engine."""
-    return {name: EngineOptions.from_json(entry["tuning"]) for name, entry in found.items() if "tuning" in entry}
+    return {name: EngineOptions.from_json(entry["tuning"]) for name, entry in results.items() if "tuning" in entry}
 
 
-def order(found: dict[str, dict[str, Any]], target_ms: float | None) -> tuple[list[str], str]:
+def order(results: dict[str, dict[str, Any]], target_ms: float | None) -> tuple[list[str], str]:
     """Return the engines, best first, and the reason: the fastest with 32 bits comes first.
 
     One with fewer bits comes first only if no other reaches the target, or if there is no other.
     """
-    times = {name: p50(entry) for name, entry in found.items()}
-    ranked = sorted(found, key=lambda name: (times[name] is None, times[name] or 0.0))
-    whole = [name for name in ranked if not KINDS[name].reduced]
-    fewer = [name for name in ranked if KINDS[name].reduced]
-    if not whole:
-        return fewer, "Only formats with fewer bits are there."
-    first = whole[0]
+    times = {name: p50(entry) for name, entry in results.items()}
+    ranked = sorted(results, key=lambda name: (times[name] is None, times[name] or 0.0))
+    exact = [name for name in ranked if not KINDS[name].reduced]
+    reduced = [name for name in ranked if KINDS[name].reduced]
+    if not exact:
+        return reduced, "Only formats with fewer bits are there."
+    first = exact[0]
     if target_ms is not None and not _reaches(times[first], target_ms):
-        quick = [name for name in fewer if _reaches(times[name], target_ms)]
+        quick = [name for name in reduced if _reaches(times[name], target_ms)]
         if quick:
             rest = [name for name in ranked if name != quick[0]]
             return [quick[0], *rest], f"Only {quick[0]}, with fewer bits, reaches the {target_ms:g} ms asked for."
-        return [*whole, *fewer], f"Nothing reaches the {target_ms:g} ms asked for; {first} is the quickest."
-    if fewer:
-        return [*whole, *fewer], f"{first} was the quickest of those with 32 bits for the usual picture."
-    return whole, f"{first} was the quickest for the usual picture."
+        return [*exact, *reduced], f"Nothing reaches the {target_ms:g} ms asked for; {first} is the quickest."
+    if reduced:
+        return [*exact, *reduced], f"{first} was the quickest of those with 32 bits for the usual picture."
+    return exact, f"{first} was the quickest for the usual picture."
 
 
 def _reaches(milliseconds: float | None, target_ms: float) -> bool:
