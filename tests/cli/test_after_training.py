@@ -1,4 +1,4 @@
-"""Train, evaluate, predict, export: the whole way by command line, with real children on a tiny project."""
+"""Verbs train, evaluate, predict and export, with real child processes on a tiny project."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def environment():
 
 
 def workbench(*arguments):
-    """The JSON object that a verb prints, run as a process."""
+    """Return the JSON object printed by a verb in its own process."""
     done = subprocess.run(
         command(*arguments, "--json"),
         capture_output=True,
@@ -55,7 +55,7 @@ def workbench(*arguments):
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """A project with one tiny UNet run, and what `train --json` printed."""
+    """Return a project with one tiny UNet run, and the output of `train --json`."""
     root = tmp_path_factory.mktemp("trained") / "项目"
     make_sample(root, small=True).close()
     return root, workbench("train", root, "--model", "unet", "--epochs", "1", "--device", "cpu", *TINY)
@@ -63,7 +63,7 @@ def trained(tmp_path_factory):
 
 @pytest.fixture
 def copy(trained, tmp_path):
-    """The same project once more, to be changed."""
+    """Return a copy of the project that may be changed."""
     shutil.copytree(trained[0], tmp_path / "copy")
     return tmp_path / "copy"
 
@@ -124,7 +124,7 @@ def test_evaluate_uses_validation_images_and_notes_small_numbers(trained, capsys
 
 
 def test_evaluate_notes_training_images(copy, capsys):
-    """The same picture on both sides of the split."""
+    """Duplicates in the training and in the validation set."""
     data = find_run(copy, "best").dataset()
     with Project.open(copy) as project:
         held, learned = data.of("val")[0].key, data.of("train")[0].key
@@ -262,7 +262,7 @@ def test_interrupted_run_keeps_the_model_and_can_resume(copy):
 
 
 def _interrupted(started, root, ready, patience=90):
-    """Start it, wait until the events of its newest run are `ready`, interrupt it, and return its JSON."""
+    """Start a training, interrupt it when the events of its run are `ready`, and return its JSON."""
     process = subprocess.Popen(
         started, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), text=True, start_new_session=True
     )
@@ -282,7 +282,7 @@ def _interrupted(started, root, ready, patience=90):
 
 
 def test_killed_child_is_reported_in_one_sentence(copy, capsys, monkeypatch):
-    """A stand-in for the training program that is killed without a word."""
+    """Use a stand-in for the training program that is killed without a final event."""
     from workbench.cli import training_process
 
     monkeypatch.setattr(

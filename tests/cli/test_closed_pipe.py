@@ -1,4 +1,4 @@
-"""Output that nobody reads: every verb ends quietly, with neither a traceback nor a complaint of the interpreter."""
+"""Closed output pipes: every verb ends without a traceback or a message of the interpreter."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def folder(tmp_path):
 
 
 def closed_pipe():
-    """The end for writing of a pipe that nobody reads."""
+    """Return the write end of a pipe whose read end is closed."""
     reading, writing = os.pipe()
     os.close(reading)
     return writing
 
 
 def end_of(command, *closed):
-    """Exit status, and what was written to the streams that are not in `closed`."""
+    """Return the exit status and the output of the streams that are not in `closed`."""
     streams = {name: closed_pipe() if name in closed else subprocess.PIPE for name in ("stdout", "stderr")}
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
     done = subprocess.Popen(

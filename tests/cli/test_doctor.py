@@ -1,4 +1,4 @@
-"""The doctor: what it says on this machine, and whether it sees the known traps and names the cure."""
+"""Verb doctor: checks of this machine, known problems and their fixes."""
 
 from __future__ import annotations
 

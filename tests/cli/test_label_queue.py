@@ -1,4 +1,4 @@
-"""workbench queue: the order, the reasons, label errors, and what it says where it cannot."""
+"""Verb queue: order, reasons, label errors and problems."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WEIGHTS, BIAS = np.array([[0.0], [-40.0]]), np.array([0.0, -4.0])
 
 @pytest.fixture
 def filled(project) -> Project:
-    """Sixteen labelled pictures and eight new ones, of which two have a defect; one of the labels is wrong."""
+    """Return a project with 16 labeled images, one of them wrong, and 8 new ones, two of them with a defect."""
     keys = fill_project(project, 10, good=14)
     for key in [*keys[-6:], keys[0], keys[8]]:
         project.mask_path(key).unlink()

@@ -1,4 +1,4 @@
-"""workbench train --plan: what would be decided, and why, without a training."""
+"""Option --plan of the verb train: planned settings with reasons, without a training."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""workbench predict with an export: the same results as its own program, gone on with, and waiting for more."""
+"""Verb predict with an export: results, continuation and watched folders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""workbench predict … --as-proposals: a real network on real files; labels stay as they are."""
+"""Option --as-proposals of the verb predict: a real network on real files, labels unchanged."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KEYS = ["lot 1/0.png", "lot 1/1.png", "图 2.png"]
 
 @pytest.fixture
 def root(tmp_path):
-    """Three pictures of dark and bright spots, the first labelled as the run sees it, the second with a rejection."""
+    """Return a project with three images: the first labeled as predicted, the second with a rejected suggestion."""
     root = tmp_path / "项目 [1]"
     rng = np.random.default_rng(6)
     with Project.create(root, classes=["dark", "bright"]) as project:

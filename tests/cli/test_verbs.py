@@ -1,4 +1,4 @@
-"""The command line as a process: results on stdout, one JSON object where asked, one sentence for a problem."""
+"""Command line as a process: results on stdout, one JSON object on request, one sentence per problem."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def workbench(*arguments, cwd=None):
 
 
 def inside(capsys, *arguments):
-    """The same within this process, for cases that differ in nothing but their input: (status, stdout, stderr)."""
+    """Run a verb in this process. Return (status, stdout, stderr)."""
     status = cli.main([str(argument) for argument in arguments])
     said = capsys.readouterr()
     return status, said.out, said.err
@@ -125,7 +125,7 @@ def test_help_of_every_verb(capsys):
 
 
 def sentence(capsys, *arguments):
-    """Status 1, one sentence on stderr without a traceback, the same in JSON; returns it."""
+    """Check for status 1 and one sentence on stderr that equals the one in JSON. Return the sentence."""
     status, out, err = inside(capsys, *arguments)
     assert status == 1 and out == "" and "Traceback" not in err, err
     status, out, _ = inside(capsys, *arguments, "--json")

@@ -1,4 +1,4 @@
-"""Sizes from headers: right for every kind that is read, never smaller than what a decoder would make of it."""
+"""Declared image sizes: correct for every readable format, never smaller than the decoded size."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ CHANGES = st.lists(st.tuples(st.integers(0, 300), st.integers(0, 255)), max_size
 @given(st.sampled_from(sorted(FILES)), CHANGES, st.data())
 @settings(max_examples=250, deadline=None)
 def test_damaged_header_never_understates_the_size(kind, changes, draw):
-    """Nothing is raised, and whatever can still be decoded is at most as large as was said."""
+    """No error is raised, and a decodable image is at most as large as declared."""
     data = bytearray(FILES[kind])
     for position, value in changes:
         data[position % len(data)] = value

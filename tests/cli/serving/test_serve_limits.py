@@ -1,4 +1,4 @@
-"""A server that somebody tries to hold shut: limits of time, connections and memory, through real sockets."""
+"""Limits of time, connections and memory against misbehaving clients, through real sockets."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HEAD = b"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 
 @pytest.fixture
 def connect():
-    """Sockets to a server, closed with the test."""
+    """Return a function that opens sockets to a server; they are closed with the test."""
     with contextlib.ExitStack() as stack:
 
         def make(running, sent=b""):
@@ -43,7 +43,7 @@ def connect():
 
 
 def read_all(connection):
-    """Everything until the server closes."""
+    """Return all bytes until the server closes the connection."""
     found = b""
     try:
         while data := connection.recv(65536):
@@ -118,7 +118,7 @@ def test_stalled_request_is_evicted_at_the_memory_limit(server, grey_export, con
 
 @pytest.fixture
 def few_handles(grey_export):
-    """A server that may open 120 files; its stderr goes to a file."""
+    """Start a server that may open 120 files; its stderr goes to a file."""
 
     def start(path, *options):
         code = (
@@ -215,7 +215,7 @@ def test_openapi_lists_accepted_media_types(served, grey_export):
 
 
 def large_png(side, channels, bits):
-    """A PNG of a few kilobytes with side x side pixels, all black."""
+    """Return a black PNG of a few kilobytes with side x side pixels."""
 
     def chunk(kind, body):
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))

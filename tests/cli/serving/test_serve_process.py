@@ -1,4 +1,4 @@
-"""`workbench serve` as people start it: a process that listens on a free port of this machine."""
+"""Verb serve as a process on a free port of this machine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ POSIX = pytest.mark.skipif(os.name != "posix", reason="Windows knows no gentle s
 
 
 def mixed(count):
-    """Pictures of many sizes and kinds, no two alike."""
+    """Return different images of many sizes and types."""
     rng = np.random.default_rng(2)
     made = []
     for number in range(count):
@@ -39,7 +39,7 @@ def mixed(count):
 
 
 def post_all(server, pictures, clients, **request):
-    """The answers in the order of the pictures, asked for by so many clients at once."""
+    """Return the responses in the order of the images, requested by `clients` clients at once."""
     limits = httpx.Limits(max_connections=clients)
     with httpx.Client(timeout=60, limits=limits) as client, ThreadPoolExecutor(clients) as pool:
         return list(pool.map(lambda each: client.post(f"{server.url}/predict", content=png(each), **request), pictures))

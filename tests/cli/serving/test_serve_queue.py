@@ -1,4 +1,4 @@
-"""Many requests at once: the full queue, time limits, clients that go away, and company in front of the network."""
+"""Parallel requests: full queue, time limits, disconnected clients and shared calls of the network."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_tiles_of_different_images_do_not_share_a_call(served, grey_export):
 
 
 def asked_at_once(network, batches):
-    """What each gets that asks while the network is busy with another."""
+    """Return the results of calls made while the network is busy with another one."""
     found = [None] * len(batches)
 
     def ask(index):
@@ -188,7 +188,7 @@ def asked_at_once(network, batches):
 
 
 class Holding:
-    """A network that doubles, holds its first call until told, and does not like the number 13."""
+    """Network that doubles its input, blocks its first call, and fails on the number 13."""
 
     def __init__(self):
         self.free, self.shapes = threading.Event(), []

@@ -1,4 +1,4 @@
-"""What requests get: the forms of an answer, and every reason for which there is none."""
+"""Responses of the server: every form, and every reason for a refusal."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_too_large_request_is_refused(served, grey_export):
 
 
 def bomb(width, height):
-    """A valid PNG of a few kilobytes that unpacks to width * height bytes."""
+    """Return a valid PNG of a few kilobytes that decodes to width * height bytes."""
 
     def chunk(kind, body):
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))

@@ -1,4 +1,4 @@
-"""Requests that the description of the interface allows, and some that it does not: never an unforeseen answer."""
+"""Requests generated from the OpenAPI description, valid and invalid: no undescribed response."""
 
 from __future__ import annotations
 

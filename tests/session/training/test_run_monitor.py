@@ -1,4 +1,4 @@
-"""The run that is shown, in numbers: the machine beside its steps, on disk as well; and the list of runs."""
+"""Shown run in numbers with machine samples, and the list of runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SAMPLE = SystemSample(time=0, cpu=40.0, ram_used=1 << 30, ram_total=4 << 30, rea
 
 
 class Machine(QObject):
-    """What telemetry says, said by the test."""
+    """Telemetry with samples from the test."""
 
     sampled = Signal(object)
 

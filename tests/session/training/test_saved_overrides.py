@@ -1,4 +1,4 @@
-"""Wishes for trainings: kept with the project, refused where they cannot be, and planned around."""
+"""Settings overrides: stored with the project, refused if invalid, and used for planning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Telemetry: real numbers of this machine, and a stand-in at the driver's edge where there is no card."""
+"""Telemetry: values of this machine, and a stand-in for the NVIDIA driver."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_broken_driver_does_not_affect_other_values(watch, qtbot):
 
 
 class NvmlStandIn(types.ModuleType):
-    """The few names of the driver's library that are used; `refuses` are the questions that it does not support."""
+    """Stand-in for the driver library; `refuses` are the queries that it does not support."""
 
     NVML_ERROR_LIBRARY_NOT_FOUND, NVML_ERROR_DRIVER_NOT_LOADED = 12, 9
     NVML_TEMPERATURE_GPU, NVML_CLOCK_SM = 0, 1
@@ -148,7 +148,7 @@ def test_gpu_values_and_unsupported_queries(monkeypatch):
 
 
 class NewerNvml(NvmlStandIn):
-    """A driver that also tells what it reserves, what it allows, and why a card is slow."""
+    """Driver that also reports reserved memory, power limit, and the reason for throttling."""
 
     nvmlMemory_v2 = 2
     nvmlClocksThrottleReasonHwThermalSlowdown, nvmlClocksThrottleReasonSwThermalSlowdown = 64, 32

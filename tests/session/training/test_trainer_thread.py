@@ -1,4 +1,4 @@
-"""A training is a real child process here: its events, its orders, and every way in which it can end."""
+"""Training as a real child process: events, commands, and every kind of end."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def run(root) -> Run:
 
 @pytest.fixture
 def begin(run, trainer_command, qtbot):
-    """A function (manner, ...) -> a started thread whose `told` and `endings` collect what it reports."""
+    """Return a function (manner, ...) that starts a thread; `told` and `endings` collect its reports."""
     threads = []
 
     def begin(manner: str, **how) -> TrainerThread:
@@ -219,7 +219,7 @@ def test_pipe_held_open_by_a_grandchild_does_not_delay_the_end(tmp_path):
 
 @pytest.fixture
 def orphan(run, trainer_command):
-    """A trainer that nobody holds by a pipe, already at work."""
+    """Return a running trainer without a pipe to a parent."""
     process = subprocess.Popen(trainer_command("orphan", run), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     process.stdout.readline()
     yield process

@@ -1,4 +1,4 @@
-"""The training panel's partner: planning, progress, previews, stopping, and finding a run that still lives."""
+"""Training controller: planning, progress, previews, stop, and attaching to a live run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from workbench.session.training.training_control import TrainingControl
 
 @pytest.fixture
 def training(opened, trainer_command):
-    """Trainings of this project; `manner` says how the stand-in behaves."""
+    """Return a controller with a stand-in for the trainer; `manner` is its behavior."""
     training = TrainingControl(
         opened, command=lambda run, resume: trainer_command(training.manner, run, *(["--resume"] if resume else []))
     )

@@ -1,4 +1,4 @@
-"""Several processes that learn together, as they really run: Paddle's launcher, two ranks, messages over gloo."""
+"""Distributed training as it really runs: Paddle's launcher, two ranks, messages over gloo."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LONG = {**TINY, "minutes": 60.0, "epochs": None, "validations": 200}
 
 
 def ranks_of(run: Run) -> dict[int, psutil.Process]:
-    """The processes that learn, by number."""
+    """Return the training processes by rank."""
     found = {}
     for process in psutil.process_iter():
         try:
@@ -47,7 +47,7 @@ def ranks_of(run: Run) -> dict[int, psutil.Process]:
 
 
 def of_run(run: Run) -> list[psutil.Process]:
-    """All processes that have the run in their command."""
+    """Return all processes with the run in their command line."""
     found = []
     for process in psutil.process_iter():
         try:
@@ -137,7 +137,7 @@ def test_all_ranks_end_if_the_launcher_is_killed(labelled, child, tmp_path, monk
 
 
 def test_run_on_two_hosts(labelled):
-    """Two launchers that know nothing of each other but an address: what a scheduler starts on each host."""
+    """Two launchers that share only an address, as started by a scheduler on each host."""
     run = make_run(labelled, device="cpu:2", **TINY)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -194,7 +194,7 @@ def test_diverged_training_is_rolled_back_in_all_ranks(labelled, child):
 
 @pytest.fixture
 def peer(monkeypatch):
-    """Another process of two, made of what it sends: each message of ours is met with the next one of these."""
+    """Simulate the other process of two: each message is answered with the next given one."""
     sent: list[np.ndarray] = []
 
     def all_reduce(tensor: paddle.Tensor) -> None:
@@ -207,7 +207,7 @@ def peer(monkeypatch):
 
 
 def test_worker_rank_executes_commands(labelled, monkeypatch):
-    """Beside a process that does the same of its own accord, with a batch that once does not fit."""
+    """A worker rank mirrors a leader, with a batch that once exceeds the memory."""
     run = make_run(labelled, device="cpu", workers=1, **TINY)
     stages = [training_context.prepare(run, Reporter(None, Clock()), ControlChannel(None), Clock()) for _ in range(2)]
     leader, follower = stages
@@ -353,7 +353,7 @@ def test_launcher_gets_the_visible_gpu_numbers(monkeypatch):
 
 @pytest.fixture
 def cards(monkeypatch):
-    """A machine with two cards, as far as Paddle is asked; set_device is told, and nothing else is touched."""
+    """Simulate a machine with two GPUs for Paddle; calls of set_device are recorded."""
     chosen: list[str] = []
     cuda = paddle.device.cuda
     monkeypatch.setattr(paddle.device, "is_compiled_with_cuda", lambda: True)

@@ -1,4 +1,4 @@
-"""Exports as they are made: by a child, whole or not at all, and only what reproduces the run."""
+"""Exports made by a child process: complete or absent, and only if they reproduce the run."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_cancelled_export_leaves_no_files(trained, child, tmp_path):
 
 
 def test_export_that_differs_is_refused(trained, child, tmp_path):
-    """The weights of the run are not those that its parity is measured against: infinite ones reproduce nothing."""
+    """The reference weights differ from those of the export: infinite weights reproduce no result."""
     from safetensors.numpy import load, save
 
     copy = Run(shutil.copytree(trained.root.parent.parent, tmp_path / "p") / "runs" / trained.name)
@@ -132,7 +132,7 @@ SETTINGS = ModelSettings(
 
 
 def bright(batch: np.ndarray) -> np.ndarray:
-    """A network that finds what is bright."""
+    """Network that detects bright pixels."""
     chance = np.clip(batch[:, 0], 0, 1)
     return np.stack([1 - chance, chance], axis=1).astype(np.float32)
 

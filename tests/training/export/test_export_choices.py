@@ -1,4 +1,4 @@
-"""What a person may choose about an export: formats with fewer bits, the operating point, a time that it may take."""
+"""Export options: reduced precision, operating point and target time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A UNet's answer for a picture in tiles is its answer for the whole picture."""
+"""Tiled prediction of a UNet equals the prediction of the whole image."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CLASSES = [ClassInfo(id=1, name="scratch", color="#ff0000")]
 
 
 def network(recipe: TrainingSettings) -> paddle.nn.Layer:
-    """Untrained, but with statistics of its norms such that everything in the picture counts."""
+    """Return an untrained network whose norms let every pixel affect the result."""
     paddle.seed(0)
     net = networks.build(recipe, Dataset(model="unet", classes=CLASSES))
     net.train()
