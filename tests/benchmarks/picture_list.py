@@ -29,6 +29,7 @@ from workbench.core.project.project import Project
 from workbench.inference.io.image_io import write_png
 from workbench.session.label_queue import LabelQueue
 from workbench.session.session import Session
+from workbench.session.training.run_list import RunList
 from workbench.session.training.training_control import TrainingControl
 from workbench.ui.images.image_model import ImageListModel
 from workbench.ui.images.images_panel import ImagesPanel
@@ -97,7 +98,9 @@ def opened(app: QApplication, style: ThemeManager, root: Path, what: str) -> tup
 
     ImageListModel.key_at = key_at
     session = Session()
-    panel = ImagesPanel(session, style, LabelQueue(session, TrainingControl(session)))
+    training = TrainingControl(session)
+    guide = LabelQueue(session, training, RunList(session, training))
+    panel = ImagesPanel(session, style, guide)
     panel.resize(230, 700)
     panel.show()
     app.processEvents()

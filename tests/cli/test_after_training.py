@@ -1,4 +1,4 @@
-"""Train, evaluate, predict, export: the whole way by command line, with real children on a tiny project."""
+"""Verbs train, evaluate, predict and export, with real child processes on a tiny project."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def environment():
 
 
 def workbench(*arguments):
-    """The JSON object that a verb prints, run as a process."""
+    """Return the JSON object printed by a verb in its own process."""
     done = subprocess.run(
         command(*arguments, "--json"),
         capture_output=True,
@@ -55,7 +55,7 @@ def workbench(*arguments):
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """A project with one tiny UNet run, and what `train --json` printed."""
+    """Return a project with one tiny UNet run, and the output of `train --json`."""
     root = tmp_path_factory.mktemp("trained") / "项目"
     make_sample(root, small=True).close()
     return root, workbench("train", root, "--model", "unet", "--epochs", "1", "--device", "cpu", *TINY)
@@ -63,7 +63,7 @@ def trained(tmp_path_factory):
 
 @pytest.fixture
 def copy(trained, tmp_path):
-    """The same project once more, to be changed."""
+    """Return a copy of the project that may be changed."""
     shutil.copytree(trained[0], tmp_path / "copy")
     return tmp_path / "copy"
 
@@ -74,7 +74,7 @@ def inside(capsys, *arguments):
     return status, json.loads(said.out), said.err
 
 
-def test_train_says_what_was_done(trained):
+def test_train_reports_the_result(trained):
     root, said = trained
     assert {"run", "model", "device", "precision", "steps", "seconds", "images_per_second", "metrics"} <= set(said)
     assert (said["model"], said["device"], said["precision"]) == ("unet", "cpu", "fp32")
@@ -84,7 +84,7 @@ def test_train_says_what_was_done(trained):
     Project.open(root).close()  # the project is free again
 
 
-def test_a_resnet_reports_verdicts(copy, capsys):
+def test_resnet_reports_verdicts(copy, capsys):
     slim = ("--set", "input_size=32", "--set", "width=0.25")
     said = workbench("train", copy, "--model", "resnet", "--epochs", "1", *slim)
     assert {"accuracy", "macro_f1", "confusion"} <= set(said["metrics"])
@@ -92,13 +92,13 @@ def test_a_resnet_reports_verdicts(copy, capsys):
     assert status == 0 and found["confusion"]["names"] == ["OK", "scratch", "pit", "stain", "dent"]
     assert sum(map(sum, found["confusion"]["rows"])) == found["pictures"] > 0
     assert cli.main(["evaluate", str(copy), "--model", "resnet"]) == 0
-    assert "labelled" in capsys.readouterr().out
+    assert "labeled" in capsys.readouterr().out
     status, found, _ = inside(capsys, "predict", copy / "runs" / said["run"], copy / "pictures", "--out", copy / "o")
     assert found["pictures"][0]["verdict"] in ("OK", "scratch", "pit", "stain", "dent")
     assert found["pictures"][0]["mask"] is None
 
 
-def test_evaluate_measures_held_out_pictures_and_says_how_few(trained, capsys):
+def test_evaluate_uses_validation_images_and_notes_small_numbers(trained, capsys):
     root, said = trained
     status, found, _ = inside(capsys, "evaluate", root)
     assert status == 0 and found["run"] == said["run"] and found["split"] == "val"
@@ -109,11 +109,13 @@ def test_evaluate_measures_held_out_pictures_and_says_how_few(trained, capsys):
     assert found["regions"]["false_interval"] is None or len(found["regions"]["false_interval"]) == 2
     assert found["regions"]["enough"] is (found["regions"]["defects"] >= 20)
     assert sum(size["defects"] for size in found["by_size"]) in (0, found["regions"]["defects"])
-    assert found["leaks"] == [] and any("chose its thresholds" in note for note in found["notes"])
+    assert found["leaks"] == [] and any("thresholds were chosen on these" in note for note in found["notes"])
     # The same road as the trainer's own last look at these pictures.
     assert found["dice"] == pytest.approx(said["metrics"]["dice"], abs=1e-3)
     status, everything, _ = inside(capsys, "evaluate", root, "--split", "all")
-    assert everything["pictures"] == len(data.items) and any("learned from" in note for note in everything["notes"])
+    assert everything["pictures"] == len(data.items) and any(
+        "Training images are included" in note for note in everything["notes"]
+    )
     assert cli.main(["evaluate", str(root), "--split", "test"]) == 1
     assert "no pictures in test" in capsys.readouterr().err
     assert cli.main(["evaluate", str(root)]) == 0
@@ -121,18 +123,18 @@ def test_evaluate_measures_held_out_pictures_and_says_how_few(trained, capsys):
     assert "val" in text and all(name in text for name in ("scratch", "pit", "stain", "dent"))
 
 
-def test_evaluate_tells_of_pictures_that_are_not_held_out(copy, capsys):
-    """The same picture on both sides of the split."""
+def test_evaluate_notes_training_images(copy, capsys):
+    """Duplicates in the training and in the validation set."""
     data = find_run(copy, "best").dataset()
     with Project.open(copy) as project:
         held, learned = data.of("val")[0].key, data.of("train")[0].key
         project.image_path(held).write_bytes(project.image_path(learned).read_bytes())
     status, found, _ = inside(capsys, "evaluate", copy)
     assert status == 0 and {"path": held, "learned": learned, "why": "same"} in found["leaks"]
-    assert any("too good" in note and held in note for note in found["notes"])
+    assert any("too high" in note and held in note for note in found["notes"])
 
 
-def test_another_operating_point_is_carried_by_evaluation_and_prediction(copy, capsys, tmp_path):
+def test_changed_operating_point_is_used_by_evaluate_and_predict(copy, capsys, tmp_path):
     run = find_run(copy, "best")
     before = inside(capsys, "evaluate", copy)[1]
     trained = operating_point.OperatingPoint.of(operating_point.settings_of(run))
@@ -142,7 +144,7 @@ def test_another_operating_point_is_carried_by_evaluation_and_prediction(copy, c
     assert operating_point.read(run) == operating_point.StoredOperatingPoint(trained, ("val",))
     after = inside(capsys, "evaluate", copy)[1]
     assert after["regions"]["found"] >= before["regions"]["found"] and after["dice"] != before["dice"]
-    assert any("operating point in use was chosen on these" in note for note in after["notes"])
+    assert any("current operating point was chosen on these" in note for note in after["notes"])
     said = inside(capsys, "predict", run.root, copy / "pictures", "--out", tmp_path / "o")[1]
     assert max(len(picture["regions"]) for picture in said["pictures"]) > 0
     operating_point.restore(run)
@@ -150,7 +152,7 @@ def test_another_operating_point_is_carried_by_evaluation_and_prediction(copy, c
     assert inside(capsys, "evaluate", copy)[1]["regions"] == before["regions"]
 
 
-def test_a_training_that_went_on_makes_a_chosen_point_a_thing_of_the_past(copy):
+def test_resumed_training_resets_the_operating_point(copy):
     run = find_run(copy, "best")
     trained = operating_point.settings_of(run)
     operating_point.store(run, operating_point.OperatingPoint((0.3,) * 4, (9,) * 4), chosen_on=["test"])
@@ -159,7 +161,7 @@ def test_a_training_that_went_on_makes_a_chosen_point_a_thing_of_the_past(copy):
     assert operating_point.read(run) == operating_point.StoredOperatingPoint(newer)
 
 
-def test_evaluate_uses_the_labels_of_today(copy, capsys):
+def test_evaluate_uses_the_present_labels(copy, capsys):
     data = find_run(copy, "best").dataset()
     changed, gone, broken = [item.key for item in data.of("val")[:3]]
     with Project.open(copy) as project:
@@ -184,7 +186,7 @@ def test_evaluate_against_another_project_matches_classes_by_name(copy, tmp_path
     status, found, _ = inside(capsys, "evaluate", copy, "--against", tmp_path / "other")
     assert status == 0 and found["pictures"] == 6 and set(found["per_class"]) == {"scratch", "pit", "stain", "dent"}
     assert found["per_class"]["pit"]["defects"] == 0 < found["per_class"]["scratch"]["defects"]
-    assert any("learned from" in note for note in found["notes"])
+    assert any("are training images" in note for note in found["notes"])
 
 
 def test_predict_writes_masks_tables_and_overlays(trained, tmp_path, capsys):
@@ -204,7 +206,7 @@ def test_predict_writes_masks_tables_and_overlays(trained, tmp_path, capsys):
     assert status == 1 and "incomplete" in found["error"]
 
 
-def test_export_gives_what_the_run_gives_and_a_damaged_one_is_refused(copy, tmp_path, capsys):
+def test_export_equals_the_run_and_a_damaged_one_is_refused(copy, tmp_path, capsys):
     point = operating_point.OperatingPoint((0.3, 0.4, 0.3, 0.3), (7, 7, 0, 7))  # chosen in review, and so carried
     operating_point.store(find_run(copy, "best"), point, chosen_on=["val"])
     said = workbench("export", copy, "--formats", "onnx")
@@ -238,7 +240,7 @@ def test_export_gives_what_the_run_gives_and_a_damaged_one_is_refused(copy, tmp_
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a test cannot press Ctrl-C there without ending itself")
-def test_an_interrupt_keeps_the_model_and_the_run_goes_on_later(copy):
+def test_interrupted_run_keeps_the_model_and_can_resume(copy):
     started = [*command("train", copy, "--model", "unet", "--minutes", "5", *TINY, "--json")]
     earlier = find_run(copy, "last").name
 
@@ -260,7 +262,7 @@ def test_an_interrupt_keeps_the_model_and_the_run_goes_on_later(copy):
 
 
 def _interrupted(started, root, ready, patience=90):
-    """Start it, wait until the events of its newest run are `ready`, interrupt it, and return its JSON."""
+    """Start a training, interrupt it when the events of its run are `ready`, and return its JSON."""
     process = subprocess.Popen(
         started, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), text=True, start_new_session=True
     )
@@ -279,8 +281,8 @@ def _interrupted(started, root, ready, patience=90):
     return json.loads(out)
 
 
-def test_a_child_that_dies_is_a_sentence(copy, capsys, monkeypatch):
-    """A stand-in for the training program that is killed without a word."""
+def test_killed_child_is_reported_in_one_sentence(copy, capsys, monkeypatch):
+    """Use a stand-in for the training program that is killed without a final event."""
     from workbench.cli import training_process
 
     monkeypatch.setattr(
@@ -291,7 +293,7 @@ def test_a_child_that_dies_is_a_sentence(copy, capsys, monkeypatch):
     assert "log.txt" in err and "Traceback" not in err
 
 
-def test_the_problem_of_a_child_arrives_as_it_was(copy, capsys):
+def test_problem_of_the_child_is_reported(copy, capsys):
     run = find_run(copy, "best")
     (run.root / "recipe.json").write_text("{}", "utf-8")
     write_png(copy / "pictures" / "x.png", np.zeros((9, 9), np.uint8))

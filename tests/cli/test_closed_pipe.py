@@ -1,4 +1,4 @@
-"""Output that nobody reads: every verb ends quietly, with neither a traceback nor a complaint of the interpreter."""
+"""Closed output pipes: every verb ends without a traceback or a message of the interpreter."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def folder(tmp_path):
 
 
 def closed_pipe():
-    """The end for writing of a pipe that nobody reads."""
+    """Return the write end of a pipe whose read end is closed."""
     reading, writing = os.pipe()
     os.close(reading)
     return writing
 
 
 def end_of(command, *closed):
-    """Exit status, and what was written to the streams that are not in `closed`."""
+    """Return the exit status and the output of the streams that are not in `closed`."""
     streams = {name: closed_pipe() if name in closed else subprocess.PIPE for name in ("stdout", "stderr")}
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"}
     done = subprocess.Popen(
@@ -58,7 +58,7 @@ def test_wrong_use_and_help_end_quietly(verb):
 @POSIX
 @pytest.mark.parametrize("closed", [("stdout",), ("stderr",), ("stdout", "stderr")])
 @pytest.mark.parametrize("json", [False, True])
-def test_a_verb_ends_quietly(folder, grey_export, tmp_path, closed, json):
+def test_verb_ends_quietly(folder, grey_export, tmp_path, closed, json):
     verbs = [
         ("check", folder),
         ("check", tmp_path / "missing"),
@@ -81,7 +81,7 @@ def test_a_verb_ends_quietly(folder, grey_export, tmp_path, closed, json):
 
 @POSIX
 @pytest.mark.parametrize("closed", [("stdout",), ("stderr",), ("stdout", "stderr")])
-def test_an_export_ends_quietly(grey_export, tmp_path, closed):
+def test_export_ends_quietly(grey_export, tmp_path, closed):
     pictures = tmp_path / "in"
     pictures.mkdir()
     for number in range(3):
@@ -94,6 +94,6 @@ def test_an_export_ends_quietly(grey_export, tmp_path, closed):
 
 
 @POSIX
-def test_a_closed_pipe_is_a_failure(folder):
+def test_closed_pipe_returns_a_failure(folder):
     assert end_of(["-m", "workbench", "check", folder], "stdout")[0] == 1
     assert end_of(["-m", "workbench", "check", folder])[0] == 0

@@ -1,4 +1,4 @@
-"""The doctor: what it says on this machine, and whether it sees the known traps and names the cure."""
+"""Verb doctor: checks of this machine, known problems and their fixes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def checks(capsys, *options):
     return {check["name"]: check for check in found}
 
 
-def test_this_machine_is_described(capsys):
+def test_checks_describe_this_machine(capsys):
     found = checks(capsys, "--quick")
     assert {"python", "machine", "disk", "write access", "packages", "opencv", "onnxruntime", "window"} <= set(found)
     assert "graphics card" in found
@@ -29,14 +29,14 @@ def test_this_machine_is_described(capsys):
         assert bool(check["fix"]) == (not check["ok"]), check
 
 
-def test_every_export_format_is_told_of_and_what_one_lacks(capsys):
+def test_export_formats_are_listed_with_missing_packages(capsys):
     detail = checks(capsys, "--quick")["export formats"]["detail"]
     possible, *rest = detail.split("; ")
     assert {*possible.split(", "), *(part.partition(":")[0] for part in rest)} == set(KINDS)
     assert "onnx" in possible.split(", ") and all(len(part.partition(": ")[2]) > 10 for part in rest)
 
 
-def test_whether_the_window_loads_is_tried_in_another_process(capsys):
+def test_window_is_tested_in_another_process(capsys):
     before = "PySide6" in sys.modules
     assert doctor._window(quick=False).ok
     assert ("PySide6" in sys.modules) == before
@@ -53,13 +53,13 @@ def test_whether_the_window_loads_is_tried_in_another_process(capsys):
         ({}, "window", "PySide6-Essentials"),
     ],
 )
-def test_traps_are_seen_and_the_cure_is_a_command(capsys, monkeypatch, versions, name, words):
+def test_known_problems_are_reported_with_a_command(capsys, monkeypatch, versions, name, words):
     monkeypatch.setattr(doctor, "_version", versions.get)
     check = checks(capsys, "--quick")[name]
     assert not check["ok"] and words in check["fix"] and sys.executable in check["fix"]
 
 
-def test_the_version_of_qt_that_crashes_old_pythons_is_known(monkeypatch):
+def test_crashing_version_of_qt_is_reported(monkeypatch):
     monkeypatch.setattr(doctor, "_version", {"PySide6-Essentials": "6.12.0"}.get)
     monkeypatch.setattr(doctor.sys, "version_info", (3, 11, 0))
     check = doctor._window(quick=True)
@@ -68,14 +68,14 @@ def test_the_version_of_qt_that_crashes_old_pythons_is_known(monkeypatch):
     assert doctor._window(quick=True).ok
 
 
-def test_a_card_with_the_processor_build_is_told_how_to_change(monkeypatch):
+def test_gpu_with_a_cpu_build_is_reported(monkeypatch):
     monkeypatch.setattr(doctor, "_version", {"paddlepaddle": "3.3.1", "onnx": "1.17.0"}.get)
     found = {check.name: check for check in doctor._paddle(["NVIDIA RTX 4090"], quick=True)}
     check = found["paddle for the card"]
     assert not check.ok and "paddlepaddle-gpu" in check.fix and "--extra-index-url" in check.fix
 
 
-def test_training_is_tried_in_its_own_process(capsys):
+def test_training_is_tested_in_another_process(capsys):
     if not paddle_installed():
         pytest.skip("PaddlePaddle is not installed")
     check = doctor._training("cure")

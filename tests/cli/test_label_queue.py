@@ -1,4 +1,4 @@
-"""workbench queue: the order, the reasons, label errors, and what it says where it cannot."""
+"""Verb queue: order, reasons, label errors and problems."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WEIGHTS, BIAS = np.array([[0.0], [-40.0]]), np.array([0.0, -4.0])
 
 @pytest.fixture
 def filled(project) -> Project:
-    """Sixteen labelled pictures and eight new ones, of which two have a defect; one of the labels is wrong."""
+    """Return a project with 16 labeled images, one of them wrong, and 8 new ones, two of them with a defect."""
     keys = fill_project(project, 10, good=14)
     for key in [*keys[-6:], keys[0], keys[8]]:
         project.mask_path(key).unlink()
@@ -49,7 +49,7 @@ def ask(capsys, *arguments: object) -> tuple[int, dict]:
     return status, json.loads(capsys.readouterr().out)
 
 
-def test_before_there_is_a_model_what_stands_out_as_on_labelled_defects_comes_first(filled, capsys):
+def test_without_a_model_images_similar_to_labeled_defects_come_first(filled, capsys):
     keys = filled.images()
     status, said = ask(capsys, filled.root)
     told = {entry["path"]: [reason["kind"] for reason in entry["reasons"]] for entry in said["pictures"]}
@@ -58,7 +58,7 @@ def test_before_there_is_a_model_what_stands_out_as_on_labelled_defects_comes_fi
     assert told[keys[0]][0] == "spot" and sum("spot" in kinds for kinds in told.values()) <= 2
 
 
-def test_the_queue_names_open_pictures_and_says_why(filled, run, capsys):
+def test_queue_lists_open_images_with_reasons(filled, run, capsys):
     status, said = ask(capsys, filled.root)
     keys = filled.images()
     assert status == 0 and said["run"] == run.name and said["looked"] == said["open"] == 8
@@ -73,16 +73,16 @@ def test_the_queue_names_open_pictures_and_says_why(filled, run, capsys):
     assert len(said["pictures"]) == 3
 
 
-def test_it_looks_at_some_first_and_goes_on(filled, run, capsys):
+def test_analysis_is_limited_and_continues(filled, run, capsys):
     assert [ask(capsys, filled.root, "--look", 5)[1]["looked"] for _ in range(3)] == [5, 8, 8]
 
 
-def test_without_a_run_the_order_goes_by_likeness(filled, capsys):
+def test_without_a_run_images_are_ranked_by_similarity(filled, capsys):
     status, said = ask(capsys, filled.root)
     assert status == 0 and said["run"] is None and len(said["pictures"]) == 8
 
 
-def test_label_errors_are_told_and_what_is_confirmed_stays_out(filled, run, capsys):
+def test_label_errors_are_listed_without_confirmed_ones(filled, run, capsys):
     wrong = filled.images()[4]
     status, said = ask(capsys, filled.root, "--errors", "--run", "last")
     assert status == 0 and [entry["path"] for entry in said["pictures"]] == [wrong]
@@ -98,20 +98,20 @@ def test_label_errors_are_told_and_what_is_confirmed_stays_out(filled, run, caps
     assert ask(capsys, filled.root, "--errors")[1]["pictures"] == []
 
 
-def test_what_cannot_be_is_said(project, capsys, tmp_path):
+def test_problems_are_reported(project, capsys, tmp_path):
     assert ask(capsys, tmp_path / "none")[0] == 1
     status, said = ask(capsys, project.root)
     assert status == 1 and "no pictures" in said["error"]
     fill_project(project, 2)
     status, said = ask(capsys, project.root, "--errors")
-    assert status == 1 and "Train first" in said["error"]
+    assert status == 1 and "Train a model first" in said["error"]
     assert ask(capsys, project.root, "--run", "nothing")[0] == 1
     status, said = ask(capsys, project.root)
     assert status == 0 and said["pictures"] == [] and said["open"] == 0  # all are done
     assert main(["queue", str(project.root), "--count", "0"]) == 2
 
 
-def test_people_read_it_too(filled, run, capsys):
+def test_text_output(filled, run, capsys):
     assert main(["queue", str(filled.root)]) == 0
     assert "Perhaps" in (out := capsys.readouterr().out) or "Unsure" in out or "Probably" in out
     assert main(["queue", str(filled.root), "--errors"]) == 0

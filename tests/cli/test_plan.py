@@ -1,4 +1,4 @@
-"""workbench train --plan: what would be decided, and why, without a training."""
+"""Option --plan of the verb train: planned settings with reasons, without a training."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REASONED = {
 }
 
 
-def test_the_plan_is_the_recipe_of_a_run_and_leaves_nothing_behind(labelled, capsys):
+def test_plan_equals_the_settings_of_a_run_and_writes_nothing(labelled, capsys):
     root = str(labelled.root)
     before = sorted(path.name for path in labelled.root.rglob("*"))
     assert main(["train", root, "--model", "unet", "--minutes", "3", "--set", "batch=6", "--plan", "--json"]) == 0
@@ -49,7 +49,7 @@ def test_the_plan_is_the_recipe_of_a_run_and_leaves_nothing_behind(labelled, cap
 @pytest.mark.parametrize(
     ("wish", "why"),
     [
-        ("batch=x", "a whole number"),
+        ("batch=x", "must be an integer"),
         ("batch=0", "at least 1"),
         ("batch=2000", "at most 1024"),
         ("rate=fast", "it is a number"),
@@ -59,16 +59,16 @@ def test_the_plan_is_the_recipe_of_a_run_and_leaves_nothing_behind(labelled, cap
         ("augment=none", "it is a list"),
         ("local_contrast=maybe", "true or false"),
         ("size=3", "no such setting"),
-        ('widths=[1,"a"]', "a whole number"),
+        ('widths=[1,"a"]', "must be an integer"),
         ("profile=3", "true or false"),
         ("weights=7", "it is text"),
     ],
 )
-def test_wishes_that_cannot_be_are_told_in_plain_words(labelled, capsys, wish, why):
+def test_invalid_settings_are_reported(labelled, capsys, wish, why):
     assert main(["train", str(labelled.root), "--model", "unet", "--plan", "--set", wish]) == 1
     said = capsys.readouterr().err
     assert why in said and wish.partition("=")[0] in said
 
 
-def test_a_plan_needs_a_kind_of_model(labelled):
+def test_plan_requires_a_model(labelled):
     assert main(["train", str(labelled.root), "--plan"]) == 2

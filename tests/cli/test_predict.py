@@ -1,4 +1,4 @@
-"""workbench predict with an export: the same results as its own program, gone on with, and waiting for more."""
+"""Verb predict with an export: results, continuation and watched folders."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def said(capsys, *arguments) -> tuple[int, dict, str]:
     return status, json.loads(text.out), text.err
 
 
-def test_a_second_run_goes_on_or_begins_anew(grey_export, pictures, tmp_path, capsys):
+def test_second_call_continues_or_starts_over(grey_export, pictures, tmp_path, capsys):
     out = tmp_path / "out"
     status, found, _ = said(capsys, grey_export, pictures / "0.png", "--out", out)
     assert status == 0 and len(found["pictures"]) == 1
@@ -49,7 +49,7 @@ def test_a_second_run_goes_on_or_begins_anew(grey_export, pictures, tmp_path, ca
     assert status == 0 and len(found["pictures"]) == 4 and mask.stat().st_mtime_ns > stamp
 
 
-def test_refusals_are_sentences(grey_export, pictures, tmp_path, capsys):
+def test_problems_are_sentences(grey_export, pictures, tmp_path, capsys):
     assert said(capsys, tmp_path, pictures)[1]["error"].startswith(f"{tmp_path} is neither a run nor an export.")
     status, found, _ = said(capsys, grey_export, tmp_path / "none", "--out", tmp_path / "out")
     assert status == 1 and "there is no such file" in found["error"]
@@ -63,7 +63,7 @@ def test_refusals_are_sentences(grey_export, pictures, tmp_path, capsys):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a test cannot press Ctrl-C there without ending itself")
-def test_watching_tells_a_line_a_picture(grey_export, pictures, tmp_path):
+def test_watch_prints_one_line_per_image(grey_export, pictures, tmp_path):
     command = [sys.executable, "-m", "workbench", "predict", grey_export, pictures, "--out", tmp_path / "out"]
     process = subprocess.Popen(
         [*map(str, command), "--watch", "--json"],

@@ -1,4 +1,4 @@
-"""workbench predict … --as-proposals: a real network on real files; labels stay as they are."""
+"""Option --as-proposals of the verb predict: a real network on real files, labels unchanged."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KEYS = ["lot 1/0.png", "lot 1/1.png", "图 2.png"]
 
 @pytest.fixture
 def root(tmp_path):
-    """Three pictures of dark and bright spots, the first labelled as the run sees it, the second with a rejection."""
+    """Return a project with three images: the first labeled as predicted, the second with a rejected suggestion."""
     root = tmp_path / "项目 [1]"
     rng = np.random.default_rng(6)
     with Project.create(root, classes=["dark", "bright"]) as project:
@@ -67,7 +67,7 @@ def files(root) -> dict:
     }
 
 
-def test_a_whole_project(root, capsys):
+def test_suggestions_for_a_whole_project(root, capsys):
     before = files(root)
     status, found, _ = said(capsys, RUN, root)
     assert status == 0 and files(root) == before
@@ -94,13 +94,13 @@ def _read(project, key):
     return image_files.read(project.image_path(key))
 
 
-def test_some_pictures_by_path_and_going_on(root, capsys, tmp_path):
+def test_suggestions_for_images_by_path_and_continue(root, capsys, tmp_path):
     picture = root / "pictures" / KEYS[2]
     stranger = tmp_path / "stranger.png"
     shutil.copy(picture, stranger)
     status, found, _ = said(capsys, root / "runs" / RUN, picture, stranger)
     assert status == 0 and [entry["key"] for entry in found["pictures"]] == [KEYS[2]]
-    assert found["skipped"] == [{"path": str(stranger), "why": "it is no picture of this project"}]
+    assert found["skipped"] == [{"path": str(stranger), "why": "not an image of this project"}]
     project = Project.open(root, write=False)
     stamp = suggestions_path(project, KEYS[2]).stat().st_mtime_ns
     assert not suggestions_path(project, KEYS[0]).exists()
@@ -111,7 +111,7 @@ def test_some_pictures_by_path_and_going_on(root, capsys, tmp_path):
     assert said(capsys, RUN, root, "--continue")[0] == 0 and load_stored(project, KEYS[2]) is not None
 
 
-def test_an_export_of_elsewhere_is_understood_by_the_names_of_its_classes(root, grey_export, capsys):
+def test_classes_of_another_export_are_matched_by_name(root, grey_export, capsys):
     status, found, _ = said(capsys, grey_export, root)
     assert status == 0 and found["proposals"] == 0  # it knows other classes
     with Project.open(root) as project:
@@ -120,7 +120,7 @@ def test_an_export_of_elsewhere_is_understood_by_the_names_of_its_classes(root, 
     assert {r["class_name"] for entry in found["pictures"] for r in entry["regions"]} == {"亮点"}
 
 
-def test_refusals_are_sentences(root, capsys, tmp_path):
+def test_problems_are_sentences(root, capsys, tmp_path):
     (root / "pictures" / "bad.png").write_bytes(b"no picture")
     annotation.save_mask(project := Project.open(root), KEYS[1], np.zeros((5, 5), np.uint8))
     project.close()

@@ -1,4 +1,4 @@
-"""The command line as a process: results on stdout, one JSON object where asked, one sentence for a problem."""
+"""Command line as a process: results on stdout, one JSON object on request, one sentence per problem."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from workbench import cli
+from workbench.core.problems import NoLabels
 from workbench.core.project import annotation
 from workbench.core.project.formats import FORMATS
 from workbench.core.project.project import Project
@@ -35,7 +36,7 @@ def workbench(*arguments, cwd=None):
 
 
 def inside(capsys, *arguments):
-    """The same within this process, for cases that differ in nothing but their input: (status, stdout, stderr)."""
+    """Run a verb in this process. Return (status, stdout, stderr)."""
     status = cli.main([str(argument) for argument in arguments])
     said = capsys.readouterr()
     return status, said.out, said.err
@@ -72,7 +73,7 @@ def test_create_import_check_and_labels_as_processes(tmp_path):
     assert set(report["skipped"][0]) == {"path", "why"} and "片 2" in report["skipped"][0]["path"]
 
     text = workbench("check", tmp_path / "p 项目")
-    assert text.returncode == 0 and "scratch" in text.stdout and "Delete them" in text.stdout
+    assert text.returncode == 0 and "scratch" in text.stdout and "Delete classes" in text.stdout
     findings = json.loads(workbench("check", tmp_path / "p 项目", "--json").stdout)["findings"]
     assert [(f["kind"], f["key"]) for f in findings] == [("unused_class", "scratch")]
 
@@ -83,15 +84,15 @@ def test_create_import_check_and_labels_as_processes(tmp_path):
     assert again.returncode == 1 and "already exists" in again.stderr and again.stdout == ""
 
 
-def test_text_goes_to_stdout_and_nothing_but_json_with_the_option(tmp_path, capsys):
+def test_stdout_holds_text_or_only_json(tmp_path, capsys):
     source = masked_folder(tmp_path / "in")
     inside(capsys, "create", tmp_path / "p")
     status, out, _ = inside(capsys, "import", tmp_path / "p", source)
-    assert status == 0 and "3 pictures" in out and "New classes: defect" in out
+    assert status == 0 and "3 images" in out and "New classes: defect" in out
     status, out, _ = inside(capsys, "import", tmp_path / "p", source, "--json")
     assert status == 0 and len(json.loads(out)["skipped"]) == 3 and out.count("\n") == 1
     status, out, _ = inside(capsys, "import", tmp_path / "p", source, "--overwrite")
-    assert "3 labelled" in out
+    assert "3 labeled" in out
 
 
 @pytest.mark.parametrize(
@@ -107,14 +108,14 @@ def test_text_goes_to_stdout_and_nothing_but_json_with_the_option(tmp_path, caps
         ["evaluate", "p", "--split", "train"],
     ],
 )
-def test_wrong_use_ends_with_2(capsys, arguments):
+def test_wrong_use_returns_2(capsys, arguments):
     status, out, err = inside(capsys, *arguments)
     assert status == 2 and out == "" and "error:" in err
     status, out, err = inside(capsys, *arguments, "--json")
-    assert status == 2 and json.loads(out)["error"].startswith("Wrong use")
+    assert status == 2 and json.loads(out)["error"].startswith("Invalid arguments")
 
 
-def test_help_names_every_verb_and_every_verb_explains_itself(capsys):
+def test_help_of_every_verb(capsys):
     status, out, _ = inside(capsys, "--help")
     assert status == 0 and all(verb in out for verb in cli.VERBS)
     for verb in cli.VERBS:
@@ -124,7 +125,7 @@ def test_help_names_every_verb_and_every_verb_explains_itself(capsys):
 
 
 def sentence(capsys, *arguments):
-    """Status 1, one sentence on stderr without a traceback, the same in JSON; returns it."""
+    """Check for status 1 and one sentence on stderr that equals the one in JSON. Return the sentence."""
     status, out, err = inside(capsys, *arguments)
     assert status == 1 and out == "" and "Traceback" not in err, err
     status, out, _ = inside(capsys, *arguments, "--json")
@@ -143,17 +144,17 @@ def test_problems_of_a_project_are_one_sentence(tmp_path, capsys):
     assert "could be imported" in sentence(capsys, "import", tmp_path / "p", tmp_path / "void")
     assert "no pictures" in sentence(capsys, "train", tmp_path / "p", "--model", "unet")
     picture(tmp_path / "p" / "pictures" / "a.png")
-    assert "No picture is labelled" in sentence(capsys, "train", tmp_path / "p", "--model", "unet")
+    assert str(NoLabels()) in sentence(capsys, "train", tmp_path / "p", "--model", "unet")
     assert "too few verdicts" in sentence(capsys, "train", tmp_path / "p", "--model", "resnet")
     with Project.open(tmp_path / "p") as project:
         annotation.save_mask(project, "a.png", np.pad(np.ones((9, 9), np.uint8), ((0, 31), (0, 39))))
-    assert "Only 1 labelled picture" in sentence(capsys, "train", tmp_path / "p", "--model", "unet")
+    assert "Only 1 label" in sentence(capsys, "train", tmp_path / "p", "--model", "unet")
     assert "colour" in sentence(capsys, "train", tmp_path / "p", "--model", "unet", "--set", "colour=3")
     for verb in ("evaluate", "export"):
         assert "There is no run" in sentence(capsys, verb, tmp_path / "p")
     assert "There is no run" in sentence(capsys, "train", tmp_path / "p", "--resume", "last")
     assert "neither a run nor an export" in sentence(capsys, "predict", tmp_path / "p", tmp_path / "p" / "pictures")
-    assert "No picture is labelled" in sentence(capsys, "labels", _empty(tmp_path), tmp_path / "o", "--format", "png")
+    assert str(NoLabels()) in sentence(capsys, "labels", _empty(tmp_path), tmp_path / "o", "--format", "png")
 
     raw = json.loads((tmp_path / "p" / "project.json").read_text("utf-8"))
     (tmp_path / "p" / "project.json").write_text(json.dumps(raw | {"format": 99}), "utf-8")
@@ -166,7 +167,7 @@ def _empty(tmp_path):
     return tmp_path / "empty"
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path, capsys):
+def test_folder_without_write_access_is_named(tmp_path, capsys):
     (tmp_path / "file").write_text("not a folder", "utf-8")
     assert "could not be written" in sentence(capsys, "create", tmp_path / "file" / "p")
     folder = tmp_path / "locked"
@@ -176,15 +177,15 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path, capsys):
     assert "could not be written" in sentence(capsys, "create", folder / "p")
 
 
-def test_a_project_that_is_open_elsewhere_is_not_written(project, tmp_path, capsys):
+def test_project_open_elsewhere_is_not_written(project, tmp_path, capsys):
     source = masked_folder(tmp_path / "in")
     held = workbench("import", project.root, source)
-    assert held.returncode == 1 and "open for writing elsewhere" in held.stderr
+    assert held.returncode == 1 and "already open for writing" in held.stderr
     assert str(os.getpid()) in held.stderr and not project.images()
     assert inside(capsys, "check", project.root)[0] == 0  # reading is free
 
 
-def test_without_paddle_the_exact_command_is_told(labelled):
+def test_without_paddle_the_install_command_is_shown(labelled):
     labelled.close()
     code = (
         "import sys; sys.modules['paddle'] = None\n"
@@ -198,7 +199,7 @@ def test_without_paddle_the_exact_command_is_told(labelled):
     assert not list((labelled.root / "runs").iterdir())
 
 
-def test_an_unknown_failure_is_a_sentence_too(tmp_path, capsys, monkeypatch):
+def test_unexpected_error_is_one_sentence(tmp_path, capsys, monkeypatch):
     from workbench.core import lint
 
     Project.create(tmp_path / "p").close()
@@ -206,7 +207,7 @@ def test_an_unknown_failure_is_a_sentence_too(tmp_path, capsys, monkeypatch):
     assert "ZeroDivisionError" in sentence(capsys, "check", tmp_path / "p")
 
 
-def test_every_written_format_can_be_chosen(capsys):
+def test_every_label_format_can_be_selected(capsys):
     _, out, _ = inside(capsys, "labels", "--help")
     assert all(name in out for name, format in FORMATS.items() if format.write is not None)
 
@@ -215,7 +216,7 @@ CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows forbids these file names")
-def test_no_verb_prints_raw_control_characters(tmp_path):
+def test_no_verb_prints_control_characters(tmp_path):
     nasty = "\x1b[2J\x1b]0;owned\x07\rx\ny\x9b"
     source = masked_folder(tmp_path / "in")
     for folder in ("images", "masks"):
@@ -240,7 +241,7 @@ def test_no_verb_prints_raw_control_characters(tmp_path):
     assert f"images/{nasty} 2.png" in [finding["key"] for finding in found["findings"]]
 
 
-def test_the_name_of_the_other_host_cannot_drive_the_terminal(tmp_path):
+def test_host_name_with_control_characters_is_escaped(tmp_path):
     with Project.create(tmp_path / "p", classes=["scratch"]):
         holder = tmp_path / "p" / ".cache" / "holder.json"
         holder.write_text(json.dumps({"pid": 1, "host": "\x1b[2Jhost"}), "utf-8")

@@ -20,6 +20,7 @@ from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.model_settings import ClassSettings, save_settings
 from workbench.session.label_issue_review import LabelIssueReview
 from workbench.session.label_queue import LabelQueue
+from workbench.session.training.run_list import RunList
 from workbench.session.training.training_control import TrainingControl
 
 
@@ -47,7 +48,7 @@ def run(root) -> Run:
 @pytest.fixture
 def guide(run, opened):
     training = TrainingControl(opened)
-    guide = LabelQueue(opened, training)
+    guide = LabelQueue(opened, training, RunList(opened, training))
     guide.training = training
     yield guide
     guide.close()
@@ -83,6 +84,7 @@ def test_open_pictures_are_listed_with_reasons_and_leave_when_they_are_done(guid
 
 
 def test_it_can_be_cancelled_and_lists_what_it_has(guide, opened, qtbot):
+    qtbot.waitUntil(lambda: guide.possible("errors"), timeout=5000)  # the runs are listed
     guide.activate("next")
     guide.cancel()
     qtbot.waitUntil(lambda: not guide.running, timeout=20_000)
@@ -198,7 +200,7 @@ def test_the_verdict_of_the_model_is_one_step_that_undo_takes_back(session, tmp_
     assert session.open_project(tmp_path / "p")
     settle(session, qtbot)
     training = TrainingControl(session)
-    guide = LabelQueue(session, training)
+    guide = LabelQueue(session, training, RunList(session, training))
     errors = LabelIssueReview(session, guide)
     try:
         lead(guide, qtbot, "errors")

@@ -15,10 +15,10 @@ from workbench.inference.text_safety import terminal_text
 
 # Verb -> (module, short help text).
 VERBS: dict[str, tuple[str, str]] = {
-    "demo": ("demo", "make a sample project, train, evaluate, export and check"),
-    "create": ("create", "make a project folder"),
+    "demo": ("demo", "create a sample project, train, evaluate, export and check"),
+    "create": ("create", "create a project folder"),
     "import": ("import_labels", "import images and labels from other tools"),
-    "labels": ("labels", "write labels for other tools"),
+    "labels": ("labels", "export labels for other tools"),
     "check": ("check", "check the project for label errors, data leakage and damaged files"),
     "train": ("train", "train a UNet (segmentation) or a ResNet (classification)"),
     "queue": ("queue", "list the images to label next, or possible label errors, with reasons"),
@@ -39,7 +39,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         if self._as_json:
-            print(json.dumps({"error": f"Wrong use: {message}."}))
+            print(json.dumps({"error": f"Invalid arguments: {message}."}))
         super().error(terminal_text(message))
 
 
@@ -68,15 +68,15 @@ def _parser(arguments: list[str]) -> argparse.ArgumentParser:
         description=(
             "Label surface defects, train models and export them. Without a command, the application window opens."
         ),
-        epilog="workbench [PROJECT] opens the window. 'workbench VERB --help' explains a verb.",
+        epilog="workbench [PROJECT] opens the window. 'workbench VERB --help' shows the options of a verb.",
     )
     parser.add_argument("--version", action="version", version=f"Defect Workbench {__version__}")
-    kind = partial(_Parser, as_json=as_json)
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB", parser_class=kind)
-    wanted = next((word for word in arguments if word in VERBS), None)
-    for verb, (name, what) in VERBS.items():
-        sub = verbs.add_parser(verb, help=what, description=f"{what[0].upper()}{what[1:]}.")
-        if verb == wanted:  # loading the modules of the other verbs would cost time
+    parser_class = partial(_Parser, as_json=as_json)
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB", parser_class=parser_class)
+    requested = next((word for word in arguments if word in VERBS), None)
+    for verb, (name, help_text) in VERBS.items():
+        sub = verbs.add_parser(verb, help=help_text, description=f"{help_text[0].upper()}{help_text[1:]}.")
+        if verb == requested:  # loading the modules of the other verbs would cost time
             module = load(name)
             module.add_arguments(sub)
             sub.set_defaults(run=module.run)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -19,7 +18,9 @@ from workbench.core import problems
 from workbench.core.images.image_files import read
 from workbench.core.project import annotation
 from workbench.core.project.project import Project
-from workbench.core.runs.launch import paddle_installed
+from workbench.core.runs.child_process import run_captured
+from workbench.core.runs.export_options import COMMAND_LINE_FORMATS, ExportOptions
+from workbench.core.runs.launch import is_frozen, paddle_installed
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import request
 from workbench.core.sample.sample_project import best_threshold_dice, make_sample
@@ -37,16 +38,19 @@ CHOICES: dict[str, dict[str, Any]] = {
 }
 
 
+_SELF_TEST_SECONDS = 600.0  # time limit
+
+
 class SelfTestFailed(problems.Problem):
-    says = "The export {path} fails its own test: {why}"
+    says = "The export {path} failed its self-test: {why}"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", nargs="?", type=Path, default=Path("sample-project"), metavar="DIR")
-    parser.add_argument("--minutes", type=float, metavar="M", help="for each of the two trainings")
+    parser.add_argument("--minutes", type=float, metavar="M", help="training time of each of the two models in minutes")
 
 
-def run(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
+def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     began = time.perf_counter()
     if not paddle_installed():
         raise problems.PaddleMissing(command=paddle_command())
@@ -55,27 +59,28 @@ def run(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
         model: request(model, minutes=options.minutes or minutes, **CHOICES[model])
         for model, minutes in MINUTES.items()
     }
-    with talk.progress("making the sample project") as move:
+    with console.progress("creating the sample project") as move:
         make_sample(root, progress=move).close()
-    talk.line(f"Sample project: {root}")
+    console.line(f"Sample project: {root}")
     result: dict[str, Any] = {"project": root}
-    for model, recipe in settings.items():
-        result[model] = _one_model(root, recipe, talk)
+    for model, model_settings in settings.items():
+        result[model] = _one_model(root, model_settings, console)
     result["unet"]["threshold_dice"] = _threshold_dice(result["unet"], root)
-    result["overlays"] = _overlays(result["unet"], root, talk)
+    result["overlays"] = _overlays(result["unet"], root, console)
     result["seconds"] = round(time.perf_counter() - began, 1)
-    _print_step(result, root, talk)
+    _print_result(result, root, console)
     return result
 
 
-def _one_model(root: Path, settings: Any, talk: Console) -> dict[str, Any]:
+def _one_model(root: Path, settings: Any, console: Console) -> dict[str, Any]:
     """Train, evaluate and export one model, and run the export's self-test."""
-    trained = follow(new_run(root, settings), talk)
+    trained = follow(new_run(root, settings), console)
     run = Run(trained["path"])
-    measured = evaluate(run, talk)
-    exported = export(run, talk, choices={"--seconds": 2})  # a short speed measurement is enough for a demo
+    measured = evaluate(run, console)
+    # A short benchmark is enough for a demo.
+    exported = export(run, console, ExportOptions(COMMAND_LINE_FORMATS, seconds=2))
     _self_test(Path(exported["path"]))
-    talk.line(
+    console.line(
         f"{settings.model}: {trained['steps']} steps in {trained['seconds']:.0f} s, then {measured['split']}: "
         f"{summary(measured)}; exported, self-test passed"
     )
@@ -84,25 +89,18 @@ def _one_model(root: Path, settings: Any, talk: Console) -> dict[str, Any]:
 
 def _self_test(folder: Path) -> None:
     """Run the self-test of the export's own program in a separate process without the workbench, as in production."""
-    if getattr(sys, "frozen", False):
+    if is_frozen():
         with contextlib.redirect_stdout(sys.stderr):
             if runner.main(["--self-test"], folder):
-                raise SelfTestFailed(path=str(folder), why="see above")
+                raise SelfTestFailed(path=str(folder), why="see the messages above")
         return
-    tried = subprocess.run(
-        [sys.executable, str(folder / "predict.py"), "--self-test"],
-        capture_output=True,
-        text=True,
-        errors="replace",
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-    )
-    if tried.returncode:
-        lines = (tried.stderr or tried.stdout).strip().splitlines()
-        raise SelfTestFailed(path=str(folder), why=lines[-1] if lines else f"it ended with {tried.returncode}")
+    command = [sys.executable, str(folder / "predict.py"), "--self-test"]
+    output = run_captured(command, seconds=_SELF_TEST_SECONDS, folder=folder)
+    if output.returncode != 0:
+        raise SelfTestFailed(path=str(folder), why=output.last_line or f"exit code {output.returncode}")
 
 
-def _check_validation_images(model: dict[str, Any], root: Path) -> list[str]:
+def _evaluated_images(model: dict[str, Any], root: Path) -> list[str]:
     data = Run(root / "runs" / model["train"]["run"]).dataset()
     return [item.key for item in data.of(model["evaluate"]["split"])]
 
@@ -111,36 +109,37 @@ def _threshold_dice(model: dict[str, Any], root: Path) -> float:
     """Return the Dice of the best gray threshold on the images on which the UNet was evaluated."""
     project = Project.open(root, write=False)
     pairs = []
-    for key in _check_validation_images(model, root):
+    for key in _evaluated_images(model, root):
         label = annotation.load_mask(project, key)
         if label is not None:
             pairs.append((read(project.image_path(key)), label))
     return best_threshold_dice(pairs)
 
 
-def _overlays(model: dict[str, Any], root: Path, talk: Console) -> Path:
+def _overlays(model: dict[str, Any], root: Path, console: Console) -> Path:
     """Predict the validation/test images and the large image with the export. Return the folder of overlays."""
     project = Project.open(root, write=False)
     out = root / "demo-results"
-    wanted = [*_check_validation_images(model, root), *(key for key in project.images() if key.startswith("large/"))]
+    wanted = [*_evaluated_images(model, root), *(key for key in project.images() if key.startswith("large/"))]
     sources, _ = collect_images([project.image_path(key) for key in wanted])
     predictor = Predictor.open(model["export"]["path"], engine="onnx")
-    with talk.progress("looking at held-out pictures") as move, ResultsFolder(out, predictor) as folder:
+    with console.progress("predicting validation/test images") as move, ResultsFolder(out, predictor) as folder:
         predict_all(folder, sources, on_image=lambda number, total, *_: move(number, total))
     return out / "overlays"
 
 
-def _print_step(result: dict[str, Any], root: Path, talk: Console) -> None:
+def _print_result(result: dict[str, Any], root: Path, console: Console) -> None:
     unet, resnet = result["unet"], result["resnet"]
     dice = unet["evaluate"]["any_defect"]["dice"] or 0.0
     accuracy = percent(resnet["evaluate"]["accuracy"], resnet["evaluate"]["accuracy_interval"])
-    talk.line()
-    talk.line(f"UNet on pictures it never saw: dice {dice:.2f}; the best grey threshold: {unet['threshold_dice']:.2f}.")
-    talk.line(f"ResNet on pictures it never saw: accuracy {accuracy}.")
+    console.line()
+    plain = unet["threshold_dice"]
+    console.line(f"UNet on validation/test images: Dice {dice:.2f}; best plain gray threshold: Dice {plain:.2f}.")
+    console.line(f"ResNet on validation/test images: accuracy {accuracy}.")
     for name, model in (("UNet", unet), ("ResNet", resnet)):
         for engine, parity in model["export"]["parity"].items():
-            talk.line(f"{name} export against the run, {engine}: {parity_text(parity)}.")
-    talk.line(f"Overlays:      {result['overlays']}")
-    talk.line(f"Exports:       {root / 'exports'}")
-    talk.line(f"Open a window: workbench {root}")
-    talk.line(f"It took {result['seconds'] / 60:.1f} minutes.")
+            console.line(f"{name} export compared with the run, {engine}: {parity_text(parity)}.")
+    console.line(f"Overlays:      {result['overlays']}")
+    console.line(f"Exports:       {root / 'exports'}")
+    console.line(f"Open a window: workbench {root}")
+    console.line(f"Duration: {result['seconds'] / 60:.1f} minutes.")

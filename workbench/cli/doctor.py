@@ -7,7 +7,6 @@ import json
 import os
 import platform
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -22,11 +21,13 @@ import psutil
 
 from workbench.cli.pip_commands import paddle_command, pip_command, requirement
 from workbench.cli.verb_runner import Console
-from workbench.core.runs.launch import worker_command, worker_environment
+from workbench.core.runs.child_process import run_captured
+from workbench.core.runs.launch import is_frozen, worker_command, worker_environment
 from workbench.inference.cpu_environment import cores, cpu_environment
 from workbench.inference.engines.registry import KINDS, cannot_make
 
 _GIB = 2**30
+_SECONDS = 300.0  # time limit of the training program's own checks
 _OPENCV = (
     "opencv-python",
     "opencv-python-headless",
@@ -52,7 +53,7 @@ _QT_LIBRARIES = "libegl1 libgl1 libxkbcommon-x11-0 libxcb-cursor0 libdbus-1-3 li
 
 @dataclass(frozen=True)
 class Check:
-    """Result of one check. detail: the finding. fix: a command or advice; "" if nothing is to be done."""
+    """Result of one check. detail: the finding. fix: a command or advice; "" if none is needed."""
 
     name: str
     ok: bool
@@ -61,16 +62,16 @@ class Check:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--quick", action="store_true", help="do not try out training and the window")
+    parser.add_argument("--quick", action="store_true", help="skip the tests of training and of the window")
 
 
-def run(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
+def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     checks: list[Check] = []
     for check in _checks(quick=options.quick):
         checks.append(check)
-        talk.line(f"{'ok  ' if check.ok else 'MEND'} {check.name}: {check.detail}")
+        console.line(f"{'ok  ' if check.ok else 'FIX '} {check.name}: {check.detail}")
         if check.fix:
-            talk.line(f"       {check.fix}")
+            console.line(f"       {check.fix}")
     return {
         "ok": all(check.ok for check in checks),
         "checks": [{"name": c.name, "ok": c.ok, "detail": c.detail, "fix": c.fix} for c in checks],
@@ -86,16 +87,16 @@ def _checks(*, quick: bool) -> Iterator[Check]:
     yield _opencv()
     yield _onnxruntime()
     yield _window(quick)
-    cards, gpu = _gpu()
+    gpus, gpu = _gpu()
     yield gpu
-    yield from _paddle(cards, quick)
+    yield from _paddle(gpus, quick)
     yield _formats()
 
 
 def _python() -> Check:
     fits = (3, 10) <= sys.version_info[:2] < (3, 14)
     detail = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
-    return Check("python", fits, detail, "" if fits else "Install Python 3.12 and make a new environment with it.")
+    return Check("python", fits, detail, "" if fits else "Install Python 3.12 and create a new environment with it.")
 
 
 def _machine() -> Check:
@@ -104,29 +105,31 @@ def _machine() -> Check:
     detail = f"{usable} cores, {memory / _GIB:.0f} GiB of memory"
     special = cpu_environment()
     if special:
-        detail += f"; training sets {' '.join(f'{name}={value}' for name, value in special.items())} on this AMD"
-    fix = "" if enough else "Close other programs; training needs about 4 GiB of memory."
+        variables = " ".join(f"{name}={value}" for name, value in special.items())
+        detail += f"; training sets {variables} on this AMD CPU"
+    fix = "" if enough else "Close other programs. Training needs about 4 GiB of memory."
     return Check("machine", enough, detail, fix)
 
 
 def _disk() -> Check:
     free = shutil.disk_usage(Path.cwd()).free
     enough = free >= 2 * _GIB
-    fix = "" if enough else f"Free some space on the disk of {Path.cwd()}."
+    fix = "" if enough else f"Free at least 2 GiB on the disk of {Path.cwd()}."
     return Check("disk", enough, f"{free / _GIB:.0f} GiB free here", fix)
 
 
 def _writing() -> Check:
     """Check write access to the current folder, where projects are made, and to the folder of preferences."""
     for folder in (Path.cwd(), Path(platformdirs.user_config_dir("defect-workbench"))):
-        there = next(path for path in (folder, *folder.parents) if path.exists())
+        existing = next(path for path in (folder, *folder.parents) if path.exists())
         try:
-            with tempfile.NamedTemporaryFile(dir=there):
+            with tempfile.NamedTemporaryFile(dir=existing):
                 pass
         except OSError as error:
-            command = f'icacls "{there}" /grant "%USERNAME%":(OI)(CI)M' if os.name == "nt" else f'chmod u+rwx "{there}"'
-            return Check("write access", False, f"{there} is not writable: {error.strerror}", command)
-    return Check("write access", True, "this folder and the folder of preferences are writable")
+            grant = f'icacls "{existing}" /grant "%USERNAME%":(OI)(CI)M'
+            command = grant if os.name == "nt" else f'chmod u+rwx "{existing}"'
+            return Check("write access", False, f"{existing} is not writable: {error.strerror}", command)
+    return Check("write access", True, "the current folder and the folder of preferences are writable")
 
 
 def _packages() -> Check:
@@ -136,60 +139,59 @@ def _packages() -> Check:
     number = metadata.version("numpy")
     if int(number.partition(".")[0]) < 2:
         return Check("packages", False, f"numpy {number} is too old", pip_command(requirement("numpy")))
-    return Check("packages", True, f"numpy {number}, all others present")
+    return Check("packages", True, f"numpy {number} and all other packages are installed")
 
 
 def _opencv() -> Check:
-    found = {name: _version(name) for name in _OPENCV if _version(name)}
-    listed = ", ".join(f"{name} {number}" for name, number in found.items()) or "none installed"
+    builds = {name: _version(name) for name in _OPENCV if _version(name)}
+    listed = ", ".join(f"{name} {number}" for name, number in builds.items()) or "none installed"
     python = f'"{sys.executable}" -m pip'
-    wanted = requirement("opencv-python-headless")
-    if len(found) > 1:
+    required = requirement("opencv-python-headless")
+    if len(builds) > 1:
         # The builds share the folder cv2: uninstalling one removes files of the other.
-        fix = f'{python} uninstall -y {" ".join(found)} && {python} install "{wanted}"'
+        fix = f'{python} uninstall -y {" ".join(builds)} && {python} install "{required}"'
         return Check("opencv", False, f"several builds overwrite each other: {listed}", fix)
     try:
         from workbench.inference.io.opencv import cv2
 
         cv2.connectedComponents  # noqa: B018
     except (ImportError, AttributeError) as error:
-        fix = f'{python} install --force-reinstall --no-deps "{wanted}"'
+        fix = f'{python} install --force-reinstall --no-deps "{required}"'
         return Check("opencv", False, f"{listed}, cannot be imported: {error}", fix)
-    return Check("opencv", True, f"{listed}" if found else f"cv2 {cv2.__version__}")
+    return Check("opencv", True, listed if builds else f"cv2 {cv2.__version__}")
 
 
 def _onnxruntime() -> Check:
     number = _version("onnxruntime") or _version("onnxruntime-gpu")
-    wanted = pip_command(requirement("onnxruntime"))
+    command = pip_command(requirement("onnxruntime"))
     if number == "1.24.0":
-        return Check("onnxruntime", False, "1.24.0 gives wrong results on some processors", wanted)
+        return Check("onnxruntime", False, "1.24.0 gives wrong results on some CPUs", command)
     try:
         import onnxruntime
     except ImportError as error:
-        return Check("onnxruntime", False, f"cannot be imported: {error}", wanted)
+        return Check("onnxruntime", False, f"cannot be imported: {error}", command)
     return Check("onnxruntime", True, onnxruntime.__version__)
 
 
 def _window(quick: bool) -> Check:
     number = _version("PySide6-Essentials") or _version("PySide6")
     python = f'"{sys.executable}" -m pip'
-    if number is None and not getattr(sys, "frozen", False):
+    if number is None and not is_frozen():
         return Check("window", False, "PySide6 is not installed", pip_command("PySide6-Essentials>=6.8,!=6.12.0"))
     if number == "6.12.0" and sys.version_info < (3, 12):
         fix = f'{python} install "PySide6-Essentials>=6.8,!=6.12.0"'
-        return Check("window", False, "PySide6 6.12.0 crashes after a while on this Python", fix)
-    if quick or getattr(sys, "frozen", False):
+        return Check("window", False, "PySide6 6.12.0 crashes on this version of Python", fix)
+    if quick or is_frozen():
         return Check("window", True, f"PySide6 {number or 'built in'}")
-    load = [sys.executable, "-c", "import PySide6.QtWidgets"]
-    tried = subprocess.run(load, capture_output=True, text=True, errors="replace", timeout=120)
-    if tried.returncode:
-        why = (tried.stderr.strip().splitlines() or ["it crashed"])[-1]
+    output = run_captured([sys.executable, "-c", "import PySide6.QtWidgets"], seconds=120)
+    if output.returncode != 0:
+        why = output.last_line or "it crashed"
         system = f"sudo apt-get install -y {_QT_LIBRARIES}" if sys.platform.startswith("linux") else ""
         fix = system if ".so" in why and system else f'{python} install --force-reinstall "PySide6-Essentials"'
         return Check("window", False, f"PySide6 {number} cannot be loaded: {why}", fix)
-    seen = sys.platform != "linux" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-    there = "" if seen else "; there is no display here, so only the command line can be used"
-    return Check("window", True, f"PySide6 {number}{there}")
+    display = sys.platform != "linux" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    note = "" if display else "; no display found, only the command line can be used"
+    return Check("window", True, f"PySide6 {number}{note}")
 
 
 def _gpu() -> tuple[list[str], Check]:
@@ -199,43 +201,43 @@ def _gpu() -> tuple[list[str], Check]:
 
         pynvml.nvmlInit()
     except Exception as error:  # no driver or no library; the reason is shown
-        return [], Check("graphics card", True, f"no NVIDIA card can be used ({error}); training runs on the processor")
+        return [], Check("graphics card", True, f"no NVIDIA GPU can be used ({error}); training runs on the CPU")
     try:
-        cards, texts = [], []
+        gpus, texts = [], []
         for number in range(pynvml.nvmlDeviceGetCount()):
             handle = pynvml.nvmlDeviceGetHandleByIndex(number)
             name = pynvml.nvmlDeviceGetName(handle)
             name = name if isinstance(name, str) else name.decode()
-            cards.append(name)
+            gpus.append(name)
             texts.append(f"{name}, {pynvml.nvmlDeviceGetMemoryInfo(handle).total / _GIB:.0f} GiB")
         driver = pynvml.nvmlSystemGetDriverVersion()
         driver = driver if isinstance(driver, str) else driver.decode()
     except Exception as error:
-        return [], Check("graphics card", True, f"the NVIDIA driver does not answer ({error})")
+        return [], Check("graphics card", True, f"the NVIDIA driver does not respond ({error})")
     finally:
         pynvml.nvmlShutdown()
-    return cards, Check("graphics card", True, f"{'; '.join(texts)}; driver {driver}")
+    return gpus, Check("graphics card", True, f"{'; '.join(texts)}; driver {driver}")
 
 
-def _paddle(cards: list[str], quick: bool) -> Iterator[Check]:
+def _paddle(gpus: list[str], quick: bool) -> Iterator[Check]:
     plain, gpu = _version("paddlepaddle"), _version("paddlepaddle-gpu")
     uninstall = f'"{sys.executable}" -m pip uninstall -y paddlepaddle paddlepaddle-gpu'
-    command = paddle_command(gpu=bool(cards))
+    command = paddle_command(gpu=bool(gpus))
     if plain and gpu:
         detail = "paddlepaddle and paddlepaddle-gpu are both installed and overwrite each other"
         yield Check("paddle", False, detail, f"{uninstall} && {command}")
         return
     number = plain or gpu
     if number is None and find_spec("paddle") is None:
-        yield Check("paddle", False, "PaddlePaddle is not installed, so nothing can be trained", command)
+        yield Check("paddle", False, "PaddlePaddle is not installed, so training is not possible", command)
         return
     if number is not None and not number.startswith("3.3"):
         yield Check("paddle", False, f"PaddlePaddle {number} is not supported", f"{uninstall} && {command}")
         return
     if not quick:
         yield _training(command)
-    if cards and not gpu:
-        detail = f"{cards[0]} is here, but this build of Paddle knows processors only: training is slow"
+    if gpus and not gpu:
+        detail = f"{gpus[0]} found, but this PaddlePaddle build supports only CPUs, so training is slow"
         yield Check("paddle for the card", False, detail, f"{uninstall} && {paddle_command(gpu=True)}")
     yield _onnx_export()
 
@@ -243,28 +245,24 @@ def _paddle(cards: list[str], quick: bool) -> Iterator[Check]:
 def _training(command: str) -> Check:
     """Run the training program's own checks in a separate process."""
     try:
-        tried = subprocess.run(
-            worker_command("doctor"),
-            env=worker_environment(),
-            capture_output=True,
-            timeout=300,
-            stdin=subprocess.DEVNULL,
-        )
-        found = json.loads(tried.stdout.decode("utf-8", "replace").strip().splitlines()[-1])
-    except (OSError, ValueError, IndexError, subprocess.TimeoutExpired) as error:
+        output = run_captured(worker_command("doctor"), seconds=_SECONDS, environment=worker_environment())
+        if output.returncode is None:
+            return Check("paddle", False, f"the training program did not end within {_SECONDS:.0f} s", command)
+        report = json.loads(output.stdout.strip().splitlines()[-1])
+    except (OSError, ValueError, IndexError) as error:
         return Check("paddle", False, f"the training program does not start: {error}", command)
-    failed = [f"{check['name']}: {check['why']}" for check in found.get("checks", []) if not check["ok"]]
-    if not found.get("ok"):
-        return Check("paddle", False, "; ".join(failed) or found.get("why", "training fails"), command)
-    good = ", ".join(check["name"] for check in found["checks"] if check["ok"])
-    detail = f"{found.get('paddle')}, tried out: {good}" + (f"; failed: {'; '.join(failed)}" if failed else "")
+    failed = [f"{check['name']}: {check['why']}" for check in report.get("checks", []) if not check["ok"]]
+    if not report.get("ok"):
+        return Check("paddle", False, "; ".join(failed) or report.get("why", "training fails"), command)
+    working = ", ".join(check["name"] for check in report["checks"] if check["ok"])
+    detail = f"{report.get('paddle')}, tested: {working}" + (f"; failed: {'; '.join(failed)}" if failed else "")
     return Check("paddle", not failed, detail, command if failed else "")
 
 
 def _onnx_export() -> Check:
     number = _version("onnx")
     if number is None:
-        detail = "onnx is missing: trained models cannot be used in the window"
+        detail = "onnx is not installed, so trained models cannot be used in the window"
         return Check("onnx", False, detail, pip_command("onnx>=1.16"))
     return Check("onnx", True, number)
 

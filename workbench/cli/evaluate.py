@@ -30,21 +30,21 @@ from workbench.core.runs.dataset import Dataset, Item, collect
 from workbench.core.runs.run import Run, find_run
 from workbench.inference.predictor import Predictor
 
-ROUGH = 10  # with fewer images than this the metrics are reported as rough
+ROUGH = 10  # with fewer images the metrics are reported as rough estimates
 
 
-class NothingHeldOut(problems.Problem):
-    says = "The run {name} has no pictures in {split}."
-    advice = "Say another --split, or label more pictures and train again."
+class NoImagesInSplit(problems.Problem):
+    says = "The run {name} has no images in {split}."
+    advice = "Choose another --split, or label more images and train again."
 
 
-class NothingReadable(problems.Problem):
-    says = "None of the pictures could be used: {why}"
+class NoUsableImages(problems.Problem):
+    says = "No image could be used: {why}"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT")
-    parser.add_argument("--run", dest="name", default="best", metavar="RUN|best|last", help="which run (best)")
+    parser.add_argument("--run", dest="name", default="best", metavar="RUN|best|last", help="run to evaluate (best)")
     parser.add_argument("--model", choices=("unet", "resnet"), help="only among runs of this model")
     parser.add_argument(
         "--split",
@@ -52,87 +52,86 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=('data split (default: test if present, otherwise val); "all" includes training images'),
     )
     parser.add_argument(
-        "--against", type=Path, metavar="PROJECT2", help="use every labelled picture of another project instead"
+        "--against", type=Path, metavar="PROJECT2", help="use all labeled images of another project instead"
     )
 
 
-def run(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
+def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     root = options.project.absolute()
     read_project_file(root)
-    chosen = find_run(root, options.name, options.model)
+    run = find_run(root, options.name, options.model)
     if options.against is not None:
-        result = evaluate_against(chosen, options.against, talk)
+        result = evaluate_against(run, options.against, console)
     else:
-        result = evaluate(chosen, talk, split=options.split)
-    print_report(result, talk)
+        result = evaluate(run, console, split=options.split)
+    print_report(result, console)
     return result
 
 
-def evaluate(run: Run, talk: Console, *, split: str | None = None) -> dict[str, Any]:
+def evaluate(run: Run, console: Console, *, split: str | None = None) -> dict[str, Any]:
     """Measure `run` on one split of its own dataset with the present labels. Return the JSON of the verb."""
     run.need_usable()
     data = run.dataset()
     split = split or ("test" if data.of("test") else "val")
     items = data.items if split == "all" else data.of(split)
     if not items:
-        raise NothingHeldOut(name=run.name, split=split)
+        raise NoImagesInSplit(name=run.name, split=split)
     project = Project.open(run.project_root, write=False)
-    look = _EvaluationPass(project, data)
-    measure = look.verdicts if data.model == "resnet" else look.masks
-    result = measure(Predictor.open(run.best, engine="onnx"), items, talk)
+    evaluation = _EvaluationPass(project, data)
+    measure = evaluation.verdicts if data.model == "resnet" else evaluation.masks
+    result = measure(Predictor.open(run.best, engine="onnx"), items, console)
     notes = []
     if split == "all":
-        notes.append("This includes pictures that it learned from: it is no estimate for new ones.")
+        notes.append("Training images are included, so the metrics are no estimate for new images.")
     else:
         if len(items) < ROUGH:
-            notes.append(f"Only {len(items)} pictures are held out: the numbers are rough.")
-        notes += _class_ids_from_settings(run, data, split)
-    if look.changed:
-        notes.append(f"{look.changed} labels were changed since the training; the present ones were used.")
+            notes.append(f"Only {len(items)} validation/test images. The metrics are rough estimates.")
+        notes += _bias_notes(run, data, split)
+    if evaluation.changed:
+        notes.append(f"{evaluation.changed} labels were changed after the training. The present labels are used.")
     leaking = [] if split == "all" else find_data_leaks(project, data, split)
     if leaking:
         first = f"{leaking[0].held} and {leaking[0].learned}"
-        what = f"{len(leaking)} of these pictures show what it learned from, such as {first}"
-        notes.append(f"{what}: the numbers are too good.")
-    told = [{"path": leak.held, "learned": leak.learned, "why": leak.why} for leak in leaking]
+        notes.append(f"{len(leaking)} of these images resemble training images, such as {first}. Metrics are too high.")
+    leaks = [{"path": leak.held, "learned": leak.learned, "why": leak.why} for leak in leaking]
     return {
         "run": run.name,
         "model": data.model,
         "split": split,
         **result,
-        "leaks": told,
+        "leaks": leaks,
         "notes": notes,
-        **look.report(),
+        **evaluation.report(),
     }
 
 
-def _class_ids_from_settings(run: Run, data: Dataset, split: str) -> list[str]:
+def _bias_notes(run: Run, data: Dataset, split: str) -> list[str]:
     """Return notes on a biased split: the operating point or the thresholds were chosen on these images."""
     if split in operating_point.read(run).chosen_on:
-        return ["The operating point in use was chosen on these pictures: the numbers are somewhat too good."]
+        return ["The current operating point was chosen on these images. Metrics are optimistic."]
     if split == "val":
-        return ["The training chose its thresholds on these pictures: the numbers are somewhat too good."]
+        return ["The thresholds were chosen on these images. Metrics are optimistic."]
     return []
 
 
-def evaluate_against(run: Run, other: Path, talk: Console) -> dict[str, Any]:
+def evaluate_against(run: Run, other: Path, console: Console) -> dict[str, Any]:
     """Measure `run` on all labeled images of another project; classes are matched by name."""
     run.need_usable()
     data = run.dataset()
     project = Project.open(other, write=False)
-    theirs = collect(project, data.model)
-    look = _EvaluationPass(project, data, _ids_by_name(project, data), fresh=True)
-    measure = look.verdicts if data.model == "resnet" else look.masks
-    result = measure(Predictor.open(run.best, engine="onnx"), theirs.items, talk)
-    notes = [f"Measured on {result['pictures']} labelled pictures of {project.file.name}."]
+    other_dataset = collect(project, data.model)
+    evaluation = _EvaluationPass(project, data, _ids_by_name(project, data), fresh=True)
+    measure = evaluation.verdicts if data.model == "resnet" else evaluation.masks
+    result = measure(Predictor.open(run.best, engine="onnx"), other_dataset.items, console)
+    notes = [f"Measured on {result['pictures']} labeled images of {project.file.name}."]
     home = Project.open(run.project_root, write=False)
     learned = find_duplicates(
-        project, [item.key for item in theirs.items], home, [item.key for item in data.of("train")]
+        project, [item.key for item in other_dataset.items], home, [item.key for item in data.of("train")]
     )
     if learned:
-        notes.append(f"{len(learned)} of them are pictures that it learned from: the numbers are too good.")
+        notes.append(f"{len(learned)} of these images are training images. Metrics are too high.")
     split = f"against {project.file.name}"
-    return {"run": run.name, "model": data.model, "split": split, **result, "notes": notes, **look.report()}
+    return {"run": run.name, "model": data.model, "split": split, **result, "notes": notes, **evaluation.report()}
 
 
 @dataclass
@@ -151,47 +150,47 @@ class _EvaluationPass:
         middle = float(np.median(self.milliseconds)) if self.milliseconds else None
         return {"changed_labels": self.changed, "skipped": self.skipped, "milliseconds": middle}
 
-    def masks(self, predictor: Predictor, items: list[Item], talk: Console) -> dict[str, Any]:
+    def masks(self, predictor: Predictor, items: list[Item], console: Console) -> dict[str, Any]:
         meter = SegmentationMeter({info.id: info.name for info in self.data.classes})
-        facts, groups, marked, pixels = [], [], 0, 0
-        for item, image in self._images(items, talk):
+        counts, groups, predicted, pixels = [], [], 0, 0
+        for item, image in self._images(items, console):
             truth = self._truth(item, (image.shape[1], image.shape[0]))
             if truth is None:
                 continue
-            found = predictor.predict(image)
-            assert found.mask is not None
-            self.milliseconds.append(found.milliseconds)
-            meter.add(truth, found.mask)
-            facts.append(count_image(item.key, truth, found.mask, list(meter.classes)))
+            prediction = predictor.predict(image)
+            assert prediction.mask is not None
+            self.milliseconds.append(prediction.milliseconds)
+            meter.add(truth, prediction.mask)
+            counts.append(count_image(item.key, truth, prediction.mask, list(meter.classes)))
             groups.append(item.group)
-            marked += int(np.count_nonzero(found.mask))
-            pixels += found.mask.size
-        self._need_some(meter.images)
-        return _with_intervals(meter, facts, groups, marked / pixels, predictor.settings.um_per_pixel)
+            predicted += int(np.count_nonzero(prediction.mask))
+            pixels += prediction.mask.size
+        self._check_count(meter.images)
+        return _with_intervals(meter, counts, groups, predicted / pixels, predictor.settings.um_per_pixel)
 
-    def verdicts(self, predictor: Predictor, items: list[Item], talk: Console) -> dict[str, Any]:
-        names, judged = tuple(self.data.verdicts), []
-        for item, image in self._images(items, talk):
+    def verdicts(self, predictor: Predictor, items: list[Item], console: Console) -> dict[str, Any]:
+        names, verdicts = tuple(self.data.verdicts), []
+        for item, image in self._images(items, console):
             verdict = self._verdict(item)
             if verdict is None:
                 continue
-            found = predictor.predict(image)
-            assert found.probabilities is not None
-            self.milliseconds.append(found.milliseconds)
-            judged.append(
-                PredictedVerdict(item.key, item.split, verdict, tuple(found.probabilities[name] for name in names))
+            prediction = predictor.predict(image)
+            assert prediction.probabilities is not None
+            self.milliseconds.append(prediction.milliseconds)
+            verdicts.append(
+                PredictedVerdict(item.key, item.split, verdict, tuple(prediction.probabilities[name] for name in names))
             )
-        self._need_some(len(judged))
-        review = VerdictEvaluation(names, tuple(judged), predictor.settings.temperature)
-        report = {**review.report(), "calibration_error": review.calibration_error()}
+        self._check_count(len(verdicts))
+        evaluation = VerdictEvaluation(names, tuple(verdicts), predictor.settings.temperature)
+        report = {**evaluation.report(), "calibration_error": evaluation.calibration_error()}
         if predictor.settings.unsure:
-            band = review.band(predictor.settings.unsure)
+            band = evaluation.band(predictor.settings.unsure)
             report["unsure"] = {"below": band.least, "pictures": band.unsure, "errors_left": band.left}
         return report
 
-    def _images(self, items: list[Item], talk: Console) -> Iterator[tuple[Item, np.ndarray]]:
+    def _images(self, items: list[Item], console: Console) -> Iterator[tuple[Item, np.ndarray]]:
         move: Callable[[int, int], None]
-        with talk.progress("evaluating") as move:
+        with console.progress("evaluating") as move:
             for number, item in enumerate(items, 1):
                 try:
                     yield item, read(self.project.image_path(item.key))
@@ -206,7 +205,7 @@ class _EvaluationPass:
             self._skip(item, str(problem))
             return None
         if mask is None:
-            self._skip(item, "its label was deleted")
+            self._skip(item, "the label was deleted")
             return None
         now = hashlib.sha256(self.project.mask_path(item.key).read_bytes()).hexdigest()[:16]
         self.changed += not self.fresh and now != item.mask_hash
@@ -219,7 +218,7 @@ class _EvaluationPass:
             self._skip(item, str(problem))
             return None
         if verdict not in self.data.verdicts:
-            self._skip(item, f"the model does not know its verdict {verdict}" if verdict else "its verdict was deleted")
+            self._skip(item, f"the model has no verdict {verdict}" if verdict else "the verdict was deleted")
             return None
         self.changed += not self.fresh and verdict != item.verdict
         return verdict
@@ -227,25 +226,25 @@ class _EvaluationPass:
     def _skip(self, item: Item, why: str) -> None:
         self.skipped.append({"path": item.key, "why": why})
 
-    def _need_some(self, count: int) -> None:
+    def _check_count(self, count: int) -> None:
         if not count:
             why = Counter(entry["why"] for entry in self.skipped).most_common(1)
-            raise NothingReadable(why=why[0][0] if why else "there are none")
+            raise NoUsableImages(why=why[0][0] if why else "the list is empty")
 
 
 def _with_intervals(
-    meter: SegmentationMeter, facts: list[ImageCounts], groups: list[str], marked: float, um: float | None
+    meter: SegmentationMeter, counts: list[ImageCounts], groups: list[str], predicted: float, um: float | None
 ) -> dict[str, Any]:
     """Return the meter's report with confidence intervals and recall by defect size. um: micrometers per pixel."""
     report = meter.report()
-    told = summarize(facts, groups, list(meter.classes), marked=marked)
+    summary = summarize(counts, groups, list(meter.classes), marked=predicted)
     for scores in report["per_class"].values():
         scores["enough"] = digits_supported(scores["defects"])
-    report["dice_interval"] = told.dice_interval
+    report["dice_interval"] = summary.dice_interval
     report["regions"] |= {
-        "false_interval": told.false.interval,
-        "false_per_good_interval": told.false_on_good.interval,
-        "enough": told.found.digit,
+        "false_interval": summary.false.interval,
+        "false_per_good_interval": summary.false_on_good.interval,
+        "enough": summary.found.digit,
     }
     report["by_size"] = [
         {
@@ -259,9 +258,9 @@ def _with_intervals(
             "recall_interval": size.found.interval,
             "enough": size.found.digit,
         }
-        for size in told.sizes
+        for size in summary.sizes
     ]
-    return {**report, "parts": told.groups, "alerts": list(told.alerts)}
+    return {**report, "parts": summary.groups, "alerts": list(summary.alerts)}
 
 
 def _ids_by_name(project: Project, data: Dataset) -> np.ndarray:

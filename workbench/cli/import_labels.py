@@ -17,29 +17,29 @@ _SHOWN = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT")
-    parser.add_argument("path", type=Path, metavar="PATH", help="a folder (or one label file)")
+    parser.add_argument("path", type=Path, metavar="PATH", help="folder or one label file")
     parser.add_argument("--format", choices=["auto", *FORMATS], default="auto")
     parser.add_argument(
-        "--class", dest="class_name", metavar="NAME", help="one class for everything marked; for folders: the verdict"
+        "--class", dest="class_name", metavar="NAME", help="class of all imported regions; for folders: the verdict"
     )
     parser.add_argument(
-        "--threshold", type=_threshold, metavar="N", help="grey mask values from N on are the defect (128)"
+        "--threshold", type=_threshold, metavar="N", help="gray value from which a mask pixel is a defect (128)"
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace labels that are there already")
+    parser.add_argument("--overwrite", action="store_true", help="replace existing labels")
     parser.add_argument(
-        "--no-copy", dest="copy", action="store_false", help="leave pictures where they are and list their folder"
+        "--no-copy", dest="copy", action="store_false", help="do not copy images, add their folder to the project"
     )
 
 
 def _threshold(text: str) -> int:
     number = int(text)
     if not 0 < number <= 65535:
-        raise argparse.ArgumentTypeError("a threshold is from 1 to 65535")
+        raise argparse.ArgumentTypeError("must be from 1 to 65535")
     return number
 
 
-def run(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
-    with Project.open(options.project) as project, talk.progress("importing") as move:
+def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
+    with Project.open(options.project) as project, console.progress("importing") as move:
         report = importing.import_labels(
             project,
             options.path,
@@ -52,8 +52,8 @@ def run(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
         )
         classes = [info.name for info in project.classes]
         for notice in project.json.take_notices():
-            talk.note(str(notice))
-    _print_report(report, talk)
+            console.note(str(notice))
+    _print_report(report, console)
     return {
         "format": report.format,
         "pictures": report.pictures,
@@ -68,22 +68,22 @@ def run(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
     }
 
 
-def _print_report(report: importing.ImportReport, talk: Console) -> None:
-    talk.line(
-        f"Imported as {report.format}: {report.pictures} pictures ({report.copied} copied), {report.labelled} labelled."
+def _print_report(report: importing.ImportReport, console: Console) -> None:
+    console.line(
+        f"Imported as {report.format}: {report.pictures} images ({report.copied} copied), {report.labelled} labeled."
     )
     if report.added_classes:
-        talk.line(f"New classes: {', '.join(report.added_classes)}.")
+        console.line(f"New classes: {', '.join(report.added_classes)}.")
     if report.added_verdicts:
-        talk.line(f"New verdicts: {', '.join(report.added_verdicts)}.")
+        console.line(f"New verdicts: {', '.join(report.added_verdicts)}.")
     if report.ignored:
-        talk.line(f"No longer listed as pictures, because they are masks: {', '.join(report.ignored[:_SHOWN])}")
+        console.line(f"Not listed as images because they are masks: {', '.join(report.ignored[:_SHOWN])}")
     for note in report.notes[:_SHOWN]:
-        talk.line(note)
+        console.line(note)
     if report.skipped:
-        talk.line(f"Skipped {len(report.skipped)}:")
+        console.line(f"Skipped {len(report.skipped)}:")
         for path, why in report.skipped[:_SHOWN]:
-            talk.line(f"  {path}: {why}")
+            console.line(f"  {path}: {why}")
         if len(report.skipped) > _SHOWN:
             reasons = Counter(why for _, why in report.skipped[_SHOWN:]).most_common(3)
-            talk.line(f"  and {len(report.skipped) - _SHOWN} more, mostly: {reasons[0][0]} (--json lists all)")
+            console.line(f"  and {len(report.skipped) - _SHOWN} more, mostly: {reasons[0][0]} (--json lists all)")

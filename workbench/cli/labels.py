@@ -1,4 +1,4 @@
-"""Verb `labels`: write a project's labels in the file format of another tool."""
+"""Verb `labels`: export a project's labels in the file format of another tool."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from workbench.core.project.project import Project
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     writers = [format.name for format in FORMATS.values() if format.write is not None]
     parser.add_argument("project", type=Path, metavar="PROJECT")
-    parser.add_argument("out", type=Path, metavar="OUT", help="an empty or new folder")
+    parser.add_argument("out", type=Path, metavar="OUT", help="empty or new folder")
     parser.add_argument("--format", choices=writers, required=True)
 
 
-def run(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
+def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     out: Path = options.out
     if out.is_file() or (out.is_dir() and any(out.iterdir())):
         raise problems.ExportExists(path=str(out))
@@ -32,11 +32,11 @@ def run(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
     write = FORMATS[options.format].write
     assert write is not None
     lost = write(project, out, keys)
-    talk.line(f"{len(keys)} labels written to {out}.")
+    console.line(f"{len(keys)} labels written to {out}.")
     for sentence in lost:
-        talk.line(f"Not held by this format: {sentence}")
+        console.line(f"Not supported by this format: {sentence}")
     for entry in skipped:
-        talk.line(f"Skipped {entry['path']}: {entry['why']}")
+        console.line(f"Skipped {entry['path']}: {entry['why']}")
     return {"path": out.absolute(), "format": options.format, "labels": len(keys), "lost": lost, "skipped": skipped}
 
 

@@ -22,16 +22,16 @@ def pip_command(*requirements: str, index: str = "") -> str:
 
 
 def paddle_command(*, gpu: bool = False) -> str:
-    wanted = _of_extra("gpu" if gpu else "cpu")
-    if gpu and not wanted:
-        wanted = [_FALLBACK[0].replace("paddlepaddle", "paddlepaddle-gpu"), *_FALLBACK[1:]]
-    return pip_command(*(wanted or _FALLBACK), index=GPU_INDEX if gpu else "")
+    requirements = _of_extra("gpu" if gpu else "cpu")
+    if gpu and not requirements:
+        requirements = [_FALLBACK[0].replace("paddlepaddle", "paddlepaddle-gpu"), *_FALLBACK[1:]]
+    return pip_command(*(requirements or _FALLBACK), index=GPU_INDEX if gpu else "")
 
 
 def requirement(name: str) -> str:
     """Return this distribution's requirement of a package, such as "numpy>=2", or the bare name if unknown."""
-    found = [line for line in _requirements() if _name(line) == name.casefold() and "extra ==" not in line]
-    return found[0].partition(";")[0].strip() if found else _KNOWN.get(name, name)
+    lines = [line for line in _requirements() if _name(line) == name.casefold() and "extra ==" not in line]
+    return lines[0].partition(";")[0].strip() if lines else _KNOWN.get(name, name)
 
 
 def _of_extra(extra: str) -> list[str]:

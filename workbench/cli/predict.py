@@ -23,31 +23,32 @@ _SHOWN = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help="a run's or an export's folder, or a run's name with --project")
+    parser.add_argument("model", metavar="MODEL", help="folder of a run or an export, or name of a run with --project")
     parser.add_argument("pictures", nargs="+", metavar="PICTURES", help="files, folders or patterns")
-    parser.add_argument("--out", type=Path, default=Path("results"), metavar="DIR", help="folder of results (results)")
-    parser.add_argument("--project", type=Path, metavar="PROJECT", help="where a run is looked up by its name")
+    parser.add_argument(
+        "--out", type=Path, default=Path("results"), metavar="DIR", help="folder for the results (results)"
+    )
+    parser.add_argument("--project", type=Path, metavar="PROJECT", help="project in which MODEL is a name of a run")
     parser.add_argument(
         "--as-proposals",
         action="store_true",
-        help="write what is found as proposals of a project, which the window offers there; PICTURES is the project's "
-        "folder, for all of its pictures, or some of them",
+        help="store predictions as suggestions of a project, to be accepted or rejected in the window; PICTURES: the "
+        "project folder for all images, or some of them",
     )
     parser.add_argument("--no-overlays", action="store_true", help="write masks and tables only")
-    parser.add_argument("--threads", type=int, default=None, metavar="N", help="0 for all")
-    again = parser.add_mutually_exclusive_group()
-    kept = "skip images that already have results"
-    again.add_argument("--continue", dest="go_on", action="store_true", help=kept)
-    waits = (
-        "wait for more pictures until Ctrl-C; goes on where it was stopped. With --json one object a picture and line, "
-        "and one at the end"
+    parser.add_argument("--threads", type=int, default=None, metavar="N", help="number of CPU threads (0 = all cores)")
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("--continue", dest="go_on", action="store_true", help="skip images that already have results")
+    watch_help = (
+        "watch the folder until Ctrl+C; continues after a stop. With --json one object per image and line, and one at "
+        "the end"
     )
-    again.add_argument("--watch", action="store_true", help=waits)
+    mode.add_argument("--watch", action="store_true", help=watch_help)
 
 
-def run(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
+def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     if options.as_proposals:
-        return suggest_for(options, talk)
+        return suggest_for(options, console)
     keep_freed_memory()
     folder = model_folder(options.model, options.project)
     predictor = open_model(folder, options.threads)
@@ -56,7 +57,7 @@ def run(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
         raise problems.NothingToPredict(path=skipped[0].path, why=skipped[0].why)
     try:
         with (
-            handle_interrupts(lambda: talk.note(STOPPING)) as stop,
+            handle_interrupts(lambda: console.note(STOPPING)) as stop,
             ResultsFolder(
                 options.out,
                 predictor,
@@ -68,10 +69,10 @@ def run(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
             ) as results,
         ):
             if results.ignored:
-                talk.note(ignored_lines(results.ignored))
+                console.note(ignored_lines(results.ignored))
             if options.watch:
-                return _watch(options, results, stop, talk)
-            return _batch(options, results, sources, stop, talk)
+                return _watch(options, results, stop, console)
+            return _batch(options, results, sources, stop, console)
     except ResultsLogError as error:
         raise problems.ResultsTaken(why=str(error)) from error
     except OSError as error:
@@ -83,51 +84,51 @@ def _batch(
     results: ResultsFolder,
     sources: list[InputSource],
     stop: GracefulInterrupt,
-    talk: Console,
+    console: Console,
 ) -> dict[str, Any]:
-    with progress_bar("predicting", total=len(sources), unit=" pictures") as shown:
+    with progress_bar("predicting", total=len(sources), unit=" images") as bar:
 
         def on_image(number: int, total: int, path: str, result: Prediction | None, why: str) -> None:
-            shown.update(number - shown.n)
+            bar.update(number - bar.n)
             if result is None:
-                talk.note(f"{path}: skipped, {why}")
+                console.note(f"{path}: skipped, {why}")
 
-        whole = predict_all(results, sources, on_image=on_image, stop=stop.asked, cancelled=stop.at_once)
-    found = results.report()
-    if not whole:
-        raise StoppedEarly(done=len(found["pictures"]), total=len(sources), path=options.out)
-    if not found["pictures"]:
-        raise problems.NothingToPredict(path=found["skipped"][-1]["path"], why=found["skipped"][-1]["why"])
-    _print_image(found, options.out, talk)
-    return {**found, "out": options.out.absolute()}
+        complete = predict_all(results, sources, on_image=on_image, stop=stop.asked, cancelled=stop.at_once)
+    report = results.report()
+    if not complete:
+        raise StoppedEarly(done=len(report["pictures"]), total=len(sources), path=options.out)
+    if not report["pictures"]:
+        raise problems.NothingToPredict(path=report["skipped"][-1]["path"], why=report["skipped"][-1]["why"])
+    _print_report(report, options.out, console)
+    return {**report, "out": options.out.absolute()}
 
 
 def _watch(
-    options: argparse.Namespace, results: ResultsFolder, stop: GracefulInterrupt, talk: Console
+    options: argparse.Namespace, results: ResultsFolder, stop: GracefulInterrupt, console: Console
 ) -> dict[str, Any]:
     count = {"pictures": 0, "skipped": 0}
 
     def on_image(path: str, result: Prediction | None, why: str) -> None:
         count["skipped" if result is None else "pictures"] += 1
-        said = f"skipped, {why}" if result is None else _summary(result.verdict, result.regions, result.milliseconds)
-        talk.line(f"{path}: {said}")
+        text = f"skipped, {why}" if result is None else _summary(result.verdict, result.regions, result.milliseconds)
+        console.line(f"{path}: {text}")
         if options.json:
-            found = {"path": path, "why": why} if result is None else {"path": path, **result.to_json()}
-            print(json.dumps(plain(found), allow_nan=False), flush=True)
+            entry = {"path": path, "why": why} if result is None else {"path": path, **result.to_json()}
+            print(json.dumps(plain(entry), allow_nan=False), flush=True)
 
-    talk.note(f"Waiting for pictures in {', '.join(options.pictures)}; results go to {options.out}. Ctrl-C stops.")
+    console.note(f"Watching {', '.join(options.pictures)}. Results are written to {options.out}. Press Ctrl+C to stop.")
     watch(results, options.pictures, stop, on_image=on_image)
-    talk.line(f"Stopped. {count['pictures']} pictures, {count['skipped']} skipped; results in {options.out}")
+    console.line(f"Stopped. {count['pictures']} images, {count['skipped']} skipped. Results are in {options.out}.")
     return {"stopped": True, **count, "out": options.out.absolute()}
 
 
-def _print_image(found: dict[str, Any], out: Path, talk: Console) -> None:
-    for entry in found["pictures"][:_SHOWN]:
-        talk.line(f"{entry['path']}: {_summary(entry['verdict'], entry['regions'], entry['milliseconds'])}")
-    if len(found["pictures"]) > _SHOWN:
-        talk.line(f"and {len(found['pictures']) - _SHOWN} more")
-    left_out = f", {len(found['skipped'])} skipped" if found["skipped"] else ""
-    talk.line(f"{len(found['pictures'])} pictures{left_out}; results in {out}")
+def _print_report(report: dict[str, Any], out: Path, console: Console) -> None:
+    for entry in report["pictures"][:_SHOWN]:
+        console.line(f"{entry['path']}: {_summary(entry['verdict'], entry['regions'], entry['milliseconds'])}")
+    if len(report["pictures"]) > _SHOWN:
+        console.line(f"and {len(report['pictures']) - _SHOWN} more")
+    skipped = f", {len(report['skipped'])} skipped" if report["skipped"] else ""
+    console.line(f"{len(report['pictures'])} images{skipped}. Results are in {out}.")
 
 
 def _summary(verdict: str | None, regions: list[Any], milliseconds: float) -> str:

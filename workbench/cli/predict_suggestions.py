@@ -19,32 +19,32 @@ from workbench.inference.batch.interrupts import handle_interrupts
 _SHOWN = 20
 
 
-def suggest_for(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
+def suggest_for(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Write suggestions for a project's images. Only its folder `proposals` is written; masks and notes are not."""
     if options.watch:
-        raise WrongUse("--as-proposals looks at the pictures that are there, so it does not go with --watch")
+        raise WrongUse("--as-proposals and --watch cannot be combined")
     root, names = _project_of(options)
     with Project.open(root) as project:
         folder = model_folder(options.model, project.root)
-        keys, strangers = _keys(project, names)
+        keys, unknown = _keys(project, names)
         if not keys:
-            first = strangers[0] if strangers else {"path": str(root), "why": "this project has no pictures"}
+            first = unknown[0] if unknown else {"path": str(root), "why": "the project has no images"}
             raise NothingToPredict(**first)
         predictor = open_model(folder, options.threads)
         done: list[dict[str, Any]] = []
-        skipped = strangers
-        with progress_bar("predicting", total=len(keys), unit=" pictures") as shown:
+        skipped = unknown
+        with progress_bar("predicting", total=len(keys), unit=" images") as bar:
 
-            def on_image(number: int, looked: ImageSuggested) -> None:
-                shown.update(number - shown.n)
-                if looked.why:
-                    skipped.append({"path": str(project.image_path(looked.key)), "why": looked.why})
-                    talk.note(f"{looked.key}: skipped, {looked.why}")
+            def on_image(number: int, result: ImageSuggested) -> None:
+                bar.update(number - bar.n)
+                if result.why:
+                    skipped.append({"path": str(project.image_path(result.key)), "why": result.why})
+                    console.note(f"{result.key}: skipped, {result.why}")
                 else:
-                    done.append(_image(project, looked))
+                    done.append(_image(project, result))
 
-            with handle_interrupts(lambda: talk.note(STOPPING)) as stop:
-                whole = suggest_all(
+            with handle_interrupts(lambda: console.note(STOPPING)) as stop:
+                complete = suggest_all(
                     project,
                     predictor,
                     folder,
@@ -54,11 +54,11 @@ def suggest_for(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
                     stop=stop.asked,
                     cancelled=stop.at_once,
                 )
-        if not whole:
+        if not complete:
             raise StoppedEarly(done=len(done), total=len(keys), path=project.root / "proposals")
         if not done:
             raise NothingToPredict(**skipped[-1])
-        _print_summary(done, skipped, talk)
+        _print_summary(done, skipped, console)
         total = sum(len(entry["regions"]) for entry in done)
         return {"pictures": done, "skipped": skipped, "proposals": total, "project": project.root}
 
@@ -78,56 +78,57 @@ def _project_of(options: argparse.Namespace) -> tuple[Path, list[str]]:
 
 def _keys(project: Project, names: list[str]) -> tuple[list[str], list[dict[str, str]]]:
     """Return the keys of the named images, and path and reason of names that are no image of the project."""
-    every = project.images()
+    images = project.images()
     if not names:
-        return every, []
-    by_path = {os.path.realpath(project.image_path(key)): key for key in every}
+        return images, []
+    by_path = {os.path.realpath(project.image_path(key)): key for key in images}
     sources, skipped = collect_images(names)
-    strangers = [{"path": one.path, "why": one.why} for one in skipped]
+    unknown = [{"path": entry.path, "why": entry.why} for entry in skipped]
     keys = []
     for source in sources:
         key = by_path.get(os.path.realpath(source.path))
         if key is not None:
             keys.append(key)
         else:
-            strangers.append({"path": str(source.path), "why": "it is no picture of this project"})
-    return keys, strangers
+            unknown.append({"path": str(source.path), "why": "not an image of this project"})
+    return keys, unknown
 
 
-def _print_summary(done: list[dict[str, Any]], skipped: list[dict[str, str]], talk: Console) -> None:
-    with_some = [entry for entry in done if entry["regions"]]
-    for entry in with_some[:_SHOWN]:
-        talk.line(f"{entry['key']}: {len(entry['regions'])} proposals")
-    if len(with_some) > _SHOWN:
-        talk.line(f"and {len(with_some) - _SHOWN} more pictures")
-    total = sum(len(entry["regions"]) for entry in with_some)
-    left_out = f", {len(skipped)} skipped" if skipped else ""
-    talk.line(
-        f"{total} proposals in {len(with_some)} of {len(done)} pictures{left_out}. Open the project to decide on them."
+def _print_summary(done: list[dict[str, Any]], skipped: list[dict[str, str]], console: Console) -> None:
+    with_suggestions = [entry for entry in done if entry["regions"]]
+    for entry in with_suggestions[:_SHOWN]:
+        console.line(f"{entry['key']}: {len(entry['regions'])} suggestions")
+    if len(with_suggestions) > _SHOWN:
+        console.line(f"and {len(with_suggestions) - _SHOWN} more images")
+    total = sum(len(entry["regions"]) for entry in with_suggestions)
+    skipped_text = f", {len(skipped)} skipped" if skipped else ""
+    console.line(
+        f"{total} suggestions in {len(with_suggestions)} of {len(done)} images{skipped_text}. "
+        "Open the project to accept or reject them."
     )
 
 
-def _image(project: Project, looked: ImageSuggested) -> dict[str, Any]:
+def _image(project: Project, result: ImageSuggested) -> dict[str, Any]:
     names = {info.id: info.name for info in project.classes}
     regions = [
         {
-            "class_id": one.class_id,
-            "class_name": names.get(one.class_id, ""),
-            "x": one.selection.rect.x,
-            "y": one.selection.rect.y,
-            "width": one.selection.rect.width,
-            "height": one.selection.rect.height,
-            "area": one.area,
-            "score": round(one.score, 4),
+            "class_id": suggestion.class_id,
+            "class_name": names.get(suggestion.class_id, ""),
+            "x": suggestion.selection.rect.x,
+            "y": suggestion.selection.rect.y,
+            "width": suggestion.selection.rect.width,
+            "height": suggestion.selection.rect.height,
+            "area": suggestion.area,
+            "score": round(suggestion.score, 4),
         }
-        for one in looked.suggestions
+        for suggestion in result.suggestions
     ]
     return {
-        "path": project.image_path(looked.key),
-        "key": looked.key,
+        "path": project.image_path(result.key),
+        "key": result.key,
         "mask": None,
         "regions": regions,
         "verdict": None,
-        "milliseconds": round(looked.milliseconds, 3),
-        "proposals": suggestions_path(project, looked.key),
+        "milliseconds": round(result.milliseconds, 3),
+        "proposals": suggestions_path(project, result.key),
     }

@@ -10,50 +10,52 @@ from typing import Any
 from workbench.cli.verb_runner import Console
 from workbench.core import problems
 from workbench.core.label_next.image_scan import AT_ONCE
-from workbench.core.label_next.label_advice import find_label_issues, newest_usable_run, rank_images
+from workbench.core.label_next.label_advice import find_label_issues, rank_images
 from workbench.core.label_next.label_issues import LabelIssue
 from workbench.core.label_next.label_ranking import issue_reason
 from workbench.core.project.image_index import ImageIndex, ImageRow
 from workbench.core.project.project import Project
-from workbench.core.runs.run import Run, find_run
+from workbench.core.runs.run import Run, find_run, newest_usable_run
 
 
 class NoModelYet(problems.Problem):
-    says = "There is no run in this project that could judge labels."
-    advice = "Train first."
+    says = "This project has no usable run."
+    advice = "Train a model first."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT")
-    parser.add_argument("--run", dest="name", metavar="RUN|best|last", help="which run is asked (the newest usable)")
-    parser.add_argument("--count", type=_positive, default=20, metavar="N", help="how many pictures are told (20)")
+    parser.add_argument(
+        "--run", dest="name", metavar="RUN|best|last", help="run to use (default: the newest usable run)"
+    )
+    parser.add_argument("--count", type=_positive, default=20, metavar="N", help="number of images to list (20)")
     parser.add_argument(
         "--look",
         type=_positive,
         default=AT_ONCE,
         metavar="N",
-        help=f"how many pictures are newly looked at, at most ({AT_ONCE}); what was looked at before is remembered",
+        help=f"maximum number of images to analyze ({AT_ONCE}); earlier results are reused",
     )
-    parser.add_argument("--errors", action="store_true", help="labels that the model contradicts, worst first, instead")
+    parser.add_argument("--errors", action="store_true", help="list possible label errors instead, most likely first")
 
 
-def run(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
+def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     project = Project.open(options.project, write=False)
-    rows = _rows(project, talk)
+    rows = _rows(project, console)
     if not rows:
         raise problems.NoImages()
-    chosen = find_run(project.root, options.name) if options.name else newest_usable_run(project.root)
+    model = find_run(project.root, options.name) if options.name else newest_usable_run(project.root)
     if options.errors:
-        return _errors(project, rows, chosen, options, talk)
-    with talk.progress("looking") as move:
-        found = rank_images(project, rows, chosen, count=options.count, most=options.look, progress=move)
-    if not found.model:
-        talk.note("There is no trained model yet: the order goes by how different the pictures are.")
-    _part(found.looked, found.asked, talk)
-    if not found.asked:
-        talk.line("Every picture is done.")
-    for number, entry in enumerate(found.entries, 1):
-        talk.line(f"{number:>4}  {entry.key}: {'; '.join(map(str, entry.whys))}")
+        return _errors(project, rows, model, options, console)
+    with console.progress("analyzing") as move:
+        ranking = rank_images(project, rows, model, count=options.count, most=options.look, progress=move)
+    if not ranking.model:
+        console.note("No trained model yet. Images are ranked by their differences.")
+    _print_coverage(ranking.looked, ranking.asked, console)
+    if not ranking.asked:
+        console.line("All images are done.")
+    for number, entry in enumerate(ranking.entries, 1):
+        console.line(f"{number:>4}  {entry.key}: {'; '.join(map(str, entry.whys))}")
     entries = [
         {
             "path": entry.key,
@@ -61,61 +63,61 @@ def run(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
             "why": [str(why) for why in entry.whys],
             "reasons": [{"kind": why.kind, **why.fields} for why in entry.whys],
         }
-        for entry in found.entries
+        for entry in ranking.entries
     ]
     return {
-        "run": found.model or None,
-        "looked": found.looked,
-        "open": found.asked,
-        "skipped": found.skipped,
+        "run": ranking.model or None,
+        "looked": ranking.looked,
+        "open": ranking.asked,
+        "skipped": ranking.skipped,
         "pictures": entries,
     }
 
 
 def _errors(
-    project: Project, rows: dict[str, ImageRow], chosen: Run | None, options: argparse.Namespace, talk: Console
+    project: Project, rows: dict[str, ImageRow], model: Run | None, options: argparse.Namespace, console: Console
 ) -> dict[str, Any]:
-    if chosen is None:
+    if model is None:
         raise NoModelYet()
-    with talk.progress("looking") as move:
-        found = find_label_issues(project, rows, chosen, most=options.look, progress=move)
-    _part(found.looked, found.asked, talk)
-    if found.weak:
-        talk.note("The model contradicts so many labels that it is more likely wrong itself. Train for longer first.")
+    with console.progress("analyzing") as move:
+        report = find_label_issues(project, rows, model, most=options.look, progress=move)
+    _print_coverage(report.looked, report.asked, console)
+    if report.weak:
+        console.note("The model contradicts so many labels that the model is more likely wrong. Train longer first.")
     names = {info.id: info.name for info in project.classes}
-    told = []
-    for key, issues in list(found.issues.items())[: options.count]:
+    entries = []
+    for key, issues in list(report.issues.items())[: options.count]:
         good = not rows[key].counts
-        talk.line(f"{key}: {'; '.join(_sentence(issue, names, good) for issue in issues)}")
-        told.append({"path": key, "slips": [_as_json(slip, names, good) for slip in issues]})
-    if not told:
-        talk.line("No label is contradicted.")
+        console.line(f"{key}: {'; '.join(_sentence(issue, names, good) for issue in issues)}")
+        entries.append({"path": key, "slips": [_as_json(issue, names, good) for issue in issues]})
+    if not entries:
+        console.line("No possible label errors.")
     return {
-        "run": found.model,
-        "looked": found.looked,
-        "labelled": found.asked,
-        "learned_from": found.learned,
-        "weak_model": found.weak,
-        "skipped": found.skipped,
-        "pictures": told,
+        "run": report.model,
+        "looked": report.looked,
+        "labelled": report.asked,
+        "learned_from": report.learned,
+        "weak_model": report.weak,
+        "skipped": report.skipped,
+        "pictures": entries,
     }
 
 
 def _sentence(issue: LabelIssue, names: dict[int, str], good: bool) -> str:
     where = "" if issue.kind == "verdict" else f" at {issue.rect.x},{issue.rect.y}"
-    seen = ", seen in training" if issue.learned else ""
-    return f"{issue_reason(issue, names, good=good)}{where} ({100 * issue.certainty:.0f} % sure{seen})"
+    learned = ", training image" if issue.learned else ""
+    return f"{issue_reason(issue, names, good=good)}{where} ({100 * issue.certainty:.0f}% certain{learned})"
 
 
 def _as_json(issue: LabelIssue, names: dict[int, str], good: bool) -> dict[str, Any]:
-    told = {name: value for name, value in asdict(issue).items() if name not in ("bits", "rect")}
-    return {**told, **asdict(issue.rect), "why": str(issue_reason(issue, names, good=good))}
+    fields = {name: value for name, value in asdict(issue).items() if name not in ("bits", "rect")}
+    return {**fields, **asdict(issue.rect), "why": str(issue_reason(issue, names, good=good))}
 
 
-def _rows(project: Project, talk: Console) -> dict[str, ImageRow]:
+def _rows(project: Project, console: Console) -> dict[str, ImageRow]:
     index = ImageIndex(project)
     try:
-        with talk.progress("reading labels") as move:
+        with console.progress("reading labels") as move:
             for _ in index.refresh(project.images(), progress=move):
                 pass
         return index.rows()
@@ -123,13 +125,13 @@ def _rows(project: Project, talk: Console) -> dict[str, ImageRow]:
         index.close()
 
 
-def _part(looked: int, asked: int, talk: Console) -> None:
-    if looked < asked:
-        talk.note(f"{looked} of {asked} pictures were looked at; run it again to look at more.")
+def _print_coverage(analyzed: int, requested: int, console: Console) -> None:
+    if analyzed < requested:
+        console.note(f"{analyzed} of {requested} images analyzed. Run the command again to analyze more.")
 
 
 def _positive(text: str) -> int:
     value = int(text)
     if value < 1:
-        raise argparse.ArgumentTypeError("it has to be 1 or more")
+        raise argparse.ArgumentTypeError("must be at least 1")
     return value

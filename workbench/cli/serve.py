@@ -20,18 +20,22 @@ from workbench.inference.model_settings import MODEL_FILE
 from workbench.inference.predictor import Predictor
 
 # Library -> requirement to install.
-_NEEDED = {"fastapi": "fastapi>=0.110", "uvicorn": "uvicorn>=0.30", "python_multipart": "python-multipart>=0.0.18"}
+_REQUIREMENTS = {
+    "fastapi": "fastapi>=0.110",
+    "uvicorn": "uvicorn>=0.30",
+    "python_multipart": "python-multipart>=0.0.18",
+}
 TOKEN_VARIABLE = "WORKBENCH_TOKEN"
 
 
 class ServerMissing(problems.Problem):
-    says = "To serve a model, {libraries} must be installed."
-    advice = "Install what is missing with: {command}"
+    says = "The server needs {libraries}."
+    advice = "Install the missing packages with: {command}"
 
 
 class NotAnExport(problems.Problem):
     says = "{path} is not an export: it has no {file}."
-    advice = "Name a folder that 'workbench export' has written."
+    advice = "Choose a folder written by 'workbench export'."
 
 
 class CannotListen(problems.Problem):
@@ -40,41 +44,51 @@ class CannotListen(problems.Problem):
 
 
 class ServerFailed(problems.Problem):
-    says = "The server processes end as soon as they start."
-    advice = "What they said stands above; try --workers 1."
+    says = "The server processes end right after their start."
+    advice = "See the messages above, or try --workers 1."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("export", type=Path, metavar="EXPORT", help="a folder that 'workbench export' has written")
-    parser.add_argument("--host", default="127.0.0.1", help="the address to listen at (127.0.0.1: this machine alone)")
-    parser.add_argument("--port", type=_between(0, 65535), default=8123, help="0 for any that is free (8123)")
+    parser.add_argument("export", type=Path, metavar="EXPORT", help="folder written by 'workbench export'")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1: only this machine)")
+    parser.add_argument("--port", type=_between(0, 65535), default=8123, help="port (8123; 0 = any free port)")
     parser.add_argument(
-        "--token", default=None, help=f"what requests must carry as 'Authorization: Bearer TOKEN'; or {TOKEN_VARIABLE}"
+        "--token",
+        default=None,
+        help=f"token that requests must send as 'Authorization: Bearer TOKEN' (or {TOKEN_VARIABLE})",
     )
-    parser.add_argument("--workers", type=_between(1, 64), default=1, metavar="N", help="processes (1)")
-    queue = "pictures that may wait, in each process (32)"
+    parser.add_argument("--workers", type=_between(1, 64), default=1, metavar="N", help="number of processes (1)")
+    queue = "maximum number of waiting images per process (32)"
     parser.add_argument("--queue", type=_between(0, 100_000), default=32, metavar="N", help=queue)
-    parser.add_argument("--max-mb", type=_positive, default=64, metavar="N", help="largest request (64)")
-    parser.add_argument("--max-megapixels", type=_positive, default=100, metavar="N", help="largest picture (100)")
+    parser.add_argument(
+        "--max-mb", type=_positive, default=64, metavar="N", help="maximum size of a request in MB (64)"
+    )
+    parser.add_argument(
+        "--max-megapixels",
+        type=_positive,
+        default=100,
+        metavar="N",
+        help="maximum size of an image in megapixels (100)",
+    )
     parser.add_argument(
         "--timeout", type=_positive, default=60, metavar="S", help=("request timeout in seconds (default: 60)")
     )
-    memory = "memory for the decoded pictures in work, in each process (1024)"
+    memory = "memory for decoded images per process in MB (1024)"
     parser.add_argument("--max-memory-mb", type=_positive, default=1024, metavar="N", help=memory)
-    held = "memory for requests that arrive or wait, in each process (512)"
+    held = "memory for arriving and waiting requests per process in MB (512)"
     parser.add_argument("--max-received-mb", type=_positive, default=512, metavar="N", help=held)
-    connections = "open connections, in each process (1000, or fewer where the system allows fewer open files)"
+    connections = "open connections per process (1000, or fewer if the system allows fewer open files)"
     parser.add_argument("--max-connections", type=_between(1, 100_000), default=1000, metavar="N", help=connections)
-    stall = "seconds for the header of a request, and between two parts of its body (10)"
+    stall = "time limit for the header of a request and between two parts of its body in seconds (10)"
     parser.add_argument("--stall-timeout", type=_positive, default=10, metavar="S", help=stall)
-    idle = "seconds for which a connection stays open between two requests (30)"
+    idle = "time that a connection stays open between two requests in seconds (30)"
     parser.add_argument("--idle-timeout", type=_positive, default=30, metavar="S", help=idle)
-    name = "a further host name under which this machine may be asked; may be repeated"
+    name = "additional accepted host name of this machine; may be repeated"
     parser.add_argument("--allow-host", action="append", default=[], metavar="NAME", help=name)
     parser.add_argument("--engine", choices=("auto", *NAMES), default="auto")
 
 
-def run(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
+def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     _need_libraries()
     token = _token(options)
     if not (options.export / MODEL_FILE).is_file():
@@ -113,10 +127,10 @@ def run(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
             ),
         )
         if token is None and not is_local(bound):
-            talk.note("Warning: everybody who reaches this machine can use the model. Give a --token to prevent it.")
-        announce = _announcement(options, talk, predictor, address_of(bound), token)
+            console.note("Warning: anyone who can reach this machine can use the model. Set --token to prevent this.")
+        announce = _announcement(options, console, predictor, address_of(bound), token)
         _serve(plan, predictor, bound, announce)
-    talk.note("Stopped.")
+    console.note("Stopped.")
     return {}
 
 
@@ -126,7 +140,7 @@ def _hosts(options: argparse.Namespace, local: bool) -> frozenset[str] | None:
 
     if not local and not options.allow_host:
         return None
-    return frozenset(host_name(each) for each in (options.host, *options.allow_host))
+    return frozenset(host_name(name) for name in (options.host, *options.allow_host))
 
 
 def _serve(plan: Any, predictor: Predictor, bound: socket.socket, announce: Callable[[], None]) -> None:
@@ -146,27 +160,27 @@ def _serve(plan: Any, predictor: Predictor, bound: socket.socket, announce: Call
 
 
 def _announcement(
-    options: argparse.Namespace, talk: Console, predictor: Predictor, url: str, token: str | None
+    options: argparse.Namespace, console: Console, predictor: Predictor, url: str, token: str | None
 ) -> Callable[[], None]:
-    """Return a function that prints the server's address, as text or as the one JSON object, once it takes requests."""
+    """Return a function that prints the address of the server, as text or as one JSON object."""
     engine = getattr(predictor.engine, "name", "")
     settings = predictor.settings
 
     def announce() -> None:
         if options.json:
-            facts = {"url": url, "model": settings.name, "run": settings.run, "task": settings.task, "engine": engine}
-            print(json.dumps({**facts, "workers": options.workers, "token_needed": token is not None}), flush=True)
-            options.json = False  # exactly one object is printed: none may follow at the end
-        talk.line(f"{settings.name} ({engine}) is served at {url}")
-        talk.line(f"  Try a picture there, or: curl -F picture=@part.png {url}/predict    Ctrl-C stops it.")
+            fields = {"url": url, "model": settings.name, "run": settings.run, "task": settings.task, "engine": engine}
+            print(json.dumps({**fields, "workers": options.workers, "token_needed": token is not None}), flush=True)
+            options.json = False  # exactly one object is printed, so none may follow at the end
+        console.line(f"{settings.name} ({engine}) is served at {url}")
+        console.line(f"  Open it in a browser, or: curl -F picture=@part.png {url}/predict    Press Ctrl+C to stop.")
 
     return announce
 
 
 def _need_libraries() -> None:
-    missing = [library for library in _NEEDED if find_spec(library) is None]
+    missing = [library for library in _REQUIREMENTS if find_spec(library) is None]
     if missing:
-        command = pip_command(*(_NEEDED[library] for library in missing))
+        command = pip_command(*(_REQUIREMENTS[library] for library in missing))
         raise ServerMissing(libraries=" and ".join(missing).replace("_", "-"), command=command)
 
 
@@ -175,14 +189,14 @@ def _token(options: argparse.Namespace) -> str | None:
     if token is None:
         return None
     if not token or not token.isascii() or any(char <= " " or char == "\x7f" for char in token):
-        raise WrongUse("a token is made of visible ASCII characters without spaces")
+        raise WrongUse("a token must consist of visible ASCII characters without spaces")
     return token
 
 
-def _between(least: int, most: int) -> Callable[[str], int]:
+def _between(low: int, high: int) -> Callable[[str], int]:
     def number(text: str) -> int:
-        if not least <= int(text) <= most:
-            raise argparse.ArgumentTypeError(f"must be from {least} to {most}, not {text}")
+        if not low <= int(text) <= high:
+            raise argparse.ArgumentTypeError(f"must be from {low} to {high}, not {text}")
         return int(text)
 
     number.__name__ = "whole number"

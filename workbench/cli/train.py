@@ -16,57 +16,68 @@ from workbench.core.project.project import Project, read_project_file
 from workbench.core.runs.events import Evaluated, Event, Finished, Profiled, Progress, Started, Step, Trouble
 from workbench.core.runs.launch import paddle_installed
 from workbench.core.runs.run import Run, create_run, find_run, plan_run
-from workbench.core.runs.training_settings import TrainingSettings, concerns, parse_settings, request
+from workbench.core.runs.training_settings import DEFAULT_MINUTES, TrainingSettings, concerns, parse_settings, request
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("project", type=Path, metavar="PROJECT")
-    parser.add_argument("--model", choices=("unet", "resnet"), help="unet: where is it? resnet: what kind is it?")
+    parser.add_argument(
+        "--model", choices=("unet", "resnet"), help="unet: segmentation of defects; resnet: verdict per image"
+    )
     length = parser.add_mutually_exclusive_group()
-    length.add_argument("--minutes", type=float, metavar="M", help="training time in minutes (default: 5)")
+    length.add_argument(
+        "--minutes", type=float, metavar="M", help=f"training time in minutes (default: {DEFAULT_MINUTES:g})"
+    )
     length.add_argument("--epochs", type=int, metavar="N", help="train for N epochs instead")
-    parser.add_argument("--device", metavar="auto|cpu|gpu|gpu:0,1", help="where to train (auto); cpu:2: in two")
-    parser.add_argument("--from", dest="start", metavar="RUN", help="begin with the weights of an earlier run")
-    parser.add_argument("--profile", action="store_true", help="measure where the time of a step goes")
+    parser.add_argument(
+        "--device", metavar="auto|cpu|gpu|gpu:0,1", help="device (auto); cpu:2: two processes on the CPU"
+    )
+    parser.add_argument("--from", dest="start", metavar="RUN", help="initial weights: an earlier run")
+    parser.add_argument("--profile", action="store_true", help="measure the time of each part of a step")
     parser.add_argument("--plan", action="store_true", help=("print the training settings with reasons, do not train"))
     parser.add_argument("--resume", metavar="RUN", help="resume a stopped run")
     parser.add_argument(
-        "--set", dest="settings", action="append", default=[], metavar="KEY=VALUE", help="any setting of the recipe"
+        "--set",
+        dest="settings",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="set any training setting; may be repeated",
     )
 
 
-def run(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
+def run(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     if options.plan:
-        return plan(options, talk)
+        return plan(options, console)
     if options.resume is not None:
         root = options.project.absolute()
         read_project_file(root)
-        chosen = find_run(root, options.resume, options.model)
-        if not chosen.resumable:
-            raise problems.RunUnusable(name=chosen.name, why="no state was saved from which it could go on")
-        chosen.check_links()
-        result = follow(chosen, talk, resume=True)
+        selected = find_run(root, options.resume, options.model)
+        if not selected.resumable:
+            raise problems.RunUnusable(name=selected.name, why="no checkpoint was saved")
+        selected.check_links()
+        result = follow(selected, console, resume=True)
     else:
         if options.model is None:
-            raise WrongUse("say --model unet or --model resnet")
-        result = follow(new_run(options.project, _settings(options)), talk)
-    print_result(result, talk)
+            raise WrongUse("--model unet or --model resnet is required")
+        result = follow(new_run(options.project, _settings(options)), console)
+    print_result(result, console)
     return result
 
 
-def plan(options: argparse.Namespace, talk: Console) -> dict[str, Any]:
+def plan(options: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Print and return the training settings that a new run would have, with their reasons. Nothing is written."""
     if options.resume is not None or options.model is None:
-        raise WrongUse("--plan needs --model unet or --model resnet, and no --resume")
+        raise WrongUse("--plan requires --model unet or --model resnet and cannot be combined with --resume")
     with Project.open(options.project.absolute(), write=False) as project:
         dataset, settings = plan_run(project, _settings(options))
     values = settings.model_dump(mode="json", exclude={"format", "reasons"})
     images = {split: len(dataset.of(split)) for split in ("train", "val", "test")}
     shown = concerns(settings.model)
-    wide = max(map(len, shown))
+    width = max(map(len, shown))
     for name in shown:
         why = settings.reasons.get(name, "")
-        talk.line(f"{name:{wide}}  {json.dumps(values[name], ensure_ascii=False)}{f'  ({why})' if why else ''}")
+        console.line(f"{name:{width}}  {json.dumps(values[name], ensure_ascii=False)}{f'  ({why})' if why else ''}")
     return {"model": settings.model, "recipe": values, "reasons": settings.reasons, "pictures": images}
 
 
@@ -98,31 +109,31 @@ def new_run(project_root: Path, settings: TrainingSettings) -> Run:
         return create_run(project, settings)
 
 
-def follow(run: Run, talk: Console, *, resume: bool = False) -> dict[str, Any]:
+def follow(run: Run, console: Console, *, resume: bool = False) -> dict[str, Any]:
     """Run the child on `run` and show its progress. Return the JSON of the verb."""
     settings = run.settings()
-    story = _ConsoleReport(talk)
-    with story:
+    report = _ConsoleReport(console)
+    with report:
         ending = run_child(
             "train",
             run.root,
             *(["--resume"] if resume else []),
             device=settings.device,
             log=run.log_path,
-            on_event=story.tell,
-            on_stop=lambda: talk.note(
+            on_event=report.show,
+            on_stop=lambda: console.note(
                 "Stopping and saving the best model. Press Ctrl+C again to abort without saving."
             ),
         )
     run.need_usable()
-    return _result(run, settings, story, ending)
+    return _result(run, settings, report, ending)
 
 
 @dataclass
 class _ConsoleReport:
     """Display of a training's events. Keeps the events needed for the result."""
 
-    talk: Console
+    console: Console
     started: Started | None = None
     step: Step | None = None
     evaluated: dict[str, Evaluated] = field(default_factory=dict)
@@ -130,17 +141,17 @@ class _ConsoleReport:
     score: str = ""
 
     def __enter__(self) -> _ConsoleReport:
-        look = "{desc} {percentage:3.0f}%|{bar}| {remaining}{postfix}"
-        self.bar = progress_bar("starting", total=1000, unit="", bar_format=look)
+        layout = "{desc} {percentage:3.0f}%|{bar}| {remaining}{postfix}"
+        self.bar = progress_bar("starting", total=1000, unit="", bar_format=layout)
         return self
 
     def __exit__(self, *_: object) -> None:
         self.bar.close()
 
-    def tell(self, event: Event) -> None:
+    def show(self, event: Event) -> None:
         if isinstance(event, Started):
             self.started = event
-            self._say_start(event)
+            self._show_start(event)
         elif isinstance(event, Step):
             self.step = event
             self.bar.set_description_str("training", refresh=False)
@@ -150,23 +161,23 @@ class _ConsoleReport:
             if event.best or event.split not in self.evaluated:
                 self.evaluated[event.split] = event
             if event.score is not None and event.split == "val":
-                self.score = f", {'dice' if 'dice' in event.metrics else 'accuracy'} {_number(event.metrics):.3f}"
+                self.score = f", {'Dice' if 'dice' in event.metrics else 'accuracy'} {_number(event.metrics):.3f}"
         elif isinstance(event, Progress):
             self.bar.set_description_str(f"{event.what} {event.done}/{event.total}", refresh=False)
             self.bar.update(0)
         elif isinstance(event, Profiled):
-            self.talk.note(event.what)
+            self.console.note(event.what)
         elif isinstance(event, Trouble):
             self.troubles.append(f"{event.what} {event.done}".strip())
-            self.talk.note(self.troubles[-1])
+            self.console.note(self.troubles[-1])
 
-    def _say_start(self, event: Started) -> None:
+    def _show_start(self, event: Started) -> None:
         counts = ", ".join(f"{count} {split}" for split, count in event.pictures.items() if count)
         device = f"{event.device} ({event.device_name})" if event.device_name else event.device
         why = f" ({event.precision_reason})" if event.precision_reason else ""
-        self.talk.note(f"Training {event.model} on {device}, {event.precision}{why}; pictures: {counts}.")
+        self.console.note(f"Training {event.model} on {device}, {event.precision}{why}. Images: {counts}.")
         if event.held_out_note:
-            self.talk.note(event.held_out_note)
+            self.console.note(event.held_out_note)
 
 
 def _number(metrics: dict[str, Any]) -> float:
@@ -174,70 +185,70 @@ def _number(metrics: dict[str, Any]) -> float:
     return float("nan") if value is None else value
 
 
-def _result(run: Run, settings: TrainingSettings, story: _ConsoleReport, ending: Finished) -> dict[str, Any]:
-    said = ending.result
+def _result(run: Run, settings: TrainingSettings, report: _ConsoleReport, ending: Finished) -> dict[str, Any]:
+    summary_fields = ending.result
     best = run.best_evaluation()
-    last = story.step
-    started = story.started
-    metrics = said.get("metrics") or (best.metrics if best is not None else {})
-    test = story.evaluated.get("test")
+    last = report.step
+    started = report.started
+    metrics = summary_fields.get("metrics") or (best.metrics if best is not None else {})
+    test = report.evaluated.get("test")
     return {
         "run": run.name,
         "path": run.root,
         "model": settings.model,
-        "device": said.get("device") or (started.device if started else settings.device),
-        "precision": said.get("precision") or (started.precision if started else ""),
-        "steps": said.get("steps", last.step if last else 0),
-        "seconds": said.get("seconds", ending.time),
-        "images_per_second": said.get("images_per_second", last.images_per_second if last else None),
+        "device": summary_fields.get("device") or (started.device if started else settings.device),
+        "precision": summary_fields.get("precision") or (started.precision if started else ""),
+        "steps": summary_fields.get("steps", last.step if last else 0),
+        "seconds": summary_fields.get("seconds", ending.time),
+        "images_per_second": summary_fields.get("images_per_second", last.images_per_second if last else None),
         "metrics": metrics,
         "test": test.metrics if test is not None else None,
         "pictures": started.pictures if started else {},
         "held_out_note": started.held_out_note if started else "",
         "ended": ending.why,
-        "troubles": story.troubles,
-        "pruned": said.get("pruned"),
+        "troubles": report.troubles,
+        "pruned": summary_fields.get("pruned"),
     }
 
 
-def print_result(result: dict[str, Any], talk: Console) -> None:
+def print_result(result: dict[str, Any], console: Console) -> None:
     """Print the result of a training in a few lines."""
-    speed = f", {result['images_per_second']:.1f} pictures a second" if result["images_per_second"] else ""
+    speed = f", {result['images_per_second']:.1f} images per second" if result["images_per_second"] else ""
     where = f"{result['model']} on {result['device']} ({result['precision']})"
-    talk.line(f"Run {result['run']}: {where}, {result['steps']} steps in {result['seconds']:.0f} s{speed}.")
+    console.line(f"Run {result['run']}: {where}, {result['steps']} steps in {result['seconds']:.0f} s{speed}.")
     for split, metrics in (("validation", result["metrics"]), ("test", result["test"])):
         if metrics:
-            talk.line(f"  {split}: {summary(metrics)}")
+            console.line(f"  {split}: {summary(metrics)}")
     if result["pruned"]:
-        talk.line(f"  {pruned(result['pruned'])}")
+        console.line(f"  {pruned(result['pruned'])}")
     if result["held_out_note"]:
-        talk.line(f"  {result['held_out_note']}")
+        console.line(f"  {result['held_out_note']}")
     if result["ended"] == "stopped":
-        talk.line("Training was stopped early. The best model was kept.")
+        console.line("Training was stopped early. The best model was kept.")
 
 
 def summary(metrics: dict[str, Any]) -> str:
     """Format the main metrics of a report of core.evaluation.metrics in one line."""
     if "confusion" in metrics:
         accuracy = percent(metrics.get("accuracy"), metrics.get("accuracy_interval"))
-        return f"accuracy {accuracy}, macro F1 {_three(metrics.get('macro_f1'))}, {metrics.get('pictures')} pictures"
+        return f"accuracy {accuracy}, macro F1 {_three(metrics.get('macro_f1'))}, {metrics.get('pictures')} images"
     regions = metrics.get("regions") or {}
-    found = percent(regions.get("recall"), regions.get("recall_interval"))
+    recall = percent(regions.get("recall"), regions.get("recall_interval"))
     return (
-        f"dice {_three(metrics.get('dice'))}, IoU {_three(metrics.get('iou'))}; defects found {found}, "
-        f"false alarms per picture {_three(regions.get('false_per_picture'))}, {metrics.get('pictures')} pictures"
+        f"Dice {_three(metrics.get('dice'))}, IoU {_three(metrics.get('iou'))}; recall {recall}, "
+        f"false alarms per picture {_three(regions.get('false_per_picture'))}, {metrics.get('pictures')} images"
     )
 
 
-def pruned(told: dict[str, Any]) -> str:
+def pruned(report: dict[str, Any]) -> str:
     """Format the changes made by pruning in one line."""
-    before, after = told["before"], told["after"]
-    widths = " to ".join("-".join(map(str, one["widths"])) for one in (before, after))
+    before, after = report["before"], report["after"]
+    widths = " to ".join("-".join(map(str, entry["widths"])) for entry in (before, after))
     share = after["parameters"] / max(1, before["parameters"]) - 1
     return (
         f"pruned from {widths}: parameters {before['parameters']:,} to {after['parameters']:,} ({share:+.0%}), "
-        f"dice {_three(before['dice'])} to {_three(after['dice'])} on {told['pictures']} pictures, "
-        f"{before['milliseconds']:.1f} to {after['milliseconds']:.1f} ms for a tile of {told['tile']} x {told['tile']}"
+        f"Dice {_three(before['dice'])} to {_three(after['dice'])} on {report['pictures']} images, "
+        f"{before['milliseconds']:.1f} to {after['milliseconds']:.1f} ms per tile of {report['tile']} px"
     )
 
 

@@ -22,12 +22,12 @@ from workbench.inference.io.image_io import ReadError
 from workbench.inference.model_settings import SettingsError
 from workbench.inference.text_safety import terminal_text
 
-STOPPING = "Stopping after this picture; press Ctrl-C again to stop at once."
+STOPPING = "Stopping after this image. Press Ctrl+C again to stop immediately."
 
 
 class StoppedEarly(Problem):
-    says = "Stopped. {done} of {total} pictures are done; their results are in {path}."
-    advice = "Run it again with --continue for the others."
+    says = "Stopped. {done} of {total} images are done. Their results are in {path}."
+    advice = "Run the command again with --continue for the remaining images."
 
 
 class WrongUse(Exception):
@@ -56,11 +56,11 @@ class Console:
     @contextlib.contextmanager
     def progress(self, what: str) -> Iterator[Callable[[int, int], None]]:
         """Show a progress bar on stderr. The yielded function takes (done, total)."""
-        with progress_bar(what, total=None, unit="") as shown:
+        with progress_bar(what, total=None, unit="") as bar:
 
             def move(done: int, total: int) -> None:
-                shown.total = total
-                shown.update(done - shown.n)
+                bar.total = total
+                bar.update(done - bar.n)
 
             yield move
 
@@ -85,13 +85,13 @@ def run_verb(options: argparse.Namespace) -> int:
         # The console's encoding may lack characters of a file name.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    talk = Console(options.json)
+    console = Console(options.json)
     try:
-        result = options.run(options, talk)
+        result = options.run(options, console)
     except WrongUse as wrong:
         print(terminal_text(f"workbench {options.verb}: error: {wrong}"), file=sys.stderr)
         if options.json:
-            print(json.dumps({"error": f"Wrong use: {wrong}."}))
+            print(json.dumps({"error": f"Invalid arguments: {wrong}."}))
         return 2
     except (Problem, SettingsError, EngineError, ReadError) as problem:
         return _fail(str(problem), options)
@@ -100,8 +100,11 @@ def run_verb(options: argparse.Namespace) -> int:
     except BrokenPipeError:
         raise  # handled by cli.main
     except Exception as error:
-        said = (str(error).strip().splitlines() or [""])[0]
-        return _fail(f"Unexpected: {type(error).__name__}: {said}. Run it again with --debug and report it.", options)
+        message = (str(error).strip().splitlines() or [""])[0]
+        return _fail(
+            f"Unexpected error: {type(error).__name__}: {message}. Run the command again with --debug and report it.",
+            options,
+        )
     status = result.pop("exit", 0)
     if options.json:
         print(json.dumps(plain(result), allow_nan=False), flush=True)
@@ -135,14 +138,9 @@ def plain(value: Any) -> Any:
 
 
 def percent(share: float | None, interval: list[float] | None = None) -> str:
-    """Format a share as "73.1 %", with its 95 % interval if given; "-" for None."""
+    """Format a share as "73.1%", with its 95% interval if given; "-" for None."""
     if share is None:
         return "-"
     if interval is None:
-        return f"{100 * share:.1f} %"
-    return f"{100 * share:.1f} % ({100 * interval[0]:.0f} to {100 * interval[1]:.0f} %)"
-
-
-def names(text: str) -> list[str]:
-    """Split a comma-separated list."""
-    return [part.strip() for part in text.split(",") if part.strip()]
+        return f"{100 * share:.1f}%"
+    return f"{100 * share:.1f}% ({100 * interval[0]:.0f} to {100 * interval[1]:.0f}%)"

@@ -12,7 +12,6 @@ from workbench.core.label_next.label_advice import (
     LabelNextList,
     find_label_issues,
     is_open,
-    newest_usable_run,
     rank_images,
 )
 from workbench.core.label_next.label_issues import LabelIssue, holds, is_confirmed
@@ -23,6 +22,7 @@ from workbench.core.project.project import Project
 from workbench.core.runs.run import Run
 from workbench.session.background_job import BackgroundJob, JobThread
 from workbench.session.session import Session
+from workbench.session.training.run_list import RunList
 from workbench.session.training.training_control import TrainingControl
 
 Mode = Literal["", "next", "errors"]
@@ -64,23 +64,25 @@ class LabelQueue(BackgroundJob):
     changed = Signal()  # the mode, or the listed images
     progressed = Signal(int, int)
 
-    def __init__(self, session: Session, training: TrainingControl, parent: QObject | None = None) -> None:
+    def __init__(
+        self, session: Session, training: TrainingControl, runs: RunList, parent: QObject | None = None
+    ) -> None:
         super().__init__(parent)
         self.mode: Mode = ""
         self.suggestions: LabelNextList | None = None
         self.doubts: LabelIssueList | None = None
-        self._session = session
+        self._session, self._runs = session, runs
         self._stale = False
-        self._newest: Run | None = None  # the newest usable run
+        self._postponed: bool | None = None  # `more` of a `look` that waits for the list of runs
         self._reasons: dict[str, tuple[RankReason, ...]] = {}
         self._left: dict[str, tuple[LabelIssue, ...]] = {}  # open suspected errors, by image
         self._listed: list[str] = []
-        session.images_listed.connect(self._find_run)
         session.project_closed.connect(self._closed)
         session.image_opened.connect(self._filter)
         session.history_changed.connect(self._filter)
         session.note_changed.connect(self._filter)
         training.ended.connect(self._model_changed)
+        runs.listed.connect(self._runs_listed)
 
     # --- state ------------------------------------------------------------------------------------
 
@@ -108,7 +110,7 @@ class LabelQueue(BackgroundJob):
         return self._left.get(key, ()) if key is not None else ()
 
     def possible(self, mode: Mode) -> bool:
-        return bool(self._session.keys) and (mode != "errors" or self._newest is not None)
+        return bool(self._session.keys) and (mode != "errors" or self._runs.newest_usable is not None)
 
     # --- orders -----------------------------------------------------------------------------------
 
@@ -127,18 +129,23 @@ class LabelQueue(BackgroundJob):
         project = self._session.project
         if project is None or not self.mode or self.running:
             return
+        if self._runs.refreshing:
+            self._postponed = more
+            return
         self._session.flush()
-        self._find_run()
         rows = {key: self._session.rows.get(key) or ImageRow(key) for key in self._session.keys}
-        thread = _RankingThread(project, rows, self._newest, self.mode, 5 * AT_ONCE if more else AT_ONCE, self)
+        most = 5 * AT_ONCE if more else AT_ONCE
+        thread = _RankingThread(project, rows, self._runs.newest_usable, self.mode, most, self)
         thread.progressed.connect(self.progressed)
         self.begin(thread, QThread.Priority.LowPriority)
 
     # --- updates ----------------------------------------------------------------------------------
 
-    def _find_run(self, *_: object) -> None:
-        project = self._session.project
-        self._newest = newest_usable_run(project.root) if project is not None else None
+    def _runs_listed(self) -> None:
+        more, self._postponed = self._postponed, None
+        if more is not None:
+            self.look(more=more)
+        self.state_changed.emit()
 
     def on_finished(self, thread: JobThread, found: LabelNextList | LabelIssueList | Problem) -> None:
         stale, self._stale = self._stale, False
@@ -160,7 +167,6 @@ class LabelQueue(BackgroundJob):
     def _model_changed(self, _: object) -> None:
         """Discard the lists after a training, as they depend on the model."""
         self.suggestions = self.doubts = None
-        self._find_run()
         if self.running:
             self._stale = True
             self.cancel()
@@ -170,7 +176,7 @@ class LabelQueue(BackgroundJob):
     def _closed(self) -> None:
         self.close()
         self._stale = False
-        self.mode, self.suggestions, self.doubts, self._newest = "", None, None, None
+        self.mode, self.suggestions, self.doubts, self._postponed = "", None, None, None
         self._reasons, self._left, self._listed = {}, {}, []
         self.state_changed.emit()
         self.changed.emit()

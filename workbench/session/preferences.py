@@ -11,6 +11,7 @@ from platformdirs import user_config_dir
 
 from workbench.core.problems import CannotWrite
 from workbench.core.project.storage import write_json
+from workbench.core.runs.training_settings import DEFAULT_MINUTES, MAX_MINUTES, MIN_MINUTES
 from workbench.inference.io.json_io import JsonError, read_json
 
 CHOICES = {
@@ -18,7 +19,7 @@ CHOICES = {
     "language": ("system", "en", "zh_CN"),
     "model": ("unet", "resnet"),
 }
-RANGES = {"brush_radius": (0.5, 500.0), "minutes": (0.1, 20_160.0), "overlay_opacity": (0.0, 1.0)}
+RANGES = {"brush_radius": (0.5, 500.0), "minutes": (MIN_MINUTES, MAX_MINUTES), "overlay_opacity": (0.0, 1.0)}
 RECENT = 12
 PLACES = 200  # projects for which the last image is remembered
 
@@ -31,7 +32,7 @@ class Preferences:
     theme: str = "system"
     language: str = "system"
     brush_radius: float = 8.0  # pixels
-    minutes: float = 5.0
+    minutes: float = DEFAULT_MINUTES
     model: str = "unet"
     device: str = "auto"
     last_pictures: dict[str, str] = field(default_factory=dict)  # project -> key

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from workbench.core.names import free_path
 from workbench.core.problems import CannotWrite
 from workbench.core.project.annotation import encode_mask
 from workbench.core.project.project import Project
@@ -47,8 +48,7 @@ def _empty_folder(folder: Path, project: Project) -> Path:
             folder.mkdir(parents=True, exist_ok=True)
             return folder
         stem = f"{project.root.name}-unsaved-{time.strftime('%Y%m%d-%H%M%S')}"
-        names = (stem if i == 1 else f"{stem}-{i}" for i in range(1, 1000))
-        target = next(folder / name for name in names if not (folder / name).exists())
+        target = free_path(folder, stem)
         target.mkdir()
     except OSError as error:
         raise CannotWrite.of(folder, error) from error

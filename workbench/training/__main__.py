@@ -16,6 +16,7 @@ from typing import Any
 
 from workbench.core.problems import PaddleMissing, Problem, RunBroken, RunInUse, WorkerFailed
 from workbench.core.runs.events import Event, Failed, Progress
+from workbench.core.runs.export_options import ExportOptions, add_export_arguments
 from workbench.core.runs.launch import processes, rank_of_this_process, worker_environment
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_lock import SECONDS, RunLock
@@ -34,6 +35,9 @@ def main(argv: list[str] | None = None) -> int:
         from workbench.training.export.export_formats import save_legacy
 
         save_legacy(Run(options.run), options.stem)
+        return 0
+    if options.verb == "lite":
+        _convert_to_lite(options.source, options.target, options.places)
         return 0
     if options.verb == "measure":
         return _measure(options, pipe)
@@ -155,11 +159,22 @@ def _check(run: Run, resume: bool) -> None:
 def _export(run: Run, report: Reporter, orders: ControlChannel, options: argparse.Namespace) -> Event:
     _need_paddle(orders)
     from workbench.training.export.export_builder import export
-    from workbench.training.export.export_options import ExportOptions
 
-    formats = [name.strip() for name in options.formats.split(",") if name.strip()]
-    choices = ExportOptions(formats, options.point, options.target, options.seconds, options.language)
+    choices = ExportOptions.from_namespace(options)
     return export(run, options.out, choices, report, cancelled=lambda: orders.stop)
+
+
+def _convert_to_lite(source: Path, target: Path, places: str) -> None:
+    """Convert source.pdmodel and source.pdiparams to target.nb, without importing Paddle itself."""
+    from paddlelite.lite import Opt
+
+    converter = Opt()
+    converter.set_model_file(str(source.with_suffix(".pdmodel")))
+    converter.set_param_file(str(source.with_suffix(".pdiparams")))
+    converter.set_valid_places(places)
+    converter.set_model_type("naive_buffer")
+    converter.set_optimize_out(str(target))
+    converter.run()
 
 
 def _measure(options: argparse.Namespace, pipe: int | None) -> int:
@@ -168,11 +183,11 @@ def _measure(options: argparse.Namespace, pipe: int | None) -> int:
 
     from workbench.inference.batch.benchmark import main
 
-    told = io.StringIO()
-    with contextlib.redirect_stdout(told):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
         status = main(options.arguments, options.folder)
     if pipe is not None:
-        os.write(pipe, told.getvalue().encode())
+        os.write(pipe, output.getvalue().encode())
     return status
 
 
@@ -216,11 +231,11 @@ def _keep_traceback(log: Path) -> None:
 def _doctor(pipe: int | None) -> int:
     from workbench.training.device_check import examine
 
-    found: dict[str, Any] = examine()
-    line = (json.dumps(found, ensure_ascii=False) + "\n").encode()
+    report: dict[str, Any] = examine()
+    line = (json.dumps(report, ensure_ascii=False) + "\n").encode()
     if pipe is not None:
         os.write(pipe, line)
-    return 0 if found["ok"] else 1
+    return 0 if report["ok"] else 1
 
 
 def _quieten(options: argparse.Namespace) -> None:
@@ -253,30 +268,32 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="workbench.training", description=__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True)
     keep = os.environ.get("WORKBENCH_KEEP_RUNNING", "") not in ("", "0")
-    train = verbs.add_parser("train", help="carry out a run")
+    train = verbs.add_parser("train", help="train a run")
     train.add_argument("run", type=Path, metavar="RUN_DIR")
-    train.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
-    train.add_argument("--apart", action="store_true", help="one of several processes: print into RUN_DIR/ranks")
+    train.add_argument("--resume", action="store_true", help="resume from the last checkpoint")
+    train.add_argument("--apart", action="store_true", help="one of several processes: write output to RUN_DIR/ranks")
     seconds = float(os.environ.get("WORKBENCH_LOCK_SECONDS", SECONDS))
-    wait = "how long to wait for another process that trains the run"
+    wait = "maximum time to wait for another process that trains the run, in seconds"
     train.add_argument("--lock-seconds", type=float, default=seconds, metavar="S", help=wait)
-    launch = verbs.add_parser("launch", help="Paddle's launcher, in a packed program (used by train)")
+    launch = verbs.add_parser("launch", help="run Paddle's launcher in a packed program (used by train)")
     launch.add_argument("arguments", nargs=argparse.REMAINDER)
-    export = verbs.add_parser("export", help="make a folder of a run that works without the workbench")
+    export = verbs.add_parser("export", help="export a model that runs without Defect Workbench")
     export.add_argument("run", type=Path, metavar="RUN_DIR")
     export.add_argument("--out", type=Path, required=True, metavar="DIR")
-    export.add_argument("--formats", default="onnx,paddle", help="names of engines, with commas")
-    export.add_argument("--point", default="balanced", help="the operating point: balanced, more, fewer, or 0.35")
-    export.add_argument("--target", type=float, metavar="MS", help="milliseconds for the usual picture")
-    export.add_argument("--seconds", type=float, default=8.0, help="to measure the speed of each engine; 0 not to")
-    export.add_argument("--language", default="en", help="of the model card: en or zh_CN")
+    add_export_arguments(export)
     for verb in (train, export):
-        verb.add_argument("--keep-running", action="store_true", default=keep, help="a closed stdin is no order")
-    verbs.add_parser("doctor", help="say what training can use here, as one JSON object")
-    legacy = verbs.add_parser("legacy", help="a run's weights as Paddle's older kind of program (used by export)")
+        verb.add_argument("--keep-running", action="store_true", default=keep, help="continue if stdin is closed")
+    verbs.add_parser("doctor", help="print the devices and formats that training can use, as one JSON object")
+    legacy = verbs.add_parser(
+        "legacy", help="write the weights of a run as a program of older Paddle versions (used by export)"
+    )
     legacy.add_argument("run", type=Path)
     legacy.add_argument("stem", type=Path)
-    measure = verbs.add_parser("measure", help="how quick an export is (used by export)")
+    lite = verbs.add_parser("lite", help="convert such a program for Paddle Lite (used by export)")
+    lite.add_argument("source", type=Path)
+    lite.add_argument("target", type=Path)
+    lite.add_argument("places", choices=("arm", "x86"))
+    measure = verbs.add_parser("measure", help="measure the speed of an export (used by export)")
     measure.add_argument("folder", type=Path)
     measure.add_argument("arguments", nargs=argparse.REMAINDER)
     return parser.parse_args(argv)

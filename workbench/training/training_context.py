@@ -16,7 +16,7 @@ from workbench.core.project.storage import write_json
 from workbench.core.runs.dataset import Dataset, Item
 from workbench.core.runs.events import Trouble
 from workbench.core.runs.run import Run
-from workbench.core.runs.training_settings import TrainingSettings
+from workbench.core.runs.training_settings import DEFAULT_MINUTES, TrainingSettings
 from workbench.inference.cpu_environment import cores
 from workbench.inference.io.atomic_write import sweep
 from workbench.inference.model_settings import ModelSettings, SettingsError
@@ -229,7 +229,7 @@ def prepare(
     learner.ranks = group
     threads = recipe.threads or min(4, max(1, cores() // group.here))
     steps = None if recipe.epochs is None else recipe.epochs * _steps_per_epoch(sampler)
-    seconds = None if steps is not None else (recipe.minutes or 5.0) * 60
+    seconds = None if steps is not None else (recipe.minutes or DEFAULT_MINUTES) * 60
     return TrainingContext(
         run=run,
         recipe=recipe,

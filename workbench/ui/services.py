@@ -56,13 +56,16 @@ class Services:
         session = Session()
         displays = DisplayPresets(session)
         training, telemetry = TrainingControl(session), TelemetryThread()
-        guide = LabelQueue(session, training)
+        runs = RunList(session, training)
+        guide = LabelQueue(session, training, runs)
+        exporter = ExportJob()
+        exporter.finished.connect(runs.refresh)
         predictions = Predictions(session)
         return cls(
             settings,
             session,
             training,
-            ExportJob(),
+            exporter,
             predictions,
             ImageSuggestions(session, predictions),
             SuggestAll(session),
@@ -70,7 +73,7 @@ class Services:
             displays,
             ReferenceComparison(session, displays),
             RunMonitor(session, training, telemetry),
-            RunList(session, training),
+            runs,
             guide,
             LabelIssueReview(session, guide),
             RunEvaluation(session, training),

@@ -1,4 +1,4 @@
-"""Exports to serve, applications in this process with a network that can be held up, and servers as processes."""
+"""Exports to serve, applications in this process with a network that can be blocked, and server processes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def png(picture: np.ndarray) -> bytes:
 
 
 class Gated:
-    """A network whose calls wait while the gate is shut. calls: the shapes that came through."""
+    """Network whose calls wait while the gate is closed. calls: shapes of the processed batches."""
 
     name = "gated"
 
@@ -55,7 +55,7 @@ class Gated:
 
 @dataclass
 class Served:
-    """An application in this process, without sockets."""
+    """Application in this process, without sockets."""
 
     app: Any
     engine: Gated
@@ -63,7 +63,7 @@ class Served:
 
     @property
     def counters(self) -> dict[str, float]:
-        lines = self.app.state.desk.counters.text().splitlines()
+        lines = self.app.state.handler.counters.text().splitlines()
         return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if line[0] != "#"}
 
     def client(self) -> httpx.AsyncClient:
@@ -82,7 +82,7 @@ class Served:
 
 @pytest.fixture
 def served() -> Iterator[Callable[..., Served]]:
-    """Makes an application around an export; its threads end with the test."""
+    """Return a function that creates an application for an export; its threads end with the test."""
     made: list[Served] = []
 
     def make(folder: Path, *, token: str | None = None, **limits) -> Served:
@@ -95,11 +95,11 @@ def served() -> Iterator[Callable[..., Served]]:
     yield make
     for each in made:
         each.engine.gate.set()
-        each.app.state.desk.close()
+        each.app.state.handler.close()
 
 
 async def until(true: Callable[[], Any]) -> None:
-    """Gives way to others until something holds."""
+    """Wait in the event loop until a condition holds."""
     for _ in range(3000):
         if true():
             return
@@ -108,7 +108,7 @@ async def until(true: Callable[[], Any]) -> None:
 
 
 class Server:
-    """`workbench serve` as a process of its own, on a free port of this machine."""
+    """`workbench serve` in its own process, on a free port of this machine."""
 
     def __init__(self, folder: Path, *options: str) -> None:
         command = [sys.executable, "-m", "workbench", "serve", str(folder), "--port", "0", "--json", *options]
@@ -142,7 +142,7 @@ class Server:
         raise AssertionError("it never came to hold")
 
     def stop(self) -> tuple[int, str, str]:
-        """Status, and what it said after the first line."""
+        """Return the status and the output after the first line."""
         self.process.terminate()
         out, error = self.process.communicate(timeout=60)
         return self.process.returncode, out, error

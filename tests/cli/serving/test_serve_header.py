@@ -1,4 +1,4 @@
-"""Sizes from headers: right for every kind that is read, never smaller than what a decoder would make of it."""
+"""Declared image sizes: correct for every readable format, never smaller than the decoded size."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("kind", FILES)
-def test_the_size_is_that_of_the_decoded_picture(kind):
+def test_declared_size_equals_decoded_size(kind):
     claim = declared_size(FILES[kind])
     height, width = decode_image(FILES[kind]).shape[:2]
     assert (claim.width, claim.height) == (width, height) == (WIDTH, HEIGHT)
@@ -78,7 +78,7 @@ def test_the_size_is_that_of_the_decoded_picture(kind):
     assert declared_size(bytearray(FILES[kind])) == claim
 
 
-def test_tiles_of_a_tiff_count_because_they_are_allocated_whole():
+def test_tiff_tiles_count_with_their_whole_size():
     claim = declared_size(by_tifffile(tile=(64, 128)))
     assert claim.padded == 64 * 128
 
@@ -101,7 +101,7 @@ BOMBS = {
 }
 
 
-def test_what_a_small_file_claims_is_seen():
+def test_declared_size_of_small_files():
     for kind, (data, pixels) in BOMBS.items():
         assert declared_size(data).pixels == pixels, kind
 
@@ -111,7 +111,7 @@ def tiff(*entries):
     return head + b"".join(struct.pack("<HHII", *entry) for entry in entries) + bytes(4)
 
 
-def test_of_two_sizes_in_a_tiff_the_larger_counts():
+def test_larger_of_two_tiff_sizes_counts():
     long, once = 4, 1
     assert declared_size(tiff((256, long, once, 9), (257, long, once, 8))) == DeclaredSize(9, 8, 1, padded=72)
     twice = tiff((256, long, once, 9), (256, long, once, 90_000), (257, long, once, 8))
@@ -126,7 +126,7 @@ UNKNOWN = [b"", b"GIF89a" + bytes(99), b"P7\nWIDTH 9\n", b"Pf 9 9 1", b"%PDF", b
 
 
 @pytest.mark.parametrize("data", UNKNOWN)
-def test_other_kinds_are_of_no_known_size(data):
+def test_unknown_formats_have_no_size(data):
     assert declared_size(data) is None
 
 
@@ -135,8 +135,8 @@ CHANGES = st.lists(st.tuples(st.integers(0, 300), st.integers(0, 255)), max_size
 
 @given(st.sampled_from(sorted(FILES)), CHANGES, st.data())
 @settings(max_examples=250, deadline=None)
-def test_a_damaged_header_never_hides_a_larger_picture(kind, changes, draw):
-    """Nothing is raised, and whatever can still be decoded is at most as large as was said."""
+def test_damaged_header_never_understates_the_size(kind, changes, draw):
+    """No error is raised, and a decodable image is at most as large as declared."""
     data = bytearray(FILES[kind])
     for position, value in changes:
         data[position % len(data)] = value
@@ -158,6 +158,6 @@ SIGNATURES = [*(data[:4] for data in FILES.values()), b"RIFF\0\0\0\0WEBP", FILES
 
 @given(st.sampled_from(SIGNATURES), st.binary(max_size=400))
 @settings(max_examples=250, deadline=None)
-def test_noise_after_a_signature_raises_nothing(start, noise):
+def test_random_bytes_after_a_signature_raise_no_error(start, noise):
     claim = declared_size(start + noise)
     assert claim is None or claim.pixels >= 0

@@ -1,4 +1,4 @@
-"""A server that somebody tries to hold shut: limits of time, connections and memory, through real sockets."""
+"""Limits of time, connections and memory against misbehaving clients, through real sockets."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HEAD = b"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 
 @pytest.fixture
 def connect():
-    """Sockets to a server, closed with the test."""
+    """Return a function that opens sockets to a server; they are closed with the test."""
     with contextlib.ExitStack() as stack:
 
         def make(running, sent=b""):
@@ -43,7 +43,7 @@ def connect():
 
 
 def read_all(connection):
-    """Everything until the server closes."""
+    """Return all bytes until the server closes the connection."""
     found = b""
     try:
         while data := connection.recv(65536):
@@ -57,7 +57,7 @@ def post(running, **request):
     return httpx.post(f"{running.url}/predict", content=png(PICTURE), timeout=120, **request)
 
 
-def test_bodies_that_never_arrive_keep_nobody_out(server, grey_export, connect):
+def test_stalled_bodies_do_not_block_other_requests(server, grey_export, connect):
     running = server(grey_export, "--queue", "2")
     slow = [connect(running, HEAD + b"Content-Length: 5000\r\n\r\nabcd") for _ in range(40)]
     running.wait_for(lambda: running.metric("workbench_in_flight") == 0)
@@ -66,14 +66,14 @@ def test_bodies_that_never_arrive_keep_nobody_out(server, grey_export, connect):
     assert len(slow) == 40
 
 
-def test_a_body_that_stops_arriving_is_given_up(server, grey_export, connect):
+def test_stalled_body_times_out(server, grey_export, connect):
     running = server(grey_export, "--stall-timeout", "0.5")
     answer = read_all(connect(running, HEAD + b"Content-Length: 5000\r\n\r\nabcd"))
     assert answer.startswith(b"HTTP/1.1 408") and b"0.5 s" in answer and b"connection: close" in answer.lower()
 
 
 @pytest.mark.parametrize("start", [b"", b"POST /pre", HEAD + b"X: y\r\n"])
-def test_headers_that_never_end_close_the_connection(server, grey_export, connect, start):
+def test_endless_header_closes_the_connection(server, grey_export, connect, start):
     running = server(grey_export, "--stall-timeout", "0.5")
     assert read_all(connect(running, start)) == b""
     # After an answer as well.
@@ -83,13 +83,13 @@ def test_headers_that_never_end_close_the_connection(server, grey_export, connec
     assert b"200 OK" not in read_all(one)
 
 
-def test_an_idle_connection_is_closed(server, grey_export, connect):
+def test_idle_connection_is_closed(server, grey_export, connect):
     running = server(grey_export, "--idle-timeout", "0.5")
     assert b"200 OK" in read_all(connect(running, b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"))
 
 
 @pytest.mark.parametrize("path", [b"/predict", b"/nowhere", b"/health"])
-def test_an_endless_upload_is_not_read_on(server, grey_export, connect, path):
+def test_refused_upload_is_not_read_to_its_end(server, grey_export, connect, path):
     running = server(grey_export, "--max-mb", "1")
     one = connect(running, b"POST %s HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n" % path)
     chunk = b"%x\r\n%s\r\n" % (2**20, bytes(2**20))
@@ -104,7 +104,7 @@ def test_an_endless_upload_is_not_read_on(server, grey_export, connect, path):
     assert answer.startswith(b"HTTP/1.1 413") and b"connection: close" in answer.lower()
 
 
-def test_bytes_of_requests_are_bounded_and_the_stalled_one_has_to_go(server, grey_export, connect):
+def test_stalled_request_is_evicted_at_the_memory_limit(server, grey_export, connect):
     running = server(grey_export, "--max-mb", "2", "--max-received-mb", "3", "--stall-timeout", "600")
     head = HEAD + b"Content-Length: 2000000\r\n\r\n"
     first = connect(running, head + bytes(1_900_000))
@@ -118,7 +118,7 @@ def test_bytes_of_requests_are_bounded_and_the_stalled_one_has_to_go(server, gre
 
 @pytest.fixture
 def few_handles(grey_export):
-    """A server that may open 120 files; its stderr goes to a file."""
+    """Start a server that may open 120 files; its stderr goes to a file."""
 
     def start(path, *options):
         code = (
@@ -140,7 +140,7 @@ def few_handles(grey_export):
 
 
 @POSIX
-def test_more_connections_than_files_do_no_harm(few_handles, tmp_path):
+def test_more_connections_than_file_handles(few_handles, tmp_path):
     process, url = few_handles(tmp_path / "said.txt")
     address = ("127.0.0.1", int(url.rpartition(":")[2]))
     with contextlib.ExitStack() as stack:
@@ -157,7 +157,7 @@ def test_more_connections_than_files_do_no_harm(few_handles, tmp_path):
     assert "Too many open files" not in said and len(said.splitlines()) < 20
 
 
-def test_connections_beyond_the_limit_are_refused_where_all_are_at_work(server, grey_export, connect):
+def test_connections_beyond_the_limit_are_refused_if_all_are_busy(server, grey_export, connect):
     running = server(grey_export, "--max-connections", "3", "--stall-timeout", "600")
     for _ in range(3):
         busy = connect(running, HEAD + b"Content-Length: 5000\r\nExpect: 100-continue\r\n\r\n")
@@ -166,7 +166,7 @@ def test_connections_beyond_the_limit_are_refused_where_all_are_at_work(server, 
     assert answer.startswith(b"HTTP/1.1 503") and b"Too many connections" in answer
 
 
-def test_log_lines_of_bad_requests_are_bounded(server, grey_export, connect):
+def test_log_lines_of_bad_requests_are_limited(server, grey_export, connect):
     running = server(grey_export)
     for _ in range(200):
         assert b"400" in read_all(connect(running, b"\x00\x01\r\n\r\n"))
@@ -191,7 +191,7 @@ HOSTS = [
 ]
 
 
-def test_only_names_of_this_machine_are_answered(server, grey_export):
+def test_other_host_names_are_refused(server, grey_export):
     running = server(grey_export, "--allow-host", "Inside.example")
     for host, status in HOSTS:
         for path in ("/health", "/", "/openapi.json"):
@@ -202,7 +202,7 @@ def test_only_names_of_this_machine_are_answered(server, grey_export):
             assert "--allow-host" in answer.json()["detail"]
 
 
-def test_the_description_lists_what_is_accepted(served, grey_export):
+def test_openapi_lists_accepted_media_types(served, grey_export):
     one = served(grey_export)
     kinds = one.ask("GET", "/openapi.json").json()["paths"]["/predict"]["post"]["requestBody"]["content"]
     assert set(kinds) == {"multipart/form-data", "application/octet-stream", *IMAGE_TYPES}
@@ -215,7 +215,7 @@ def test_the_description_lists_what_is_accepted(served, grey_export):
 
 
 def large_png(side, channels, bits):
-    """A PNG of a few kilobytes with side x side pixels, all black."""
+    """Return a black PNG of a few kilobytes with side x side pixels."""
 
     def chunk(kind, body):
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
@@ -236,7 +236,7 @@ def test_memory_counts_channels_and_depth(served, grey_export):
     assert "16 bits" in answer.json()["detail"] and "4 channels" in answer.json()["detail"]
 
 
-def test_large_pictures_take_turns_and_small_ones_pass(served, grey_export):
+def test_large_images_wait_for_memory_and_small_ones_pass(served, grey_export):
     import asyncio
 
     from tests.cli.serving.conftest import until
@@ -249,7 +249,7 @@ def test_large_pictures_take_turns_and_small_ones_pass(served, grey_export):
             large = [asyncio.ensure_future(client.post("/predict", content=large_png(600, 1, 8))) for _ in range(2)]
             await until(lambda: one.engine.entered == 1 and one.counters["workbench_in_flight"] == 2)
             small = asyncio.ensure_future(client.post("/predict", content=large_png(40, 1, 8)))
-            await until(lambda: one.app.state.desk.network.waiting == 1)
+            await until(lambda: one.app.state.handler.network.waiting == 1)
             one.engine.gate.set()
             return await asyncio.gather(*large, small)
 
@@ -259,7 +259,7 @@ def test_large_pictures_take_turns_and_small_ones_pass(served, grey_export):
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the C library gives memory back on Linux")
-def test_memory_is_given_back_after_a_large_picture(server, grey_export):
+def test_memory_is_released_after_a_large_image(server, grey_export):
     running = server(grey_export)
     assert post(running).status_code == 200
     process = psutil.Process(running.process.pid)
@@ -272,7 +272,7 @@ def test_memory_is_given_back_after_a_large_picture(server, grey_export):
 
 
 @POSIX
-def test_a_stop_answers_what_waits_to_be_accepted(server, grey_export, connect):
+def test_stop_answers_connections_waiting_to_be_accepted(server, grey_export, connect):
     running = server(grey_export)
     os.kill(running.process.pid, signal.SIGSTOP)  # so that nothing is accepted
     content = png(PICTURE)

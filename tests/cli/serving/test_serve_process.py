@@ -1,4 +1,4 @@
-"""`workbench serve` as people start it: a process that listens on a free port of this machine."""
+"""Verb serve as a process on a free port of this machine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ POSIX = pytest.mark.skipif(os.name != "posix", reason="Windows knows no gentle s
 
 
 def mixed(count):
-    """Pictures of many sizes and kinds, no two alike."""
+    """Return different images of many sizes and types."""
     rng = np.random.default_rng(2)
     made = []
     for number in range(count):
@@ -39,14 +39,14 @@ def mixed(count):
 
 
 def post_all(server, pictures, clients, **request):
-    """The answers in the order of the pictures, asked for by so many clients at once."""
+    """Return the responses in the order of the images, requested by `clients` clients at once."""
     limits = httpx.Limits(max_connections=clients)
     with httpx.Client(timeout=60, limits=limits) as client, ThreadPoolExecutor(clients) as pool:
         return list(pool.map(lambda each: client.post(f"{server.url}/predict", content=png(each), **request), pictures))
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_forty_at_once_each_get_their_own_mask_to_the_byte(server, grey_export, workers):
+def test_forty_parallel_requests_get_their_own_mask(server, grey_export, workers):
     running = server(grey_export, "--workers", str(workers), "--queue", "64")
     assert running.facts["model"] == "spots" and running.facts["workers"] == workers
     assert running.url.startswith("http://127.0.0.1:")
@@ -65,7 +65,7 @@ def test_forty_at_once_each_get_their_own_mask_to_the_byte(server, grey_export, 
         assert running.stop() == (0, "", "Stopped.\n")
 
 
-def test_verdicts_come_right_from_many_clients(server, verdict_export):
+def test_verdicts_for_many_clients(server, verdict_export):
     running = server(verdict_export)
     pictures = [np.full((20 + number, 30), (37 * number) % 256, np.uint8) for number in range(40)]
     predictor = Predictor.open(verdict_export)
@@ -76,7 +76,7 @@ def test_verdicts_come_right_from_many_clients(server, verdict_export):
 
 
 @POSIX
-def test_a_stop_finishes_what_is_in_flight_and_refuses_what_is_new(server, grey_export):
+def test_stop_finishes_requests_in_flight_and_refuses_new_ones(server, grey_export):
     running = server(grey_export)
     large = spotted(np.random.default_rng(3), 5000, 5000)
     answers = []
@@ -108,7 +108,7 @@ def test_a_stop_finishes_what_is_in_flight_and_refuses_what_is_new(server, grey_
 
 
 @POSIX
-def test_a_dead_process_is_replaced_and_all_end_with_the_first(server, grey_export):
+def test_dead_process_is_replaced_and_all_end_with_the_first(server, grey_export):
     running = server(grey_export, "--workers", "2")
     first = psutil.Process(running.process.pid)
 
@@ -131,7 +131,7 @@ def test_a_dead_process_is_replaced_and_all_end_with_the_first(server, grey_expo
     assert len(left) == 2
     _, alive = psutil.wait_procs(left, timeout=60)
     assert alive == []
-    assert "another takes its place" in running.process.communicate()[1]
+    assert "It is replaced" in running.process.communicate()[1]
 
 
 def refuse(folder, *options, before="pass"):
@@ -148,7 +148,7 @@ def refuse(folder, *options, before="pass"):
     return done.returncode, done.stderr
 
 
-def test_an_export_that_was_changed_is_not_served(grey_export):
+def test_changed_export_is_not_served(grey_export):
     with (grey_export / "network.onnx").open("r+b") as file:
         file.seek(-1, os.SEEK_END)
         file.write(b"\x01")
@@ -156,7 +156,7 @@ def test_an_export_that_was_changed_is_not_served(grey_export):
     assert status == 1 and "network.onnx has been changed" in said
 
 
-def test_an_export_that_gives_something_else_is_not_served(grey_export):
+def test_export_with_failing_self_test_is_not_served(grey_export):
     from workbench.inference.batch.checksums import write_checks
 
     expected = grey_export / "golden" / "2.json"
@@ -166,13 +166,13 @@ def test_an_export_that_gives_something_else_is_not_served(grey_export):
     assert status == 1 and "the regions differ" in said
 
 
-def test_what_is_missing_is_named_with_the_command_that_installs_it(grey_export):
+def test_missing_libraries_are_named_with_the_command(grey_export):
     status, said = refuse(grey_export, before="sys.modules.update(fastapi=None, uvicorn=None)")
     assert status == 1 and "-m pip install" in said
     assert "fastapi>=" in said and "uvicorn>=" in said and "multipart>=" not in said
 
 
-def test_other_reasons_not_to_start(grey_export, tmp_path):
+def test_reasons_not_to_start(grey_export, tmp_path):
     status, said = refuse(tmp_path)
     assert status == 1 and "is not an export" in said
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -195,14 +195,14 @@ def test_other_reasons_not_to_start(grey_export, tmp_path):
         ("--engine", "none"),
     ],
 )
-def test_wrong_use_ends_with_two(grey_export, options, capsys):
+def test_wrong_use_returns_two(grey_export, options, capsys):
     from workbench import cli
 
     assert cli.main(["serve", str(grey_export), *options]) == 2
     assert options[0].strip("-") in capsys.readouterr().err
 
 
-def test_the_token_may_come_from_the_environment(server, grey_export, monkeypatch):
+def test_token_from_the_environment(server, grey_export, monkeypatch):
     monkeypatch.setenv("WORKBENCH_TOKEN", "from-outside")
     running = server(grey_export)
     assert running.facts["token_needed"] is True
@@ -212,7 +212,7 @@ def test_the_token_may_come_from_the_environment(server, grey_export, monkeypatc
     assert httpx.get(f"{running.url}/").status_code == 200
 
 
-def test_only_addresses_of_this_machine_count_as_local():
+def test_loopback_addresses_are_local():
     class Bound:
         def __init__(self, host):
             self.host = host

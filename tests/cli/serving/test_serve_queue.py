@@ -1,4 +1,4 @@
-"""Many requests at once: the full queue, time limits, clients that go away, and company in front of the network."""
+"""Parallel requests: full queue, time limits, disconnected clients and shared calls of the network."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def post(client, picture, **request):
     return asyncio.ensure_future(client.post("/predict", content=png(picture), **request))
 
 
-def test_a_full_queue_says_so_at_once_and_loses_nobody_it_took(served, grey_export):
+def test_full_queue_refuses_at_once_and_loses_no_request(served, grey_export):
     one = served(grey_export, threads=1, queue=2)
     one.engine.gate.clear()
 
@@ -48,7 +48,7 @@ def test_a_full_queue_says_so_at_once_and_loses_nobody_it_took(served, grey_expo
     assert one.predict(png(SMALL)).status_code == 200
 
 
-def test_what_takes_too_long_is_given_up_and_its_place_is_free_again(served, grey_export):
+def test_timed_out_work_frees_its_place(served, grey_export):
     one = served(grey_export, threads=1, queue=1, seconds=1.2)
     one.engine.gate.clear()
 
@@ -66,7 +66,7 @@ def test_what_takes_too_long_is_given_up_and_its_place_is_free_again(served, gre
     assert one.predict(png(SMALL)).status_code == 200
 
 
-def test_a_large_picture_is_given_up_between_two_calls_of_the_network(served, grey_export):
+def test_large_image_is_cancelled_between_two_calls(served, grey_export):
     one = served(grey_export, threads=1, queue=0, seconds=1.2)
     one.engine.gate.clear()
     large = np.zeros((700, 700), np.uint8)
@@ -76,7 +76,7 @@ def test_a_large_picture_is_given_up_between_two_calls_of_the_network(served, gr
     assert len(one.engine.calls) == 1
 
 
-def test_a_picture_that_does_not_arrive_is_not_waited_for(served, grey_export):
+def test_upload_times_out(served, grey_export):
     one = served(grey_export, queue=0, threads=1, seconds=0.2)
 
     async def slowly():
@@ -88,7 +88,7 @@ def test_a_picture_that_does_not_arrive_is_not_waited_for(served, grey_export):
     assert one.predict(png(SMALL)).status_code == 200
 
 
-def test_for_a_client_that_hung_up_nothing_is_begun(served, grey_export):
+def test_work_of_a_disconnected_client_is_not_begun(served, grey_export):
     one = served(grey_export, threads=1, queue=5)
     one.engine.gate.clear()
 
@@ -133,7 +133,7 @@ def test_for_a_client_that_hung_up_nothing_is_begun(served, grey_export):
     assert one.counters['workbench_requests_total{status="499"}'] == 1
 
 
-def test_waiting_pictures_of_a_classification_share_a_call(served, verdict_export):
+def test_waiting_classification_images_share_a_call(served, verdict_export):
     one = served(verdict_export, threads=9)
     one.engine.gate.clear()
     shades = [20, 240, 110, 128, 140, 60, 200, 90, 170]
@@ -143,7 +143,7 @@ def test_waiting_pictures_of_a_classification_share_a_call(served, verdict_expor
             first = post(client, np.full((30, 40), shades[0], np.uint8))
             await until(lambda: one.engine.entered == 1)
             rest = [post(client, np.full((20 + shade, 50), shade, np.uint8)) for shade in shades[1:]]
-            await until(lambda: one.app.state.desk.network.waiting == 8)
+            await until(lambda: one.app.state.handler.network.waiting == 8)
             one.engine.gate.set()
             return await asyncio.gather(first, *rest)
 
@@ -159,14 +159,14 @@ def test_waiting_pictures_of_a_classification_share_a_call(served, verdict_expor
             assert found["probabilities"][name] == pytest.approx(probability, abs=1e-6)
 
 
-def test_tiles_of_different_pictures_do_not_share_a_call(served, grey_export):
+def test_tiles_of_different_images_do_not_share_a_call(served, grey_export):
     one = served(grey_export, threads=4)
     one.engine.gate.clear()
 
     async def together():
         async with one.client() as client:
             requests = [post(client, SMALL) for _ in range(4)]
-            await until(lambda: one.app.state.desk.network.waiting == 3)
+            await until(lambda: one.app.state.handler.network.waiting == 3)
             one.engine.gate.set()
             return await asyncio.gather(*requests)
 
@@ -175,7 +175,7 @@ def test_tiles_of_different_pictures_do_not_share_a_call(served, grey_export):
 
 
 def asked_at_once(network, batches):
-    """What each gets that asks while the network is busy with another."""
+    """Return the results of calls made while the network is busy with another one."""
     found = [None] * len(batches)
 
     def ask(index):
@@ -188,7 +188,7 @@ def asked_at_once(network, batches):
 
 
 class Holding:
-    """A network that doubles, holds its first call until told, and does not like the number 13."""
+    """Network that doubles its input, blocks its first call, and fails on the number 13."""
 
     def __init__(self):
         self.free, self.shapes = threading.Event(), []
@@ -215,9 +215,9 @@ def run_held(network, engine, batches):
     return found
 
 
-def test_one_bad_picture_does_not_spoil_its_company():
+def test_failing_batch_does_not_affect_others():
     engine = Holding()
-    network = EngineBatcher(engine, together=8)
+    network = EngineBatcher(engine, max_batch=8)
     batches = [np.full((1, 2), value) for value in (1, 2, 13, 4)]
     found = run_held(network, engine, batches)
     assert engine.shapes == [(1, 2), (3, 2), (1, 2), (1, 2), (1, 2)]
@@ -226,9 +226,9 @@ def test_one_bad_picture_does_not_spoil_its_company():
     assert str(found[2]) == "thirteen"
 
 
-def test_only_equal_sizes_go_together_and_never_more_than_allowed():
+def test_only_equal_sizes_are_joined_up_to_the_limit():
     engine = Holding()
-    network = EngineBatcher(engine, together=3)
+    network = EngineBatcher(engine, max_batch=3)
     batches = [np.full((count, width), 10 * count + width) for count, width in [(1, 2), (2, 2), (1, 5), (2, 2), (1, 2)]]
     found = run_held(network, engine, batches)
     assert engine.shapes == [(1, 2), (3, 2), (1, 5), (2, 2)]
@@ -236,9 +236,9 @@ def test_only_equal_sizes_go_together_and_never_more_than_allowed():
         np.testing.assert_array_equal(answer, batch * 2)
 
 
-def test_who_does_not_wait_any_more_is_left_out():
+def test_cancelled_batches_are_skipped():
     engine = Holding()
-    network = EngineBatcher(engine, together=8)
+    network = EngineBatcher(engine, max_batch=8)
     threads, _ = asked_at_once(network, [np.ones((1, 2))])
     threads[0].start()
     asyncio.run(until(lambda: len(engine.shapes) == 1))
@@ -252,7 +252,7 @@ def test_who_does_not_wait_any_more_is_left_out():
         network.client(lambda: False)(np.zeros((1, 2)))
 
 
-def test_seats_are_given_back_however_they_are_left():
+def test_reservations_are_released_in_every_case():
     changes = []
     queue = WorkQueue(threads=1, waiting=1, on_change=lambda depth, seats: changes.append((depth, seats)))
     with queue.reserve(), queue.reserve(), pytest.raises(QueueFull):

@@ -1,4 +1,4 @@
-"""What requests get: the forms of an answer, and every reason for which there is none."""
+"""Responses of the server: every form, and every reason for a refusal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from workbench.inference.regions import Region
 PICTURE = spotted(np.random.default_rng(8), 120, 170)
 
 
-def test_json_holds_the_regions_in_pixels_and_micrometres(served, grey_export):
+def test_json_holds_regions_in_pixels_and_micrometers(served, grey_export):
     one = served(grey_export)
     answer = one.predict(png(PICTURE))
     assert answer.status_code == 200 and answer.headers["content-type"] == "application/json"
@@ -39,11 +39,11 @@ def test_json_holds_the_regions_in_pixels_and_micrometres(served, grey_export):
         assert (region["width_um"], region["height_um"]) == (wanted["width"] * 2.5, wanted["height"] * 2.5)
 
 
-def test_what_is_described_of_a_region_is_what_a_region_has():
+def test_region_schema_matches_the_region():
     assert set(RegionResponse.model_fields) == {field.name for field in fields(Region)}
 
 
-def test_the_mask_and_the_overlay_are_what_the_predictor_gives_to_the_byte(served, grey_export):
+def test_mask_and_overlay_equal_those_of_the_predictor(served, grey_export):
     one = served(grey_export)
     mask = one.predictor.predict(PICTURE).mask
     drawn = png(overlay(PICTURE, mask, one.predictor.settings))
@@ -60,7 +60,7 @@ def test_the_mask_and_the_overlay_are_what_the_predictor_gives_to_the_byte(serve
     assert base64.b64decode(found["mask"]) == png(mask) and base64.b64decode(found["overlay"]) == drawn
 
 
-def test_bytes_and_forms_give_the_same_whatever_the_file_is_called(served, grey_export):
+def test_raw_bytes_and_forms_give_the_same_result(served, grey_export):
     one = served(grey_export)
     expected = one.predict(png(PICTURE), headers={"Accept": "image/png"}).content
     for name in ("part.png", "../../etc/passwd", "片 [1] 🔍.png", "/etc/passwd", 'quo"te.png'):
@@ -72,14 +72,14 @@ def test_bytes_and_forms_give_the_same_whatever_the_file_is_called(served, grey_
         assert answer.content == expected
 
 
-def test_sixteen_bits_are_answered_like_eight(served, grey_export):
+def test_sixteen_bit_image(served, grey_export):
     one = served(grey_export)
     deep = PICTURE.astype(np.uint16) * 257
     eight, sixteen = (one.predict(png(each), headers={"Accept": "image/png"}).content for each in (PICTURE, deep))
     assert eight == sixteen
 
 
-def test_a_verdict_comes_with_its_probabilities_and_has_no_mask(served, verdict_export):
+def test_verdict_has_probabilities_and_no_mask(served, verdict_export):
     one = served(verdict_export)
     dark = np.full((30, 50), 40, np.uint8)
     found = one.predict(png(dark), params={"include": ["mask", "overlay"]}).json()
@@ -107,7 +107,7 @@ def test_a_verdict_comes_with_its_probabilities_and_has_no_mask(served, verdict_
         ("image/png;overlay;q=0.9, image/png;q=0.8", "overlay"),
     ],
 )
-def test_the_header_accept_chooses(accept, form):
+def test_accept_header_selects_the_form(accept, form):
     assert choose_form(accept, False) == form
     assert choose_form(accept, True) == "overlay"
 
@@ -120,22 +120,22 @@ def test_other_forms_are_refused(accept):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "expected"),
     [
-        (b"", "no picture in the request"),
-        (b"/etc/passwd", "not a picture file"),
-        (b"GIF89a" + bytes(40), "not a picture file"),
+        (b"", "contains no image"),
+        (b"/etc/passwd", "file format is unknown"),
+        (b"GIF89a" + bytes(40), "file format is unknown"),
         (png(PICTURE)[:-40], "incomplete"),
-        (b"\x89PNG\r\n\x1a\n" + bytes(8), "not a picture file"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(8), "file format is unknown"),
         (png(PICTURE)[:60] + bytes(500) + png(PICTURE)[560:], "damaged"),
     ],
 )
-def test_a_broken_picture_is_refused_with_the_reason(served, grey_export, content, said):
+def test_broken_image_is_refused_with_the_reason(served, grey_export, content, expected):
     one = served(grey_export)
     answer = one.predict(content)
-    assert answer.status_code == 422 and said in answer.json()["detail"]
+    assert answer.status_code == 422 and expected in answer.json()["detail"]
     answer = one.ask("POST", "/predict", files={"picture": ("p.png", content)})
-    assert answer.status_code == 422 and said in answer.json()["detail"]
+    assert answer.status_code == 422 and expected in answer.json()["detail"]
     assert one.engine.calls == []
 
 
@@ -144,7 +144,7 @@ PART, OTHER = (b'--b\r\nContent-Disposition: form-data; name="%s"\r\n\r\nabc\r\n
 
 
 @pytest.mark.parametrize(
-    ("kind", "body", "status", "said"),
+    ("kind", "body", "status", "expected"),
     [
         ("multipart/form-data", b"x", 400, "no boundary"),
         (FORM, b"nonsense", 400, "cannot be read"),
@@ -155,12 +155,12 @@ PART, OTHER = (b'--b\r\nContent-Disposition: form-data; name="%s"\r\n\r\nabc\r\n
         (f"{FORM}{'b' * 999}", b"x", 400, "cannot be read"),
     ],
 )
-def test_a_damaged_form_is_refused(served, grey_export, kind, body, status, said):
+def test_damaged_form_is_refused(served, grey_export, kind, body, status, expected):
     answer = served(grey_export).predict(body, headers={"Content-Type": kind})
-    assert answer.status_code == status and said in answer.json()["detail"]
+    assert answer.status_code == status and expected in answer.json()["detail"]
 
 
-def test_a_request_with_too_many_bytes_is_refused_with_and_without_its_length(served, grey_export):
+def test_too_large_request_is_refused(served, grey_export):
     one = served(grey_export, bytes=3000)
     taken = []
 
@@ -178,7 +178,7 @@ def test_a_request_with_too_many_bytes_is_refused_with_and_without_its_length(se
 
 
 def bomb(width, height):
-    """A valid PNG of a few kilobytes that unpacks to width * height bytes."""
+    """Return a valid PNG of a few kilobytes that decodes to width * height bytes."""
 
     def chunk(kind, body):
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
@@ -189,7 +189,7 @@ def bomb(width, height):
     return b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
 
 
-def test_a_picture_with_too_many_pixels_is_refused_before_it_is_decoded(served, grey_export, monkeypatch):
+def test_image_with_too_many_pixels_is_refused_before_decoding(served, grey_export, monkeypatch):
     content = bomb(6400, 6400)
     assert len(content) < 50_000 and decode_image(content).size == 6400**2
     decoded = []
@@ -201,7 +201,7 @@ def test_a_picture_with_too_many_pixels_is_refused_before_it_is_decoded(served, 
     assert one.predict(png(PICTURE)).status_code == 200 and len(decoded) == 1
 
 
-def test_without_the_token_there_is_nothing_to_have(served, grey_export):
+def test_token_is_required(served, grey_export):
     token = "s3cret+/="
     one = served(grey_export, token=token)
     wrong = ["Bearer wrong", f"Basic {token}", "Bearer", f"Bearer {token}x", "Bearer s3cr\xe9t".encode("latin-1")]
@@ -223,7 +223,7 @@ def test_without_the_token_there_is_nothing_to_have(served, grey_export):
     assert one.counters['workbench_requests_total{status="401"}'] == 2 * len([None, *wrong])
 
 
-def test_a_failing_network_is_told_in_one_sentence_and_the_next_picture_works(served, grey_export):
+def test_failing_network_is_reported_and_the_next_image_works(served, grey_export):
     one = served(grey_export)
     works, one.engine.engine = one.engine.engine, lambda batch: (_ for _ in ()).throw(RuntimeError("out of\nsorts"))
     answer = one.predict(png(PICTURE))
@@ -235,7 +235,7 @@ def test_a_failing_network_is_told_in_one_sentence_and_the_next_picture_works(se
     assert one.ask("GET", "/health").json()["ready"] is True
 
 
-def test_an_unforeseen_error_gives_no_detail_away(served, grey_export, monkeypatch, caplog):
+def test_unexpected_error_reveals_no_detail(served, grey_export, monkeypatch, caplog):
     def fail(*args, **options):
         raise ZeroDivisionError("secret place")
 
@@ -263,12 +263,12 @@ def test_health_names_the_model(served, grey_export, verdict_export):
     }
     one = served(verdict_export)
     assert one.ask("GET", "/health").json()["verdicts"] == ["OK", "NG"]
-    one.app.state.desk.close()
+    one.app.state.handler.close()
     closed = one.ask("GET", "/health")
     assert closed.status_code == 503 and closed.json()["ready"] is False
 
 
-def test_metrics_count_what_happened(served, grey_export):
+def test_metrics_count_requests(served, grey_export):
     one = served(grey_export, pixels=30_000)
     one.predict(png(PICTURE))
     one.predict(png(PICTURE))
@@ -289,14 +289,14 @@ def test_metrics_count_what_happened(served, grey_export):
     assert counted["workbench_network_pictures_total"] == sum(shape[0] for shape in one.engine.calls)
 
 
-def test_buckets_of_times_add_up():
+def test_duration_buckets_are_cumulative():
     cells = [0.0] * (2 * WIDTH)
     first, second = Counters(cells, 0), Counters(cells, 1)
     for counters, seconds in ((first, 0.003), (first, 0.005), (second, 0.0051), (second, 999.0)):
-        counters.took(seconds)
-    second.load(3, 4)
-    first.load(1, 2)
-    first.answered(418)
+        counters.observe_duration(seconds)
+    second.set_load(3, 4)
+    first.set_load(1, 2)
+    first.count_response(418)
     text = second.text().splitlines()
     for line in (
         'workbench_predict_seconds_bucket{le="0.005"} 2',
@@ -312,7 +312,7 @@ def test_buckets_of_times_add_up():
     assert Counters(cells, 1).text().count("workbench_queue_depth 1") == 1  # a new process has nothing in flight
 
 
-def test_the_pages_load_nothing_from_elsewhere(served, grey_export):
+def test_pages_load_no_external_resources(served, grey_export):
     one = served(grey_export)
     for path in ("/", "/docs"):
         page = one.ask("GET", path)
@@ -325,11 +325,11 @@ def test_the_pages_load_nothing_from_elsewhere(served, grey_export):
         digest = base64.b64encode(hashlib.sha256(block.encode()).digest()).decode()
         assert f"'sha256-{digest}'" in page.headers["content-security-policy"]
     docs = one.ask("GET", "/docs").text
-    for word in ("POST /predict", "area_um2", "include", "503", "KindOfDefect"):
+    for word in ("POST /predict", "area_um2", "include", "503", "DefectClass"):
         assert word in docs
 
 
-def test_both_languages_of_the_page_say_the_same_things():
+def test_page_has_the_same_texts_in_both_languages():
     english, chinese = (re.search(rf"  {tag}: {{(.*?)\n  }},", page_of_tests(), re.S)[1] for tag in ("en", "zh"))
     keys = [re.findall(r"(?<![\w$])([a-z_]+|\d{3}): ", block) for block in (english, chinese)]
     assert sorted(keys[0]) == sorted(keys[1]) and len(keys[0]) > 25

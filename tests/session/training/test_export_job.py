@@ -1,15 +1,17 @@
-"""Exports through a real child: progress, results, problems that keep their name, and cancelling."""
+"""Exports in a real child process: progress, results, problems, and cancelling."""
 
 from __future__ import annotations
 
 import sys
 
 import pytest
+from PySide6.QtCore import QLocale
 
 from workbench.core.problems import ParityFailed, RunUnusable, WorkerFailed
 from workbench.core.runs.events import Failed, Finished, Progress, encode
+from workbench.core.runs.export_options import ExportOptions
 from workbench.core.runs.run import Run
-from workbench.session.training.export_job import ExportChoices, ExportJob, export_command, free_folder
+from workbench.session.training.export_job import ExportJob, export_command
 
 
 @pytest.fixture
@@ -21,65 +23,82 @@ def run(tmp_path) -> Run:
     return run
 
 
-def saying(*events, then: str = "") -> list[str]:
+def printing(*events, then: str = "") -> list[str]:
     lines = "\n".join(map(encode, events))
     return [sys.executable, "-c", f"print({lines!r}, flush=True)\n{then}"]
 
 
-ENDLESS = saying(Progress(what="a", done=0, total=1), then="import time; time.sleep(600)")
+ENDLESS = printing(Progress(what="a", done=0, total=1), then="import time; time.sleep(600)")
 
 
-def test_an_export_reports_and_ends_with_its_result(run, qtbot):
+def test_export_reports_progress_and_result(run, qtbot):
     result = {"path": "x", "formats": ["onnx"], "parity": {"onnx": {"max_abs": 0.0}}}
     events = [Progress(what="write", done=i, total=2) for i in range(3)]
-    asked = []
+    calls = []
 
-    def command(run, out, formats):
-        asked.append((run, out, list(formats)))
-        return saying(*events, Finished(result=result))
+    def command(run, out, options):
+        calls.append((run, out, list(options)[:2]))
+        return printing(*events, Finished(result=result))
 
     exporter = ExportJob(command=command)
-    told = []
-    exporter.progressed.connect(told.append)
+    progress = []
+    exporter.progressed.connect(progress.append)
     with qtbot.waitSignal(exporter.finished) as finished:
-        exporter.start(run, choices=ExportChoices(("onnx", "paddle"), "fewer", 20.0))
+        exporter.start(run, options=ExportOptions(("onnx", "paddle"), "fewer", 20.0))
         assert exporter.running
         exporter.start(run)  # one at a time
-    assert finished.args == [result] and told == events and not exporter.running
-    assert asked == [(run, run.project_root / "exports" / run.name, ["onnx", "paddle"])]
+    assert finished.args == [result] and progress == events and not exporter.running
+    assert calls == [(run, run.project_root / "exports" / run.name, ["--formats", "onnx,paddle"])]
 
 
-def test_what_was_chosen_reaches_the_child(run, qtbot):
+def test_options_reach_the_child(run, qtbot):
     code = "import json, sys; print(json.dumps({'kind': 'finished', 'result': {'arguments': sys.argv[1:]}}))"
-    exporter = ExportJob(command=lambda run, out, formats: [sys.executable, "-c", code, *formats])
+    exporter = ExportJob(command=lambda run, out, options: [sys.executable, "-c", code, *options])
     with qtbot.waitSignal(exporter.finished) as finished:
-        exporter.start(run, choices=ExportChoices(("onnx", "int8"), "more", 12.5))
-    assert finished.args[0]["arguments"] == [
-        *("onnx", "int8", "--point", "more", "--target", "12.5", "--language", "en"),
-    ]
+        exporter.start(run, options=ExportOptions(("onnx", "int8"), "more", 12.5))
+    assert finished.args[0]["arguments"] == ExportOptions(("onnx", "int8"), "more", 12.5, language="en").to_arguments()
 
 
-def test_the_time_left_is_told_once_it_can_be(run, qtbot):
+@pytest.mark.parametrize(("language", "passed"), [("", "zh_CN"), ("en", "en")])
+def test_model_card_is_in_the_language_of_the_window_by_default(run, qtbot, language, passed):
+    before = QLocale()
+    QLocale.setDefault(QLocale("zh_CN"))
+    calls = []
+
+    def command(run, out, options):
+        calls.append(list(options)[-2:])
+        return printing(Finished(result={}))
+
+    try:
+        exporter = ExportJob(command=command)
+        with qtbot.waitSignal(exporter.finished):
+            exporter.start(run, options=ExportOptions(language=language))
+    finally:
+        QLocale.setDefault(before)
+    assert calls == [["--language", passed]] and exporter.options.language == language
+
+
+def test_remaining_time_is_estimated_after_a_tenth(run, qtbot):
     events = [Progress(what="a", done=done, total=100, time=time) for done, time in ((1, 1.0), (20, 5.0))]
-    exporter = ExportJob(command=lambda *_: saying(*events, then="import time; time.sleep(600)"))
-    told = []
-    exporter.progressed.connect(lambda _: told.append(exporter.eta_seconds))
+    exporter = ExportJob(command=lambda *_: printing(*events, then="import time; time.sleep(600)"))
+    estimates = []
+    exporter.progressed.connect(lambda _: estimates.append(exporter.eta_seconds))
     with qtbot.waitSignals([exporter.progressed] * 2):
         exporter.start(run)
     exporter.close()
-    assert told == [None, 20.0] and exporter.eta_seconds is None
+    assert estimates == [None, 20.0] and exporter.eta_seconds is None
 
 
-def test_a_failed_export_keeps_its_problem(run, qtbot):
-    told = Failed(why="w", problem="ParityFailed", fields={"why": "0.2", "report": "r"})
-    exporter = ExportJob(command=lambda *_: saying(told))
+def test_problem_of_the_child_is_reported(run, qtbot):
+    ending = Failed(why="w", problem="ParityFailed", fields={"why": "0.2", "report": "r"})
+    exporter = ExportJob(command=lambda *_: printing(ending))
     with qtbot.waitSignal(exporter.failed) as failed:
         exporter.start(run)
     assert type(failed.args[0]) is ParityFailed and failed.args[0].fields["why"] == "0.2"
 
 
-def test_an_export_that_dies_is_told_in_words(run, qtbot):
-    exporter = ExportJob(command=lambda *_: saying(then="import sys; sys.exit('no space left')"))
+def test_crash_is_reported_with_the_error_output(run, qtbot):
+    exporter = ExportJob(command=lambda *_: printing(then="import sys; sys.exit('no space left')"))
     with qtbot.waitSignal(exporter.failed) as failed:
         exporter.start(run)
     assert type(failed.args[0]) is WorkerFailed and "no space left" in str(failed.args[0])
@@ -94,7 +113,7 @@ def test_cancel_ends_the_child(run, qtbot):
     assert not exporter.running
 
 
-def test_the_end_of_the_window_ends_the_child(run, qtbot):
+def test_close_ends_the_child(run, qtbot):
     exporter = ExportJob(command=lambda *_: ENDLESS)
     with qtbot.waitSignal(exporter.progressed):
         exporter.start(run)
@@ -103,7 +122,7 @@ def test_the_end_of_the_window_ends_the_child(run, qtbot):
     assert thread.isFinished() and thread.child.returncode is not None
 
 
-def test_a_run_without_a_model_is_refused(run, qtbot):
+def test_run_without_a_model_is_refused(run, qtbot):
     (run.best / "network.onnx").unlink()
     exporter = ExportJob()
     with qtbot.waitSignal(exporter.failed) as failed:
@@ -111,14 +130,22 @@ def test_a_run_without_a_model_is_refused(run, qtbot):
     assert type(failed.args[0]) is RunUnusable and not exporter.running
 
 
-def test_an_export_gets_a_folder_of_its_own(run):
-    first = free_folder(run)
-    first.mkdir(parents=True)
-    assert free_folder(run).name == f"{run.name}-2"
-    assert export_command(run, first, ["onnx", "paddle"])[-5:] == [
-        str(run.root),
-        "--out",
-        str(first),
-        "--formats",
-        "onnx,paddle",
+def test_export_goes_to_an_unused_folder(run, qtbot):
+    folders = []
+
+    def command(run, out, options):
+        folders.append(out.name)
+        out.mkdir(parents=True)
+        return printing(Finished(result={}))
+
+    exporter = ExportJob(command=command)
+    for _ in range(2):
+        with qtbot.waitSignal(exporter.finished):
+            exporter.start(run)
+    assert folders == [run.name, f"{run.name}-2"]
+
+
+def test_command_of_the_child(run):
+    assert export_command(run, run.root / "out", ["--seconds", "0"])[-6:] == [
+        *("export", str(run.root), "--out", str(run.root / "out"), "--seconds", "0"),
     ]

@@ -1,7 +1,8 @@
-"""The run that is shown, in numbers: the machine beside its steps, on disk as well; and the list of runs."""
+"""Shown run in numbers with machine samples, and the list of runs."""
 
 from __future__ import annotations
 
+import threading
 import time
 
 import pytest
@@ -21,7 +22,7 @@ SAMPLE = SystemSample(time=0, cpu=40.0, ram_used=1 << 30, ram_total=4 << 30, rea
 
 
 class Machine(QObject):
-    """What telemetry says, said by the test."""
+    """Telemetry with samples from the test."""
 
     sampled = Signal(object)
 
@@ -65,7 +66,7 @@ def finished(session, score: float = 0.5, count: int = 30, **settings) -> Run:
     return run
 
 
-def test_a_run_under_way_is_seen_beside_the_machine_and_kept(story, training, machine, qtbot):
+def test_active_run_is_recorded_with_machine_samples(story, training, machine, qtbot):
     machine.sampled.emit(SAMPLE)
     assert not story.track.machine.count and story.track.no_cards == SAMPLE.reason  # no run goes on
     training.start("unet", epochs=1)
@@ -94,7 +95,7 @@ def test_a_run_under_way_is_seen_beside_the_machine_and_kept(story, training, ma
     qtbot.waitUntil(lambda: story.track.machine.count == 3, timeout=10_000)  # from the disk
 
 
-def test_long_runs_keep_samples_further_apart(story, training, machine, qtbot):
+def test_samples_of_long_runs_are_thinned(story, training, machine, qtbot):
     training.start("unet", epochs=1)
     qtbot.waitUntil(lambda: story.track.begun is not None, timeout=10_000)
     story._clock = time.monotonic() - 40_000  # then they stand 20 seconds apart
@@ -104,7 +105,7 @@ def test_long_runs_keep_samples_further_apart(story, training, machine, qtbot):
     assert len(list(read_samples(machine_path(training.run)))) == 1 and story.track.machine.count == 5
 
 
-def test_a_past_replaces_what_was_shown(story, training, opened, qtbot):
+def test_past_of_a_run_replaces_shown_events(story, training, opened, qtbot):
     first, second = finished(opened), finished(opened, count=50)
     for run, count in ((first, 30), (second, 50)):
         with qtbot.waitSignal(training.recalled, timeout=10_000):
@@ -115,11 +116,11 @@ def test_a_past_replaces_what_was_shown(story, training, opened, qtbot):
     assert story.track.begun is None and not story.track.steps.count
 
 
-def test_silence_is_noticed(story, training, qtbot):
+def test_missing_events_are_diagnosed(story, training, qtbot):
     training.start("unet", epochs=1)
     qtbot.waitUntil(lambda: story.track.begun is not None, timeout=10_000)
     assert story.finding().kind != "silent"
-    story._heard -= 500
+    story._newest_event -= 500
     assert story.finding().kind == "silent" and story.finding().fields["seconds"] > 499
 
 
@@ -140,7 +141,62 @@ def test_runs_are_listed_newest_first_and_read_once(shelf, opened, qtbot, monkey
     assert not shelf.lines
 
 
-def test_what_is_compared_follows_the_shown_run(shelf, training, opened, qtbot):
+def make_usable(run: Run) -> Run:
+    run.best.mkdir()
+    for name in ("model.json", "network.onnx"):
+        (run.best / name).write_text("")
+    return run
+
+
+def test_usable_runs_and_exports_are_listed_off_the_thread_of_the_window(shelf, opened, qtbot, monkeypatch):
+    from workbench.session.training import run_list
+
+    threads = []
+    plain = run_list.list_runs
+    monkeypatch.setattr(run_list, "list_runs", lambda root: threads.append(threading.current_thread()) or plain(root))
+    runs = [make_usable(finished(opened)), finished(opened), make_usable(finished(opened))]
+    export = opened.project.root / "exports" / "a"
+    export.mkdir(parents=True)
+    (export / "model.json").write_text("")
+    (export.parent / ".a.part").mkdir()
+    assert shelf.newest_usable is None
+    shelf.refresh()
+    assert shelf.refreshing
+    qtbot.waitUntil(lambda: not shelf.refreshing, timeout=5000)
+    assert shelf.newest_usable.root == runs[2].root
+    assert [line.run.root for line in shelf.usable("unet")] == [runs[2].root, runs[0].root]
+    assert shelf.usable("resnet") == []
+    assert shelf.models() == [runs[2].root, runs[0].root, export]
+    assert threads and threading.main_thread() not in threads
+
+
+def test_run_that_becomes_usable_without_a_new_event_is_noticed(shelf, opened, qtbot):
+    run = finished(opened)
+    shelf.refresh()
+    qtbot.waitUntil(lambda: len(shelf.lines) == 1 and not shelf.refreshing, timeout=5000)
+    assert shelf.newest_usable is None
+    make_usable(run)
+    shelf.refresh()
+    qtbot.waitUntil(lambda: shelf.newest_usable is not None, timeout=5000)
+
+
+def test_runs_that_cannot_be_listed_leave_the_list_as_it_was(shelf, opened, qtbot, monkeypatch):
+    from workbench.session.training import run_list
+
+    run = finished(opened)
+    shelf.refresh()
+    qtbot.waitUntil(lambda: not shelf.refreshing, timeout=5000)
+
+    def fail(root):
+        raise PermissionError(13, "denied")
+
+    monkeypatch.setattr(run_list, "list_runs", fail)
+    with qtbot.waitSignal(shelf.listed, timeout=5000):
+        shelf.refresh()
+    assert [line.run.name for line in shelf.lines] == [run.name] and not shelf.refreshing
+
+
+def test_comparison_follows_the_shown_run(shelf, training, opened, qtbot):
     runs = [finished(opened, patch=size) for size in (64, 96, 128, 160, 192)]
     with qtbot.waitSignal(training.recalled, timeout=10_000):
         training.follow(runs[0])
@@ -153,7 +209,7 @@ def test_what_is_compared_follows_the_shown_run(shelf, training, opened, qtbot):
     assert [other.run.name for other in shelf.compared] == [runs[2].name, runs[3].name]
 
 
-def test_scores_on_other_pictures_are_not_even_handed_on(shelf, training, opened, qtbot):
+def test_metrics_on_other_images_are_dropped(shelf, training, opened, qtbot):
     shown, other = finished(opened), finished(opened, 0.9)
     dataset = other.dataset()
     dataset.items[0].split = "val" if dataset.items[0].split == "train" else "train"
@@ -167,7 +223,7 @@ def test_scores_on_other_pictures_are_not_even_handed_on(shelf, training, opened
     assert found.track.steps.count == 30
 
 
-def test_a_run_that_cannot_be_read_is_told(shelf, training, opened, qtbot):
+def test_unreadable_run_is_reported(shelf, training, opened, qtbot):
     shown, other = finished(opened), finished(opened)
     other.settings_path.write_text("{")
     with qtbot.waitSignal(training.recalled, timeout=10_000):
@@ -177,7 +233,7 @@ def test_a_run_that_cannot_be_read_is_told(shelf, training, opened, qtbot):
     assert isinstance(failed.args[0], RunBroken) and not shelf.compared
 
 
-def test_cards_are_told_apart(story, training, machine, qtbot):
+def test_series_of_several_gpus(story, training, machine, qtbot):
     training.start("unet", epochs=1)
     qtbot.waitUntil(lambda: story.track.begun is not None, timeout=10_000)
     cards = tuple(GpuSample(i, f"Card {i}", 10.0 * i, 1 << 30, 2 << 30, None, None, None) for i in range(2))

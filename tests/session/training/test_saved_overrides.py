@@ -1,4 +1,4 @@
-"""Wishes for trainings: kept with the project, refused where they cannot be, and planned around."""
+"""Settings overrides: stored with the project, refused if invalid, and used for planning."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def wishes(opened):
     room.close()
 
 
-def test_wishes_stay_with_the_project_and_its_kind_of_model(wishes, opened, root):
+def test_overrides_are_saved_per_project_and_model(wishes, opened, root):
     wishes.save("unet", {"batch": 3, "augment": ["noise"]})
     assert wishes.of("unet") == {"batch": 3, "augment": ["noise"]} and wishes.of("resnet") == {}
     assert SavedOverrides(opened).of("unet") == wishes.of("unet")
@@ -34,7 +34,7 @@ def test_wishes_stay_with_the_project_and_its_kind_of_model(wishes, opened, root
     )
 
 
-def test_what_is_planned_is_what_a_run_would_get(wishes, opened, qtbot):
+def test_plan_equals_the_settings_of_a_run(wishes, opened, qtbot):
     with qtbot.waitSignal(wishes.planned, timeout=10_000) as told:
         wishes.plan("unet", {"minutes": 3.0, "device": "cpu", "batch": 5}, anew=True)
     recipe = told.args[0]
@@ -46,7 +46,7 @@ def test_what_is_planned_is_what_a_run_would_get(wishes, opened, qtbot):
     assert told.args[0].batch != 5 or told.args[0].reasons["batch"] != "Chosen by hand."
 
 
-def test_each_run_to_begin_with_has_learned_from_pictures_of_its_own(wishes, opened, qtbot, monkeypatch):
+def test_plan_depends_on_the_initial_run(wishes, opened, qtbot, monkeypatch):
     earlier = create_run(opened.project, request("unet"))
     asked = []
 
@@ -61,7 +61,7 @@ def test_each_run_to_begin_with_has_learned_from_pictures_of_its_own(wishes, ope
     assert asked == [set(), {item.key for item in earlier.dataset().of("train")}] and asked[1]
 
 
-def test_wishes_that_cannot_be_are_told(wishes, qtbot):
+def test_invalid_overrides_are_reported(wishes, qtbot):
     with qtbot.waitSignal(wishes.unplanned, timeout=10_000) as told:
         wishes.plan("unet", {"encoder": "resnet18", "stem": 4}, anew=True)
     assert isinstance(told.args[0], BadSettings) and told.args[0].fields["key"] == "stem"
@@ -73,7 +73,7 @@ def test_wishes_that_cannot_be_are_told(wishes, qtbot):
 @pytest.mark.parametrize(
     "content", ["{", "[]", '{"format": 2}', '{"unet": {"minutes": 3}}', '{"unet": {"batch": "many"}}', '{"unet": 3}']
 )
-def test_a_broken_file_is_told_and_never_overwritten(opened, root, content, qtbot):
+def test_broken_file_is_reported_and_not_overwritten(opened, root, content, qtbot):
     path = root / "training.json"
     path.write_text(content, "utf-8")
     with qtbot.waitSignal(opened.problem_met) as told:
@@ -84,7 +84,7 @@ def test_a_broken_file_is_told_and_never_overwritten(opened, root, content, qtbo
     assert path.read_text("utf-8") == content and room.of("unet") == {"batch": 2}
 
 
-def test_only_the_last_plan_that_was_asked_for_is_told(wishes, qtbot):
+def test_only_the_newest_plan_is_reported(wishes, qtbot):
     told = []
     wishes.planned.connect(told.append)
     for batch in (2, 3, 4):
@@ -94,6 +94,6 @@ def test_only_the_last_plan_that_was_asked_for_is_told(wishes, qtbot):
     assert [recipe.batch for recipe in told] == [4]
 
 
-def test_the_file_is_plain(wishes, root):
+def test_content_of_the_file(wishes, root):
     wishes.save("resnet", {"depth": 34})
     assert json.loads((root / "training.json").read_text("utf-8")) == {"format": 1, "unet": {}, "resnet": {"depth": 34}}

@@ -1,4 +1,4 @@
-"""Telemetry: real numbers of this machine, and a stand-in at the driver's edge where there is no card."""
+"""Telemetry: values of this machine, and a stand-in for the NVIDIA driver."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def no_driver():
     raise NoGpu("No NVIDIA driver found")
 
 
-def test_processor_and_memory_are_told_and_why_no_card_is(watch, qtbot):
+def test_cpu_and_memory_are_sampled_without_gpu(watch, qtbot):
     sample = first_sample(watch(open_gpus=no_driver), qtbot)
     assert 0 <= sample.cpu <= 100 and 0 < sample.ram_used < sample.ram_total
     assert abs(sample.time - time.time()) < 60
@@ -47,12 +47,12 @@ def test_processor_and_memory_are_told_and_why_no_card_is(watch, qtbot):
     assert sample.gpus == () and sample.reason == "No NVIDIA driver found"
 
 
-def test_this_machine_gives_cards_or_a_reason(watch, qtbot):
+def test_this_machine_has_gpus_or_a_reason(watch, qtbot):
     sample = first_sample(watch(), qtbot)
     assert bool(sample.gpus) != bool(sample.reason)
 
 
-def test_a_card_that_falls_silent_and_comes_back(watch, qtbot):
+def test_gpu_that_fails_and_recovers(watch, qtbot):
     class Reader:
         answers = iter([(CARD,), RuntimeError("GPU is lost"), (CARD,)])
         closed = False
@@ -78,7 +78,7 @@ def test_a_card_that_falls_silent_and_comes_back(watch, qtbot):
     assert reader.closed
 
 
-def test_a_driver_in_pieces_does_not_stop_the_other_numbers(watch, qtbot):
+def test_broken_driver_does_not_affect_other_values(watch, qtbot):
     def broken():
         raise OSError("libnvidia-ml.so: undefined symbol")
 
@@ -87,7 +87,7 @@ def test_a_driver_in_pieces_does_not_stop_the_other_numbers(watch, qtbot):
 
 
 class NvmlStandIn(types.ModuleType):
-    """The few names of the driver's library that are used; `refuses` are the questions that it does not support."""
+    """Stand-in for the driver library; `refuses` are the queries that it does not support."""
 
     NVML_ERROR_LIBRARY_NOT_FOUND, NVML_ERROR_DRIVER_NOT_LOADED = 12, 9
     NVML_TEMPERATURE_GPU, NVML_CLOCK_SM = 0, 1
@@ -136,7 +136,7 @@ class NvmlStandIn(types.ModuleType):
         return answer
 
 
-def test_a_card_is_read_in_plain_units_and_may_refuse_questions(monkeypatch):
+def test_gpu_values_and_unsupported_queries(monkeypatch):
     stand_in = NvmlStandIn()
     monkeypatch.setitem(sys.modules, "pynvml", stand_in)
     reader = NvmlReader()
@@ -148,7 +148,7 @@ def test_a_card_is_read_in_plain_units_and_may_refuse_questions(monkeypatch):
 
 
 class NewerNvml(NvmlStandIn):
-    """A driver that also tells what it reserves, what it allows, and why a card is slow."""
+    """Driver that also reports reserved memory, power limit, and the reason for throttling."""
 
     nvmlMemory_v2 = 2
     nvmlClocksThrottleReasonHwThermalSlowdown, nvmlClocksThrottleReasonSwThermalSlowdown = 64, 32
@@ -169,7 +169,7 @@ class NewerNvml(NvmlStandIn):
 
 
 @pytest.mark.parametrize(("reasons", "slowed"), [(0, ""), (1, ""), (4, "power"), (64 | 4, "heat"), (32, "heat")])
-def test_a_newer_driver_tells_more(monkeypatch, reasons, slowed):
+def test_newer_driver_reports_throttling(monkeypatch, reasons, slowed):
     stand_in = NewerNvml(cards=2)
     stand_in.reasons = reasons
     monkeypatch.setitem(sys.modules, "pynvml", stand_in)
@@ -188,7 +188,7 @@ def test_a_newer_driver_tells_more(monkeypatch, reasons, slowed):
         (None, "nvidia-ml-py"),
     ],
 )
-def test_why_there_is_no_card(monkeypatch, stand_in, reason):
+def test_reason_for_a_missing_gpu(monkeypatch, stand_in, reason):
     monkeypatch.setitem(sys.modules, "pynvml", stand_in)
     with pytest.raises(NoGpu, match=reason):
         NvmlReader()

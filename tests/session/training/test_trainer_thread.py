@@ -1,4 +1,4 @@
-"""A training is a real child process here: its events, its orders, and every way in which it can end."""
+"""Training as a real child process: events, commands, and every kind of end."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import pytest
 
 from workbench.core.project.project import Project
 from workbench.core.runs import process_exit
+from workbench.core.runs.child_process import ChildProcess, StopTimeouts
 from workbench.core.runs.events import Checkpoint, Failed, Finished, Started, Step, Trouble, encode
 from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.training_settings import request
 from workbench.session.training import run_attach
-from workbench.session.training.child_process import ChildProcess, StopTimeouts
 from workbench.session.training.trainer_thread import TrainerThread
 
-QUICK = StopTimeouts(order=0.3, terminate=0.3)
+QUICK = StopTimeouts(command=0.3, terminate=0.3)
 posix = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 
 
@@ -32,11 +32,11 @@ def run(root) -> Run:
 
 @pytest.fixture
 def begin(run, trainer_command, qtbot):
-    """A function (manner, ...) -> a started thread whose `told` and `endings` collect what it reports."""
+    """Return a function (manner, ...) that starts a thread; `told` and `endings` collect its reports."""
     threads = []
 
     def begin(manner: str, **how) -> TrainerThread:
-        thread = TrainerThread(run, command=trainer_command(manner, run), patience=QUICK, **how)
+        thread = TrainerThread(run, command=trainer_command(manner, run), timeouts=QUICK, **how)
         return listen(thread)
 
     def listen(thread: TrainerThread) -> TrainerThread:
@@ -82,7 +82,7 @@ def test_events_arrive_typed_and_in_order(begin, run, qtbot):
     assert not run_attach.orders_path(run).exists()
 
 
-def test_orders_go_down_the_pipe(begin, qtbot):
+def test_commands_are_sent_through_the_pipe(begin, qtbot):
     thread = begin("obey")
     thread.pause()  # before it has begun: kept for it
     wait_for(qtbot, thread, Started)
@@ -101,38 +101,38 @@ def test_orders_go_down_the_pipe(begin, qtbot):
 
 
 @posix
-def test_a_killed_child_is_told_in_words(begin, run, qtbot):
+def test_killed_child_is_described(begin, run, qtbot):
     ending = wait_end(qtbot, begin("killed"))
     assert isinstance(ending, Failed) and ending.problem == "WorkerFailed"
     assert "signal 9 (SIGKILL)" in ending.why and "memory" in ending.why and str(run.log_path) in ending.why
     assert run.ending() == ending  # the disk knows too
 
 
-def test_a_child_that_breaks_down_is_told_with_its_last_words(begin, run, qtbot):
+def test_crashed_child_is_described_with_its_error_output(begin, run, qtbot):
     ending = wait_end(qtbot, begin("exit"))
     assert "exit code 1" in ending.why and "No module named 'paddle'" in ending.why
     assert ending.log == str(run.log_path)
 
 
-def test_a_child_that_says_nothing_has_failed(begin, qtbot):
+def test_child_without_final_event_has_failed(begin, qtbot):
     ending = wait_end(qtbot, begin("mute"))
     assert isinstance(ending, Failed) and "exit code 0" in ending.why
 
 
-def test_a_program_that_is_not_there_is_told(run, begin, qtbot):
+def test_missing_program_is_reported(run, begin, qtbot):
     thread = begin.listen(TrainerThread(run, command=["/no/such/program"]))
     ending = wait_end(qtbot, thread)
     assert isinstance(ending, Failed) and "No such file" in ending.why
 
 
-def test_a_broken_recipe_is_told(run, begin, qtbot):
+def test_broken_settings_are_reported(run, begin, qtbot):
     run.settings_path.write_text("{")
     ending = wait_end(qtbot, begin("done"))
     assert ending.problem == "RunBroken" and "recipe.json" in ending.why
 
 
 @posix
-def test_a_deaf_child_is_killed_and_what_it_saved_is_kept(begin, run, qtbot):
+def test_unresponsive_child_is_killed_and_its_checkpoint_kept(begin, run, qtbot):
     (run.last).mkdir()
     (run.last / "state.json").write_text("{}")
     thread = begin("deaf")
@@ -146,9 +146,9 @@ def test_a_deaf_child_is_killed_and_what_it_saved_is_kept(begin, run, qtbot):
     assert run.ending() == ending
 
 
-def test_a_child_that_is_saving_is_given_time(run, begin, trainer_command, qtbot):
-    patient = StopTimeouts(order=0.2, terminate=0.1, saving=60)
-    thread = begin.listen(TrainerThread(run, command=trainer_command("slow", run, "0.8"), patience=patient))
+def test_saving_child_gets_more_time(run, begin, trainer_command, qtbot):
+    patient = StopTimeouts(command=0.2, terminate=0.1, saving=60)
+    thread = begin.listen(TrainerThread(run, command=trainer_command("slow", run, "0.8"), timeouts=patient))
     wait_for(qtbot, thread, Started)
     thread.stop()
     ending = wait_end(qtbot, thread)
@@ -156,9 +156,9 @@ def test_a_child_that_is_saving_is_given_time(run, begin, trainer_command, qtbot
 
 
 @posix
-def test_a_forced_stop_does_not_wait(run, begin, trainer_command, qtbot):
-    patient = StopTimeouts(order=300, terminate=0.1, saving=300)
-    thread = begin.listen(TrainerThread(run, command=trainer_command("slow", run, "600"), patience=patient))
+def test_forced_stop_does_not_wait(run, begin, trainer_command, qtbot):
+    patient = StopTimeouts(command=300, terminate=0.1, saving=300)
+    thread = begin.listen(TrainerThread(run, command=trainer_command("slow", run, "600"), timeouts=patient))
     wait_for(qtbot, thread, Started)
     thread.stop()
     wait_for(qtbot, thread, Checkpoint)
@@ -167,14 +167,14 @@ def test_a_forced_stop_does_not_wait(run, begin, trainer_command, qtbot):
 
 
 @posix
-def test_a_deaf_child_without_a_checkpoint_has_failed(begin, qtbot):
+def test_unresponsive_child_without_checkpoint_has_failed(begin, qtbot):
     thread = begin("deaf")
     wait_for(qtbot, thread, Trouble)
     thread.stop()
     assert wait_end(qtbot, thread).problem == "RunUnusable"
 
 
-def test_a_window_that_lets_go_makes_the_child_save_and_end(begin, run, qtbot):
+def test_detached_child_saves_and_ends(begin, run, qtbot):
     thread = begin("obey")
     wait_for(qtbot, thread, Started)
     process = psutil.Process(thread.told[0].process)
@@ -185,7 +185,7 @@ def test_a_window_that_lets_go_makes_the_child_save_and_end(begin, run, qtbot):
     assert not thread.endings
 
 
-def test_ctrl_c_in_the_terminal_reaches_the_child_through_the_window_only(begin, qtbot):
+def test_child_has_its_own_process_group(begin, qtbot):
     thread = begin("obey")
     wait_for(qtbot, thread, Started)
     if os.name == "posix":
@@ -195,7 +195,7 @@ def test_ctrl_c_in_the_terminal_reaches_the_child_through_the_window_only(begin,
 
 
 @posix
-def test_a_pipe_held_open_by_a_grandchild_does_not_hold_the_ending(tmp_path):
+def test_pipe_held_open_by_a_grandchild_does_not_delay_the_end(tmp_path):
     script = (
         "import subprocess, sys\n"
         "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
@@ -219,7 +219,7 @@ def test_a_pipe_held_open_by_a_grandchild_does_not_hold_the_ending(tmp_path):
 
 @pytest.fixture
 def orphan(run, trainer_command):
-    """A trainer that nobody holds by a pipe, already at work."""
+    """Return a running trainer without a pipe to a parent."""
     process = subprocess.Popen(trainer_command("orphan", run), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     process.stdout.readline()
     yield process
@@ -228,9 +228,9 @@ def orphan(run, trainer_command):
     process.stdout.close()
 
 
-def test_a_living_run_is_followed_and_stopped_by_file(begin, run, orphan, qtbot):
+def test_live_run_is_followed_and_stopped_by_file(begin, run, orphan, qtbot):
     assert run_attach.find_live_process(run).pid == orphan.pid
-    thread = begin.listen(TrainerThread(run, attach=True, patience=QUICK))
+    thread = begin.listen(TrainerThread(run, attach=True, timeouts=QUICK))
     wait_for(qtbot, thread, Started)
     assert thread.live
     thread.watch("a.png")
@@ -249,7 +249,7 @@ def test_a_living_run_is_followed_and_stopped_by_file(begin, run, orphan, qtbot)
 
 
 @posix
-def test_the_end_of_a_followed_run_that_was_killed_is_noticed(begin, run, orphan, qtbot):
+def test_end_of_a_killed_followed_run_is_noticed(begin, run, orphan, qtbot):
     thread = begin.listen(TrainerThread(run, attach=True))
     wait_for(qtbot, thread, Started)
     orphan.send_signal(signal.SIGKILL)
@@ -258,7 +258,7 @@ def test_the_end_of_a_followed_run_that_was_killed_is_noticed(begin, run, orphan
     assert isinstance(ending, Failed) and "has not said why" in ending.why
 
 
-def test_the_past_is_told_again_and_ends(begin, run, qtbot):
+def test_past_run_is_replayed(begin, run, qtbot):
     events = [Started(model="unet", device="cpu", process=os.getpid()), Step(step=1, loss=1.0, rate=0.1)]
     torn = encode(Step(step=2, loss=0.5, rate=0.1))[:-9]
     run.events_path.write_text("\n".join([*map(encode, events), torn]))
@@ -289,11 +289,11 @@ def test_the_past_is_told_again_and_ends(begin, run, qtbot):
         (None, "", "process is gone"),
     ],
 )
-def test_every_exit_has_words(code, log, words):
+def test_cause_of_every_exit(code, log, words):
     assert words in process_exit.cause(code, log)
 
 
-def test_a_problem_crosses_the_process_border():
+def test_problem_survives_the_process_boundary():
     from workbench.core import problems
 
     told = process_exit.from_problem(problems.ParityFailed(why="0.1", report="r.json"))

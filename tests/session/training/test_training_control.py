@@ -1,4 +1,4 @@
-"""The training panel's partner: planning, progress, previews, stopping, and finding a run that still lives."""
+"""Training controller: planning, progress, previews, stop, and attaching to a live run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from workbench.session.training.training_control import TrainingControl
 
 @pytest.fixture
 def training(opened, trainer_command):
-    """Trainings of this project; `manner` says how the stand-in behaves."""
+    """Return a controller with a stand-in for the trainer; `manner` is its behavior."""
     training = TrainingControl(
         opened, command=lambda run, resume: trainer_command(training.manner, run, *(["--resume"] if resume else []))
     )
@@ -39,7 +39,7 @@ def wait_for(qtbot, training, kind, count=1):
     qtbot.waitUntil(lambda: sum(isinstance(e, kind) for e in training.told) >= count, timeout=10_000)
 
 
-def test_a_training_runs_from_the_labels_as_they_are_now(training, opened, qtbot):
+def test_training_uses_the_present_labels(training, opened, qtbot):
     key = opened.keys[7]
     show(opened, qtbot, key)
     dot(opened, 30, 30)  # not saved yet
@@ -54,7 +54,7 @@ def test_a_training_runs_from_the_labels_as_they_are_now(training, opened, qtbot
     assert key in [item.key for item in dataset.items]
 
 
-def test_stop_ends_it_and_progress_is_told(training, qtbot):
+def test_stop_ends_the_run_and_progress_is_reported(training, qtbot):
     training.start("unet", epochs=1)
     wait_for(qtbot, training, Started)
     assert training.running and 0 < training.eta_seconds <= 60
@@ -71,7 +71,7 @@ def test_stop_ends_it_and_progress_is_told(training, qtbot):
     qtbot.waitUntil(lambda: len(training.endings) == 2, timeout=10_000)
 
 
-def test_what_is_wrong_before_the_start_arrives_as_an_ending(training, opened, qtbot):
+def test_problem_before_the_start_is_reported_as_ending(training, opened, qtbot):
     for model, settings, problem in [("resnet", {}, "NoVerdicts"), ("unet", {"patch": 3}, "BadSettings")]:
         with qtbot.waitSignal(training.ended) as ended:
             training.start(model, **settings)
@@ -79,14 +79,14 @@ def test_what_is_wrong_before_the_start_arrives_as_an_ending(training, opened, q
     assert not training.busy and list_runs(opened.project.root) == []
 
 
-def test_a_stop_while_it_is_planned_leaves_no_run(training, opened, qtbot):
+def test_stop_during_planning_leaves_no_run(training, opened, qtbot):
     with qtbot.waitSignal(training.ended) as ended:
         training.start("unet")
         training.stop()
     assert ended.args[0].why == "stopped" and list_runs(opened.project.root) == []
 
 
-def test_the_open_picture_is_watched_and_saved_labels_are_told(training, opened, qtbot):
+def test_open_image_is_watched_and_saved_labels_are_sent(training, opened, qtbot):
     first, second = opened.keys[:2]
     training.start("unet", epochs=1)
     wait_for(qtbot, training, Trouble)
@@ -113,7 +113,7 @@ def write_preview(run: Run, step: int, value: int) -> Preview:
     return Preview(step=step, picture="a.png", mask=f"previews/{step}.png", scores=f"previews/{step}-scores.png")
 
 
-def test_the_newest_preview_is_at_hand_after_a_replay(training, opened, qtbot):
+def test_newest_preview_is_available_after_a_replay(training, opened, qtbot):
     run = create_run(opened.project, request("unet", epochs=1))
     events = [Started(model="unet", device="cpu", process=1), *(write_preview(run, n, n % 3) for n in range(9))]
     outside = Preview(step=9, picture="b.png", mask="../../masks/secret.png")
@@ -136,7 +136,7 @@ def test_the_newest_preview_is_at_hand_after_a_replay(training, opened, qtbot):
     assert not training.running and training.run is run
 
 
-def test_previews_are_in_memory_while_the_run_goes_on_and_read_again_after_it(training, opened, qtbot):
+def test_previews_are_released_after_the_run_and_reloaded(training, opened, qtbot):
     run = create_run(opened.project, request("unet", epochs=1))
     previews = training.previews
     previews.open(run)
@@ -161,7 +161,7 @@ def test_previews_are_in_memory_while_the_run_goes_on_and_read_again_after_it(tr
     assert previews.nbytes == 2 * one
 
 
-def test_events_of_the_run_before_do_not_mix_into_the_next(training, opened, qtbot):
+def test_events_of_a_previous_run_are_dropped(training, opened, qtbot):
     runs = [create_run(opened.project, request("unet", epochs=1)) for _ in range(2)]
     for i, run in enumerate(runs):
         steps = [Step(step=i, loss=1.0, rate=0.1) for _ in range(300)]
@@ -176,7 +176,7 @@ def test_events_of_the_run_before_do_not_mix_into_the_next(training, opened, qtb
     assert pasts[0].track.steps.count == 300 and pasts[0].vitals.step.step == 1
 
 
-def test_a_run_that_still_lives_is_found_when_its_project_opens(training, opened, trainer_command, root, qtbot):
+def test_live_run_is_found_when_the_project_opens(training, opened, trainer_command, root, qtbot):
     run = create_run(opened.project, request("unet", epochs=1))
     process = subprocess.Popen(trainer_command("orphan", run), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     try:
@@ -225,7 +225,7 @@ app.exec()
 """
 
 
-def test_the_end_of_the_application_ends_every_thread_and_saves(root, tmp_path, trainer_command):
+def test_quitting_ends_every_thread_and_saves(root, tmp_path, trainer_command):
     trainer_command("obey", Run(tmp_path))  # writes the script
     done = subprocess.run(
         [sys.executable, "-c", QUITTER, str(root), str(tmp_path / "trainer.py")],
@@ -245,7 +245,7 @@ def test_the_end_of_the_application_ends_every_thread_and_saves(root, tmp_path, 
     assert (run.root / "saved.txt").read_text() == "window gone"
 
 
-def test_a_project_that_is_closed_while_a_run_begins_starts_no_trainer(training, opened, monkeypatch):
+def test_project_closed_during_start_starts_no_trainer(training, opened, monkeypatch):
     run = create_run(opened.project, request("unet", epochs=1))
     open_previews = training.previews.open
 
@@ -263,7 +263,7 @@ def test_a_project_that_is_closed_while_a_run_begins_starts_no_trainer(training,
     assert training.run is run
 
 
-def test_a_run_that_fails_to_begin_can_be_closed(training, opened, monkeypatch):
+def test_run_that_fails_to_begin_can_be_closed(training, opened, monkeypatch):
     def fail(run: Run) -> None:
         raise ArithmeticError("not foreseen")
 

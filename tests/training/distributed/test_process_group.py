@@ -1,4 +1,4 @@
-"""Several processes that learn together, as they really run: Paddle's launcher, two ranks, messages over gloo."""
+"""Distributed training as it really runs: Paddle's launcher, two ranks, messages over gloo."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LONG = {**TINY, "minutes": 60.0, "epochs": None, "validations": 200}
 
 
 def ranks_of(run: Run) -> dict[int, psutil.Process]:
-    """The processes that learn, by number."""
+    """Return the training processes by rank."""
     found = {}
     for process in psutil.process_iter():
         try:
@@ -47,7 +47,7 @@ def ranks_of(run: Run) -> dict[int, psutil.Process]:
 
 
 def of_run(run: Run) -> list[psutil.Process]:
-    """All processes that have the run in their command."""
+    """Return all processes with the run in their command line."""
     found = []
     for process in psutil.process_iter():
         try:
@@ -69,7 +69,7 @@ def all_gone(run: Run, patience: float = 30.0) -> bool:
 
 
 @pytest.mark.parametrize("widths", [[4, 8], [16, 24]])  # the wider ones have layers that Muon turns
-def test_two_processes_learn_what_two_copies_in_one_process_learn(labelled, child, widths):
+def test_two_processes_equal_two_replicas_in_one_process(labelled, child, widths):
     choices = {**TINY, "widths": widths, "workers": 2}
     several, alone = (make_run(labelled, device=name, **choices) for name in ("cpu:2", "cpu"))
     one = child("train", several.root)
@@ -92,7 +92,7 @@ def test_two_processes_learn_what_two_copies_in_one_process_learn(labelled, chil
     assert printed == {"launcher.log", "rank-0.log", "rank-1.log", "rank-1.jsonl"}  # and nobody's environment
 
 
-def test_a_rank_that_dies_ends_the_run_in_a_sentence_and_it_can_go_on(labelled, child):
+def test_killed_rank_is_reported_and_the_run_can_resume(labelled, child):
     run = make_run(labelled, device="cpu:2", **LONG)
     key = run.dataset().of("train")[0].key
     one = child("train", run.root)
@@ -124,7 +124,7 @@ def test_a_rank_that_dies_ends_the_run_in_a_sentence_and_it_can_go_on(labelled, 
     assert run.usable and all_gone(run)
 
 
-def test_all_of_them_end_if_the_process_in_front_is_killed(labelled, child, tmp_path, monkeypatch):
+def test_all_ranks_end_if_the_launcher_is_killed(labelled, child, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     run = make_run(labelled, device="cpu:2", **LONG)
     one = child("train", run.root)
@@ -136,8 +136,8 @@ def test_all_of_them_end_if_the_process_in_front_is_killed(labelled, child, tmp_
     assert not list(tmp_path.glob("workbench-launcher-*"))  # it holds everything that the environment holds
 
 
-def test_the_launcher_alone_carries_a_run_over_two_hosts(labelled):
-    """Two launchers that know nothing of each other but an address: what a scheduler starts on each host."""
+def test_run_on_two_hosts(labelled):
+    """Two launchers that share only an address, as started by a scheduler on each host."""
     run = make_run(labelled, device="cpu:2", **TINY)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -172,7 +172,7 @@ def test_the_launcher_alone_carries_a_run_over_two_hosts(labelled):
     ("choices", "problem", "words"),
     [({"batch": 2, "device": "cpu:3"}, "BadSettings", "3 processes"), ({"device": "gpu:0,1"}, "DeviceMissing", "0,1")],
 )
-def test_what_several_processes_cannot_do_is_said_once(labelled, child, choices, problem, words):
+def test_impossible_run_is_reported_once(labelled, child, choices, problem, words):
     run = make_run(labelled, **{**TINY, **choices})
     one = child("train", run.root)
     assert one.end() == 1
@@ -180,7 +180,7 @@ def test_what_several_processes_cannot_do_is_said_once(labelled, child, choices,
     assert one.last.problem == problem and words in one.last.why and all_gone(run)
 
 
-def test_numbers_that_run_away_go_back_in_all_of_them(labelled, child):
+def test_diverged_training_is_rolled_back_in_all_ranks(labelled, child):
     run = make_run(labelled, device="cpu:2", std=[1e-38], local_contrast=False, **TINY)
     one = child("train", run.root)
     assert one.end() == 1 and "ran away 4 times" in one.last.why
@@ -194,7 +194,7 @@ def test_numbers_that_run_away_go_back_in_all_of_them(labelled, child):
 
 @pytest.fixture
 def peer(monkeypatch):
-    """Another process of two, made of what it sends: each message of ours is met with the next one of these."""
+    """Simulate the other process of two: each message is answered with the next given one."""
     sent: list[np.ndarray] = []
 
     def all_reduce(tensor: paddle.Tensor) -> None:
@@ -206,8 +206,8 @@ def peer(monkeypatch):
     return sent
 
 
-def test_a_follower_does_what_it_is_told(labelled, monkeypatch):
-    """Beside a process that does the same of its own accord, with a batch that once does not fit."""
+def test_worker_rank_executes_commands(labelled, monkeypatch):
+    """A worker rank mirrors a leader, with a batch that once exceeds the memory."""
     run = make_run(labelled, device="cpu", workers=1, **TINY)
     stages = [training_context.prepare(run, Reporter(None, Clock()), ControlChannel(None), Clock()) for _ in range(2)]
     leader, follower = stages
@@ -249,7 +249,7 @@ def test_a_follower_does_what_it_is_told(labelled, monkeypatch):
         stage.loader.close()
 
 
-def test_one_that_hears_nothing_any_more_leaves_by_itself(monkeypatch):
+def test_worker_rank_without_leader_ends(monkeypatch):
     left = []
     monkeypatch.setattr(control_channel, "_LAST_CALL", 0.0)
     monkeypatch.setattr(control_channel.os, "read", lambda pipe, most: b"")
@@ -260,7 +260,7 @@ def test_one_that_hears_nothing_any_more_leaves_by_itself(monkeypatch):
     assert left == [1]
 
 
-def test_what_the_launcher_saw_is_told_where_nobody_else_could(tmp_path):
+def test_failure_is_read_from_the_launcher_log(tmp_path):
     run = Run(tmp_path)
     run.ranks.mkdir()
     (run.ranks / "launcher.log").write_text("no such module\n")
@@ -272,7 +272,7 @@ def test_what_the_launcher_saw_is_told_where_nobody_else_could(tmp_path):
     assert "process 4: it crashed by signal 11" in str(told) and str(told.fields["log"]).endswith("rank-3.log")
 
 
-def test_a_failure_in_one_process_is_one_in_all(peer):
+def test_failure_in_one_process_fails_in_all(peer):
     group = ProcessGroup(0, 2)
     peer.append(np.array([0.25, 0, 0]))
     assert group.together(lambda: 0.5) == 0.75
@@ -306,7 +306,7 @@ def test_gradients_are_summed_and_statistics_averaged(peer):
     assert weight.grad.tolist() == [[11, 12], [13, 14]] and frozen.tolist() == [1, 1.5, 2]
 
 
-def test_places_are_dealt_out_whole_and_once():
+def test_places_of_a_batch_are_split_without_overlap():
     shares = []
     for number in range(3):
         group = ProcessGroup()
@@ -315,7 +315,7 @@ def test_places_are_dealt_out_whole_and_once():
     assert sorted(sum(shares, [])) == list(range(8)) and [len(share) for share in shares] == [3, 3, 2]
 
 
-def test_norms_of_several_cards_look_at_the_whole_batch_under_the_same_names(monkeypatch):
+def test_batch_norms_of_several_gpus_use_the_whole_batch(monkeypatch):
     net = UNet(1, 2, [4, 8])
     before = {name: tensor.numpy() for name, tensor in net.state_dict().items()}
     group = ProcessGroup()
@@ -335,11 +335,11 @@ def test_norms_of_several_cards_look_at_the_whole_batch_under_the_same_names(mon
 @pytest.mark.parametrize(
     ("name", "count"), [("auto", 1), ("cpu", 1), ("gpu", 1), ("gpu:3", 1), ("gpu:0,1,5", 3), ("cpu:2", 2), ("cpu:x", 1)]
 )
-def test_a_device_says_how_many_processes(name, count):
+def test_number_of_processes_of_a_device(name, count):
     assert processes(name) == count
 
 
-def test_the_launcher_is_given_the_cards_as_it_calls_them(monkeypatch):
+def test_launcher_gets_the_visible_gpu_numbers(monkeypatch):
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     command = launcher_command("gpu:0,2", Path("logs"), "python", "-m", "x")
     assert command[command.index("--devices") + 1] == "0,2" and command[-3:] == ["python", "-m", "x"]
@@ -353,7 +353,7 @@ def test_the_launcher_is_given_the_cards_as_it_calls_them(monkeypatch):
 
 @pytest.fixture
 def cards(monkeypatch):
-    """A machine with two cards, as far as Paddle is asked; set_device is told, and nothing else is touched."""
+    """Simulate a machine with two GPUs for Paddle; calls of set_device are recorded."""
     chosen: list[str] = []
     cuda = paddle.device.cuda
     monkeypatch.setattr(paddle.device, "is_compiled_with_cuda", lambda: True)
@@ -368,13 +368,13 @@ def cards(monkeypatch):
     ("asked", "name", "chosen"),
     [("auto", "gpu:0", "gpu:0"), ("gpu", "gpu:0", "gpu:0"), ("GPU:1", "gpu:1", "gpu:1"), ("cpu", "cpu", "cpu")],
 )
-def test_one_card_is_chosen(cards, asked, name, chosen):
+def test_one_gpu_is_selected(cards, asked, name, chosen):
     found = device.choose(asked)
     assert found.name == name and cards == [chosen]
     assert found.capability == ((9, 0) if name != "cpu" else (0, 0))
 
 
-def test_each_process_takes_the_card_that_the_launcher_gives_it(cards, monkeypatch):
+def test_each_process_uses_its_assigned_gpu(cards, monkeypatch):
     monkeypatch.setenv("PADDLE_TRAINERS_NUM", "2")
     monkeypatch.setenv("PADDLE_TRAINER_ID", "1")
     monkeypatch.setenv("FLAGS_selected_gpus", "1")
@@ -389,7 +389,7 @@ def test_each_process_takes_the_card_that_the_launcher_gives_it(cards, monkeypat
             device.check(asked)
 
 
-def test_a_group_that_breaks_says_what_it_knows(tmp_path, monkeypatch):
+def test_broken_group_names_the_cause(tmp_path, monkeypatch):
     monkeypatch.setattr(ProcessGroup, "_introduce", lambda self: [(1, 0), (2**22 + 1, process_group._host()), (3, 0)])
     group = ProcessGroup(0, 3, tmp_path)
     assert "process 2 of 3 is gone" in str(group._lost("reset by peer"))

@@ -1,4 +1,4 @@
-"""Exports as they are made: by a child, whole or not at all, and only what reproduces the run."""
+"""Exports made by a child process: complete or absent, and only if they reproduce the run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from workbench.training.export import parity_samples
 from workbench.training.export.parity import compare
 
 
-def test_an_export_runs_without_the_workbench(exported, tmp_path):
+def test_export_runs_without_the_workbench(exported, tmp_path):
     out, _ = exported
     moved = shutil.copytree(out, tmp_path / "elsewhere")
     write_png(tmp_path / "new.png", scratched(np.random.default_rng(9))[0])
@@ -43,7 +43,7 @@ def test_an_export_runs_without_the_workbench(exported, tmp_path):
     assert json.loads(done.stdout)["pictures"][0]["regions"]
 
 
-def test_parity_is_measured_on_every_kind_of_picture(exported):
+def test_parity_is_measured_on_every_kind_of_image(exported):
     out, events = exported
     result = events[-1].result
     assert isinstance(events[-1], Finished) and result["path"] == str(out) and set(result["formats"]) == set(FORMATS)
@@ -57,21 +57,21 @@ def test_parity_is_measured_on_every_kind_of_picture(exported):
         assert parity["passed"] and parity["pictures"] == len(rows) >= 19  # all that the project has
 
 
-def test_readme_says_what_it_is(exported, trained):
+def test_readme_describes_the_export(exported, trained):
     text = (exported[0] / "README.md").read_text("utf-8")
     score = trained.ending().result["metrics"]["any_defect"]["dice"]
     for words in (trained.name, "scratch", "python predict.py", f"{score:.3f}", "`val`", "python: 3."):
         assert words in text
 
 
-def test_the_window_opens_it_like_a_run(exported, trained):
+def test_export_opens_like_a_run(exported, trained):
     here, there = Predictor.open(exported[0]), Predictor.open(trained.best)
     picture = scratched(np.random.default_rng(5))[0]
     assert (here.predict(picture).mask == there.predict(picture).mask).all()
     assert here.settings.thresholds == there.settings.thresholds
 
 
-def test_verdicts_are_exported_too(trained_resnet, child, tmp_path):
+def test_export_of_a_verdict_model(trained_resnet, child, tmp_path):
     one = child("export", trained_resnet.root, "--out", tmp_path / "out", "--formats", "onnx", "--seconds", 0.3)
     assert one.end() == 0, one.stderr[-3000:]
     assert one.last.result["formats"] == ["onnx"] and one.last.result["parity"]["onnx"]["mask_agreement"] == 1.0
@@ -80,7 +80,7 @@ def test_verdicts_are_exported_too(trained_resnet, child, tmp_path):
     assert len(golden["pictures"]) >= 3
 
 
-def test_a_taken_folder_is_left_alone(trained, child, tmp_path):
+def test_existing_folder_is_not_overwritten(trained, child, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file.txt").write_text("mine")
     one = child("export", trained.root, "--out", tmp_path / "mine")
@@ -88,7 +88,7 @@ def test_a_taken_folder_is_left_alone(trained, child, tmp_path):
     assert [path.name for path in tmp_path.rglob("*")] == ["mine", "file.txt"]
 
 
-def test_a_run_without_weights_and_a_format_unknown_are_sentences(labelled, child, tmp_path):
+def test_run_without_weights_and_unknown_format_are_reported(labelled, child, tmp_path):
     run = make_run(labelled, widths=[4, 8])
     for choices, problem in (((), "RunUnusable"), (("--formats", "tflite"), "BadSettings")):
         one = child("export", run.root, "--out", tmp_path / "out", *choices)
@@ -96,7 +96,7 @@ def test_a_run_without_weights_and_a_format_unknown_are_sentences(labelled, chil
     assert "tflite" in one.last.why and not list(tmp_path.glob("*out*"))
 
 
-def test_cancelling_leaves_nothing(trained, child, tmp_path):
+def test_cancelled_export_leaves_no_files(trained, child, tmp_path):
     one = child("export", trained.root, "--out", tmp_path / "out")
     one.next(Progress)
     one.order(encode_order("stop"))
@@ -104,8 +104,8 @@ def test_cancelling_leaves_nothing(trained, child, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_export_that_differs_is_not_offered(trained, child, tmp_path):
-    """The weights of the run are not those that its parity is measured against: infinite ones reproduce nothing."""
+def test_export_that_differs_is_refused(trained, child, tmp_path):
+    """The reference weights differ from those of the export: infinite weights reproduce no result."""
     from safetensors.numpy import load, save
 
     copy = Run(shutil.copytree(trained.root.parent.parent, tmp_path / "p") / "runs" / trained.name)
@@ -132,7 +132,7 @@ SETTINGS = ModelSettings(
 
 
 def bright(batch: np.ndarray) -> np.ndarray:
-    """A network that finds what is bright."""
+    """Network that detects bright pixels."""
     chance = np.clip(batch[:, 0], 0, 1)
     return np.stack([1 - chance, chance], axis=1).astype(np.float32)
 
@@ -143,7 +143,7 @@ def spots() -> np.ndarray:
     return picture
 
 
-def test_gate_passes_what_is_equal_up_to_arithmetic():
+def test_parity_accepts_rounding_differences():
     found = compare(SETTINGS, bright, {"x": lambda batch: bright(batch) + np.float32(3e-5)}, [("a", spots)])["x"]
     assert found.passed and 1e-5 < found.max_abs < 1e-4 and found.mask_agreement == 1.0 and found.same_regions
     assert found.rows[0]["regions"] == 2
@@ -158,13 +158,13 @@ def test_gate_passes_what_is_equal_up_to_arithmetic():
         (lambda batch: bright(batch) * np.nan, "cannot run a"),
     ],
 )
-def test_gate_stops_what_is_not(engine, why):
+def test_parity_refuses_differences(engine, why):
     found = compare(SETTINGS, bright, {"good": bright, "bad": engine}, [("a", spots), ("b", spots)])
     assert not found["bad"].passed and why in found["bad"].why
     assert found["good"].passed and found["good"].pictures == 2
 
 
-def test_gate_sees_a_lost_region_below_the_pixel_limit():
+def test_parity_detects_a_lost_region_below_the_pixel_limit():
     big = np.zeros((600, 600), np.uint8)
     big[5:200, 5:200], big[500:503, 500:503] = 220, 129
 
@@ -177,11 +177,11 @@ def test_gate_sees_a_lost_region_below_the_pixel_limit():
     assert found.mask_agreement > 0.9999 and not found.same_regions and not found.passed
 
 
-def test_nothing_compared_is_nothing_proved():
+def test_parity_requires_a_comparison():
     assert not compare(SETTINGS, bright, {"x": bright}, [])["x"].passed
 
 
-def test_witnesses_are_of_every_kind(labelled, tmp_path):
+def test_parity_samples_cover_every_kind_of_image(labelled, tmp_path):
     root = labelled.root / "pictures"
     Image.fromarray(np.zeros((8000, 4001), np.uint8)).save(root / "huge.png")
     Image.fromarray(np.zeros((9, 9), np.uint16)).save(root / "deep.tif")
@@ -196,7 +196,7 @@ def test_witnesses_are_of_every_kind(labelled, tmp_path):
     assert 3 <= len(golden) <= 6 and huge not in golden and any(witness.why == "defects" for witness in golden)
 
 
-def test_settings_that_a_person_has_damaged_are_a_sentence(trained, child, tmp_path):
+def test_damaged_settings_are_reported(trained, child, tmp_path):
     copy = Run(shutil.copytree(trained.root.parent.parent, tmp_path / "p") / "runs" / trained.name)
     settings = load_settings(copy.best / "model.json")
     save_settings(settings, copy.best / "model.json")
@@ -205,7 +205,7 @@ def test_settings_that_a_person_has_damaged_are_a_sentence(trained, child, tmp_p
     assert one.end() == 1 and one.last.problem == "RunBroken" and "model.json" in one.last.why
 
 
-def test_what_a_killed_export_left_is_removed_with_the_next_opening(trained, child, tmp_path):
+def test_files_of_a_killed_export_are_removed(trained, child, tmp_path):
     root = shutil.copytree(trained.project_root, tmp_path / "p")
     one = child("export", root / "runs" / trained.name, "--out", root / "exports" / "one")
     one.next(Progress)

@@ -1,4 +1,4 @@
-"""What a person may choose about an export: formats with fewer bits, the operating point, a time that it may take."""
+"""Export options: reduced precision, operating point and target time."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tests.conftest import scratched
 from tests.training.conftest import make_run
 from tests.training.export.test_export_builder import SETTINGS, bright, spots
 from workbench.core.problems import BadSettings
+from workbench.core.runs.export_options import ExportOptions
 from workbench.inference.engine_options import EngineOptions
 from workbench.inference.engines.registry import KINDS
 from workbench.inference.io.image_io import read_image, write_png
 from workbench.inference.model_settings import load_settings
 from workbench.inference.predictor import Predictor
 from workbench.training.export import holdout_effects, latency
-from workbench.training.export.export_options import ExportOptions
 from workbench.training.export.parity import Parity, compare, judge_cost
 
 # Nothing of ours: what somebody else would write who has read model.json.
@@ -46,7 +46,7 @@ cv2.imencode(".png", mask)[1].tofile(out)
 """
 
 
-def test_somebody_elses_fifteen_lines_give_the_same_mask(exported, tmp_path):
+def test_mask_equals_that_of_an_independent_program(exported, tmp_path):
     out, _ = exported
     assert len(_SOMEBODY_ELSE.strip().splitlines()) <= 16 and "workbench" not in _SOMEBODY_ELSE
     write_png(tmp_path / "p.png", scratched(np.random.default_rng(11), 150, 101, defects=4)[0])
@@ -59,7 +59,7 @@ def test_somebody_elses_fifteen_lines_give_the_same_mask(exported, tmp_path):
     assert ours.regions and read_image(tmp_path / "m.png").tobytes() == ours.mask.tobytes()
 
 
-def test_the_network_is_of_opset_17_with_free_batch_and_size(exported):
+def test_network_has_opset_17_and_free_batch_and_size(exported):
     model = onnx.load(str(exported[0] / "network.onnx"))
     assert [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")] == [17]
     shapes = [
@@ -70,7 +70,7 @@ def test_the_network_is_of_opset_17_with_free_batch_and_size(exported):
     assert all(isinstance(side, str) for side in (shapes[1][0], *shapes[1][2:]))
 
 
-def test_fewer_bits_are_told_with_what_they_cost(exported):
+def test_reduced_precision_is_reported_with_its_cost(exported):
     out, events = exported
     report = json.loads((out / "parity.json").read_text("utf-8"))
     for name, found in report["formats"].items():
@@ -86,7 +86,7 @@ def test_fewer_bits_are_told_with_what_they_cost(exported):
     assert load_settings(out / "model.json").order[-1] in ("int8", "bf16")  # never chosen silently
 
 
-def test_speed_is_measured_and_the_settings_found_are_kept(exported):
+def test_speed_is_measured_and_engine_options_are_stored(exported):
     out, events = exported
     content = json.loads((out / latency.LATENCY_FILE).read_text("utf-8"))
     settings = load_settings(out / "model.json")
@@ -122,12 +122,12 @@ def found(**times: float | None) -> dict:
         ({"onnx": None, "paddle": 50.0}, None, "paddle", "paddle was the quickest"),
     ],
 )
-def test_the_order_of_engines(times, target, first, words):
+def test_order_of_engines(times, target, first, words):
     names, why = latency.order(found(**times), target)
     assert names[0] == first and set(names) == set(times) and words in why
 
 
-def test_an_engine_that_cannot_be_measured_is_told_and_comes_last(exported, tmp_path):
+def test_engine_without_measurement_comes_last(exported, tmp_path):
     tick = []
     wrong = latency.measure_engines(
         exported[0], ["lite"], tmp_path / "no.png", [(9, 9)], seconds=0.1, tick=lambda: tick.append(1)
@@ -136,7 +136,7 @@ def test_an_engine_that_cannot_be_measured_is_told_and_comes_last(exported, tmp_
     assert latency.order({**wrong, **found(onnx=3.0)}, None)[0] == ["onnx", "lite"]
 
 
-def test_the_usual_picture_is_the_one_in_the_middle():
+def test_usual_size_is_the_median():
     assert latency.usual_size([(10, 10), (100, 50), (40_000, 20_000), (900, 900), (20, 20)]) == (100, 50)
     assert latency.usual_size([(40_000, 20_000)]) == (2048, 2048)
     assert latency.sizes_for((512, 512), "segmentation") == [(512, 512), (2048, 2048)]
@@ -150,7 +150,7 @@ def rough(batch: np.ndarray) -> np.ndarray:
     return np.clip(bright(batch) + np.float32(0.01), 0, 1)
 
 
-def test_fewer_bits_may_differ_a_little_and_not_more():
+def test_reduced_precision_may_differ_within_limits():
     assert compare(SETTINGS, bright, {"int8": rough}, [("a", spots)])["int8"].passed
     assert not compare(SETTINGS, bright, {"onnx": rough}, [("a", spots)])["onnx"].passed
     nothing = compare(SETTINGS, bright, {"int8": lambda batch: bright(batch * 0)}, [("a", spots)])["int8"]
@@ -170,14 +170,14 @@ BEFORE = {"pictures": 9, "dice": 0.8, "found": 50, "defects": 60, "false_per_pic
         (None, "no labelled picture"),
     ],
 )
-def test_what_fewer_bits_may_cost(after, why):
+def test_cost_limits_of_reduced_precision(after, why):
     parity = Parity(reduced="int8", pictures=9)
     judge_cost(parity, BEFORE, after, "")
     assert parity.passed == (not why) and why in parity.why
     assert parity.summary()["held_out"]["before"] == BEFORE
 
 
-def test_an_earlier_reason_is_not_overwritten():
+def test_earlier_reason_is_not_overwritten():
     parity = Parity(reduced="int8", why="it could not be quantised")
     judge_cost(parity, BEFORE, {**BEFORE, "dice": 0.1}, "")
     assert parity.why == "it could not be quantised" and parity.summary()["mask_agreement"] is None
@@ -186,7 +186,7 @@ def test_an_earlier_reason_is_not_overwritten():
 # --- the operating point --------------------------------------------------------------------------
 
 
-def test_operating_points_lie_on_their_side_of_the_validated_one(labelled):
+def test_operating_points_lie_around_the_validated_one(labelled):
     run = make_run(labelled, widths=[4, 8])
     items, note = holdout_effects.measure_effects(run.dataset())
     assert items and not note
@@ -206,18 +206,18 @@ def test_operating_points_lie_on_their_side_of_the_validated_one(labelled):
 
 
 @pytest.mark.parametrize("point", ["often", "0", "1.5", "nan"])
-def test_an_operating_point_that_makes_no_sense_is_a_sentence(labelled, point):
+def test_invalid_operating_point_is_reported(labelled, point):
     with pytest.raises(BadSettings, match="point cannot be"):
         holdout_effects.move_thresholds(point, SETTINGS, bright, labelled, [], tick=print)
 
 
 @pytest.mark.parametrize("wishes", [ExportOptions(("tflite",)), ExportOptions(()), ExportOptions(target_ms=0.0)])
-def test_wishes_that_make_no_sense_are_sentences(wishes):
+def test_invalid_options_are_reported(wishes):
     with pytest.raises(BadSettings):
         wishes.check()
 
 
-def test_points_and_targets_reach_the_export(trained, child, tmp_path):
+def test_point_and_target_reach_the_export(trained, child, tmp_path):
     before = load_settings(trained.best / "model.json").thresholds
     one = child(
         "export",

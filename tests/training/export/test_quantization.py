@@ -1,4 +1,4 @@
-"""Whole numbers of eight bits: what is quantised, what is left alone, and how near it stays."""
+"""Quantization to 8 bits: quantized layers, excluded layers and accuracy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def batches(side: int, count: int = 4):
 
 
 def quantised(net: paddle.nn.Layer, side: int | None, folder: Path) -> tuple[onnx.GraphProto, float]:
-    """The graph, and how far its answers are from those with 32 bits, at most."""
+    """Return the graph and the maximum difference of its results from those with 32 bits."""
     net.train()
     for batch in batches(64):
         net(paddle.to_tensor(np.concatenate([batch, -batch])))
@@ -38,7 +38,7 @@ def quantised(net: paddle.nn.Layer, side: int | None, folder: Path) -> tuple[onn
 
 
 def with_eight_bits(graph: onnx.GraphProto) -> list[bool]:
-    """Of each convolution, in the order of the computation."""
+    """Return one entry per convolution, in the order of computation."""
     makers = {name: node for node in graph.node for name in node.output}
     return [
         node.input[0] in makers and makers[node.input[0]].op_type == "DequantizeLinear"
@@ -48,8 +48,8 @@ def with_eight_bits(graph: onnx.GraphProto) -> list[bool]:
 
 
 @pytest.mark.parametrize("contrast", [True, False])
-def test_the_last_convolution_of_a_unet_and_its_local_contrast_keep_32_bits(contrast, tmp_path):
-    """Contrast has the range of the picture: a bright spot and a flat surface would share the 256 steps."""
+def test_last_convolution_and_local_contrast_keep_32_bits(contrast, tmp_path):
+    """The local contrast has an unbounded range, which 256 steps cannot represent."""
     paddle.seed(3)
     net = UNet(1, 3, [8, 16], stem=2, contrast=contrast)
     graph, off = quantised(net, None, tmp_path)
@@ -59,7 +59,7 @@ def test_the_last_convolution_of_a_unet_and_its_local_contrast_keep_32_bits(cont
     assert 0 < off < 0.15
 
 
-def test_a_resnet_is_quantised_from_its_first_convolution(tmp_path):
+def test_resnet_is_quantized_from_its_first_convolution(tmp_path):
     paddle.seed(3)
     graph, off = quantised(ResNet(1, 3, depth=18, width=0.125, input_size=64), 64, tmp_path)
     found = with_eight_bits(graph)

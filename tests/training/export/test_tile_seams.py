@@ -1,4 +1,4 @@
-"""A UNet's answer for a picture in tiles is its answer for the whole picture."""
+"""Tiled prediction of a UNet equals the prediction of the whole image."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CLASSES = [ClassInfo(id=1, name="scratch", color="#ff0000")]
 
 
 def network(recipe: TrainingSettings) -> paddle.nn.Layer:
-    """Untrained, but with statistics of its norms such that everything in the picture counts."""
+    """Return an untrained network whose norms let every pixel affect the result."""
     paddle.seed(0)
     net = networks.build(recipe, Dataset(model="unet", classes=CLASSES))
     net.train()
@@ -38,7 +38,7 @@ def network(recipe: TrainingSettings) -> paddle.nn.Layer:
         {"stem": 1, "widths": [8, 8, 8, 8]},
     ],
 )
-def test_reach_is_how_far_a_network_sees(choices):
+def test_overlap_equals_the_receptive_field(choices):
     recipe = TrainingSettings(model="unet", **choices)
     net = network(recipe)
     picture = np.random.default_rng(0).random((1, 1, 1024, 1024), np.float32)
@@ -53,7 +53,7 @@ def test_reach_is_how_far_a_network_sees(choices):
 
 # 3,584: three tiles lie over one another there, and the middle one's rim over the last one's end.
 @pytest.mark.parametrize("size", [(3000, 3000), (1100, 2977), (200, 3584), (3584, 200)])
-def test_tiles_give_what_the_whole_picture_gives(size):
+def test_tiled_prediction_equals_that_of_the_whole_image(size):
     recipe = TrainingSettings(model="unet", stem=4, widths=[4, 8, 8, 8])
     recipe = recipe.model_copy(update={"overlap": 2 * receptive_field(recipe) + 32})
     dataset = Dataset(model="unet", classes=CLASSES)

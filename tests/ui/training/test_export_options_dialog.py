@@ -6,8 +6,9 @@ import pytest
 from PySide6.QtCore import QLocale
 from PySide6.QtWidgets import QLabel
 
+from workbench.core.runs.export_options import ExportOptions
 from workbench.inference.engines.registry import KINDS, cannot_make
-from workbench.session.training.export_job import ONE_CLICK, ExportChoices
+from workbench.session.training.export_job import DEFAULT_OPTIONS
 from workbench.ui.text import export_texts
 from workbench.ui.training.export_options_dialog import ExportOptionsDialog, ExportReport
 
@@ -38,9 +39,9 @@ def texts(widget) -> str:
 
 
 def test_choices_come_back_as_they_were_asked_for(qtbot):
-    dialog = ExportOptionsDialog("unet", ONE_CLICK)
+    dialog = ExportOptionsDialog("unet", DEFAULT_OPTIONS)
     qtbot.addWidget(dialog)
-    assert set(dialog.formats) == set(KINDS) and dialog.choices() == ONE_CLICK
+    assert set(dialog.formats) == set(KINDS) and dialog.options() == DEFAULT_OPTIONS
     assert {name for name, box in dialog.formats.items() if not box.isEnabled()} == {
         name for name in KINDS if cannot_make(name)
     }
@@ -50,38 +51,36 @@ def test_choices_come_back_as_they_were_asked_for(qtbot):
     dialog.target.setValue(20)
     with qtbot.waitSignal(dialog.chosen) as chosen:
         dialog.export.click()
-    assert chosen.args == [ExportChoices(("onnx", "legacy"), "0.35", 20.0)]
-    assert chosen.args[0].options() == ["--point", "0.35", "--target", "20", "--language", "en"]
+    assert chosen.args == [ExportOptions(("onnx", "legacy"), "0.35", 20.0)]
 
 
 def test_the_card_is_in_the_language_of_the_window_if_nobody_says_another(qtbot):
     before = QLocale()
     QLocale.setDefault(QLocale("zh_CN"))
     try:
-        dialog = ExportOptionsDialog("unet", ONE_CLICK)
+        dialog = ExportOptionsDialog("unet", DEFAULT_OPTIONS)
         qtbot.addWidget(dialog)
-        assert dialog.language.currentText() == "简体中文" and dialog.choices() == ONE_CLICK
-        assert dialog.choices().options()[-2:] == ["--language", "zh_CN"]
+        assert dialog.language.currentText() == "简体中文" and dialog.options() == DEFAULT_OPTIONS
         dialog.language.setCurrentIndex(dialog.language.findData("en"))
-        assert dialog.choices().options()[-2:] == ["--language", "en"]
+        assert dialog.options().language == "en"
     finally:
         QLocale.setDefault(before)
 
 
 @pytest.mark.parametrize(
-    "choices", [ExportChoices(("onnx",), "0.35", 20.0), ExportChoices(("onnx", "paddle"), "fewer", None, "zh_CN")]
+    "choices", [ExportOptions(("onnx",), "0.35", 20.0), ExportOptions(("onnx", "paddle"), "fewer", language="zh_CN")]
 )
 def test_the_dialog_remembers_what_was_chosen_before(qtbot, choices):
     dialog = ExportOptionsDialog("unet", choices)
     qtbot.addWidget(dialog)
-    assert dialog.choices() == choices
+    assert dialog.options() == choices
 
 
 def test_nothing_chosen_is_not_exported_and_verdicts_have_no_threshold(qtbot):
-    dialog = ExportOptionsDialog("resnet", ExportChoices(("onnx",), "0.35"))
+    dialog = ExportOptionsDialog("resnet", ExportOptions(("onnx",), "0.35"))
     qtbot.addWidget(dialog)
     dialog.show()
-    assert not dialog.point.isVisible() and dialog.choices().point == "balanced"
+    assert not dialog.point.isVisible() and dialog.options().point == "balanced"
     dialog.formats["onnx"].setChecked(False)
     assert not dialog.export.isEnabled() and "at least one" in dialog.why.text()
 

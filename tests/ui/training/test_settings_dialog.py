@@ -148,6 +148,10 @@ def test_a_run_to_begin_with_is_offered(opened, root, qtbot):
     run.best.mkdir()
     for name in ("model.json", "network.onnx"):
         (run.best / name).write_text("{}")
+    runs = opened.rooms.shelf
+    runs.refresh()
+    qtbot.waitUntil(lambda: bool(runs.usable("unet")), timeout=5000)
+    assert not runs.usable("resnet")
     opened.window.settings.open()
     dialog = opened.window.findChild(TrainingSettingsDialog)
     box = dialog.fields["start_from"].box

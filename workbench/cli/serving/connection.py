@@ -70,7 +70,7 @@ class Connection(H11Protocol):
         self._header_timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
         self._refused = False
-        self.quiet_since = time.monotonic()
+        self.idle_since = time.monotonic()
 
     @property
     def body_is_arriving(self) -> bool:
@@ -82,7 +82,7 @@ class Connection(H11Protocol):
         return self.cycle is None or self.cycle.response_complete
 
     def connection_made(self, transport: Any) -> None:
-        if len(self.connections) >= self.limits.connections and not self._make_room():
+        if len(self.connections) >= self.limits.connections and not self._drop_idle():
             self._refused = True
             transport.write(_FULL)
             transport.close()
@@ -90,12 +90,16 @@ class Connection(H11Protocol):
         super().connection_made(_LingeringTransport(transport, self))  # type: ignore[arg-type]
         self._expect_header()
 
-    def _make_room(self) -> bool:
+    def _drop_idle(self) -> bool:
         """Close the connection that has been idle for the longest time. Return False if all have a request."""
-        quiet = [each for each in self.connections if each.between_requests and not each.transport.is_closing()]
-        if not quiet:
+        idle = [
+            connection
+            for connection in self.connections
+            if connection.between_requests and not connection.transport.is_closing()
+        ]
+        if not idle:
             return False
-        min(quiet, key=lambda each: each.quiet_since).drop()
+        min(idle, key=lambda connection: connection.idle_since).drop()
         return True
 
     def drop(self) -> None:
@@ -123,7 +127,7 @@ class Connection(H11Protocol):
         super().connection_lost(error)
 
     def on_response_complete(self) -> None:
-        self.quiet_since = time.monotonic()
+        self.idle_since = time.monotonic()
         if self.conn.their_state is h11.SEND_BODY:
             self.transport.close()
         super().on_response_complete()
@@ -143,14 +147,14 @@ class Connection(H11Protocol):
             super().shutdown()
             return
         seconds = min(self.limits.stall, 5.0) if self.cycle is None else _GRACE
-        self.loop.call_later(seconds, self._close_if_quiet)
+        self.loop.call_later(seconds, self._close_if_idle)
 
-    def _close_if_quiet(self) -> None:
+    def _close_if_idle(self) -> None:
         if self.between_requests:
             self.transport.close()
 
     def _expect_header(self) -> None:
-        self._header_timer = self.loop.call_later(self.limits.stall, self._close_if_quiet)
+        self._header_timer = self.loop.call_later(self.limits.stall, self._close_if_idle)
 
     def _stop_timer(self, name: str) -> None:
         timer: asyncio.TimerHandle | None = getattr(self, name)

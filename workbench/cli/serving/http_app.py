@@ -34,8 +34,8 @@ from workbench.cli.serving.web_pages import PAGE_HEADERS, docs_page, test_page
 from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine
 
-_ABOUT = "Finds defects in pictures with one exported model. It reads no files by name and keeps no picture."
-_bearer = HTTPBearer(auto_error=False, description="What the server was started with.")
+_ABOUT = "Detects defects in images with one exported model. The server reads no files by name and stores no images."
+_bearer = HTTPBearer(auto_error=False, description="Token with which the server was started.")
 
 
 class DefectClass(BaseModel):
@@ -69,17 +69,19 @@ def create_application(
     counters: Counters | None = None,
     hosts: Collection[str] | None = None,
 ) -> FastAPI:
-    """Create the application for one model. Its threads start at once and end at shutdown or by `app.state.desk.close`.
+    """Create the application for one model.
+
+    Its threads start at once and end at shutdown or by `app.state.handler.close`.
 
     token: required in requests as "Authorization: Bearer ...", except for the pages and the readiness in /health.
     hosts: host names accepted besides addresses of this machine, in lower case; None accepts any.
     """
-    desk = RequestHandler(settings, engine, limits or Limits(), counters or Counters())
+    handler = RequestHandler(settings, engine, limits or Limits(), counters or Counters())
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
-        desk.close()
+        handler.close()
 
     app = FastAPI(
         title="Defect Workbench",
@@ -90,21 +92,21 @@ def create_application(
         lifespan=lifespan,
         separate_input_output_schemas=False,
     )
-    app.state.desk = desk
-    _add_prediction(app, desk, token)
-    _add_state(app, desk, token)
+    app.state.handler = handler
+    _add_prediction(app, handler, token)
+    _add_state(app, handler, token)
     _add_pages(app)
-    _add_refusals(app)
+    _add_error_handlers(app)
     app.add_middleware(CloseUnread)
     app.add_middleware(HostCheck, hosts=hosts)
-    app.add_middleware(_Counting, counters=desk.counters)
+    app.add_middleware(_Counting, counters=handler.counters)
     return app
 
 
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
 
 
-def _known(credentials: HTTPAuthorizationCredentials | None, token: str | None) -> bool:
+def _is_authorized(credentials: HTTPAuthorizationCredentials | None, token: str | None) -> bool:
     if token is None:
         return True
     # Header values are decoded as Latin-1; encoding restores the bytes that were sent.
@@ -118,32 +120,32 @@ def _guards(token: str | None) -> list[Any]:
         return []
 
     async def need_token(credentials: Credentials) -> None:
-        if not _known(credentials, token):
-            raise HttpError(401, "This server needs its token.", {"WWW-Authenticate": "Bearer"})
+        if not _is_authorized(credentials, token):
+            raise HttpError(401, "This server requires a token.", {"WWW-Authenticate": "Bearer"})
 
     return [Depends(need_token)]
 
 
-def _refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    words = {
+def _error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    texts = {
         400: "The form is damaged",
         401: "The token is missing or wrong",
-        406: "No such form of answer",
-        408: "The picture arrived too slowly",
+        406: "Form of response not available",
+        408: "The image arrived too slowly",
         413: "Too many bytes or pixels",
-        415: "A kind of picture that is not read",
-        422: "No picture that can be read; the detail says why",
+        415: "Unsupported image type",
+        422: "The image cannot be read; see detail",
         500: "The network failed",
         503: "Busy: see the header Retry-After",
         504: "No result in time",
     }
-    return {status: {"model": ErrorResponse, "description": words[status]} for status in statuses}
+    return {status: {"model": ErrorResponse, "description": texts[status]} for status in statuses}
 
 
 _IMAGE = {"type": "string", "format": "binary"}
 _BODY = {
     "required": True,
-    "description": f"The bytes of one picture file, or a form with the field `{FIELD}`.",
+    "description": f"Bytes of one image file, or a form with the field `{FIELD}`.",
     "content": {
         "multipart/form-data": {
             "schema": {"type": "object", "properties": {FIELD: _IMAGE}, "required": [FIELD]},
@@ -154,54 +156,54 @@ _BODY = {
 }
 
 
-def _add_prediction(app: FastAPI, desk: RequestHandler, token: str | None) -> None:
+def _add_prediction(app: FastAPI, handler: RequestHandler, token: str | None) -> None:
     @app.post(
         "/predict",
         dependencies=_guards(token),
         response_class=Response,
         responses={
             200: {
-                "description": "What was found. By the header Accept: application/json (also without one), "
-                "image/png for the mask of class ids, image/png;overlay for the picture with the mask drawn on it.",
+                "description": "Detected defects. The header Accept selects the form: application/json (default), "
+                "image/png for the mask of class ids, image/png;overlay for the image with the mask drawn on it.",
                 "content": {
                     "application/json": {"schema": {"$ref": "#/components/schemas/Prediction"}},
                     "image/png": {"schema": _IMAGE},
                 },
             },
-            **_refusals(400, *([401] if token else []), 406, 408, 413, 415, 422, 500, 503, 504),
+            **_error_responses(400, *([401] if token else []), 406, 408, 413, 415, 422, 500, 503, 504),
         },
         openapi_extra={"requestBody": _BODY},
-        summary="Find defects in one picture",
+        summary="Detect defects in one image",
     )
     async def predict(
         request: Request,
-        overlay: Annotated[bool, Query(description="answer with the picture and the mask drawn on it")] = False,
-        include: Annotated[list[Extra] | None, Query(description="PNGs to put into the JSON, in base64")] = None,
+        overlay: Annotated[bool, Query(description="respond with the image and the mask drawn on it")] = False,
+        include: Annotated[list[Extra] | None, Query(description="PNGs to include in the JSON, in base64")] = None,
     ) -> Response:
         form = choose_form(request.headers.get("accept"), overlay)
-        body = await desk.answer(request, form, include or ())
+        body = await handler.answer(request, form, include or ())
         return Response(body, media_type=MEDIA_TYPES[form], headers={"Cache-Control": "no-store", "Vary": "Accept"})
 
 
-def _add_state(app: FastAPI, desk: RequestHandler, token: str | None) -> None:
+def _add_state(app: FastAPI, handler: RequestHandler, token: str | None) -> None:
     @app.get(
         "/health",
         response_description="Ready",
         responses={503: {"model": Health, "description": "Not ready"}},
-        summary="Is it ready",
+        summary="State of the server",
     )
     async def health(request: Request, response: Response) -> Health:
-        ready = desk.network.alive
+        ready = handler.network.alive
         response.status_code = 200 if ready else 503
-        found = Health(ready=ready, token_needed=token is not None)
-        if _known(await _bearer(request), token):
-            settings = desk.settings
-            found.model, found.run, found.task = settings.name, settings.run, settings.task
-            found.engine = getattr(desk.engine, "name", type(desk.engine).__name__)
-            found.device = getattr(desk.engine, "device", None)
-            found.classes = [DefectClass(id=each.id, name=each.name, color=each.color) for each in settings.classes]
-            found.verdicts = list(settings.verdicts)
-        return found
+        health = Health(ready=ready, token_needed=token is not None)
+        if _is_authorized(await _bearer(request), token):
+            settings = handler.settings
+            health.model, health.run, health.task = settings.name, settings.run, settings.task
+            health.engine = getattr(handler.engine, "name", type(handler.engine).__name__)
+            health.device = getattr(handler.engine, "device", None)
+            health.classes = [DefectClass(id=info.id, name=info.name, color=info.color) for info in settings.classes]
+            health.verdicts = list(settings.verdicts)
+        return health
 
     @app.get(
         "/metrics",
@@ -212,12 +214,12 @@ def _add_state(app: FastAPI, desk: RequestHandler, token: str | None) -> None:
                 "description": "In the text format of Prometheus",
                 "content": {"text/plain": {"schema": {"type": "string"}}},
             },
-            **_refusals(*([401] if token else [])),
+            **_error_responses(*([401] if token else [])),
         },
-        summary="Numbers for Prometheus",
+        summary="Metrics for Prometheus",
     )
     async def metrics() -> Response:
-        return Response(desk.counters.text(), headers={"Content-Type": MEDIA_TYPE})
+        return Response(handler.counters.text(), headers={"Content-Type": MEDIA_TYPE})
 
 
 def _add_pages(app: FastAPI) -> None:
@@ -243,7 +245,7 @@ def _add_pages(app: FastAPI) -> None:
         return HTMLResponse(docs_page(app.openapi()), headers=PAGE_HEADERS)
 
 
-def _add_refusals(app: FastAPI) -> None:
+def _add_error_handlers(app: FastAPI) -> None:
     """Answer every refusal with an object that holds one sentence, `detail`."""
 
     @app.exception_handler(HttpError)
@@ -282,6 +284,6 @@ class _Counting:
         try:
             await self._app(scope, receive, watched)
         finally:
-            self._counters.answered(status)
+            self._counters.count_response(status)
             if scope["path"] == "/predict" and scope["method"] == "POST":
-                self._counters.took(time.perf_counter() - started)
+                self._counters.observe_duration(time.perf_counter() - started)

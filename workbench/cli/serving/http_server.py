@@ -73,22 +73,22 @@ def refuse_new_connections(listening: socket.socket) -> None:
         return
     # Load byte 13 of the TCP header; if its SYN bit is set drop the packet, otherwise accept all of it.
     program = [(0x30, 0, 0, 13), (0x45, 0, 1, 0x02), (0x06, 0, 0, 0), (0x06, 0, 0, 0xFFFFFFFF)]
-    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *each) for each in program))
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *instruction) for instruction in program))
     with contextlib.suppress(OSError):
         listening.setsockopt(socket.SOL_SOCKET, _ATTACH_FILTER, struct.pack("HP", len(program), ctypes.addressof(code)))
 
 
-def most_connections(wanted: int) -> int:
-    """Return the number of connections this process can have open, at most `wanted`: each needs a file handle."""
+def max_connections(requested: int) -> int:
+    """Return the number of connections this process can have open, at most `requested`: each needs a file handle."""
     try:
         import resource
     except ImportError:  # Windows, where sockets are not counted among the files
-        return wanted
+        return requested
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if soft == resource.RLIM_INFINITY:
-        return wanted
+        return requested
     used = sum(1 for _ in Path("/proc/self/fd").iterdir()) if Path("/proc/self/fd").is_dir() else 32
-    return max(1, min(wanted, soft - used - _SPARE_HANDLES))
+    return max(1, min(requested, soft - used - _SPARE_HANDLES))
 
 
 class Server(uvicorn.Server):
@@ -104,7 +104,7 @@ class Server(uvicorn.Server):
         on_listening: Callable[[], None],
         interrupts: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM),
     ) -> None:
-        limits = dataclasses.replace(limits, connections=most_connections(limits.connections))
+        limits = dataclasses.replace(limits, connections=max_connections(limits.connections))
         # Requests in flight have their own time limit; the added seconds are for writing the answers.
         config = uvicorn.Config(
             app,

@@ -13,27 +13,30 @@ _LARGE = 64 * 2**20  # freed memory of at least this size is returned to the ope
 
 
 class MemoryBudget:
-    """Budget of memory. most: bytes of all decoded images together."""
+    """Budget of memory. limit: bytes of all decoded images together."""
 
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self._taken = 0
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._used = 0
         self._changed = threading.Condition()
 
     @contextlib.contextmanager
-    def take(self, size: int, cancelled: Callable[[], bool]) -> Iterator[None]:
-        """Wait until `size` bytes (at most `most`) are free and hold them for the block. Raises Cancelled."""
+    def reserve(self, size: int, cancelled: Callable[[], bool]) -> Iterator[None]:
+        """Wait until `size` bytes (at most `limit`) are free and hold them for the block.
+
+        Raises PredictionCancelled.
+        """
         with self._changed:
-            while self._taken + size > self.most:
+            while self._used + size > self.limit:
                 self._changed.wait(0.05)
                 if cancelled():
                     raise PredictionCancelled
-            self._taken += size
+            self._used += size
         try:
             yield
         finally:
             if size >= _LARGE:
                 give_back_memory()
             with self._changed:
-                self._taken -= size
+                self._used -= size
                 self._changed.notify_all()

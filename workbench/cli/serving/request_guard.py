@@ -21,7 +21,7 @@ class HostCheck:
         self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or self._hosts is None or self._known(scope):
+        if scope["type"] != "http" or self._hosts is None or self._is_accepted(scope):
             await self._app(scope, receive, send)
             return
         detail = "This server does not answer under this host name. Start it with --allow-host NAME to permit it."
@@ -30,10 +30,10 @@ class HostCheck:
         await send({"type": "http.response.start", "status": 421, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
-    def _known(self, scope: Scope) -> bool:
+    def _is_accepted(self, scope: Scope) -> bool:
         assert self._hosts is not None
-        found = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
-        return all(_is_loopback(host) or host in self._hosts for host in map(host_name, found))
+        values = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
+        return all(_is_loopback(host) or host in self._hosts for host in map(host_name, values))
 
 
 def host_name(value: str) -> str:

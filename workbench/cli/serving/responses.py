@@ -1,4 +1,4 @@
-"""Forms of answers to a prediction request: JSON, the mask, or the image with the mask drawn on it."""
+"""Forms of responses to a prediction request: JSON, the mask, or the image with the mask drawn on it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class RegionResponse(BaseModel):
     scale.
     """
 
-    class_id: int = Field(description="its value in the mask")
+    class_id: int = Field(description="value in the mask")
     class_name: str
     x: int
     y: int
@@ -45,7 +45,7 @@ class RegionResponse(BaseModel):
     height_um: float | None
     area_um2: float | None
     score: float = Field(description="mean probability, 0 to 1")
-    peak: float = Field(description="greatest probability, 0 to 1")
+    peak: float = Field(description="maximum probability, 0 to 1")
 
 
 class PredictionResponse(BaseModel):
@@ -55,11 +55,15 @@ class PredictionResponse(BaseModel):
     run: str
     size: Size
     um_per_pixel: float | None
-    verdict: str | None = Field(description="of a classification; null for a segmentation")
-    probabilities: dict[str, float] | None = Field(description="by verdict; null for a segmentation")
-    regions: list[RegionResponse] = Field(description="of a segmentation, the largest first; empty otherwise")
-    milliseconds: float = Field(description="for the prediction")
-    waited_milliseconds: float = Field(description="in the queue before it")
+    verdict: str | None = Field(description="predicted verdict; null for segmentation models")
+    probabilities: dict[str, float] | None = Field(
+        description="probability of each verdict; null for segmentation models"
+    )
+    regions: list[RegionResponse] = Field(
+        description="detected defects, largest first; empty for classification models"
+    )
+    milliseconds: float = Field(description="duration of the prediction")
+    waited_milliseconds: float = Field(description="time in the queue before the prediction")
     mask: str | None = Field(None, description="PNG in base64, with include=mask")
     overlay: str | None = Field(None, description="PNG in base64, with include=overlay")
 
@@ -70,9 +74,9 @@ class ErrorResponse(BaseModel):
     detail: str
 
 
-def choose_form(accept: str | None, overlay_wanted: bool) -> Form:
-    """Return the form requested by the header Accept. Raises Refused 406 if the header allows none of the forms."""
-    if overlay_wanted:
+def choose_form(accept: str | None, overlay_requested: bool) -> Form:
+    """Return the form requested by the header Accept. Raises HttpError 406 if the header allows none of the forms."""
+    if overlay_requested:
         return "overlay"
     if not accept or not accept.strip():
         return "json"
@@ -84,7 +88,7 @@ def choose_form(accept: str | None, overlay_wanted: bool) -> Form:
         if form and weight > 0 and (best is None or weight > best[0]):
             best = weight, form
     if best is None:
-        raise HttpError(406, "Ask for application/json, image/png, or image/png;overlay.")
+        raise HttpError(406, "Request application/json, image/png or image/png;overlay.")
     return best[1]
 
 

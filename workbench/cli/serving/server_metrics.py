@@ -25,48 +25,52 @@ class Counters:
     def __init__(self, cells: MutableSequence[float] | None = None, row: int = 0) -> None:
         self._cells: Any = [0.0] * WIDTH if cells is None else cells
         self._start = row * WIDTH
-        self.load(0, 0)  # a process that replaces a dead one has no requests yet
+        self.set_load(0, 0)  # a process that replaces a dead one has no requests yet
 
-    def answered(self, status: int) -> None:
+    def count_response(self, status: int) -> None:
         self._add(STATUSES.index(status) if status in STATUSES else _OTHER)
 
-    def took(self, seconds: float) -> None:
+    def observe_duration(self, seconds: float) -> None:
         """Count the duration of a prediction request, from its arrival to the end of its answer."""
         self._add(_BUCKETS + bisect_left(SECONDS, seconds))
         self._add(_SUM, seconds)
 
-    def load(self, depth: int, in_flight: int) -> None:
+    def set_load(self, depth: int, in_flight: int) -> None:
         self._cells[self._start + _DEPTH] = depth
         self._cells[self._start + _IN_FLIGHT] = in_flight
 
-    def called(self, images: int) -> None:
+    def count_call(self, images: int) -> None:
         """Count one call of the network with this number of images or tiles."""
         self._add(_CALLS)
         self._add(_IMAGES, images)
 
     def text(self) -> str:
         """Return the sums over all processes in the Prometheus text format."""
-        total = [sum(self._cells[at::WIDTH]) for at in range(WIDTH)]
-        lines = _head("workbench_requests_total", "counter", "Requests that were answered, by status.")
-        for status, at in [*((str(status), at) for at, status in enumerate(STATUSES)), ("other", _OTHER)]:
-            lines.append(f'workbench_requests_total{{status="{status}"}} {total[at]:.0f}')
-        lines += _head("workbench_rejected_total", "counter", "Requests that found the queue full (status 503).")
+        total = [sum(self._cells[cell::WIDTH]) for cell in range(WIDTH)]
+        lines = _head("workbench_requests_total", "counter", "Answered requests by status.")
+        for status, cell in [*((str(status), cell) for cell, status in enumerate(STATUSES)), ("other", _OTHER)]:
+            lines.append(f'workbench_requests_total{{status="{status}"}} {total[cell]:.0f}')
+        lines += _head(
+            "workbench_rejected_total", "counter", "Requests rejected because the queue was full (status 503)."
+        )
         lines.append(f"workbench_rejected_total {total[STATUSES.index(503)]:.0f}")
-        lines += _head("workbench_predict_seconds", "histogram", "Requests for predictions, from arrival to answer.")
+        lines += _head(
+            "workbench_predict_seconds", "histogram", "Duration of prediction requests from arrival to response."
+        )
         below = 0.0
-        for at, edge in enumerate([*map(str, SECONDS), "+Inf"]):
-            below += total[_BUCKETS + at]
+        for cell, edge in enumerate([*map(str, SECONDS), "+Inf"]):
+            below += total[_BUCKETS + cell]
             lines.append(f'workbench_predict_seconds_bucket{{le="{edge}"}} {below:.0f}')
         lines.append(f"workbench_predict_seconds_sum {total[_SUM]:.6f}")
         lines.append(f"workbench_predict_seconds_count {below:.0f}")
-        for name, kind, what, at in (
-            ("workbench_queue_depth", "gauge", "Pictures that wait for a free thread.", _DEPTH),
-            ("workbench_in_flight", "gauge", "Requests that have arrived and are not answered yet.", _IN_FLIGHT),
+        for name, kind, what, cell in (
+            ("workbench_queue_depth", "gauge", "Images waiting for a free thread.", _DEPTH),
+            ("workbench_in_flight", "gauge", "Requests received and not answered yet.", _IN_FLIGHT),
             ("workbench_network_calls_total", "counter", "Calls of the network.", _CALLS),
-            ("workbench_network_pictures_total", "counter", "Pictures and tiles in those calls.", _IMAGES),
+            ("workbench_network_pictures_total", "counter", "Images and tiles in these calls.", _IMAGES),
         ):
             lines += _head(name, kind, what)
-            lines.append(f"{name} {total[at]:.0f}")
+            lines.append(f"{name} {total[cell]:.0f}")
         return "\n".join(lines) + "\n"
 
     def _add(self, cell: int, amount: float = 1) -> None:

@@ -17,20 +17,20 @@ IMAGE_TYPES = (
     *("image/bmp", "image/jp2", "image/jpeg", "image/png", "image/tiff", "image/webp"),
     *("image/x-portable-anymap", "image/x-portable-bitmap", "image/x-portable-graymap", "image/x-portable-pixmap"),
 )
-"""Media types of the pictures that can be read. A request may also name a type that is none of a picture."""
+"""Media types of readable images. A request may also have a media type that is no image type."""
 _ALIASES = ("image/jpg", "image/j2k", "image/jpx", "image/x-ms-bmp", "image/x-bmp", "image/tif", "image/*")
 
 
-async def read_upload(request: Request, most: int, stall: float, on_bytes: Callable[[int], None]) -> bytearray:
-    """Return the bytes of the image. most: largest body in bytes. stall: seconds to wait for the next part.
+async def read_upload(request: Request, limit: int, stall: float, on_bytes: Callable[[int], None]) -> bytearray:
+    """Return the bytes of the image. limit: largest body in bytes. stall: seconds to wait for the next part.
 
-    on_bytes: called with the size of each part that arrives. Raises Refused 400, 408, 413, 415 or 422, the exceptions
+    on_bytes: called with the size of each part that arrives. Raises HttpError 400, 408, 413, 415 or 422, the exceptions
     of `on_bytes`, and Starlette's ClientDisconnect.
     """
-    _refuse_length(request, most)
+    _refuse_length(request, limit)
     kind, options = parse_options_header(request.headers.get("content-type"))
     if kind.startswith(b"image/") and kind.decode("latin-1") not in (*IMAGE_TYPES, *_ALIASES):
-        raise HttpError(415, f"Pictures of this type cannot be read; these can: {', '.join(IMAGE_TYPES)}.")
+        raise HttpError(415, f"Images of this type cannot be read. Supported types: {', '.join(IMAGE_TYPES)}.")
     form = _Form(options.get(b"boundary")) if kind == b"multipart/form-data" else None
     content = bytearray()
     total = 0
@@ -41,11 +41,11 @@ async def read_upload(request: Request, most: int, stall: float, on_bytes: Calla
         except StopAsyncIteration:
             break
         except asyncio.TimeoutError:
-            why = f"Nothing more of the picture arrived within {stall:g} s."
+            why = f"No further part of the image arrived within {stall:g} s."
             raise HttpError(408, why, {"Connection": "close"}) from None
         total += len(chunk)
-        if total > most:
-            raise _too_large(most)
+        if total > limit:
+            raise _too_large(limit)
         on_bytes(len(chunk))
         if form is None:
             content += chunk
@@ -54,19 +54,21 @@ async def read_upload(request: Request, most: int, stall: float, on_bytes: Calla
     if form is not None:
         content = form.finish()
     if not content:
-        raise HttpError(422, f"There is no picture in the request: send its bytes, or a form with the field {FIELD!r}.")
+        raise HttpError(
+            422, f"The request contains no image. Send the bytes of the image or a form with the field {FIELD!r}."
+        )
     return content
 
 
-def _refuse_length(request: Request, most: int) -> None:
-    """Raise Refused 413 before reading if the header Content-Length exceeds `most`."""
+def _refuse_length(request: Request, limit: int) -> None:
+    """Raise HttpError 413 before reading if the header Content-Length exceeds `limit`."""
     length = request.headers.get("content-length", "")
-    if length.isdecimal() and int(length) > most:
-        raise _too_large(most)
+    if length.isdecimal() and int(length) > limit:
+        raise _too_large(limit)
 
 
-def _too_large(most: int) -> HttpError:
-    return HttpError(413, f"The request is larger than {most / 2**20:.4g} MB, which is the most that is taken here.")
+def _too_large(limit: int) -> HttpError:
+    return HttpError(413, f"The request is larger than the limit of {limit / 2**20:.4g} MB.")
 
 
 class _Form:
@@ -78,15 +80,15 @@ class _Form:
         self._image = bytearray()
         self._name = bytearray()
         self._value = bytearray()
-        self._wanted = False
-        self._found = 0
-        self._whole = False
+        self._is_image = False
+        self._field_count = 0
+        self._complete = False
         callbacks: Any = {
             "on_part_begin": self._begin_part,
             "on_header_field": lambda data, start, end: self._name.extend(data[start:end]),
             "on_header_value": lambda data, start, end: self._value.extend(data[start:end]),
             "on_header_end": self._end_header,
-            "on_part_data": self._take,
+            "on_part_data": self._add_data,
             "on_end": self._end,
         }
         try:
@@ -103,26 +105,26 @@ class _Form:
             raise HttpError(400, f"The form cannot be read: {error}.") from None
 
     def finish(self) -> bytearray:
-        if not self._whole:
+        if not self._complete:
             raise HttpError(400, "The form cannot be read: its end is missing.")
-        if self._found > 1:
-            raise HttpError(422, f"The form has {self._found} fields {FIELD!r}: send one picture a request.")
+        if self._field_count > 1:
+            raise HttpError(422, f"The form has {self._field_count} fields {FIELD!r}. Send one image per request.")
         return self._image
 
     def _begin_part(self) -> None:
-        self._wanted = False
+        self._is_image = False
 
     def _end_header(self) -> None:
         if self._name.lower() == b"content-disposition":
             _, options = parse_options_header(self._value.decode("latin-1"))
-            self._wanted = options.get(b"name") == FIELD.encode()
-            self._found += self._wanted
+            self._is_image = options.get(b"name") == FIELD.encode()
+            self._field_count += self._is_image
         self._name.clear()
         self._value.clear()
 
-    def _take(self, data: bytes, start: int, end: int) -> None:
-        if self._wanted and self._found == 1:
+    def _add_data(self, data: bytes, start: int, end: int) -> None:
+        if self._is_image and self._field_count == 1:
             self._image += data[start:end]
 
     def _end(self) -> None:
-        self._whole = True
+        self._complete = True

@@ -26,18 +26,18 @@ def docs_page(schema: dict[str, Any]) -> str:
     for path, methods in schema["paths"].items():
         for method, operation in methods.items():
             parts += _operation(method.upper(), path, operation)
-    parts.append("<h2>Forms of answers</h2>")
+    parts.append("<h2>Forms of responses</h2>")
     for name, model in sorted(schema["components"]["schemas"].items()):
         if "properties" in model:
             parts += _model(name, model)
-    links = '<a href="openapi.json">openapi.json</a>. <a href="./">Try a picture</a>.'
-    parts.append(f"<p>The same for programs: {links}</p>")
+    links = '<a href="openapi.json">openapi.json</a>. <a href="./">Try an image</a>.'
+    parts.append(f"<p>For programs: {links}</p>")
     return _read("docs.html").replace("<!-- content -->", "\n".join(parts))
 
 
 _EXAMPLES = """\
 curl -F picture=@part.png http://127.0.0.1:8123/predict                                    # JSON
-curl --data-binary @part.tif http://127.0.0.1:8123/predict                                 # bytes alone will do
+curl --data-binary @part.tif http://127.0.0.1:8123/predict                                 # raw bytes
 curl -F picture=@part.png -H 'Accept: image/png' http://127.0.0.1:8123/predict -o mask.png
 curl -F picture=@part.png 'http://127.0.0.1:8123/predict?overlay=1' -o overlay.png
 curl -F picture=@part.png -H 'Authorization: Bearer TOKEN' http://127.0.0.1:8123/predict   # with --token TOKEN"""
@@ -50,9 +50,12 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> list[str]:
         kinds = ", ".join(f"<code>{escape(kind)}</code>" for kind in body["content"])
         parts.append(f"<p>{_prose(body['description'])} Content-Type: {kinds}.</p>")
     rows = [
-        (f"<code>?{escape(each['name'])}=</code> {_type(each['schema'])}", escape(each.get("description", "")))
-        for each in operation.get("parameters", [])
-        if each["in"] == "query"
+        (
+            f"<code>?{escape(parameter['name'])}=</code> {_type(parameter['schema'])}",
+            escape(parameter.get("description", "")),
+        )
+        for parameter in operation.get("parameters", [])
+        if parameter["in"] == "query"
     ]
     rows += [
         (f"<code>{escape(status)}</code>", escape(response.get("description", "")))
@@ -75,7 +78,7 @@ def _type(schema: dict[str, Any]) -> str:
         name = schema["$ref"].rpartition("/")[2]
         return f'<a href="#{escape(name)}">{escape(name)}</a>'
     if "anyOf" in schema:
-        return " or ".join(_type(each) for each in schema["anyOf"])
+        return " or ".join(_type(choice) for choice in schema["anyOf"])
     if "enum" in schema:
         return " | ".join(f"<code>{escape(json.dumps(value))}</code>" for value in schema["enum"])
     if schema.get("type") == "array" and "items" in schema:

@@ -67,58 +67,58 @@ class _WorkerPool:
         self._bound = bound
         self._on_listening = on_listening
         self._cells = _SPAWN.RawArray("d", WIDTH * plan.workers)
-        self._members: list[_Worker] = []
+        self._workers: list[_Worker] = []
         self._stopping = False
 
     def run(self) -> None:
-        before = {kind: signal.signal(kind, self._interrupt) for kind in (signal.SIGINT, signal.SIGTERM)}
+        previous = {kind: signal.signal(kind, self._interrupt) for kind in (signal.SIGINT, signal.SIGTERM)}
         try:
-            self._members = [self._start(row) for row in range(self._plan.workers)]
+            self._workers = [self._start(row) for row in range(self._plan.workers)]
             self._watch()
         finally:
             self._stop()
-            for kind, handler in before.items():
+            for kind, handler in previous.items():
                 signal.signal(kind, handler)
 
     def _interrupt(self, number: int, frame: Any) -> None:
         self._stopping = True
 
     def _start(self, row: int) -> _Worker:
-        ours, theirs = _SPAWN.Pipe()
+        pipe, child_pipe = _SPAWN.Pipe()
         process = _SPAWN.Process(
-            target=_work, args=(self._plan, self._bound, self._cells, row, theirs), name=f"server {row}"
+            target=_work, args=(self._plan, self._bound, self._cells, row, child_pipe), name=f"server {row}"
         )
         process.start()
-        theirs.close()  # otherwise neither process would notice the end of the other
-        return _Worker(process, ours, time.monotonic())
+        child_pipe.close()  # otherwise neither process would notice the end of the other
+        return _Worker(process, pipe, time.monotonic())
 
     def _watch(self) -> None:
         announced, short_lives = False, 0
         while not self._stopping:
-            wait([each.pipe for each in self._members], timeout=0.2)
-            for row, member in enumerate(self._members):
-                if member.is_dead() and not self._stopping:
-                    short_lives = short_lives + 1 if time.monotonic() - member.started < _SHORT_LIFE else 0
-                    if not member.ready or short_lives > _SHORT_LIVES:
+            wait([worker.pipe for worker in self._workers], timeout=0.2)
+            for row, worker in enumerate(self._workers):
+                if worker.is_dead() and not self._stopping:
+                    short_lives = short_lives + 1 if time.monotonic() - worker.started < _SHORT_LIFE else 0
+                    if not worker.ready or short_lives > _SHORT_LIVES:
                         raise WorkersFailed
-                    announce(f"A server process ended with {member.process.exitcode}; another takes its place.")
-                    member.pipe.close()
-                    self._members[row] = self._start(row)
-            if not announced and all(member.ready for member in self._members):
+                    announce(f"A server process ended with {worker.process.exitcode}. It is replaced.")
+                    worker.pipe.close()
+                    self._workers[row] = self._start(row)
+            if not announced and all(worker.ready for worker in self._workers):
                 announced = True
                 self._on_listening()
 
     def _stop(self) -> None:
         self._bound.close()  # otherwise the port stays open while the other processes finish
-        for member in self._members:
-            member.order_stop()
+        for worker in self._workers:
+            worker.request_stop()
         until = time.monotonic() + self._plan.limits.seconds + 15
-        for member in self._members:
-            member.process.join(max(0.0, until - time.monotonic()))
-            if member.process.is_alive():
-                member.process.kill()
-                member.process.join()
-            member.pipe.close()
+        for worker in self._workers:
+            worker.process.join(max(0.0, until - time.monotonic()))
+            if worker.process.is_alive():
+                worker.process.kill()
+                worker.process.join()
+            worker.pipe.close()
 
 
 @dataclass
@@ -138,7 +138,7 @@ class _Worker:
             return True
         return not self.process.is_alive()
 
-    def order_stop(self) -> None:
+    def request_stop(self) -> None:
         with contextlib.suppress(OSError):  # the process has ended already
             self.pipe.send(_STOP)
 
@@ -162,19 +162,19 @@ def _work(plan: ServerPlan, bound: socket.socket, cells: Any, row: int, pipe: Co
     )
     server = Server(app, plan.limits, lambda: pipe.send(_READY), interrupts=(signal.SIGTERM,))
 
-    def obey() -> None:
+    def wait_for_stop() -> None:
         with contextlib.suppress(EOFError, OSError):
             pipe.recv()
         server.stop()
 
-    threading.Thread(target=obey, daemon=True, name="orders").start()
+    threading.Thread(target=wait_for_stop, daemon=True, name="orders").start()
     server.run(sockets=[bound])
 
 
-def threads_each(workers: int, wanted: int) -> int | None:
-    """Return the network's threads per process, or None for the model's setting. wanted: that setting, 0 for all
+def threads_each(workers: int, requested: int) -> int | None:
+    """Return the network's threads per process, or None for the model's setting. requested: that setting, 0 for all
     cores, which the processes then share.
     """
-    if workers == 1 or wanted:
+    if workers == 1 or requested:
         return None
     return max(1, cores() // workers)

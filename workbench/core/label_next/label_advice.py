@@ -18,7 +18,7 @@ from workbench.core.project import annotation
 from workbench.core.project.grouping import parts
 from workbench.core.project.image_index import ImageRow
 from workbench.core.project.project import Project
-from workbench.core.runs.run import Run, list_runs
+from workbench.core.runs.run import Run
 
 KNOWN = 300  # labeled images to compare with; more add little information
 # A model that misses a greater share of the labeled regions, or contradicts a greater share of the images, is more
@@ -57,17 +57,6 @@ class LabelIssueList:
     weak: bool = False
     learned: int = 0
     skipped: int = 0
-
-
-def newest_usable_run(project_root: Path) -> Run | None:
-    """Return the newest usable run, the default model; None if there is none."""
-    for run in list_runs(project_root)[::-1]:
-        try:
-            if run.usable:
-                return run
-        except OSError:
-            continue
-    return None
 
 
 def is_open(row: ImageRow, project: Project) -> bool:

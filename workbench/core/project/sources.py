@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import itertools
 import os
 import re
 import shutil
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, field_validator
 
+from workbench.core.names import numbered_names
 from workbench.core.problems import CannotWrite, FolderMissing
 from workbench.core.project.folder_walk import walk
 from workbench.core.project.storage import inside
@@ -71,7 +73,7 @@ def source_of(folder: Path | str, sources: Sequence[Source], root: Path) -> Sour
             return source
     taken = {source.name for source in sources}
     stem = path.name or "source"
-    name = next(n for i in range(1, 10_000) if (n := stem if i == 1 else f"{stem}-{i}") not in taken)
+    name = next(name for name in numbered_names(stem) if name not in taken)
     return Source(name=name, path=str(path))
 
 
@@ -81,8 +83,7 @@ def copy_image(path: Path, folder: Path, key: str) -> str:
     Return the final key. Raises CannotWrite.
     """
     stem, suffix = os.path.splitext(key)
-    for i in range(1, 100_000):
-        candidate = key if i == 1 else f"{stem}-{i}{suffix}"
+    for candidate in itertools.islice(numbered_names(stem, suffix), 100_000):
         target = inside(folder, candidate)
         try:
             if not target.exists():

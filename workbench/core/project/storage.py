@@ -8,6 +8,7 @@ import time
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from workbench.core.names import free_path
 from workbench.core.problems import CannotWrite, LinkLeadsOutside, ProjectBroken
 from workbench.inference.io.atomic_write import write_atomic
 
@@ -23,7 +24,7 @@ def free_place_aside(root: Path, stem: str, suffix: str) -> Path:
     """Return an unused path in `journal/kept` of a project."""
     stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{stem}"
     folder = root / "journal" / "kept"
-    return next(p for i in range(100_000) if not (p := folder / f"{stem}{f'-{i}' if i else ''}{suffix}").exists())
+    return free_path(folder, stem, suffix)
 
 
 def write_bytes(path: Path, data: bytes, *, root: Path | None = None) -> None:

@@ -8,25 +8,40 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 from workbench.inference.cpu_environment import cpu_environment
 
 # Verbs of the training program, see workbench/training/__main__.py.
-VERBS = ("train", "export", "doctor")
+VERBS = ("train", "launch", "export", "doctor", "legacy", "lite", "measure")
+# Runs the benchmark of an export with the export's own copy of the inference package.
+_BENCHMARK = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from inference.batch.benchmark import main; sys.exit(main(sys.argv[2:], sys.argv[1]))"
+)
+
+
+def is_frozen() -> bool:
+    """Return True in a packed application, whose executable is no Python interpreter."""
+    return bool(getattr(sys, "frozen", False))
 
 
 def worker_command(verb: str, *arguments: str | Path) -> list[str]:
-    """Return the command of the child process: this Python, or in a frozen application its own executable."""
+    """Return the command of the training program: this Python, or in a packed application its own executable."""
     assert verb in VERBS, verb
-    if getattr(sys, "frozen", False):
-        head = [sys.executable, "--worker"]
-    else:
-        head = [sys.executable, "-m", "workbench.training"]
+    head = [sys.executable, "--worker"] if is_frozen() else [sys.executable, "-m", "workbench.training"]
     return [*head, verb, *map(str, arguments)]
+
+
+def benchmark_command(export: Path, *arguments: str) -> list[str]:
+    """Return the command that measures the export in the folder `export`, without modules of the workbench in memory.
+
+    A packed application has no Python to run the export's own package with and uses its own.
+    """
+    if is_frozen():
+        return worker_command("measure", export, *arguments)
+    return [sys.executable, "-I", "-B", "-c", _BENCHMARK, str(export), *arguments]
 
 
 def worker_environment(device: str = "auto", base: dict[str, str] | None = None) -> dict[str, str]:
@@ -36,7 +51,7 @@ def worker_environment(device: str = "auto", base: dict[str, str] | None = None)
     nothing. The cores are used by several copies of the network instead (training.learner).
     """
     environment = dict(os.environ if base is None else base)
-    wanted = {
+    defaults = {
         **cpu_environment(),
         "OMP_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
@@ -50,12 +65,12 @@ def worker_environment(device: str = "auto", base: dict[str, str] | None = None)
         "PYTHONIOENCODING": "utf-8",
         "PYTHONUTF8": "1",
     }
-    for name, value in wanted.items():
+    for name, value in defaults.items():
         environment.setdefault(name, value)
     if device.startswith("cpu"):
         # A GPU build of Paddle must not allocate GPU memory for a run on the CPU.
         environment["CUDA_VISIBLE_DEVICES"] = ""
-    if not getattr(sys, "frozen", False):
+    if not is_frozen():
         root = str(Path(__file__).resolve().parents[3])
         paths = [root, *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
         environment["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(paths))
@@ -64,10 +79,10 @@ def worker_environment(device: str = "auto", base: dict[str, str] | None = None)
 
 def processes(device: str) -> int:
     """Return the number of processes of a run on this device: one per GPU of "gpu:0,1", two for "cpu:2"."""
-    kind, _, which = device.strip().lower().partition(":")
+    kind, _, numbers = device.strip().lower().partition(":")
     if kind == "gpu":
-        return which.count(",") + 1
-    return int(which) if kind == "cpu" and which.isdecimal() else 1
+        return numbers.count(",") + 1
+    return int(numbers) if kind == "cpu" and numbers.isdecimal() else 1
 
 
 def rank_of_this_process() -> tuple[int, int]:
@@ -81,15 +96,14 @@ def rank_of_this_process() -> tuple[int, int]:
 
 def launcher_command(device: str, logs: Path, *worker: str) -> list[str]:
     """Return the command of Paddle's launcher, which runs `worker` once per process of `device`. logs: a folder."""
-    packed = getattr(sys, "frozen", False)
-    head = [sys.executable, "--worker", "launch"] if packed else [sys.executable, "-m", "paddle.distributed.launch"]
+    head = worker_command("launch") if is_frozen() else [sys.executable, "-m", "paddle.distributed.launch"]
     options = ["--nproc_per_node", str(processes(device)), "--log_dir", str(logs)]
-    kind, _, which = device.strip().lower().partition(":")
+    kind, _, numbers = device.strip().lower().partition(":")
     if kind == "gpu":
         # The launcher uses the GPU numbers of this variable, the training settings the positions in it.
-        seen = [card.strip() for card in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if card.strip()]
-        numbers = which.split(",")
-        options += ["--devices", ",".join(seen[int(number)] if seen else number for number in numbers)]
+        visible = [gpu.strip() for gpu in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if gpu.strip()]
+        positions = numbers.split(",")
+        options += ["--devices", ",".join(visible[int(i)] if visible else i for i in positions)]
     return [*head, *options, *worker]
 
 
@@ -103,19 +117,6 @@ def launcher_environment(device: str, base: dict[str, str] | None = None) -> dic
         # one invalid GPU number per process: with fewer the launcher fails, on every build
         environment["CUDA_VISIBLE_DEVICES"] = ",".join(["-1"] * processes(device))
     return environment
-
-
-def own_group(*, flags: int = 0) -> dict[str, Any]:
-    """Return options of Popen for a process group of its own. flags: additional Windows creation flags.
-
-    Ctrl-C in a terminal reaches every process of a group, but the child must be stopped by this process only.
-    """
-    if sys.platform == "win32":
-        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | flags}
-    if sys.version_info >= (3, 11):
-        # not a session of its own: Linux may balance sessions against each other, regardless of niceness
-        return {"process_group": 0}
-    return {"start_new_session": True}
 
 
 def paddle_installed() -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from workbench.core.problems import ExportDamaged, Problem, UnknownModel
-from workbench.core.runs.run import Run, find_run, list_runs
+from workbench.core.problems import ExportDamaged, UnknownModel
+from workbench.core.runs.run import Run, find_run
 from workbench.inference.batch.checksums import verify_checks
 from workbench.inference.batch.reference_results import self_test
 from workbench.inference.model_settings import MODEL_FILE
@@ -47,18 +47,3 @@ def open_model(folder: Path, threads: int | None = None, engine: str = "auto") -
     if wrong or predictor is None:
         raise ExportDamaged(why=wrong[0])
     return predictor
-
-
-def models_of(project_root: Path) -> list[Path]:
-    """Return the usable runs and the exports of a project, each newest first."""
-    runs = [run.root for run in list_runs(project_root)[::-1] if _usable(run)]
-    exports = project_root / "exports"
-    found = sorted(exports.iterdir(), reverse=True) if exports.is_dir() else []
-    return [*runs, *(path for path in found if (path / MODEL_FILE).is_file() and path.name[0] != ".")]
-
-
-def _usable(run: Run) -> bool:
-    try:
-        return run.usable
-    except (OSError, Problem):
-        return False

@@ -26,8 +26,8 @@ def cause(returncode: int | None, log_tail: str) -> str:
     """Return the reason why a process ended, as a part of a sentence."""
     last = next((line.strip() for line in reversed(log_tail.splitlines()) if line.strip()), "")
     number = _signal_number(returncode)
-    said = log_tail.lower()
-    if any(sign in said for sign in _NO_MEMORY):
+    text = log_tail.lower()
+    if any(sign in text for sign in _NO_MEMORY):
         what = "it ran out of memory"
     elif number == 9:
         what = "it was killed by signal 9 (SIGKILL), most often because the memory of this computer was used up"

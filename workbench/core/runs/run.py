@@ -4,7 +4,7 @@
 (weights.safetensors). `last/` holds the state for an exact resume. `previews/NAME.STEP.mask.png` and `.scores.png` are
 predictions made during training: at most 12 steps per image, and one for all but the latest 24 images. `held_out/`
 holds the labels for evaluation as they were at the start of the run; dataset.json lists later additions. The trainer is
-the only writer while it runs, which `core.run_lock` enforces.
+the only writer while it runs, which `core.runs.run_lock` enforces.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 
 from workbench.core import problems
 from workbench.core.json_files import load_versioned
+from workbench.core.names import numbered_names
 from workbench.core.project.duplicates import find_duplicates
 from workbench.core.project.project import Project
 from workbench.core.project.storage import check_links, write_json
@@ -29,6 +30,7 @@ from workbench.core.runs.pruning_plan import smaller
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.io.atomic_write import make_folder
 from workbench.inference.io.json_io import read_lines
+from workbench.inference.model_settings import MODEL_FILE
 
 FORMAT = 1  # of recipe.json and dataset.json
 _NAME = re.compile(r"(?P<when>[0-9]{8}-[0-9]{6})-(?P<model>[^-]+)(-[0-9]+)?")  # number: of runs within one second
@@ -145,39 +147,39 @@ class Run:
 
 
 def plan_run(
-    project: Project, asked: TrainingSettings, dataset: Dataset | None = None
+    project: Project, request: TrainingSettings, dataset: Dataset | None = None
 ) -> tuple[Dataset, TrainingSettings]:
     """Return the dataset and training settings of a run without writing. dataset: one collected before.
 
     Reads images: not for the GUI thread. Raises a Problem if no run is possible.
     """
-    earlier = find_run(project.root, asked.start_from) if asked.start_from else None
-    if asked.prune:
-        asked = smaller(asked, earlier.settings() if earlier is not None else None)
+    earlier = find_run(project.root, request.start_from) if request.start_from else None
+    if request.prune:
+        request = smaller(request, earlier.settings() if earlier is not None else None)
     if dataset is None:
-        dataset = collect(project, asked.model, _training_keys(earlier, project) if earlier is not None else ())
-    return dataset, plan(project, dataset, asked, earlier.settings() if earlier is not None else None)
+        dataset = collect(project, request.model, _training_keys(earlier, project) if earlier is not None else ())
+    return dataset, plan(project, dataset, request, earlier.settings() if earlier is not None else None)
 
 
 def _training_keys(earlier: Run, project: Project) -> list[str]:
     """Return the images of `project` that `earlier` was trained on, also if it belongs to another project."""
-    learned = [item.key for item in earlier.dataset().of("train")]
+    keys = [item.key for item in earlier.dataset().of("train")]
     if earlier.project_root == project.root:
-        return learned
+        return keys
     try:
         home = Project.open(earlier.project_root, write=False)
     except problems.Problem:  # run without access to its images
         return []
-    return find_duplicates(project, project.images(), home, learned)
+    return find_duplicates(project, project.images(), home, keys)
 
 
-def create_run(project: Project, asked: TrainingSettings) -> Run:
+def create_run(project: Project, request: TrainingSettings) -> Run:
     """Collect labels, plan the training settings, write a new run folder. Reads images: not for the GUI thread."""
     project.need_write("a run")
-    dataset, settings = plan_run(project, asked)
-    stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{asked.model}"
-    for i in range(1, 1000):
-        root = project.root / "runs" / (stem if i == 1 else f"{stem}-{i}")
+    dataset, settings = plan_run(project, request)
+    stem = f"{time.strftime('%Y%m%d-%H%M%S')}-{request.model}"
+    for name in numbered_names(stem):
+        root = project.root / "runs" / name
         check_links(project.root, root)
         try:
             make_folder(root.parent)
@@ -205,10 +207,10 @@ class RunName:
 
     @classmethod
     def parse(cls, name: str) -> RunName:
-        found = _NAME.fullmatch(name)
-        if found is not None:
+        match = _NAME.fullmatch(name)
+        if match is not None:
             try:
-                return cls(datetime.strptime(found["when"], "%Y%m%d-%H%M%S"), found["model"])
+                return cls(datetime.strptime(match["when"], "%Y%m%d-%H%M%S"), match["model"])
             except ValueError:
                 pass
         return cls(None, "")
@@ -220,6 +222,24 @@ def list_runs(project_root: Path) -> list[Run]:
     if not folder.is_dir():
         return []
     return [Run(path) for path in sorted(folder.iterdir()) if (path / "recipe.json").exists()]
+
+
+def newest_usable_run(project_root: Path) -> Run | None:
+    """Return the newest usable run, the default model; None if there is none."""
+    for run in list_runs(project_root)[::-1]:
+        try:
+            if run.usable:
+                return run
+        except OSError:
+            continue
+    return None
+
+
+def list_exports(project_root: Path) -> list[Path]:
+    """Return the exports of a project, newest name first."""
+    folder = project_root / "exports"
+    exports = sorted(folder.iterdir(), reverse=True) if folder.is_dir() else []
+    return [path for path in exports if (path / MODEL_FILE).is_file() and not path.name.startswith(".")]
 
 
 def find_run(project_root: Path, name: str, model: str | None = None) -> Run:
@@ -248,22 +268,22 @@ def _best(runs: list[Run]) -> Run:
 
     Runs with unreadable datasets are skipped. Raises RunBroken if all are unreadable.
     """
-    known: list[tuple[Run, tuple[str, str]]] = []
+    datasets: list[tuple[Run, tuple[str, str]]] = []
     for run in runs:
         try:
             data = run.dataset()
         except problems.RunBroken:
-            if run is runs[-1] and not known:
+            if run is runs[-1] and not datasets:
                 raise
             continue
-        known.append((run, (data.model, data.held_out_hash)))
-    same = [run for run, held_out in known if held_out == known[-1][1]]
+        datasets.append((run, (data.model, data.held_out_hash)))
+    comparable = [run for run, held_out in datasets if held_out == datasets[-1][1]]
 
-    def score(run: Run) -> float:
+    def metric(run: Run) -> float:
         evaluation = run.best_evaluation()
         return evaluation.score if evaluation is not None and evaluation.score is not None else -1.0
 
-    return max(same, key=lambda run: (score(run), run.name))
+    return max(comparable, key=lambda run: (metric(run), run.name))
 
 
 def _model(run: Run) -> str:

@@ -28,12 +28,15 @@ from workbench.core.runs.run_series import RunSeries
 from workbench.core.runs.system_stats import read_samples
 from workbench.inference.io.json_io import read_lines
 
-_BREATH = 200  # lines read between pauses for other threads
+_PAUSE_EVERY = 200  # lines read between pauses for other threads
 
 
 @dataclass(frozen=True)
 class RunLine:
-    """Row in a list of runs. when: None if the name has no date. score: best metric, None if there is none."""
+    """Row in a list of runs. when: None if the name has no date. score: best metric, None if there is none.
+
+    usable: the run can be used for prediction, as of the time of reading.
+    """
 
     run: Run
     model: str
@@ -42,6 +45,7 @@ class RunLine:
     images: int = 0  # number of training images
     held_out: str = ""  # equal for runs with comparable metrics
     ended: str = ""  # "done" | "stopped" | "failed"; "" while the run is active or after a crash
+    usable: bool = False
 
 
 @dataclass
@@ -70,13 +74,13 @@ class PastRun:
         if not isinstance(event, (Step, Progress)):
             self.notable.append(event)
 
-    def finish_series(self, kept: Container[str] = ()) -> None:
-        """Drop previews except the newest of each image and those whose file in `previews/` is in `kept`."""
+    def finish_series(self, files: Container[str] = ()) -> None:
+        """Drop previews except the newest of each image and those whose file in `previews/` is in `files`."""
         previews = [event for event in self.notable if isinstance(event, Preview)]
         newest = {event.picture: event for event in previews}
-        of_file = {event.mask: event for event in previews if Path(event.mask).name in kept}
-        here = {id(event) for event in (*newest.values(), *of_file.values())}
-        self.notable = [e for e in self.notable if not isinstance(e, Preview) or id(e) in here]
+        of_file = {event.mask: event for event in previews if Path(event.mask).name in files}
+        shown = {id(event) for event in (*newest.values(), *of_file.values())}
+        self.notable = [e for e in self.notable if not isinstance(e, Preview) or id(e) in shown]
 
 
 def machine_path(run: Run) -> Path:
@@ -91,7 +95,7 @@ def read_past(run: Run, events: Iterable[Event] | None = None, stopped: Callable
         if stopped():
             break
         past.add_event(event)
-        if number % _BREATH == 0:
+        if number % _PAUSE_EVERY == 0:
             time.sleep(0.0002)
     with contextlib.suppress(OSError):
         past.finish_series({path.name for path in run.previews.iterdir()} if run.previews.is_dir() else ())
@@ -118,8 +122,9 @@ def run_line(run: Run) -> RunLine:
     try:
         model, dataset = run.settings().model, run.dataset()
     except Problem:
-        return RunLine(run, name.model, name.when, score, ended=ended)
-    return RunLine(run, model, name.when, score, len(dataset.of("train")), dataset.held_out_hash, ended)
+        return RunLine(run, name.model, name.when, score, ended=ended, usable=run.usable)
+    images = len(dataset.of("train"))
+    return RunLine(run, model, name.when, score, images, dataset.held_out_hash, ended, run.usable)
 
 
 def _read_summary_events(run: Run) -> Iterator[Event]:

@@ -21,7 +21,7 @@ from workbench.core.problems import CannotWrite, RunInUse
 from workbench.core.project.storage import write_json
 
 SECONDS = 45.0
-"""Default time to wait for a process that has lost its window and is still saving."""
+"""Default time to wait for a process that is still saving after its window was closed, in seconds."""
 _POLL = 0.2
 
 
@@ -48,8 +48,8 @@ class RunLock:
         while not self._try():
             waited = time.monotonic() - began
             if waited >= seconds or cancelled():
-                found = _holder(self.root)
-                raise RunInUse(name=self.root.name, pid=found.get("pid", "?"), host=found.get("host", "?"))
+                holder = _holder(self.root)
+                raise RunInUse(name=self.root.name, pid=holder.get("pid", "?"), host=holder.get("host", "?"))
             if on_wait is not None:
                 on_wait(waited)
             time.sleep(_POLL)
@@ -82,14 +82,14 @@ def training_process(root: Path) -> int | None:
             return None
     except CannotWrite:
         return None
-    found = _holder(root)
-    pid = found.get("pid")
-    return pid if isinstance(pid, int) and found.get("host") == socket.gethostname() else None
+    holder = _holder(root)
+    pid = holder.get("pid")
+    return pid if isinstance(pid, int) and holder.get("host") == socket.gethostname() else None
 
 
 def _holder(root: Path) -> dict[str, Any]:
     try:
-        found = json.loads((root / ".holder.json").read_text("utf-8"))
+        holder = json.loads((root / ".holder.json").read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return holder if isinstance(holder, dict) else {}

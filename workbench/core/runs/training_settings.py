@@ -14,6 +14,11 @@ Augmentation = Literal[
 ]
 
 
+DEFAULT_MINUTES = 5.0
+MIN_MINUTES = 0.1  # of the controls in the window; a run may be shorter
+MAX_MINUTES = 60 * 24 * 14.0
+
+
 class TrainingSettings(BaseModel):
     """Content of a run's recipe.json. Lengths are in network pixels unless stated otherwise."""
 
@@ -22,9 +27,9 @@ class TrainingSettings(BaseModel):
 
     # choices of the user
     model: Literal["unet", "resnet"]
-    minutes: float | None = Field(default=5.0, gt=0, le=60 * 24 * 14)
+    minutes: float | None = Field(default=DEFAULT_MINUTES, gt=0, le=MAX_MINUTES)
     epochs: int | None = Field(default=None, ge=1, le=1_000_000)  # limits the run instead of `minutes` if given
-    device: str = "auto"  # "auto" | "cpu" | "gpu" | "gpu:0" | "gpu:0,1" | "cpu:2", see core.launch.processes
+    device: str = "auto"  # "auto" | "cpu" | "gpu" | "gpu:0" | "gpu:0,1" | "cpu:2", see launch.processes
     quality: Literal["fast", "balanced", "best"] = "balanced"
 
     # preprocessing (see inference.model_settings)
@@ -105,7 +110,7 @@ def concerns(model: str) -> list[str]:
 
 
 def request(model: str, **choices: Any) -> TrainingSettings:
-    """Return training settings from the user's choices. Raises BadRecipe with the setting and the reason."""
+    """Return training settings from the user's choices. Raises BadSettings with the setting and the reason."""
     try:
         return TrainingSettings(model=model, **choices)  # type: ignore[arg-type]
     except ValidationError as error:
@@ -136,8 +141,8 @@ _WHY = {
 
 def _why(error: Any) -> str:
     """Return the message for a pydantic error."""
-    told = error.get("ctx", {}).items()
-    context = {name: f"{value:g}" if isinstance(value, float) else value for name, value in told}
+    fields = error.get("ctx", {}).items()
+    context = {name: f"{value:g}" if isinstance(value, float) else value for name, value in fields}
     return _WHY.get(error["type"], error["msg"]).format(**context)
 
 

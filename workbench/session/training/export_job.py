@@ -3,45 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QLocale, QObject, Signal
 
+from workbench.core.names import free_path
 from workbench.core.problems import Problem, WorkerFailed
 from workbench.core.runs import process_exit
+from workbench.core.runs.child_process import ChildProcess, StopTimeouts
 from workbench.core.runs.events import Event, Failed, Finished, Progress
+from workbench.core.runs.export_options import ExportOptions
 from workbench.core.runs.launch import worker_command, worker_environment
 from workbench.core.runs.run import Run
 from workbench.session.background_job import BackgroundJob, JobThread
-from workbench.session.training.child_process import ChildProcess, StopTimeouts
 
 Command = Callable[[Run, Path, Sequence[str]], Sequence[str]]
 _EARLY = 0.1  # fraction done below which no remaining time is estimated
-
-
-@dataclass(frozen=True)
-class ExportChoices:
-    """User's choices for an export.
-
-    formats: names of engines, see inference.engines.kinds. point: detection threshold: "balanced" as validated, "more",
-    "fewer", or a probability as text. target_ms: time for the usual image; None for no target. language: of the model
-    card, "en" or "zh_CN"; "" for the language of the window.
-    """
-
-    formats: tuple[str, ...] = ("onnx",)
-    point: str = "balanced"
-    target_ms: float | None = None
-    language: str = ""
-
-    def options(self) -> list[str]:
-        """Return the child's command-line options besides the formats."""
-        target = [] if self.target_ms is None else ["--target", f"{self.target_ms:g}"]
-        point = [] if self.point == "balanced" else ["--point", self.point]
-        return [*point, *target, "--language", self.language or language_of_window()]
-
-
-ONE_CLICK = ExportChoices()
+DEFAULT_OPTIONS = ExportOptions()
 
 
 def language_of_window() -> str:
@@ -64,8 +43,7 @@ class _ExportThread(JobThread):
                 ending = event
         if self.child.detached:
             return None
-        why = process_exit.cause(self.child.returncode, self.child.log_tail())
-        return ending or process_exit.failed_event("export", why, self.child.log)
+        return ending or self.child.exit_event("export")
 
     def as_problem(self, error: Exception) -> Problem:
         return process_exit.to_problem(
@@ -77,7 +55,7 @@ class _ExportThread(JobThread):
 
 
 class ExportJob(BackgroundJob):
-    """Export of one run at a time. command: (run, out, formats) -> replacement of the child's whole command."""
+    """Export of one run at a time. command: (run, out, arguments of the options) -> the child's whole command."""
 
     progressed = Signal(object)  # Progress
     reported = Signal(object)  # every Event, including Trouble
@@ -88,31 +66,33 @@ class ExportJob(BackgroundJob):
         super().__init__(parent)
         self._command = command or export_command
         self._cancelling = False
-        self.choices = ONE_CLICK  # of the current or last export
-        self._heard_last: Progress | None = None
+        self.options = DEFAULT_OPTIONS  # of the current or last export
+        self._progress: Progress | None = None
 
     @property
     def eta_seconds(self) -> float | None:
         """Estimated seconds until the export is done; None if unknown."""
-        last = self._heard_last
+        last = self._progress
         if not self.running or last is None or not last.total or last.done < _EARLY * last.total:
             return None
         return last.time * (last.total - last.done) / last.done
 
-    def start(self, run: Run, out: Path | str | None = None, choices: ExportChoices = ONE_CLICK) -> None:
+    def start(self, run: Run, out: Path | str | None = None, options: ExportOptions = DEFAULT_OPTIONS) -> None:
         """Export `run` into a new folder; `finished`, `failed` or `cancelled` follows."""
         if self.running:
             return
-        self.choices, self._heard_last = choices, None
+        self.options, self._progress = options, None
         try:
             run.need_usable()
-            folder = Path(out) if out is not None else free_folder(run)
-            command = [*self._command(run, folder, choices.formats), *choices.options()]
+            folder = Path(out) if out is not None else free_path(run.project_root / "exports", run.name)
+            options = replace(options, language=options.language or language_of_window())
+            command = self._command(run, folder, options.to_arguments())
             child = ChildProcess(
                 command,
                 environment=worker_environment("cpu"),
                 log=run.root / "export-log.txt",
-                patience=StopTimeouts(order=0),
+                timeouts=StopTimeouts(command=0),
+                low_priority=True,
             )
         except Problem as problem:
             self.failed.emit(problem)
@@ -131,7 +111,7 @@ class ExportJob(BackgroundJob):
         if not self.running:  # closed meanwhile
             return
         if isinstance(event, Progress):
-            self._heard_last = event
+            self._progress = event
             self.progressed.emit(event)
         self.reported.emit(event)
 
@@ -149,12 +129,5 @@ class ExportJob(BackgroundJob):
             self.failed.emit(WorkerFailed(what="export", why="it was stopped", log=str(thread.child.log)))
 
 
-def export_command(run: Run, out: Path, formats: Sequence[str]) -> list[str]:
-    return worker_command("export", run.root, "--out", out, "--formats", ",".join(formats))
-
-
-def free_folder(run: Run) -> Path:
-    """Return an unused folder name below `exports/`, derived from the run's name."""
-    exports = run.project_root / "exports"
-    names = (run.name if i == 1 else f"{run.name}-{i}" for i in range(1, 10_000))
-    return next(exports / name for name in names if not (exports / name).exists())
+def export_command(run: Run, out: Path, options: Sequence[str]) -> list[str]:
+    return worker_command("export", run.root, "--out", out, *options)

@@ -62,8 +62,8 @@ class NvmlReader:
     def _sample(self, index: int, name: str, handle: Any) -> GpuSample:
         nvml = self._nvml
         memory = self._memory(handle)
-        rates = self._ask(nvml.nvmlDeviceGetUtilizationRates, handle)
-        power = self._ask(nvml.nvmlDeviceGetPowerUsage, handle)
+        rates = self._query(nvml.nvmlDeviceGetUtilizationRates, handle)
+        power = self._query(nvml.nvmlDeviceGetPowerUsage, handle)
         limit = self._ask_newer("nvmlDeviceGetEnforcedPowerLimit", handle)
         reserved = getattr(memory, "reserved", None)
         return GpuSample(
@@ -72,9 +72,9 @@ class NvmlReader:
             utilisation=None if rates is None else float(rates.gpu),
             memory_used=None if memory is None else int(memory.used),
             memory_total=None if memory is None else int(memory.total),
-            temperature=self._ask(nvml.nvmlDeviceGetTemperature, handle, nvml.NVML_TEMPERATURE_GPU),
+            temperature=self._query(nvml.nvmlDeviceGetTemperature, handle, nvml.NVML_TEMPERATURE_GPU),
             power=None if power is None else power / 1000,
-            clock=self._ask(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_SM),
+            clock=self._query(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_SM),
             memory_reserved=None if reserved is None else int(reserved),
             power_limit=None if limit is None else limit / 1000,
             slowed=self._slowed(handle),
@@ -83,8 +83,8 @@ class NvmlReader:
     def _memory(self, handle: Any) -> Any:
         """Return the memory information; newer libraries report the memory reserved by the driver separately."""
         version = getattr(self._nvml, "nvmlMemory_v2", None)
-        found = None if version is None else self._ask(self._nvml.nvmlDeviceGetMemoryInfo, handle, version)
-        return self._ask(self._nvml.nvmlDeviceGetMemoryInfo, handle) if found is None else found
+        memory = None if version is None else self._query(self._nvml.nvmlDeviceGetMemoryInfo, handle, version)
+        return self._query(self._nvml.nvmlDeviceGetMemoryInfo, handle) if memory is None else memory
 
     def _slowed(self, handle: Any) -> str:
         reasons = self._ask_newer("nvmlDeviceGetCurrentClocksThrottleReasons", handle)
@@ -98,9 +98,9 @@ class NvmlReader:
     def _ask_newer(self, name: str, *arguments: Any) -> Any:
         """Query a function that older versions of the library lack; None without it."""
         question = getattr(self._nvml, name, None)
-        return None if question is None else self._ask(question, *arguments)
+        return None if question is None else self._query(question, *arguments)
 
-    def _ask(self, question: Callable[..., Any], *arguments: Any) -> Any:
+    def _query(self, question: Callable[..., Any], *arguments: Any) -> Any:
         """Query NVML; None if the GPU does not support the query, so that other values are still reported."""
         try:
             return question(*arguments)

@@ -72,7 +72,7 @@ class PreviewReader(QObject):
     @property
     def nbytes(self) -> int:
         """Size in bytes of the previews in memory."""
-        return sum(seen.nbytes for seen in self._shown.values())
+        return sum(prediction.nbytes for prediction in self._shown.values())
 
     def steps(self, key: str) -> list[int]:
         """Return the steps that have a preview of an image, ascending."""
@@ -104,9 +104,9 @@ class PreviewReader(QObject):
         def work() -> PredictionMaps | None:
             return read_preview(run, event) if self._wanted == (key, step) else None
 
-        def then(seen: PredictionMaps | None, _: Exception | None) -> None:
-            if seen is not None:
-                self._keep((key, step), seen)
+        def then(prediction: PredictionMaps | None, _: Exception | None) -> None:
+            if prediction is not None:
+                self._keep((key, step), prediction)
                 self.recalled.emit(key, step)
 
         self._lane.submit(work, then, urgent=True)
@@ -121,20 +121,20 @@ class PreviewReader(QObject):
             return
         self._reading.add(key)
 
-        def then(seen: PredictionMaps | None, _: Exception | None) -> None:
+        def then(prediction: PredictionMaps | None, _: Exception | None) -> None:
             self._reading.discard(key)
-            if seen is not None:  # a missing file was replaced by a newer one
+            if prediction is not None:  # a missing file was replaced by a newer one
                 if self._limit:
-                    self._keep((key, event.step), seen)
+                    self._keep((key, event.step), prediction)
                 self.arrived.emit(key)
             if self._event(key, None) is not event:
                 self._read(key)
 
         self._lane.submit(partial(read_preview, run, event), then)
 
-    def _keep(self, at: tuple[str, int], seen: PredictionMaps) -> None:
-        self._shown[at] = seen
-        self._shown.move_to_end(at)
+    def _keep(self, place: tuple[str, int], prediction: PredictionMaps) -> None:
+        self._shown[place] = prediction
+        self._shown.move_to_end(place)
         while len(self._shown) > 1 and self.nbytes > self._limit:
             self._shown.popitem(last=False)
 

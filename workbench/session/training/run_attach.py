@@ -1,4 +1,4 @@
-"""Runs driven by another process: liveness, events and orders by file."""
+"""Runs trained by another process: detection of that process, its events, and commands by file."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ POLL = 0.2  # seconds
 
 
 def orders_path(run: Run) -> Path:
-    """Return the file from which the trainer reads orders besides its pipe; one JSON line each."""
+    """Return the file from which the trainer reads commands besides its pipe; one JSON line each."""
     return run.root / "orders.jsonl"
 
 
 def send_order(run: Run, line: str) -> None:
-    """Append an order for a trainer that was not started by this process. Raises OSError."""
+    """Append a command for a trainer that was not started by this process. Raises OSError."""
     with orders_path(run).open("a", encoding="utf-8") as file:
         file.write(line + "\n")
 
@@ -51,10 +51,10 @@ def find_live_process(run: Run) -> psutil.Process | None:
             pid = event.process
         elif isinstance(event, (Finished, Failed)):
             pid = 0
-    found = process_of(run, pid) if pid else None
-    if found is None and (pid := training_process(run.root) or 0):
-        found = process_of(run, pid)
-    return found
+    process = process_of(run, pid) if pid else None
+    if process is None and (pid := training_process(run.root) or 0):
+        process = process_of(run, pid)
+    return process
 
 
 def process_of(run: Run, pid: int) -> psutil.Process | None:
@@ -64,13 +64,13 @@ def process_of(run: Run, pid: int) -> psutil.Process | None:
         if process.status() == psutil.STATUS_ZOMBIE:
             return None
         try:
-            mine = any(_same(part, run.root) for part in process.cmdline())
+            is_trainer = any(_same(part, run.root) for part in process.cmdline())
         except psutil.AccessDenied:
             # Fall back to the age: the process must have existed when the run last wrote.
-            mine = process.create_time() <= run.events_path.stat().st_mtime
+            is_trainer = process.create_time() <= run.events_path.stat().st_mtime
     except (psutil.Error, OSError, ValueError):
         return None
-    return process if mine else None
+    return process if is_trainer else None
 
 
 def _same(argument: str, root: Path) -> bool:
@@ -87,18 +87,18 @@ class EventTail:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._at = 0
+        self._position = 0
         self._part = b""
 
     def read(self, stopped: Callable[[], bool] = lambda: False) -> Iterator[Event]:
         """Yield the events added since the last call."""
         try:
             with self._path.open("rb") as file:
-                file.seek(self._at)
+                file.seek(self._position)
                 for line in file:
                     if stopped():
                         return
-                    self._at += len(line)
+                    self._position += len(line)
                     self._part += line
                     if not line.endswith(b"\n"):
                         return

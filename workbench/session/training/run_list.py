@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
 from workbench.core.problems import Problem
-from workbench.core.runs.run import Run, list_runs
+from workbench.core.runs.run import Run, list_exports, list_runs
 from workbench.core.runs.run_comparison import RunComparison, compare_runs
 from workbench.core.runs.run_history import PastRun, RunLine, read_past, run_line
 from workbench.core.runs.run_series import Columns, RunSeries
+from workbench.session.error_log import LOGGER
 from workbench.session.session import Session
 from workbench.session.task_queue import TaskQueue
 from workbench.session.training.training_control import TrainingControl
@@ -28,7 +30,11 @@ class ComparedRun:
 
 
 class RunList(QObject):
-    """List of runs, read in a worker thread. `lines` are newest first; `compared` in the order of selection."""
+    """List of runs and exports, read in a worker thread; the only one of the window.
+
+    `lines` are newest first, `exports` too; `compared` is in the order of selection. The list is read when a project is
+    opened or its images are listed again, when a training begins or ends, and by `refresh`.
+    """
 
     listed = Signal()
     compared_changed = Signal()
@@ -37,70 +43,109 @@ class RunList(QObject):
     def __init__(self, session: Session, training: TrainingControl) -> None:
         super().__init__(training)
         self.lines: list[RunLine] = []
+        self.exports: list[Path] = []
         self.compared: list[ComparedRun] = []
         self._session, self._training = session, training
         self._known: dict[str, tuple[int, RunLine]] = {}  # name -> size of its events, line
-        self._lane = TaskQueue(parent=self)
-        self._asked = 0
+        self._lane = TaskQueue(2, self)  # the list does not wait for a comparison
+        self._request = 0
+        self._reading = 0  # number of the newest `refresh` without a result; 0: none
+        self._refreshed = 0
         session.project_opened.connect(self.refresh)
+        session.images_listed.connect(self.refresh)
         session.project_closed.connect(self._forget)
         training.started.connect(self._shown_changed)
         training.ended.connect(self.refresh)
+        if session.project is not None:
+            self.refresh()
+
+    # --- content ----------------------------------------------------------------------------------
+
+    @property
+    def refreshing(self) -> bool:
+        """True from a `refresh` until `listed` is emitted."""
+        return self._reading > 0
+
+    def usable(self, model: str = "") -> list[RunLine]:
+        """Return the runs that can be used for prediction, newest first. model: only runs of this kind of model."""
+        return [line for line in self.lines if line.usable and model in ("", line.model)]
+
+    @property
+    def newest_usable(self) -> Run | None:
+        """The newest run that can be used for prediction: the default model."""
+        return next((line.run for line in self.lines if line.usable), None)
+
+    def models(self) -> list[Path]:
+        """Return the folders of the usable runs and of the exports."""
+        return [*(line.run.root for line in self.usable()), *self.exports]
 
     def refresh(self, *_: object) -> None:
-        """List the runs again."""
+        """List the runs again; `listed` follows. A result that is still outstanding is dropped."""
         project = self._session.project
         if project is None:
             return
         root, known = project.root, dict(self._known)
+        self._refreshed += 1
+        number = self._reading = self._refreshed
 
-        def work() -> dict[str, tuple[int, RunLine]]:
-            found = {}
+        def work() -> tuple[dict[str, tuple[int, RunLine]], list[Path]]:
+            lines = {}
             for run in list_runs(root):
                 size = run.events_path.stat().st_size if run.events_path.exists() else 0
                 before = known.get(run.name)
-                found[run.name] = before if before is not None and before[0] == size else (size, run_line(run))
-            return found
+                if before is not None and before[0] == size:
+                    lines[run.name] = size, replace(before[1], usable=run.usable)
+                else:
+                    lines[run.name] = size, run_line(run)
+            return lines, list_exports(root)
 
-        self._lane.submit(work, lambda found, error: self._listed(root, found, error))
+        self._lane.submit(work, lambda result, error: self._show(number, result, error))
 
-    def _listed(self, root, found: dict[str, tuple[int, RunLine]] | None, error: Exception | None) -> None:
-        if found is None or self._session.project is None or self._session.project.root != root:
+    def _show(
+        self, number: int, result: tuple[dict[str, tuple[int, RunLine]], list[Path]] | None, error: Exception | None
+    ) -> None:
+        if number != self._reading:
             return
-        self._known = found
-        self.lines = [line for _, line in reversed(found.values())]
+        self._reading = 0
+        if result is not None:
+            self._known, self.exports = result
+            self.lines = [line for _, line in reversed(self._known.values())]
+        elif error is not None:
+            LOGGER.error("The runs could not be listed", exc_info=error)
         self.listed.emit()
+
+    # --- comparison -------------------------------------------------------------------------------
 
     def compare(self, runs: list[Run]) -> None:
         """Compare these runs with the shown one."""
         shown = self._training.run
-        self._asked += 1
+        self._request += 1
         if shown is None or not runs:
             self.compared = []
             self.compared_changed.emit()
             return
-        asked, chosen = self._asked, [run for run in runs if run.name != shown.name][:MOST]
+        request, chosen = self._request, [run for run in runs if run.name != shown.name][:MOST]
 
         def work() -> list[ComparedRun]:
-            found = []
+            compared = []
             for run in chosen:
-                if asked != self._asked:
+                if request != self._request:
                     break
                 comparison = compare_runs(shown, run)
-                past = read_past(run, stopped=lambda: asked != self._asked) if comparison.curves else PastRun()
+                past = read_past(run, stopped=lambda: request != self._request) if comparison.curves else PastRun()
                 if not comparison.scores:
                     past.track.scores, past.track.best = Columns(("score",)), None
-                found.append(ComparedRun(run, past.track, comparison))
-            return found
+                compared.append(ComparedRun(run, past.track, comparison))
+            return compared
 
-        self._lane.submit(work, lambda found, error: self._read(asked, found, error))
+        self._lane.submit(work, lambda compared, error: self._show_compared(request, compared, error))
 
-    def _read(self, asked: int, found: list[ComparedRun] | None, error: Exception | None) -> None:
-        if asked != self._asked:
+    def _show_compared(self, request: int, compared: list[ComparedRun] | None, error: Exception | None) -> None:
+        if request != self._request:
             return
         if isinstance(error, Problem):
             self.failed.emit(error)
-        self.compared = found or []
+        self.compared = compared or []
         self.compared_changed.emit()
 
     def _shown_changed(self, run: Run) -> None:
@@ -111,11 +156,13 @@ class RunList(QObject):
             self.refresh()
 
     def _forget(self) -> None:
-        self._asked += 1
-        self.lines, self.compared, self._known = [], [], {}
+        self._request += 1
+        self._reading = 0
+        self.lines, self.exports, self.compared, self._known = [], [], [], {}
         self.listed.emit()
         self.compared_changed.emit()
 
     def close(self) -> None:
-        self._asked += 1
+        self._request += 1
+        self._reading = 0
         self._lane.cancel_pending()

@@ -31,13 +31,13 @@ class RunMonitor(QObject):
     def __init__(self, session: Session, training: TrainingControl, telemetry: TelemetryThread) -> None:
         super().__init__(training)
         self.track, self.vitals = RunSeries(), RunState()
-        self.result: Evaluated | None = None  # the newest evaluation that found the best model so far
+        self.result: Evaluated | None = None  # the evaluation of the best model so far
         self.machine: SystemSample | None = None  # the newest sample, also without a run
         self._session, self._training = session, training
         self._lane = TaskQueue(parent=self)
         self._clock: float | None = None  # time.monotonic() at second 0 of the run, while it is live
-        self._heard = 0.0  # time.monotonic() of the newest event
-        self._kept = 0.0  # time of the newest stored sample, in seconds of the run
+        self._newest_event = 0.0  # time.monotonic() of the newest event
+        self._stored = 0.0  # time of the newest stored sample, in seconds of the run
         training.started.connect(self._started)
         training.reported.connect(self._reported)
         training.recalled.connect(self._recalled)
@@ -47,7 +47,7 @@ class RunMonitor(QObject):
 
     def finding(self) -> HealthFinding:
         """Return the diagnosis of the run at present."""
-        silent = time.monotonic() - self._heard if self._training.running and self._heard else 0.0
+        silent = time.monotonic() - self._newest_event if self._training.running and self._newest_event else 0.0
         return diagnose(self.vitals, silent=silent, paused=self._training.paused)
 
     @property
@@ -57,7 +57,7 @@ class RunMonitor(QObject):
     # --- updates ---------------------------------------------------------------------------------
 
     def _forget(self) -> None:
-        self.track, self.vitals, self._clock, self._heard, self._kept = RunSeries(), RunState(), None, 0.0, 0.0
+        self.track, self.vitals, self._clock, self._newest_event, self._stored = RunSeries(), RunState(), None, 0.0, 0.0
         self.result = None
         if self.machine is not None:
             self.track.no_cards = self.machine.reason
@@ -67,9 +67,9 @@ class RunMonitor(QObject):
         self._forget()
 
     def _reported(self, event: Event) -> None:
-        self._heard = time.monotonic()
+        self._newest_event = time.monotonic()
         if self._training.running and not self._training.paused:
-            self._clock = self._heard - event.time
+            self._clock = self._newest_event - event.time
         self.track.add_event(event)
         self.vitals.add_event(event)
         if isinstance(event, Evaluated) and event.split == "val" and event.best:
@@ -79,7 +79,7 @@ class RunMonitor(QObject):
     def _recalled(self, past: PastRun) -> None:
         """Take over the complete past of a run, replacing the few events reported individually."""
         self.track, self.vitals = past.track, past.vitals
-        self._heard = time.monotonic()
+        self._newest_event = time.monotonic()
         self.changed.emit()
 
     def _ended(self, ending: Finished | Failed) -> None:
@@ -101,16 +101,16 @@ class RunMonitor(QObject):
         self.track.add_sample(now, sample)
         self.vitals.add_sample(sample)
         run = self._training.run
-        if run is not None and self._session.writable and now - self._kept >= now / THINNING:
-            self._kept = now
-            self._lane.submit(lambda: _keep(run, encode_sample(now, sample)), lambda *_: None)
+        if run is not None and self._session.writable and now - self._stored >= now / THINNING:
+            self._stored = now
+            self._lane.submit(lambda: _store(run, encode_sample(now, sample)), lambda *_: None)
         self.changed.emit()
 
     def close(self) -> None:
         self._lane.finish()
 
 
-def _keep(run: Run, line: str) -> None:
+def _store(run: Run, line: str) -> None:
     # A full disk affects only the stored machine curves.
     with contextlib.suppress(OSError), machine_path(run).open("a", encoding="utf-8") as file:
         file.write(line + "\n")

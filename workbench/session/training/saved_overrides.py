@@ -19,16 +19,16 @@ class SavedOverrides(QObject):
     """Training settings per kind of model, never written for a read-only project or over an unreadable file."""
 
     changed = Signal()
-    planned = Signal(object)  # Recipe
+    planned = Signal(object)  # TrainingSettings
     unplanned = Signal(object)  # Problem: reason why no run can be planned
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._session = session
-        self._kept = SettingsOverrides()
+        self._overrides = SettingsOverrides()
         self._broken: Problem | None = None
         self._lane = TaskQueue(1, self)
-        self._asked = 0
+        self._number = 0
         # Of the last plan: model, initial run, and dataset.
         self._known: tuple[str, str | None, Dataset] | None = None
         session.project_opened.connect(self._load)
@@ -37,14 +37,14 @@ class SavedOverrides(QObject):
 
     def of(self, model: str) -> Choices:
         """Return the training settings, as taken by `Training.start`."""
-        return self._kept.of(model)
+        return self._overrides.of(model)
 
     def save(self, model: str, choices: Choices) -> None:
         """Set the training settings for every following run of this kind of model."""
-        self._kept = self._kept.with_choices(model, choices)
+        self._overrides = self._overrides.with_choices(model, choices)
         if self._session.writable and self._broken is None:
             try:
-                save_overrides(self._session.project, self._kept)
+                save_overrides(self._session.project, self._overrides)
             except Problem as problem:
                 self._session.problem_met.emit(problem)
         elif self._broken is not None:
@@ -59,42 +59,42 @@ class SavedOverrides(QObject):
         if anew:
             self._session.flush()
             self._known = None
-        self._asked += 1
-        asked, begin = self._asked, choices.get("start_from")
+        self._number += 1
+        number, start_from = self._number, choices.get("start_from")
 
         def work() -> tuple[Dataset, TrainingSettings] | None:
-            if asked != self._asked:
+            if number != self._number:
                 return None
             known = self._known
-            same = known is not None and known[:2] == (model, begin)
+            same = known is not None and known[:2] == (model, start_from)
             return plan_run(project, request(model, **choices), known[2] if same else None)
 
-        def then(found: tuple[Dataset, TrainingSettings] | None, error: Exception | None) -> None:
-            if asked != self._asked:
+        def then(result: tuple[Dataset, TrainingSettings] | None, error: Exception | None) -> None:
+            if number != self._number:
                 return
             if isinstance(error, Problem):
                 self.unplanned.emit(error)
             elif error is not None:
                 self.unplanned.emit(UnexpectedError(what=f"{type(error).__name__}: {error}"))
                 raise error
-            elif found is not None:
-                dataset, settings = found
-                self._known = model, begin, dataset
+            elif result is not None:
+                dataset, settings = result
+                self._known = model, start_from, dataset
                 self.planned.emit(settings)
 
         self._lane.submit(work, then)
 
     def close(self) -> None:
-        self._asked += 1
+        self._number += 1
         self._lane.cancel_pending()
 
     def _load(self) -> None:
-        self._asked += 1
-        self._kept, self._broken, self._known = SettingsOverrides(), None, None
+        self._number += 1
+        self._overrides, self._broken, self._known = SettingsOverrides(), None, None
         project = self._session.project
         if project is not None:
             try:
-                self._kept = load_overrides(project)
+                self._overrides = load_overrides(project)
             except ProjectBroken as problem:
                 self._broken = problem
                 self._session.problem_met.emit(problem)

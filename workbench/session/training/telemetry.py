@@ -16,12 +16,12 @@ __all__ = ["GpuSample", "SystemSample", "TelemetryThread"]
 
 
 class TelemetryThread(QThread):
-    """Thread that emits a Sample every `interval` seconds until `stop`.
+    """Thread that emits a SystemSample every `interval` seconds until `stop`.
 
     open_gpus: creates the GPU reader, or raises NoGpu.
     """
 
-    sampled = Signal(object)  # Sample
+    sampled = Signal(object)  # SystemSample
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class TelemetryThread(QThread):
         read, then = _bytes_read(), time.monotonic()
         try:
             while not self._stop.wait(self._interval):
-                gpus, reason = _ask(reader, reason)
+                gpus, reason = _read_gpus(reader, reason)
                 now_read, now = _bytes_read(), time.monotonic()
                 speed = None if read is None or now_read is None else (now_read - read) / (now - then) / 1e6
                 read, then = now_read, now
@@ -78,7 +78,7 @@ class TelemetryThread(QThread):
             return None, f"The NVIDIA driver cannot be asked: {error}"
 
 
-def _ask(reader: GpuReader | None, reason: str) -> tuple[tuple[GpuSample, ...], str]:
+def _read_gpus(reader: GpuReader | None, reason: str) -> tuple[tuple[GpuSample, ...], str]:
     if reader is None:
         return (), reason
     try:

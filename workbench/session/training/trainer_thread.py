@@ -12,11 +12,11 @@ from PySide6.QtCore import QObject, QThread, Signal
 
 from workbench.core.problems import Problem
 from workbench.core.runs import process_exit
+from workbench.core.runs.child_process import ChildProcess, StopEscalation, StopTimeouts, end_process
 from workbench.core.runs.events import Event, Failed, Finished, Started, encode_order
 from workbench.core.runs.launch import worker_command, worker_environment
 from workbench.core.runs.run import Run
 from workbench.core.runs.run_history import read_past
-from workbench.session.training.child_process import ChildProcess, StopEscalation, StopTimeouts, end_process
 from workbench.session.training.run_attach import (
     POLL,
     EventTail,
@@ -45,14 +45,14 @@ class TrainerThread(QThread):
         resume: bool = False,
         attach: bool = False,
         command: Sequence[str] | None = None,
-        patience: StopTimeouts | None = None,
+        timeouts: StopTimeouts | None = None,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self.training_run = run
         self.live = False  # a process is running; False during a replay
         self._time = 0.0
-        self._patience = patience or StopTimeouts()
+        self._timeouts = timeouts or StopTimeouts()
         self._wake = threading.Event()
         self._stopping = self._detached = False
         self._gently = True
@@ -60,7 +60,7 @@ class TrainerThread(QThread):
         if not attach:
             arguments = [run.root, "--resume"] if resume else [run.root]
             self._child = ChildProcess(
-                command or worker_command("train", *arguments), log=run.log_path, patience=patience
+                command or worker_command("train", *arguments), log=run.log_path, timeouts=timeouts, low_priority=True
             )
 
     # --- orders, from any thread ------------------------------------------------------------------
@@ -116,7 +116,7 @@ class TrainerThread(QThread):
         try:
             send_order(self.training_run, line)
         except OSError:
-            return  # the next step of the ladder follows
+            return  # the next step of the escalation follows
 
     # --- thread -----------------------------------------------------------------------------------
 
@@ -155,21 +155,20 @@ class TrainerThread(QThread):
             if child.forced and self._stopping:
                 ending = process_exit.stopped_event(run, self._time)
             else:
-                why = process_exit.cause(child.returncode, child.log_tail())
-                ending = process_exit.failed_event("training", why, run.log_path, self._time)
+                ending = child.exit_event("training", self._time)
             append_ending(run, ending)
             self.reported.emit(ending)
         return ending
 
-    def _watched(self, tail: EventTail, ladder: StopEscalation) -> Iterator[Event]:
+    def _watched(self, tail: EventTail, escalation: StopEscalation) -> Iterator[Event]:
         for event in tail.read(lambda: self._detached):
-            ladder.heard(event)
+            escalation.consider(event)
             yield event
 
     def _follow(self) -> Finished | Failed | None:
         run = self.training_run
         tail = EventTail(run.events_path)
-        ladder = StopEscalation(self._patience)
+        escalation = StopEscalation(self._timeouts)
         process = find_live_process(run)
         self.live = process is not None
         # Not reported one by one: a long run has a million events, which would block the window.
@@ -178,23 +177,23 @@ class TrainerThread(QThread):
         self._time = past.track.last
         if not self._detached:
             self.recalled.emit(past)
-        asked = False
+        stop_sent = False
         while process is not None and ending is None and not self._detached:
             self._wake.wait(POLL)
             self._wake.clear()
-            if self._stopping and not asked:
-                asked = True
+            if self._stopping and not stop_sent:
+                stop_sent = True
                 self._send_by_file(encode_order("stop"))
             if self._stopping:
-                ladder.begin(gently=self._gently)
-            if (step := ladder.due()) is not None and process_of(run, process.pid) is not None:
+                escalation.begin(gently=self._gently)
+            if (step := escalation.due()) is not None and process_of(run, process.pid) is not None:
                 end_process(process.pid, kill=step == "kill")
             alive = process_of(run, process.pid) is not None  # checked before reading, so that the last events are read
-            ending = self._emit_event(self._watched(tail, ladder))
+            ending = self._emit_event(self._watched(tail, escalation))
             if not alive:
                 break
         if ending is None and not self._detached:
-            if asked:
+            if stop_sent:
                 ending = process_exit.stopped_event(run, self._time)
             else:
                 why = process_exit.cause(None, "")

@@ -13,7 +13,7 @@ from workbench.core.runs import process_exit
 from workbench.core.runs.events import BestKept, Event, Failed, Finished, Preview, Started, Step
 from workbench.core.runs.run import Run, create_run, list_runs
 from workbench.core.runs.run_history import PastRun
-from workbench.core.runs.training_settings import TrainingSettings, request
+from workbench.core.runs.training_settings import request
 from workbench.session.error_log import LOGGER
 from workbench.session.session import Session
 from workbench.session.task_queue import TaskQueue
@@ -76,7 +76,7 @@ class TrainingControl(QObject):
         self._session = session
         self._command = command
         self._thread: TrainerThread | None = None
-        self._ear: _EventReceiver | None = None
+        self._receiver: _EventReceiver | None = None
         self._lane = TaskQueue(parent=self)
         self._previews = PreviewReader(self)
         self._previews.arrived.connect(self.preview_arrived)
@@ -135,31 +135,33 @@ class TrainingControl(QObject):
         """Previews of images made during this run."""
         return self._previews
 
-    # --- orders -----------------------------------------------------------------------------------
+    # --- commands ---------------------------------------------------------------------------------
 
     def start(
         self,
         model: str,
         minutes: float | None = None,
         epochs: int | None = None,
-        device: str = "auto",
-        quality: str = "balanced",
+        device: str | None = None,
+        quality: str | None = None,
         **settings: Any,
     ) -> None:
-        """Plan a run from the present labels, then train. Problems are reported by `ended(Failed)`."""
+        """Plan a run from the present labels, then train. Problems are reported by `ended(Failed)`.
+
+        None leaves the default of TrainingSettings; `settings` are further fields of it.
+        """
         project = self._session.project
         if self.busy or project is None:
             return
-        asked = {"device": device, "quality": quality, **settings}
-        asked.update({k: v for k, v in (("minutes", minutes), ("epochs", epochs)) if v is not None})
+        limits = {"minutes": minutes, "epochs": epochs, "device": device, "quality": quality}
+        choices = {name: value for name, value in limits.items() if value is not None} | settings
         self._release_thread()
         self.preparing, self.stopping, self.progress = True, False, 0.0
         self.state_changed.emit()
         self._session.flush()
 
         def work() -> Run:
-            recipe: TrainingSettings = request(model, **asked)
-            return create_run(project, recipe)
+            return create_run(project, request(model, **choices))
 
         self._lane.submit(work, self._prepared)
 
@@ -259,7 +261,7 @@ class TrainingControl(QObject):
 
     def _begin(self, run: Run, thread: TrainerThread) -> None:
         self._release_thread()
-        self.run, self._thread, self._ear = run, thread, _EventReceiver(thread, self)
+        self.run, self._thread, self._receiver = run, thread, _EventReceiver(thread, self)
         self.stopping, self.paused, self.progress, self._planned, self._time = False, False, 0.0, None, 0.0
         self.kept_open = None
         self._previews.open(run)
@@ -273,9 +275,9 @@ class TrainingControl(QObject):
 
     def _release_thread(self) -> None:
         # Cleared together: even after an interruption no trainer remains without its receiver.
-        thread, ear, self._thread, self._ear = self._thread, self._ear, None, None
-        if ear is not None:
-            ear.close()
+        thread, receiver, self._thread, self._receiver = self._thread, self._receiver, None, None
+        if receiver is not None:
+            receiver.close()
         if thread is not None:
             thread.detach()
             thread.wait()

@@ -26,7 +26,7 @@ from workbench.core.runs.events import Failed, decode
 from workbench.core.runs.launch import rank_of_this_process
 from workbench.training.device import is_out_of_memory
 
-_PATIENCE = 3.0  # seconds in which a lost process may still report its failure
+_LOSS_TIMEOUT = 3.0  # seconds in which a lost process may still report its failure
 
 
 class Command(IntEnum):
@@ -62,7 +62,7 @@ class ProcessGroup:
         self._resting = False
         self._processes: list[tuple[int, int]] = []  # pid and host of each rank
         if size > 1:
-            self._processes = self._introduce()
+            self._processes = self._exchange_ids()
 
     @property
     def is_leader(self) -> bool:
@@ -98,9 +98,9 @@ class ProcessGroup:
     def receive_command(self) -> CommandMessage:
         """Block until the next command of rank 0; all other ranks. Raise WorkerFailed if rank 0 is gone."""
         while True:
-            told = paddle.zeros([4], "float64")
-            self._broadcast(told)
-            do, step, rate, item = told.tolist()
+            message = paddle.zeros([4], "float64")
+            self._broadcast(message)
+            do, step, rate, item = message.tolist()
             if Command(int(do)) is not Command.WAIT:
                 return CommandMessage(Command(int(do)), int(step), rate, int(item))
             self._rests += 1
@@ -201,19 +201,19 @@ class ProcessGroup:
         except (RuntimeError, ValueError) as error:
             raise self._lost(str(error)) from error
 
-    def _introduce(self) -> list[tuple[int, int]]:
+    def _exchange_ids(self) -> list[tuple[int, int]]:
         table = np.zeros((self.size, 2), np.float64)
         table[self.number] = os.getpid(), _host()
         tensor = paddle.to_tensor(table)
         self._reduce(tensor)
         return [(int(pid), int(host)) for pid, host in tensor.tolist()]
 
-    def _lost(self, said: str) -> WorkerFailed:
+    def _lost(self, error: str) -> WorkerFailed:
         """Return the problem that names the lost process and the reason, as far as known."""
         self.broken = True
-        why = f"the connection to another of its {self.size} processes broke ({said.strip().splitlines()[-1][:200]})"
+        why = f"the connection to another of its {self.size} processes broke ({error.strip().splitlines()[-1][:200]})"
         log = self.folder / "launcher.log" if self.folder else Path()
-        until = time.monotonic() + (_PATIENCE if self._processes else 0.0)
+        until = time.monotonic() + (_LOSS_TIMEOUT if self._processes else 0.0)
         while True:
             for number, (pid, host) in enumerate(self._processes):
                 if number == self.number:
@@ -222,7 +222,7 @@ class ProcessGroup:
                 if failed is not None:
                     words = f"its process {number + 1} of {self.size} failed: {failed.why.rstrip('.')}"
                     return WorkerFailed(what="training", why=words, log=failed.log or str(log))
-                if host == _host() and not _lives(pid):
+                if host == _host() and not _is_alive(pid):
                     log = self.folder / f"rank-{number}.log" if self.folder else log
                     words = (
                         f"its process {number + 1} of {self.size} is gone without a word, most often because it was "
@@ -243,7 +243,7 @@ class ProcessGroup:
 
 
 def join(folder: Path, batch: int) -> ProcessGroup:
-    """Connect to the other processes of this run, if there are several. Raise BadRecipe, WorkerFailed."""
+    """Connect to the other processes of this run, if there are several. Raise BadSettings, WorkerFailed."""
     number, size = rank_of_this_process()
     if size == 1:
         return ProcessGroup()
@@ -257,7 +257,7 @@ def join(folder: Path, batch: int) -> ProcessGroup:
 
 
 def check_batch(batch: int, size: int) -> None:
-    """Raise BadRecipe if the batch has fewer images than there are processes."""
+    """Raise BadSettings if the batch has fewer images than there are processes."""
     if batch < size:
         why = f"{size} processes cannot share so few; choose {size} or more"
         raise BadSettings(key="batch", value=batch, why=why)
@@ -267,7 +267,7 @@ def _host() -> int:
     return zlib.crc32(socket.gethostname().encode())
 
 
-def _lives(pid: int) -> bool:
+def _is_alive(pid: int) -> bool:
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.Error:

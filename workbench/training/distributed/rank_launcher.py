@@ -37,9 +37,9 @@ _GRACE = 10.0  # seconds for processes left behind by the launcher
 
 
 def run_ranks(run: Run, pipe: int | None, *, resume: bool, keep_running: bool, lock: RunLock | None = None) -> int:
-    """Carry out a run with several processes. Return the exit status.
+    """Train a run with several processes. Return the exit status.
 
-    lock: lock of the run; released before the processes start, as rank 0 acquires it. Raise DeviceMissing, BadRecipe,
+    lock: lock of the run; released before the processes start, as rank 0 acquires it. Raise DeviceMissing, BadSettings,
     RunInUse, and WorkerFailed if the processes ended without a final event.
     """
     settings = run.settings()
@@ -59,8 +59,8 @@ def run_ranks(run: Run, pipe: int | None, *, resume: bool, keep_running: bool, l
                 lock.release()
             environment.pop("WORKBENCH_KEEP_RUNNING", None)  # this process decides
             code = front.run_command(launcher_command(device, own, *worker), environment, log.fileno())
-            for said in sorted(own.glob("workerlog.*")):  # printed before a process redirected its output
-                log.write(said.read_bytes())
+            for path in sorted(own.glob("workerlog.*")):  # printed before a process redirected its output
+                log.write(path.read_bytes())
     finally:
         shutil.rmtree(own, ignore_errors=True)
     if front.ending is None:
@@ -76,23 +76,24 @@ class RankLauncher:
         self.ending: Finished | Failed | None = None
         path = run.events_path
         self._read_to = path.stat().st_size if path.exists() else 0
-        self._asked = 0
+        self._signals = 0
 
     def run_command(self, command: list[str], environment: dict[str, str], log: int) -> int:
         """Run the launcher to its end and make sure that none of its processes is left. Return its exit status."""
         with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=log, stderr=log) as process:
             for kind in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(kind, lambda number, frame: self._on_signal(process, number, frame))
-            threading.Thread(target=self._pass_on, args=(process,), daemon=True, name="orders").start()
+            threading.Thread(target=self._forward_commands, args=(process,), daemon=True, name="orders").start()
             known: dict[int, psutil.Process] = {}
             try:
                 while process.poll() is None:
                     with contextlib.suppress(psutil.Error):
-                        known.update({one.pid: one for one in psutil.Process(process.pid).children(recursive=True)})
+                        children = psutil.Process(process.pid).children(recursive=True)
+                        known.update({child.pid: child for child in children})
                     self._report()
                     time.sleep(_POLL)
             finally:
-                _hang_up(process)
+                _close_input(process)
                 _end(process, list(known.values()))
                 self._report()
             return process.returncode
@@ -114,7 +115,7 @@ class RankLauncher:
             if event is not None and self._pipe is not None and not write_all(self._pipe, line):
                 self._pipe = None
 
-    def _pass_on(self, process: subprocess.Popen[bytes]) -> None:
+    def _forward_commands(self, process: subprocess.Popen[bytes]) -> None:
         """Forward orders from stdin to rank 0, and its end too, unless the run continues without the window."""
         rest = b""
         with contextlib.suppress(OSError):
@@ -126,11 +127,11 @@ class RankLauncher:
                     else:
                         _send(process, line + b"\n")
             if not self._keep_running:
-                _hang_up(process)
+                _close_input(process)
 
     def _on_signal(self, process: subprocess.Popen[bytes], number: int, frame: FrameType | None) -> None:
-        self._asked += 1
-        if self._asked > 1:
+        self._signals += 1
+        if self._signals > 1:
             signal.default_int_handler(number, frame)
         _send(process, (encode_order("stop") + "\n").encode())
 
@@ -142,7 +143,7 @@ def _send(process: subprocess.Popen[bytes], data: bytes) -> None:
         process.stdin.flush()
 
 
-def _hang_up(process: subprocess.Popen[bytes]) -> None:
+def _close_input(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(OSError, ValueError):
         assert process.stdin is not None
         process.stdin.close()
@@ -153,9 +154,9 @@ def _end(process: subprocess.Popen[bytes], children: list[psutil.Process]) -> No
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(_GRACE)
     _, alive = psutil.wait_procs(children, timeout=_GRACE if process.poll() is not None else 0)
-    for one in alive:
+    for child in alive:
         with contextlib.suppress(psutil.Error):
-            one.kill()
+            child.kill()
     if process.poll() is None:
         process.kill()
         process.wait()
@@ -169,18 +170,18 @@ def _failure(run: Run, code: int) -> Problem:
             if isinstance(event, Failed):
                 return process_exit.to_problem(event, "training", run.log_path)
     log = run.ranks / "launcher.log"
-    seen = re.search(r"Container rank (\d+) status \w+ .*? code (-?\d+)", process_exit.log_tail(log, lines=400))
-    if seen is None:
+    match = re.search(r"Container rank (\d+) status \w+ .*? code (-?\d+)", process_exit.log_tail(log, lines=400))
+    if match is None:
         return WorkerFailed(what="training", why=process_exit.cause(code, process_exit.log_tail(log)), log=str(log))
-    number = int(seen[1])
+    number = int(match[1])
     own = run.ranks / f"rank-{number}.log"
-    words = process_exit.cause(int(seen[2]), process_exit.log_tail(own))
+    words = process_exit.cause(int(match[2]), process_exit.log_tail(own))
     return WorkerFailed(what="training", why=f"of its process {number + 1}: {words}", log=str(own))
 
 
 def launch(arguments: list[str]) -> None:
     """Run Paddle's launcher in this process, for a packed program that has no Python to run it with."""
-    from paddle.distributed.launch.main import launch as begin
+    from paddle.distributed.launch.main import launch as launch_ranks
 
     sys.argv[1:] = arguments
-    begin()
+    launch_ranks()

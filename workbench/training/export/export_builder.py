@@ -23,6 +23,7 @@ from workbench.core.project.leftovers import holding_part
 from workbench.core.project.project import Project
 from workbench.core.project.storage import check_links, write_json
 from workbench.core.runs.events import Finished, Trouble
+from workbench.core.runs.export_options import ExportOptions
 from workbench.core.runs.run import Run
 from workbench.inference.batch.checksums import write_checks
 from workbench.inference.batch.export_package import write_package
@@ -38,21 +39,21 @@ from workbench.training.evaluator import DygraphEngine
 from workbench.training.export import holdout_effects, latency, parity, parity_samples
 from workbench.training.export.calibration_images import calibration
 from workbench.training.export.export_formats import FormatWriter, remove
-from workbench.training.export.export_options import ExportOptions
 from workbench.training.export.parity import Parity, compare, judge_cost
 from workbench.training.export.versions import environment
 from workbench.training.learner import load_weights
 from workbench.training.model_card.card_evaluation import SECONDS as CARD_SECONDS
+from workbench.training.model_card.card_translation import ENGLISH
 from workbench.training.model_card.card_writer import write_card
 from workbench.training.operating_point_origin import origin, summary
 from workbench.training.progress_stages import ExportCancelled, ProgressStages
 from workbench.training.reporter import Reporter
 
 
-def export(run: Run, out: Path, choices: ExportOptions, report: Reporter, *, cancelled: Callable[[], bool]) -> Finished:
+def export(run: Run, out: Path, options: ExportOptions, report: Reporter, *, cancelled: Callable[[], bool]) -> Finished:
     """Export the best weights of a run to `out`. Raise a Problem; then, and if cancelled, no files are left."""
     out = out.absolute()
-    choices.check()
+    options.check()
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ExportExists(path=str(out))
     if not (run.best / checkpoint.WEIGHTS).exists():
@@ -64,7 +65,7 @@ def export(run: Run, out: Path, choices: ExportOptions, report: Reporter, *, can
     try:
         with holding_part(part):
             make_folder(part)
-            result = _Builder(run, part, choices, report, cancelled).build()
+            result = _Builder(run, part, options, report, cancelled).build()
             if out.exists():
                 out.rmdir()
             os.replace(part, out)
@@ -72,9 +73,9 @@ def export(run: Run, out: Path, choices: ExportOptions, report: Reporter, *, can
     except ExportCancelled:
         return Finished(why="stopped")
     except ParityFailed as problem:
-        kept = out.parent / f"{out.name}.parity.json"
-        write_json(kept, problem.fields["report"])
-        raise ParityFailed(why=problem.fields["why"], report=str(kept)) from problem
+        path = out.parent / f"{out.name}.parity.json"
+        write_json(path, problem.fields["report"])
+        raise ParityFailed(why=problem.fields["why"], report=str(path)) from problem
     except OSError as error:
         where = error.filename or str(out)
         raise CannotWrite.of(where, error) from error
@@ -84,13 +85,13 @@ class _Builder:
     """Builder of one export, in a temporary folder."""
 
     def __init__(
-        self, run: Run, folder: Path, choices: ExportOptions, report: Reporter, cancelled: Callable[[], bool]
+        self, run: Run, folder: Path, options: ExportOptions, report: Reporter, cancelled: Callable[[], bool]
     ) -> None:
-        self.run, self.folder, self.choices, self.report, self.cancelled = run, folder, choices, report, cancelled
-        self.formats = list(dict.fromkeys(choices.formats))
+        self.run, self.folder, self.options, self.report, self.cancelled = run, folder, options, report, cancelled
+        self.formats = list(dict.fromkeys(options.formats))
         self.recipe, self.dataset = run.settings(), run.dataset()
         self.project = Project.open(run.project_root, write=False)
-        self.point = origin(run, self.dataset, choices.point)
+        self.point = origin(run, self.dataset, options.point)
         self.parity: dict[str, Parity] = {}
 
     def build(self) -> dict[str, Any]:
@@ -98,7 +99,7 @@ class _Builder:
         self.stages = ProgressStages(self.plan(chosen), self.report, self.cancelled)
         self.stages.begin("Preparing the network")
         images = parity_samples.readable(chosen)
-        chosen = [witness for witness in chosen if witness.key in dict(images)]
+        chosen = [sample for sample in chosen if sample.key in dict(images)]
         place = device.choose("auto")
         net = networks.build(self.recipe, self.dataset)
         path = self.run.best / checkpoint.WEIGHTS
@@ -123,26 +124,26 @@ class _Builder:
         self.write_reports(place.name, measured)
         return {
             "formats": list(settings.order or settings.files),
-            "parity": {name: found.summary() for name, found in self.parity.items()},
-            "latency": {name: latency.p50(found) for name, found in measured.get("engines", {}).items()},
+            "parity": {name: result.summary() for name, result in self.parity.items()},
+            "latency": {name: latency.p50(entry) for name, entry in measured.get("engines", {}).items()},
             "note": measured.get("note", ""),
             "point": summary(settings, self.point),
         }
 
     def plan(self, chosen: list[parity_samples.ParitySample]) -> list[tuple[str, float]]:
         """Return the planned stages with their estimated seconds."""
-        pixels = sum(min(witness.pixels, parity_samples.MOST_PIXELS) for witness in chosen) / 1e6
+        pixels = sum(min(sample.pixels, parity_samples.MOST_PIXELS) for sample in chosen) / 1e6
         reduced = any(KINDS[name].reduced for name in self.formats)
         stages = [("Preparing the network", 2.0), ("Converting the network", 3.0)]
         if "int8" in self.formats:
             stages.append(("Measuring ranges for whole numbers", 8.0))
-        if self.choices.point in ("more", "fewer"):
+        if self.options.point in ("more", "fewer"):
             stages.append(("Choosing thresholds", 10.0))
         stages.append(("Comparing with the run", 1.0 + pixels * (1 + len(self.formats)) / 2))
         if reduced:
             stages.append(("Judging fewer bits on labelled pictures", 20.0))
-        if self.choices.seconds:
-            stages.append(("Measuring the speed", self.choices.seconds * len(self.formats)))
+        if self.options.seconds:
+            stages.append(("Measuring the speed", self.options.seconds * len(self.formats)))
         seconds = min(CARD_SECONDS, 1.0 + pixels / max(1, len(chosen)) * len(self.dataset.of("val", "test")) / 4)
         return [*stages, ("Checking", 3.0), ("Writing the model card", seconds)]
 
@@ -161,7 +162,7 @@ class _Builder:
             raise RunBroken(path=str(path), why=str(error)) from error
 
     def move_thresholds(self, settings: ModelSettings, reference: DygraphEngine) -> ModelSettings:
-        point = self.choices.point
+        point = self.options.point
         if point in ("more", "fewer"):
             self.stages.begin("Choosing thresholds")
         items, _ = holdout_effects.measure_effects(self.dataset)
@@ -187,7 +188,7 @@ class _Builder:
         self.stages.begin("Judging fewer bits on labelled pictures")
         items, note = holdout_effects.measure_effects(self.dataset)
         whole = next((engines[name] for name in engines if not KINDS[name].reduced), reference)
-        found = holdout_effects.measure(
+        effects = holdout_effects.measure(
             self.project,
             self.dataset,
             {"": whole, **{name: engines[name] for name in reduced}},
@@ -198,24 +199,24 @@ class _Builder:
         )
         self.stages.check()
         for name in reduced:
-            judge_cost(self.parity[name], found.get("", {}), found.get(name), note)
+            judge_cost(self.parity[name], effects.get("", {}), effects.get(name), note)
 
     def keep_passed(self, settings: ModelSettings) -> ModelSettings:
         """Return settings that name only the formats that passed; remove the files of the others."""
         passed = [name for name in KINDS if name in self.formats and self.parity[name].passed]
         for name in self.formats:
             if name not in passed:
-                found = self.parity[name]
-                if not found.pictures:
-                    says = f"The format {name} cannot be made here: {found.why.rstrip('.')}."
+                result = self.parity[name]
+                if not result.pictures:
+                    says = f"The format {name} cannot be made here: {result.why.rstrip('.')}."
                 else:
-                    says = f"The network in {name} does not reproduce the run: {found.why.rstrip('.')}."
+                    says = f"The network in {name} does not reproduce the run: {result.why.rstrip('.')}."
                 self.report(Trouble(what=says, done="This format is left out of the export."))
         if not passed:
-            why = "; ".join(f"{name}: {found.why.rstrip('.')}" for name, found in self.parity.items())
+            why = "; ".join(f"{name}: {result.why.rstrip('.')}" for name, result in self.parity.items())
             raise ParityFailed(why=why, report=parity.report(self.parity, "", environment()))
-        kept = {KINDS[name].file for name in passed}
-        for file in {KINDS[name].file for name in self.formats} - kept:
+        passed_files = {KINDS[name].file for name in passed}
+        for file in {KINDS[name].file for name in self.formats} - passed_files:
             remove(self.folder, file)
         return dataclasses.replace(settings, files={name: KINDS[name].file for name in passed})
 
@@ -227,28 +228,28 @@ class _Builder:
         golden: list[tuple[str, Path]],
     ) -> tuple[ModelSettings, dict[str, Any]]:
         """Return settings with the engine order and tuning measured here, and the content of latency.json."""
-        if not self.choices.seconds or not golden:
+        if not self.options.seconds or not golden:
             return settings, {}
         self.stages.begin("Measuring the speed")
         began = self.stages.clock()
 
         def tick() -> None:
-            self.stages.share((self.stages.clock() - began) / (self.choices.seconds * len(settings.files)))
+            self.stages.share((self.stages.clock() - began) / (self.options.seconds * len(settings.files)))
 
-        usual = latency.usual_size([witness.size for witness in chosen])
+        usual = latency.usual_size([sample.size for sample in chosen])
         sizes = latency.sizes_for(usual, settings.task)
         image = golden[-1][1]
-        found = latency.measure_engines(
-            self.folder, list(settings.files), image, sizes, seconds=self.choices.seconds, tick=tick
+        measured = latency.measure_engines(
+            self.folder, list(settings.files), image, sizes, seconds=self.options.seconds, tick=tick
         )
-        order, note = latency.order(found, self.choices.target_ms)
-        tuned = {name: tuning for name, tuning in latency.tunings(found).items() if name in settings.files}
-        first, target = latency.p50(found[order[0]]), self.choices.target_ms
+        order, note = latency.order(measured, self.options.target_ms)
+        tuned = {name: tuning for name, tuning in latency.tunings(measured).items() if name in settings.files}
+        first, target = latency.p50(measured[order[0]]), self.options.target_ms
         content = {
             "format": 1,
             "machine": environment(),
             "usual": list(usual),
-            "engines": found,
+            "engines": measured,
             "dygraph": latency.time_dygraph(settings, reference, image, usual),
             "order": order,
             "target_ms": target,
@@ -260,15 +261,15 @@ class _Builder:
     def golden_images(self, chosen: list[parity_samples.ParitySample]) -> list[tuple[str, Path]]:
         """Return name and file of each golden image; of an image too large to ship, a part."""
         images, crops = [], self.folder / ".crops"
-        for witness in chosen:
-            path = witness.path
-            if witness.pixels > parity_samples.MOST_PIXELS:
+        for sample in chosen:
+            path = sample.path
+            if sample.pixels > parity_samples.MOST_PIXELS:
                 path = crops / f"{len(images)}.png"
-                image = witness.read()
+                image = sample.read()
                 if image.dtype.kind == "f":
                     continue  # PNG cannot store floats, and the whole image is too large to ship
                 write_png(path, image)
-            images.append((witness.key, path))
+            images.append((sample.key, path))
         return images
 
     def write_golden(self, settings: ModelSettings, images: list[tuple[str, Path]]) -> None:
@@ -291,7 +292,7 @@ class _Builder:
         if measured:
             write_json(self.folder / latency.LATENCY_FILE, measured)
         self.stages.begin("Writing the model card")
-        summaries = {name: found.summary() for name, found in self.parity.items()}
+        summaries = {name: result.summary() for name, result in self.parity.items()}
         try:
             write_card(
                 self.folder,
@@ -299,7 +300,7 @@ class _Builder:
                 self.project,
                 summaries,
                 environment(),
-                language=self.choices.language,
+                language=self.options.language or ENGLISH,
                 point=self.point,
                 tick=self.stages.share,
             )

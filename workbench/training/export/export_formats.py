@@ -5,10 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +15,8 @@ import onnx
 import paddle
 from paddle.static import InputSpec
 
+from workbench.core.runs.child_process import run_captured
+from workbench.core.runs.launch import worker_command
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.engines.registry import KINDS, cannot_make
@@ -92,8 +91,6 @@ class FormatWriter:
         source = self._folder / KINDS["onnx"].file
         if not source.exists():
             self._onnx()
-        from workbench.training.export.export_formats import quantize
-
         try:
             quantize(source, self._folder / KINDS["int8"].file, self._ticking(self._calibration()))
         except (RuntimeError, ValueError, TypeError, OSError) as error:
@@ -108,9 +105,7 @@ class FormatWriter:
     def _legacy(self) -> None:
         """Run in a separate process: the kind of program is fixed when Paddle is imported."""
         stem = self._folder / _LEGACY
-        frozen = getattr(sys, "frozen", False)
-        head = [sys.executable, "--worker"] if frozen else [sys.executable, "-m", "workbench.training"]
-        self._child([*head, "legacy", str(self._run.root), str(stem)], stem.with_suffix(".pdmodel"))
+        self._run_child("legacy", self._run.root, stem, target=stem.with_suffix(".pdmodel"))
 
     def _lite(self) -> None:
         """Convert for Paddle Lite, whose converter reads only the older kind of program."""
@@ -120,38 +115,18 @@ class FormatWriter:
         target = self._folder / KINDS["lite"].file
         target.parent.mkdir(exist_ok=True)
         arm = any(part in os.uname().machine.lower() for part in ("arm", "aarch64")) if hasattr(os, "uname") else False
-        code = (
-            "import sys; from paddlelite.lite import Opt; opt = Opt(); opt.set_model_file(sys.argv[1]); "
-            "opt.set_param_file(sys.argv[2]); opt.set_valid_places(sys.argv[4]); "
-            "opt.set_model_type('naive_buffer'); opt.set_optimize_out(sys.argv[3]); opt.run()"
-        )
-        model, weights = source.with_suffix(".pdmodel"), source.with_suffix(".pdiparams")
-        command = [sys.executable, "-c", code, str(model), str(weights), str(target.with_suffix(""))]
-        self._child([*command, "arm" if arm else "x86"], target)
+        self._run_child("lite", source, target.with_suffix(""), "arm" if arm else "x86", target=target)
 
-    def _child(self, command: list[str], target: Path) -> None:
-        log = self._folder / ".child.txt"
-        with log.open("wb") as stream:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=stream,
-                stderr=stream,
-                env={**os.environ, "FLAGS_enable_pir_api": "0", "CUDA_VISIBLE_DEVICES": ""},
-            )
-        try:
-            until = time.monotonic() + _SECONDS
-            while process.poll() is None and time.monotonic() < until:
-                self._tick()
-                time.sleep(0.05)
-        finally:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
-        lines = log.read_text("utf-8", "replace").strip().splitlines()
-        log.unlink()
-        if process.returncode or not target.is_file():
-            raise FormatNotWritten(f"it could not be converted: {lines[-1] if lines else process.returncode}")
+    def _run_child(self, verb: str, *arguments: str | Path, target: Path) -> None:
+        """Run a verb of the training program in a child process. Raises FormatNotWritten if `target` is missing."""
+        output = run_captured(
+            worker_command(verb, *arguments),
+            seconds=_SECONDS,
+            environment={**os.environ, "FLAGS_enable_pir_api": "0", "CUDA_VISIBLE_DEVICES": ""},
+            tick=self._tick,
+        )
+        if output.returncode != 0 or not target.is_file():
+            raise FormatNotWritten(f"it could not be converted: {output.last_line or output.returncode}")
 
 
 def remove(folder: Path, file: str) -> None:

@@ -46,25 +46,25 @@ def measure(
     Each: {"pictures", "dice", "found", "defects", "false_per_picture"}, for verdicts {"pictures", "accuracy",
     "macro_f1"}. Engines that fail are missing; all are if no image can be read.
     """
-    judge = Evaluator(project, dataset)
-    found: dict[str, dict[str, Any]] = {}
+    evaluator = Evaluator(project, dataset)
+    metrics: dict[str, dict[str, Any]] = {}
     for number, (name, engine) in enumerate(engines.items()):
 
         def tell(done: int, total: int, number: int = number) -> None:
             progress((number + done / total) / len(engines))
 
         try:
-            seen = judge.evaluate(
-                engine, settings, items, most_seconds=None if found else _SECONDS, cancelled=cancelled, progress=tell
+            report = evaluator.evaluate(
+                engine, settings, items, most_seconds=None if metrics else _SECONDS, cancelled=cancelled, progress=tell
             )
         except Exception:  # parity has reported any such failure already
             continue
-        if seen is None:
+        if report is None:
             break
-        if not found:
-            items = [item for item in items if item.key in set(seen.keys)]
-        found[name] = _short(seen.metrics)
-    return found
+        if not metrics:
+            items = [item for item in items if item.key in set(report.keys)]
+        metrics[name] = _short(report.metrics)
+    return metrics
 
 
 def _short(metrics: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ Format 1 of the file:
 
     machine       {name: value}: system, processor, versions
     usual         [height, width] of the project's usual image
-    engines       {name: result of inference.measure, or {"error": sentence}}
+    engines       {name: result of inference.batch.benchmark, or {"error": sentence}}
     dygraph       {"p50_ms", "p95_ms", "network_ms", "calls"}: the network in plain Paddle, for the usual image;
                   {} if not measured
     order         engines in the order in which they are tried
@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from workbench.core.runs.child_process import run_captured
+from workbench.core.runs.export_options import BENCHMARK_SECONDS
+from workbench.core.runs.launch import benchmark_command
 from workbench.inference.batch.benchmark import fit, time_engine
 from workbench.inference.engine_options import EngineOptions
 from workbench.inference.engines.registry import KINDS
@@ -31,12 +31,10 @@ from workbench.inference.model_settings import ModelSettings
 from workbench.inference.predictor import Engine
 
 LATENCY_FILE = "latency.json"
-SECONDS = 8.0  # for each engine
 _SIDES = (512, 2048)  # common sizes for comparison
 _MOST_PIXELS = 16_000_000  # limit of the measured image
 # Set by the training program for itself; not set where an export runs.
-_NOT_OURS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "KMP_BLOCKTIME")
-_RUN = "import sys; sys.path.insert(0, sys.argv[1]); from inference.batch.benchmark import main; sys.exit(main(sys.argv[2:], sys.argv[1]))"  # noqa: E501
+_TRAINING_ONLY = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "KMP_BLOCKTIME")
 
 
 def sizes_for(usual: tuple[int, int], task: str) -> list[tuple[int, int]]:
@@ -57,14 +55,14 @@ def measure_engines(
     image: Path,
     sizes: Sequence[tuple[int, int]],
     *,
-    seconds: float = SECONDS,
+    seconds: float = BENCHMARK_SECONDS,
     tick: Callable[[], None] = lambda: None,
 ) -> dict[str, dict[str, Any]]:
     """Return the results of `inference.batch.benchmark` for each engine of the export in `folder`, one child at a time.
 
     seconds: per engine. tick: called many times per second; may raise to stop.
     """
-    found = {}
+    results = {}
     for name in names:
         arguments = [
             "--engine",
@@ -76,38 +74,20 @@ def measure_engines(
             "--sizes",
             ",".join(f"{height}x{width}" for height, width in sizes),
         ]
-        found[name] = _child(folder, arguments, seconds, tick)
-    return found
+        results[name] = _benchmark(folder, arguments, seconds, tick)
+    return results
 
 
-def _child(folder: Path, arguments: list[str], seconds: float, tick: Callable[[], None]) -> dict[str, Any]:
-    if getattr(sys, "frozen", False):
-        command = [sys.executable, "--worker", "measure", str(folder), *arguments]
-    else:
-        # As in an export: with its own copy of the package and without modules of the workbench in memory.
-        command = [sys.executable, "-I", "-B", "-c", _RUN, str(folder), *arguments]
-    environment = {name: value for name, value in os.environ.items() if name not in _NOT_OURS}
-    process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
-    )
-    until = time.monotonic() + 10 * seconds + 60  # an engine that hangs must not block the export
+def _benchmark(folder: Path, arguments: list[str], seconds: float, tick: Callable[[], None]) -> dict[str, Any]:
+    environment = {name: value for name, value in os.environ.items() if name not in _TRAINING_ONLY}
+    limit = 10 * seconds + 60  # an engine that hangs must not block the export
+    output = run_captured(benchmark_command(folder, *arguments), seconds=limit, environment=environment, tick=tick)
+    if output.returncode is None:
+        return {"error": "it did not come to an end"}
     try:
-        while process.poll() is None:
-            tick()
-            if time.monotonic() > until:
-                return {"error": "it did not come to an end"}
-            time.sleep(0.05)
-        assert process.stdout is not None
-        lines = process.stdout.read().decode("utf-8", "replace").strip().splitlines()
-        return json.loads(lines[-1])
+        return json.loads(output.stdout.strip().splitlines()[-1])
     except (IndexError, ValueError):
-        return {"error": f"the measurement ended with {process.returncode}"}
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
+        return {"error": f"the measurement ended with {output.returncode}"}
 
 
 def time_dygraph(settings: ModelSettings, engine: Engine, image: Path, size: tuple[int, int]) -> dict[str, Any]:
@@ -115,40 +95,40 @@ def time_dygraph(settings: ModelSettings, engine: Engine, image: Path, size: tup
     return time_engine(settings, engine, fit(read_image(image), *size), 1.0)
 
 
-def p50(found: dict[str, Any]) -> float | None:
+def p50(result: dict[str, Any]) -> float | None:
     """Return milliseconds for the usual image with the chosen number of threads; None if not measured."""
-    threads = found.get("tuning", {}).get("threads", 0)
-    rows = found.get("rows") or []
+    threads = result.get("tuning", {}).get("threads", 0)
+    rows = result.get("rows") or []
     usual = [row for row in rows if (row["height"], row["width"]) == (rows[0]["height"], rows[0]["width"])]
     return next((row.get("p50_ms") for row in usual if row["threads"] == threads), None)
 
 
-def tunings(found: dict[str, dict[str, Any]]) -> dict[str, EngineOptions]:
+def tunings(results: dict[str, dict[str, Any]]) -> dict[str, EngineOptions]:
     """Return the best tuning of each engine."""
-    return {name: EngineOptions.from_json(entry["tuning"]) for name, entry in found.items() if "tuning" in entry}
+    return {name: EngineOptions.from_json(entry["tuning"]) for name, entry in results.items() if "tuning" in entry}
 
 
-def order(found: dict[str, dict[str, Any]], target_ms: float | None) -> tuple[list[str], str]:
+def order(results: dict[str, dict[str, Any]], target_ms: float | None) -> tuple[list[str], str]:
     """Return the engines, best first, and the reason: the fastest with 32 bits comes first.
 
     One with fewer bits comes first only if no other reaches the target, or if there is no other.
     """
-    times = {name: p50(entry) for name, entry in found.items()}
-    ranked = sorted(found, key=lambda name: (times[name] is None, times[name] or 0.0))
-    whole = [name for name in ranked if not KINDS[name].reduced]
-    fewer = [name for name in ranked if KINDS[name].reduced]
-    if not whole:
-        return fewer, "Only formats with fewer bits are there."
-    first = whole[0]
+    times = {name: p50(entry) for name, entry in results.items()}
+    ranked = sorted(results, key=lambda name: (times[name] is None, times[name] or 0.0))
+    exact = [name for name in ranked if not KINDS[name].reduced]
+    reduced = [name for name in ranked if KINDS[name].reduced]
+    if not exact:
+        return reduced, "Only formats with fewer bits are there."
+    first = exact[0]
     if target_ms is not None and not _reaches(times[first], target_ms):
-        quick = [name for name in fewer if _reaches(times[name], target_ms)]
+        quick = [name for name in reduced if _reaches(times[name], target_ms)]
         if quick:
             rest = [name for name in ranked if name != quick[0]]
             return [quick[0], *rest], f"Only {quick[0]}, with fewer bits, reaches the {target_ms:g} ms asked for."
-        return [*whole, *fewer], f"Nothing reaches the {target_ms:g} ms asked for; {first} is the quickest."
-    if fewer:
-        return [*whole, *fewer], f"{first} was the quickest of those with 32 bits for the usual picture."
-    return whole, f"{first} was the quickest for the usual picture."
+        return [*exact, *reduced], f"Nothing reaches the {target_ms:g} ms asked for; {first} is the quickest."
+    if reduced:
+        return [*exact, *reduced], f"{first} was the quickest of those with 32 bits for the usual picture."
+    return exact, f"{first} was the quickest for the usual picture."
 
 
 def _reaches(milliseconds: float | None, target_ms: float) -> bool:

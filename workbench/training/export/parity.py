@@ -81,20 +81,20 @@ def compare(
 
     on_picture(done) is called after each image and may raise to stop. An engine error counts as a failed comparison.
     """
-    found = {name: Parity(reduced=KINDS[name].reduced if name in KINDS else "") for name in engines}
+    results = {name: Parity(reduced=KINDS[name].reduced if name in KINDS else "") for name in engines}
     for number, (key, read) in enumerate(images, start=1):
         image = read()
         expected = _answer(Predictor(settings, reference), image)
         for name, engine in engines.items():
-            if not found[name].why:
+            if not results[name].why:
                 try:
-                    _add(found[name], key, image, expected, _answer(Predictor(settings, engine), image))
+                    _add(results[name], key, image, expected, _answer(Predictor(settings, engine), image))
                 except (EngineError, RuntimeError, ValueError) as error:
-                    found[name].why = f"it cannot run {key}: {str(error).strip().splitlines()[0]}"
+                    results[name].why = f"it cannot run {key}: {str(error).strip().splitlines()[0]}"
         on_image(number)
-    for parity in found.values():
+    for parity in results.values():
         parity.why = parity.why or _judge(parity)
-    return found
+    return results
 
 
 def _answer(predictor: Predictor, image: np.ndarray) -> _Output:

@@ -17,9 +17,10 @@ from PySide6.QtWidgets import (
 
 from workbench.core.geometry.drawing import NOTHING
 from workbench.core.problems import Problem
-from workbench.core.runs.run import Run, list_runs
+from workbench.core.runs.run import Run
 from workbench.session.run_evaluation import RunEvaluation
 from workbench.session.session import Session
+from workbench.session.training.run_list import RunList
 from workbench.ui.evaluation.segmentation_evaluation import SegmentationEvaluation
 from workbench.ui.evaluation.verdict_evaluation_page import VerdictEvaluationPage
 from workbench.ui.text import formatting
@@ -34,11 +35,11 @@ class EvaluationPage(QWidget):
     left = Signal()
     chosen = Signal(str, object)  # key, Rect
 
-    def __init__(self, session: Session, room: RunEvaluation, style: ThemeManager) -> None:
+    def __init__(self, session: Session, room: RunEvaluation, run_list: RunList, style: ThemeManager) -> None:
         super().__init__()
         self.setObjectName("review")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._session, self._room, self._style = session, room, style
+        self._session, self._room, self._run_list, self._style = session, room, run_list, style
         self.masks = SegmentationEvaluation(room, style)
         self.verdicts = VerdictEvaluationPage(session, style)
         self.kinds = QStackedWidget()
@@ -54,6 +55,7 @@ class EvaluationPage(QWidget):
         self.verdicts.image_wanted.connect(lambda key: self.chosen.emit(key, NOTHING))
         self.masks.waiting.left.connect(self.left)
         room.changed.connect(self._changed)
+        run_list.listed.connect(self._show_runs)
         session.project_closed.connect(self._closed)
         style.changed.connect(self._restyle)
         self._restyle()
@@ -100,12 +102,14 @@ class EvaluationPage(QWidget):
 
     def show_run(self, run: Run | None) -> None:
         """Evaluate this run, unless it is shown already."""
-        self._list_runs(run)
+        self._run_list.refresh()
         if run is None:
+            self._show_runs()
             return
         unset = self.kinds.currentWidget() is self.masks and self._room.stage in ("none", "broken")
         if self.run is None or run.root != self.run.root or unset:
             self.run = run
+            self._show_runs()
             self._open(run)
         elif self._room.stale:
             self._room.refresh()
@@ -129,13 +133,12 @@ class EvaluationPage(QWidget):
         if project is not None:
             self.show_run(Run(project.root / "runs" / self.runs.itemData(index)))
 
-    def _list_runs(self, shown: Run | None) -> None:
-        project = self._session.project
+    def _show_runs(self) -> None:
+        """Offer the usable runs, as listed last."""
         self.runs.clear()
-        for run in list_runs(project.root)[::-1] if project is not None else []:
-            if _reviewable(run):
-                self.runs.addItem(formatting.run_name(run), run.name)
-        self.runs.setCurrentIndex(self.runs.findData(shown.name) if shown is not None else -1)
+        for line in self._run_list.usable():
+            self.runs.addItem(formatting.run_name(line.run), line.run.name)
+        self.runs.setCurrentIndex(self.runs.findData(self.run.name) if self.run is not None else -1)
         self.runs.setVisible(self.runs.count() > 0)
 
     # --- events -----------------------------------------------------------------------------------
@@ -185,10 +188,3 @@ def _model(run: Run) -> str:
         return run.settings().model
     except Problem:
         return ""
-
-
-def _reviewable(run: Run) -> bool:
-    try:
-        return run.usable
-    except (OSError, Problem):
-        return False

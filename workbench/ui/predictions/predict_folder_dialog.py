@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QModelIndex, Qt, QUrl
@@ -25,7 +26,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from workbench.core.runs.model_lookup import models_of
 from workbench.inference.batch.results_log import LEDGER_FILE
 from workbench.session.folder_prediction import FolderPrediction, FolderRequest, FolderSummary, ImagePredicted
 from workbench.ui.predictions.predict_results import ResultPreview, ResultsModel
@@ -33,9 +33,9 @@ from workbench.ui.text import formatting
 
 
 class PredictFolderDialog(QDialog):
-    """Non-modal dialog for a folder prediction. project: root of the project whose models are offered, or None."""
+    """Non-modal dialog for a folder prediction. models: folders of the runs and exports that are offered."""
 
-    def __init__(self, project: Path | None, parent: QWidget | None = None) -> None:
+    def __init__(self, models: Sequence[Path], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("Predict a folder"))
         self.resize(900, 640)
@@ -45,7 +45,7 @@ class PredictFolderDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(22, 18, 22, 16)
         column.setSpacing(12)
-        column.addLayout(self._make_form(project))
+        column.addLayout(self._make_form(models))
         column.addLayout(self._make_progress())
         column.addWidget(self._make_results(), 1)
         column.addLayout(self._make_buttons())
@@ -63,10 +63,10 @@ class PredictFolderDialog(QDialog):
 
     # --- construction ----------------------------------------------------------------------------
 
-    def _make_form(self, project: Path | None) -> QFormLayout:
+    def _make_form(self, models: Sequence[Path]) -> QFormLayout:
         self.model = QComboBox(editable=True)
         self.model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-        for path in models_of(project) if project else []:
+        for path in models:
             self.model.addItem(str(path))
         self.model.lineEdit().setPlaceholderText(self.tr("A folder that was exported"))
         self.images = QLineEdit(placeholderText=self.tr("The folder is searched with all below it"))

@@ -6,6 +6,7 @@ Earlier steps and other thresholds are applied to stored results, without runnin
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -13,12 +14,13 @@ from PySide6.QtCore import QModelIndex, QObject, Signal
 
 from workbench.core.evaluation.prediction_maps import ActivationMap, PredictionMaps
 from workbench.core.runs.events import Event, Preview
-from workbench.core.runs.run import Run, list_runs
+from workbench.core.runs.run import Run
 from workbench.inference.model_settings import UNSURE
 from workbench.inference.predictor import Prediction
 from workbench.session.predictions import AHEAD_PIXELS, Predictions
 from workbench.session.run_thresholds import RunThresholds
 from workbench.session.session import Session
+from workbench.session.training.run_list import RunList
 from workbench.session.training.training_control import TrainingControl
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.text import formatting
@@ -46,18 +48,18 @@ class PredictionOverlay(QObject):
         training: TrainingControl,
         predictions: Predictions,
         thresholds: RunThresholds,
+        runs: RunList,
         canvas: Canvas,
         listed: ImageOrder,
     ) -> None:
         super().__init__(canvas)
         self._session, self._training, self._predictions, self._canvas = session, training, predictions, canvas
-        self._thresholds, self._listed = thresholds, listed
-        self._newest: Run | None = None
+        self._thresholds, self._runs, self._listed = thresholds, runs, listed
+        self._predicted_with: Path | None = None  # run of the last prediction of the open image
         self.seen: PredictionMaps | None = None  # the result that is shown
         self.steps: list[int] = []  # earlier steps of the shown run that have a preview of the open image
         self._text = ""
         self.step: int | None = None  # earlier step that is shown; None: the present state
-        session.project_opened.connect(self._request_prediction)
         session.project_closed.connect(self._forget)
         session.image_opened.connect(self._opened)
         session.image_failed.connect(self._forget)
@@ -69,13 +71,13 @@ class PredictionOverlay(QObject):
         predictions.predicted.connect(self._predicted)
         thresholds.changed.connect(self._draw)
         thresholds.applied.connect(self._applied)
-        self._request_prediction()
+        runs.listed.connect(self._runs_listed)
 
     @property
     def run(self) -> Run | None:
         """Return the run used for prediction: the shown run if it is usable, else the newest usable one."""
         shown = self._training.run
-        return shown if shown is not None and shown.usable else self._newest
+        return shown if shown is not None and shown.usable else self._runs.newest_usable
 
     def possible(self) -> bool:
         return self._session.image is not None and self.run is not None and not self._training.running
@@ -84,7 +86,7 @@ class PredictionOverlay(QObject):
         """Predict the open image."""
         run, key = self.run, self._session.key
         if run is not None and key is not None and self._session.image is not None:
-            self.step = None
+            self.step, self._predicted_with = None, run.root
             self._predictions.load(run)
             self._predictions.predict(key)
             self.text_changed.emit(self.tr("Predicting…"))
@@ -133,13 +135,15 @@ class PredictionOverlay(QObject):
 
     # --- events ----------------------------------------------------------------------------------
 
-    def _request_prediction(self) -> None:
-        project = self._session.project
-        usable = [run for run in list_runs(project.root)[::-1][:50] if run.usable] if project else []
-        self._newest = usable[0] if usable else None
+    def _runs_listed(self) -> None:
+        """Predict the open image if its run was not known when it was opened."""
+        run, key = self.run, self._session.key
+        waits = self._predicted_with is None and self.step is None and not self._training.running
+        if waits and run is not None and key is not None:
+            self._opened(key)
 
     def _forget(self, *_: object) -> None:
-        self.step = None
+        self.step = self._predicted_with = None
         self._show(None, "")
 
     def _opened(self, key: str) -> None:
@@ -194,7 +198,6 @@ class PredictionOverlay(QObject):
             self._show(seen, self.tr("Model after step {step}").format(step=seen.step))
 
     def _ended(self, _: object) -> None:
-        self._request_prediction()
         if self._session.key is not None:
             self._opened(self._session.key)
 

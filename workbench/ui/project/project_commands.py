@@ -13,11 +13,13 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QLabel, QMenu, 
 from workbench import __version__
 from workbench.core import resources
 from workbench.core.images.image_files import IMAGE_SUFFIXES
+from workbench.core.names import free_path
 from workbench.core.problems import Problem
 from workbench.core.project.project import read_project_file
 from workbench.session.preferences import Preferences
 from workbench.session.session import Session
 from workbench.session.task_queue import TaskQueue
+from workbench.session.training.run_list import RunList
 from workbench.ui.predictions.predict_folder_dialog import PredictFolderDialog
 from workbench.ui.project.leave_guard import LeaveGuard
 from workbench.ui.project.new_project_dialog import NewProjectDialog
@@ -31,10 +33,16 @@ class ProjectCommands(QObject):
     """Commands for projects and images: dialogs, drops, list of recent projects."""
 
     def __init__(
-        self, window: QWidget, session: Session, settings: Preferences, messages: MessageBar, leaving: LeaveGuard
+        self,
+        window: QWidget,
+        session: Session,
+        settings: Preferences,
+        runs: RunList,
+        messages: MessageBar,
+        leaving: LeaveGuard,
     ) -> None:
         super().__init__(window)
-        self._leaving = leaving
+        self._leaving, self._runs = leaving, runs
         self._window, self._session, self._settings, self._messages = window, session, settings, messages
         self._lane = TaskQueue(1, self)
         self.recent_menu = QMenu(self.tr("Open &recent"), window)
@@ -92,7 +100,7 @@ class ProjectCommands(QObject):
         The folder lies beside the most recent project, or in the home folder.
         """
         folder = self._projects_folder()
-        root = next(p for i in range(1, 1000) if not (p := folder / ("sample" if i == 1 else f"sample-{i}")).exists())
+        root = free_path(folder, "sample")
         self._messages.show_message(
             "info", self.tr("Making the sample project in {path}…").format(path=root), topic="sample"
         )
@@ -159,10 +167,9 @@ class ProjectCommands(QObject):
 
     def predict_folder(self) -> None:
         """Show the dialog for predicting a folder. There is one at most, as it keeps working while it is open."""
-        project = self._session.project
         dialog = self._window.findChild(PredictFolderDialog)
         if dialog is None:
-            dialog = PredictFolderDialog(project.root if project else None, self._window)
+            dialog = PredictFolderDialog(self._runs.models(), self._window)
             dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.show()
         dialog.raise_()

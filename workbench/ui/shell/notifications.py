@@ -11,7 +11,7 @@ from workbench.core import problems
 from workbench.core.project.history import Patch
 from workbench.session.error_log import ErrorReport
 from workbench.session.index_worker import Added
-from workbench.session.training.export_job import ONE_CLICK
+from workbench.session.training.export_job import DEFAULT_OPTIONS
 from workbench.session.verdict_steps import NoteStep
 from workbench.ui.labels.history_panel import step_text
 from workbench.ui.project.project_commands import ProjectCommands
@@ -207,7 +207,7 @@ class Notifications(QObject):
         parities = result.get("parity") or {}
         first = next(iter(result.get("formats") or parities), "")
         parity = formatting.parity_text({first: parities.get(first)})
-        if self._exporter.choices != ONE_CLICK:
+        if self._exporter.options != DEFAULT_OPTIONS:
             ExportReport(result, self._commands.show_path, self._messages.window()).show()
         self._messages.show_message(
             "success",

@@ -77,7 +77,7 @@ class Window(QMainWindow):
         self.verdict = VerdictPanel(session, style)
         self.history = HistoryPanel(session, style)
         self.overlay = PredictionOverlay(
-            session, rooms.training, rooms.predictions, rooms.thresholds, self.canvas, self.images.model
+            session, rooms.training, rooms.predictions, rooms.thresholds, rooms.shelf, self.canvas, self.images.model
         )
         self.layers = LayersPanel(self.canvas, rooms.comparison, self.overlay)
         self.display = DisplayPanel(self.canvas, rooms.displays)
@@ -85,13 +85,13 @@ class Window(QMainWindow):
         self.training.controls.add_line(ContinuousSwitch(rooms.kept))
         self.proposing = SuggestionsController(rooms, self.canvas, self.layers, self.overlay, self.messages)
         self.suggestions = SuggestionsPanel(session, self.proposing, style)
-        self.review = EvaluationPage(session, rooms.review, style)
+        self.review = EvaluationPage(session, rooms.review, rooms.shelf, style)
         self.reviewing = EvaluationNavigation(
             session, rooms.review, self.review, self.overlay, self.canvas, self.training, self.images.view
         )
-        self.settings = SettingsController(session, rooms.choices, self.training, style)
+        self.settings = SettingsController(session, rooms.choices, rooms.shelf, self.training, style)
         self.leaving = LeaveGuard(self, rooms, self.messages)
-        self.commands = ProjectCommands(self, session, rooms.settings, self.messages, self.leaving)
+        self.commands = ProjectCommands(self, session, rooms.settings, rooms.shelf, self.messages, self.leaving)
         self.appearance = ViewSettings(self, rooms.settings, style)
         self.reports = Notifications(rooms, self.messages, self.commands)
         self.missing_folder = MissingFolder(self, session, self.messages)
@@ -206,6 +206,7 @@ class Window(QMainWindow):
             rooms.errors.changed,
             self.overlay.changed,
             rooms.kept.changed,
+            rooms.shelf.listed,
             self.layers.look.mode_changed,
             self.reviewing.switched,
         ):

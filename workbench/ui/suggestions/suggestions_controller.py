@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal
 
 from workbench.core.evaluation.prediction_maps import PredictionMaps
 from workbench.core.problems import Problem
-from workbench.core.runs.run import Run, list_runs
+from workbench.core.runs.run import Run
 from workbench.session.suggest_all import SuggestAllSummary
 from workbench.ui.canvas.canvas_widget import Canvas
 from workbench.ui.predictions.prediction_overlay import PredictionOverlay
@@ -33,7 +33,7 @@ class SuggestionsController(QObject):
         self, rooms: Services, canvas: Canvas, layers: LayerSwitch, overlay: PredictionOverlay, messages: MessageBar
     ) -> None:
         super().__init__(canvas)
-        self._session, self._training, self._overlay = rooms.session, rooms.training, overlay
+        self._session, self._training, self._runs, self._overlay = rooms.session, rooms.training, rooms.shelf, overlay
         self._canvas, self._layers, self._messages = canvas, layers, messages
         self.suggestions, self.everywhere, self.hand = rooms.suggestions, rooms.everywhere, canvas.suggestions
         session, suggestions, everywhere = self._session, self.suggestions, self.everywhere
@@ -97,11 +97,11 @@ class SuggestionsController(QObject):
 
         If that is a ResNet, the newest usable UNet is used.
         """
-        run, project = self._overlay.run, self._session.project
-        if run is None or project is None:
+        run = self._overlay.run
+        if run is None or self._session.project is None:
             return
-        others = (other for other in reversed(list_runs(project.root)) if other.usable)
-        self.everywhere.start(next((one for one in (run, *others) if _segments(one)), run).root)
+        runs = [run] if _segments(run) else [*(line.run for line in self._runs.usable("unet")), run]
+        self.everywhere.start(runs[0].root)
 
     # --- events ----------------------------------------------------------------------------------
 

@@ -22,21 +22,22 @@ from PySide6.QtWidgets import (
 )
 
 from workbench.core.resources import LANGUAGES
+from workbench.core.runs.export_options import ExportOptions
 from workbench.inference.engines.registry import KINDS, cannot_make
-from workbench.session.training.export_job import ExportChoices, language_of_window
+from workbench.session.training.export_job import language_of_window
 from workbench.ui.text import export_texts, formatting
 from workbench.ui.text import export_texts as said
 
 
 class ExportOptionsDialog(QDialog):
-    """Dialog for the choices of an export.
+    """Dialog for the options of an export.
 
     Formats that cannot be created on this computer are disabled with the reason.
     """
 
-    chosen = Signal(object)  # Choices
+    chosen = Signal(object)  # ExportOptions
 
-    def __init__(self, model: str, choices: ExportChoices, parent: QWidget | None = None) -> None:
+    def __init__(self, model: str, options: ExportOptions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Export model"))
@@ -45,40 +46,43 @@ class ExportOptionsDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(22, 20, 22, 18)
         column.setSpacing(10)
-        whole = [name for name, kind in KINDS.items() if not kind.reduced]
-        fewer = [name for name, kind in KINDS.items() if kind.reduced]
+        exact = [name for name, kind in KINDS.items() if not kind.reduced]
+        reduced = [name for name, kind in KINDS.items() if kind.reduced]
         column.addWidget(QLabel(self.tr("Exactly what you saw here"), objectName="heading"))
-        column.addLayout(self._rows(whole, choices))
+        column.addLayout(self._rows(exact, options))
         column.addSpacing(6)
         column.addWidget(QLabel(self.tr("Fewer bits: close to it, smaller, often quicker"), objectName="heading"))
-        column.addLayout(self._rows(fewer, choices))
+        column.addLayout(self._rows(reduced, options))
         cost = self.tr(
             "What fewer bits cost is measured on labelled pictures and shown; what costs too much is left out."
         )
         column.addWidget(QLabel(cost, objectName="muted"))
         column.addWidget(QFrame(objectName="line"))
-        column.addLayout(self._choices(model, choices))
+        column.addLayout(self._add_fields(model, options))
         column.addStretch(1)
         column.addLayout(self._buttons())
         self.point.currentIndexChanged.connect(self._check)
         self._check()
 
-    def choices(self) -> ExportChoices:
+    def options(self) -> ExportOptions:
         names = tuple(name for name, box in self.formats.items() if box.isChecked())
         point = self.point.currentData()
         if point == "own":
             point = f"{self.probability.value():g}"
         target = self.target.value()
         language = self.language.currentData()
-        return ExportChoices(
-            names, point, target if target > 0 else None, "" if language == language_of_window() else language
+        return ExportOptions(
+            formats=names,
+            point=point,
+            target_ms=target if target > 0 else None,
+            language="" if language == language_of_window() else language,
         )
 
     def accept(self) -> None:
         super().accept()
-        self.chosen.emit(self.choices())
+        self.chosen.emit(self.options())
 
-    def _rows(self, names: list[str], choices: ExportChoices) -> QGridLayout:
+    def _rows(self, names: list[str], options: ExportOptions) -> QGridLayout:
         grid = QGridLayout()
         grid.setContentsMargins(2, 0, 0, 0)
         grid.setHorizontalSpacing(14)
@@ -89,7 +93,7 @@ class ExportOptionsDialog(QDialog):
             box = QCheckBox(export_texts.format_name(name))
             why = cannot_make(name)
             box.setEnabled(not why)
-            box.setChecked(name in choices.formats and not why)
+            box.setChecked(name in options.formats and not why)
             box.toggled.connect(self._check)
             # The install command appears in the tooltip only: most users cannot install packages here.
             short = formatting.translate_message(why.partition(": pip")[0].rstrip(".") + ".") if why else ""
@@ -101,7 +105,7 @@ class ExportOptionsDialog(QDialog):
             grid.addWidget(text, row, 1)
         return grid
 
-    def _choices(self, model: str, choices: ExportChoices) -> QGridLayout:
+    def _add_fields(self, model: str, options: ExportOptions) -> QGridLayout:
         self.point = QComboBox()
         for name, text in (
             ("balanced", self.tr("Current operating point")),
@@ -112,17 +116,17 @@ class ExportOptionsDialog(QDialog):
             self.point.addItem(text, name)
         self.probability = QDoubleSpinBox(minimum=0.01, maximum=1.0, singleStep=0.05, decimals=2)
         self.probability.setAccessibleName(self.tr("Least probability of a defect"))
-        known = self.point.findData(choices.point)
+        known = self.point.findData(options.point)
         self.point.setCurrentIndex(known if known >= 0 else self.point.findData("own"))
-        self.probability.setValue(0.5 if known >= 0 else float(choices.point))
+        self.probability.setValue(0.5 if known >= 0 else float(options.point))
         self.target = QDoubleSpinBox(minimum=0, maximum=100_000, decimals=0, singleStep=5)
         self.target.setSpecialValueText(self.tr("No target"))
         self.target.setSuffix(self.tr(" ms"))
-        self.target.setValue(choices.target_ms or 0)
+        self.target.setValue(options.target_ms or 0)
         self.language = QComboBox()
         for name, text in LANGUAGES.items():
             self.language.addItem(text, name)
-        self.language.setCurrentIndex(self.language.findData(choices.language or language_of_window()))
+        self.language.setCurrentIndex(self.language.findData(options.language or language_of_window()))
         for field in (self.probability, self.target):
             field.lineEdit().setTextMargins(5, 0, 0, 0)
         grid = QGridLayout()

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject
 
-from workbench.core.problems import Problem
-from workbench.core.runs.run import Run, list_runs
 from workbench.session.session import Session
+from workbench.session.training.run_list import RunList
 from workbench.session.training.saved_overrides import SavedOverrides
 from workbench.ui.text import formatting
 from workbench.ui.training.settings_dialog import TrainingSettingsDialog
@@ -19,9 +18,11 @@ _OFFERED = 30  # runs that can be started from, newest first
 class SettingsController(QObject):
     """Commands for the training settings, from the training panel and from the menu."""
 
-    def __init__(self, session: Session, choices: SavedOverrides, panel: TrainingPanel, style: ThemeManager) -> None:
+    def __init__(
+        self, session: Session, choices: SavedOverrides, runs: RunList, panel: TrainingPanel, style: ThemeManager
+    ) -> None:
         super().__init__(panel)
-        self._session, self._choices, self._panel, self._style = session, choices, panel, style
+        self._session, self._choices, self._runs, self._panel, self._style = session, choices, runs, panel, style
         panel.wished = choices.of
         panel.controls.settings_clicked.connect(self.open)
         panel.controls.changed.connect(self._tell)
@@ -49,7 +50,7 @@ class SettingsController(QObject):
             model,
             {"minutes": minutes, "device": device},
             self._style,
-            runs=self._runs(model),
+            runs=self._start_runs(model),
             shown=self._panel.run,
             parent=self._panel.window(),
         )
@@ -57,20 +58,9 @@ class SettingsController(QObject):
         dialog.open()
         return dialog
 
-    def _runs(self, model: str) -> list[tuple[str, str]]:
+    def _start_runs(self, model: str) -> list[tuple[str, str]]:
         """Return names and titles of the usable runs of the same kind of model."""
-        found = []
-        for run in list_runs(self._session.project.root)[: -_OFFERED - 1 : -1]:
-            if run.usable and _model(run) == model:
-                found.append((run.name, formatting.run_name(run)))
-        return found
+        return [(line.run.name, formatting.run_name(line.run)) for line in self._runs.usable(model)[:_OFFERED]]
 
     def _tell(self) -> None:
         self._panel.controls.show_wished(len(self._choices.of(self._panel.controls.model)))
-
-
-def _model(run: Run) -> str:
-    try:
-        return run.settings().model
-    except Problem:
-        return ""

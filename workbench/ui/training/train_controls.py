@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from workbench.core.runs.training_settings import DEFAULT_MINUTES, MAX_MINUTES, MIN_MINUTES
 from workbench.ui.widgets.theme import ThemeManager
 
 DEVICES = ("auto", "gpu", "cpu")
@@ -62,11 +63,11 @@ class TrainControls(QWidget):
         row.addWidget(self.resnet, 2)
         grid.addLayout(row, 0, 0, 1, 2)
         self.minutes = QDoubleSpinBox()
-        self.minutes.setRange(0.1, 60 * 24 * 14)
+        self.minutes.setRange(MIN_MINUTES, MAX_MINUTES)
         self.minutes.setDecimals(1)
         self.minutes.setSingleStep(1)
         self.minutes.setSuffix(self.tr(" min"))
-        self.minutes.setValue(5)
+        self.minutes.setValue(DEFAULT_MINUTES)
         self.minutes.lineEdit().setTextMargins(5, 0, 0, 0)
         self.minutes.setToolTip(
             self.tr("Training time. The learning rate is scheduled to reach its final value at this time.")

@@ -151,8 +151,8 @@ class TrainingPanel(QWidget):
         run = self.run
         if run is None or not self.can_choose_export():
             return
-        dialog = ExportOptionsDialog(run.settings().model, self._exporter.choices, self)
-        dialog.chosen.connect(lambda choices: self._exporter.start(run, choices=choices))
+        dialog = ExportOptionsDialog(run.settings().model, self._exporter.options, self)
+        dialog.chosen.connect(lambda options: self._exporter.start(run, options=options))
         dialog.open()
 
     def can_train(self) -> bool:

@@ -21,19 +21,19 @@ class Body:
         self.task = asyncio.current_task()
 
 
-class Receiving:
-    """Memory of all request bodies. most: bytes of all bodies together. For use in the event loop only.
+class BodyBudget:
+    """Memory of all request bodies. limit: bytes of all bodies together. For use in the event loop only.
 
     If the limit is exceeded, the body without progress for the longest time is evicted.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
         self._bodies: list[Body] = []
 
     @contextlib.asynccontextmanager
     async def body(self) -> AsyncIterator[Body]:
-        """Count a body until the block is left. Raises Refused 503 if the body is evicted."""
+        """Count a body until the end of the block. Raises HttpError 503 if the body is evicted."""
         body = Body()
         self._bodies.append(body)
         try:
@@ -48,17 +48,17 @@ class Receiving:
             self._bodies.remove(body)
 
     def add(self, body: Body, size: int) -> None:
-        """Count `size` more bytes of a body. Raises Refused 503."""
+        """Count `size` more bytes of a body. Raises HttpError 503."""
         body.size += size
         body.last = time.monotonic()
-        while sum(each.size for each in self._bodies) > self._most:
-            others = [each for each in self._bodies if each.arriving and each is not body and each.size]
+        while sum(other.size for other in self._bodies) > self._limit:
+            others = [other for other in self._bodies if other.arriving and other is not body and other.size]
             if not others:
                 raise _full()
-            victim = min(others, key=lambda each: each.last)
-            victim.evicted, victim.arriving, victim.size = True, False, 0
-            if victim.task is not None:
-                victim.task.cancel()
+            stalled = min(others, key=lambda other: other.last)
+            stalled.evicted, stalled.arriving, stalled.size = True, False, 0
+            if stalled.task is not None:
+                stalled.task.cancel()
 
 
 def _full() -> HttpError:

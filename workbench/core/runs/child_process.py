@@ -1,4 +1,4 @@
-"""Child process that prints events and reads orders; started at low priority, read without blocking."""
+"""Child processes: the training program with its events and commands, and short programs whose output is captured."""
 
 from __future__ import annotations
 
@@ -8,85 +8,99 @@ import queue
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+from workbench.core.runs import process_exit
 from workbench.core.runs.events import Checkpoint, Event, Failed, Finished, decode
-from workbench.core.runs.launch import own_group
-from workbench.core.runs.process_exit import ASIDE, log_tail
 from workbench.inference.io.atomic_write import make_folder
 
 NICENESS = 10  # keeps the window responsive, at a cost of a few percent of the child's speed
+_POLL = 0.05  # seconds between checks of a program whose output is captured
 
 
 @dataclass(frozen=True)
 class StopTimeouts:
-    """Delays in seconds between the steps of a stop: order, terminate, kill.
+    """Delays in seconds between the steps of a stop: command, terminate, kill. math.inf: no further step.
 
-    saving: delay counted from the order, for a child that is writing a checkpoint.
+    saving: delay counted from the command, for a child that is writing a checkpoint.
     """
 
-    order: float = 10.0
+    command: float = 10.0
     terminate: float = 3.0
     saving: float = 60.0
 
 
 class ChildProcess:
-    """One child process. `events` runs in one worker thread; `send`, `stop` and `detach` run in any thread."""
+    """Child process in its own process group that prints events as JSON lines and reads commands from its stdin.
+
+    `events` runs in one thread; `send`, `stop`, `kill`, `detach` and `release` may be called in any. low_priority: the
+    child yields the CPU to this process. log: file to which the child's stderr is appended.
+    """
 
     def __init__(
         self,
         command: Sequence[str],
         *,
-        environment: Mapping[str, str] | None = None,
         log: Path,
-        patience: StopTimeouts | None = None,
+        environment: Mapping[str, str] | None = None,
+        timeouts: StopTimeouts | None = None,
+        low_priority: bool = False,
     ) -> None:
         self.command = list(command)
         self.environment = environment
         self.log = log
         self.forced = False  # the process was terminated or killed
         self.detached = False
-        self._patience = patience or StopTimeouts()
+        self._timeouts = timeouts or StopTimeouts()
+        self._low_priority = low_priority
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._outbox: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._stopping = threading.Event()
-        self._written = threading.Event()
+        self._input_closed = threading.Event()
         self._delivered = False  # all lines up to the end of the input were written
         self._gently = True
         self._process: subprocess.Popen[str] | None = None
         self._log_start = 0
 
-    # --- orders, from any thread ------------------------------------------------------------------
+    # --- commands, from any thread ----------------------------------------------------------------
 
     def send(self, line: str) -> None:
         """Write one line to the child's input; ignored if the child has ended."""
         self._outbox.put(line)
 
-    def stop(self, order: str | None) -> None:
-        """Send `order`, then terminate, then kill. Without an order, terminate at once."""
-        if order is None:
+    def stop(self, line: str | None) -> None:
+        """Send the command `line`, then terminate, then kill. Without a command, terminate at once."""
+        if line is None:
             self._gently = False
         elif not self._stopping.is_set():
-            self.send(order)
+            self.send(line)
         self._stopping.set()
+
+    def kill(self) -> None:
+        """Kill the child and the processes that it started, without delay."""
+        self.stop(None)
+        if self._process is not None and self._process.poll() is None:
+            self.forced = True
+            self._signal_group(self._process.pid, kill=True)
 
     def detach(self) -> None:
         """Close the child's input, upon which the child saves and ends by itself; no further events are reported."""
         self.detached = True
         self._outbox.put(None)
 
-    def release(self, order: str, seconds: float) -> bool:
-        """Write an order, close the input, leave the child running. Return False if that took longer than `seconds`."""
-        self._outbox.put(order)
+    def release(self, line: str, seconds: float) -> bool:
+        """Send a command, close the input, leave the child running. Return False if that took longer than `seconds`."""
+        self._outbox.put(line)
         self._outbox.put(None)
-        self._written.wait(seconds)
+        self._input_closed.wait(seconds)
         if self._delivered:
             self.detached = True
         return self._delivered
@@ -98,8 +112,8 @@ class ChildProcess:
         if self.detached:
             return
         process = self._start()
-        ladder = StopEscalation(self._patience)
-        over = False
+        escalation = StopEscalation(self._timeouts)
+        output_ended = False
         dead_since: float | None = None
         while not self.detached:
             try:
@@ -107,32 +121,32 @@ class ChildProcess:
             except queue.Empty:
                 line = ""
             if line is None:
-                over = True
-                ladder.begin()  # no events can follow a closed pipe
+                output_ended = True
+                escalation.begin()  # no events can follow a closed pipe
             elif line:
                 event = decode(line)
                 if event is None:
-                    self._keep(line)
+                    self._log_output(line)
                 else:
-                    ladder.heard(event)
+                    escalation.consider(event)
                     yield event
                     if isinstance(event, (Finished, Failed)):
-                        ladder.begin()  # from the final event on, the same delays apply as after an order
+                        escalation.begin()  # from the final event on, the same delays apply as after a command
             if process.poll() is not None:
                 # A grandchild may keep the pipe open forever: reading stops one second after the child's end.
                 dead_since = dead_since or time.monotonic()
-                if over or (not line and time.monotonic() - dead_since > 1):
+                if output_ended or (not line and time.monotonic() - dead_since > 1):
                     break
                 continue
             if self._stopping.is_set():
-                ladder.begin(gently=self._gently)
-            if (step := ladder.due()) is not None:
+                escalation.begin(gently=self._gently)
+            if (step := escalation.due()) is not None:
                 self.forced = True
-                self._end(process.pid, kill=step == "kill")
+                self._signal_group(process.pid, kill=step == "kill")
         if not self.detached:
             self._outbox.put(None)
             if self.forced or process.returncode:
-                self._end(process.pid, kill=True)  # processes started by the child
+                self._signal_group(process.pid, kill=True)  # processes started by the child
             process.wait()
 
     @property
@@ -141,7 +155,11 @@ class ChildProcess:
 
     def log_tail(self, lines: int = 12) -> str:
         """Return the last lines of the child's error output."""
-        return log_tail(self.log, self._log_start, lines)
+        return process_exit.log_tail(self.log, self._log_start, lines)
+
+    def exit_event(self, what: str, time: float = 0.0) -> Failed:
+        """Return the event of a child that ended without a final event. what: "training" or "export"."""
+        return process_exit.failed_event(what, process_exit.cause(self.returncode, self.log_tail()), self.log, time)
 
     def _start(self) -> subprocess.Popen[str]:
         make_folder(self.log.parent)
@@ -156,10 +174,11 @@ class ChildProcess:
                 encoding="utf-8",
                 errors="replace",
                 bufsize=1,
-                **_apart(),
+                **_process_group(self._low_priority),
             )
         self._process = process
-        _be_nice(process.pid)
+        if self._low_priority:
+            _lower_priority(process.pid)
         for work in (self._read, self._write):
             threading.Thread(target=work, args=(process,), daemon=True).start()
         return process
@@ -176,21 +195,21 @@ class ChildProcess:
 
     def _write(self, process: subprocess.Popen[str]) -> None:
         assert process.stdin is not None
-        # Separate thread: a child that does not read its input must not block the window.
+        # Separate thread: a child that does not read its input must not block this process.
         with contextlib.suppress(OSError, ValueError), process.stdin:
             while (line := self._outbox.get()) is not None:
                 process.stdin.write(line + "\n")
                 process.stdin.flush()
             self._delivered = True
-        self._written.set()
+        self._input_closed.set()
 
-    def _keep(self, line: str) -> None:
+    def _log_output(self, line: str) -> None:
         """Append to the log a line that a library printed among the events."""
         if line.strip():
             with contextlib.suppress(OSError), self.log.open("a", encoding="utf-8") as log:
-                log.write(f"{ASIDE}{line.rstrip()}\n")
+                log.write(f"{process_exit.ASIDE}{line.rstrip()}\n")
 
-    def _end(self, pid: int, *, kill: bool) -> None:
+    def _signal_group(self, pid: int, *, kill: bool) -> None:
         if os.name == "posix":
             with contextlib.suppress(OSError):  # the whole group, including orphans of a dead child
                 os.killpg(pid, signal.SIGKILL if kill else signal.SIGTERM)
@@ -201,8 +220,8 @@ class ChildProcess:
 class StopEscalation:
     """Steps of ending a process: none before `begin`, then "terminate", then "kill"."""
 
-    def __init__(self, patience: StopTimeouts) -> None:
-        self._patience = patience
+    def __init__(self, timeouts: StopTimeouts) -> None:
+        self._timeouts = timeouts
         self._begun = 0.0
         self._gently = True
         self._steps: list[tuple[float, str]] | None = None
@@ -210,21 +229,71 @@ class StopEscalation:
     def begin(self, *, gently: bool = True) -> None:
         if self._steps is None or (not gently and len(self._steps) == 2):
             self._begun, self._gently = time.monotonic(), gently
-            self._plan(self._patience.order if gently else 0)
+            self._schedule(self._timeouts.command if gently else 0)
 
-    def heard(self, event: Event) -> None:
-        """Extend the delay after a checkpoint: the order was received, and writing the model takes longer."""
+    def consider(self, event: Event) -> None:
+        """Extend the delay after a checkpoint: the command was received, and writing the model takes longer."""
         if isinstance(event, Checkpoint) and self._gently and self._steps is not None and len(self._steps) == 2:
-            self._plan(max(self._patience.order, self._patience.saving))
-
-    def _plan(self, seconds: float) -> None:
-        first = self._begun + seconds
-        self._steps = [(first, "terminate"), (first + self._patience.terminate, "kill")]
+            self._schedule(max(self._timeouts.command, self._timeouts.saving))
 
     def due(self) -> str | None:
+        """Return the step whose time has come, once."""
         if self._steps and time.monotonic() >= self._steps[0][0]:
             return self._steps.pop(0)[1]
         return None
+
+    def _schedule(self, seconds: float) -> None:
+        first = self._begun + seconds
+        self._steps = [(first, "terminate"), (first + self._timeouts.terminate, "kill")]
+
+
+@dataclass(frozen=True)
+class ChildOutput:
+    """Result of `run_captured`. returncode: None if the program was killed at the time limit."""
+
+    returncode: int | None
+    stdout: str
+    stderr: str
+
+    @property
+    def last_line(self) -> str:
+        """Last line of the error output, or of the output if there is no error output; may be empty."""
+        lines = (self.stderr.strip() or self.stdout.strip()).splitlines()
+        return lines[-1] if lines else ""
+
+
+def run_captured(
+    command: Sequence[str],
+    *,
+    seconds: float,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    tick: Callable[[], None] = lambda: None,
+) -> ChildOutput:
+    """Run a program without input to its end.
+
+    seconds: time limit, after which the program and its descendants are killed. folder: working directory.
+    tick: called 20 times per second; may raise, which kills the program as well. Raises OSError if the program cannot
+    be started.
+    """
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        process = subprocess.Popen(
+            list(command), stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment, cwd=folder
+        )
+        try:
+            until = time.monotonic() + seconds
+            while (code := process.poll()) is None and time.monotonic() < until:
+                tick()
+                time.sleep(_POLL)
+        finally:
+            if process.poll() is None:
+                end_process(process.pid, kill=True)
+            process.wait()
+        texts = []
+        for stream in (out, err):
+            stream.seek(0)
+            texts.append(stream.read().decode("utf-8", "replace"))
+    return ChildOutput(code, *texts)
 
 
 def end_process(pid: int, *, kill: bool) -> None:
@@ -236,14 +305,23 @@ def end_process(pid: int, *, kill: bool) -> None:
                 process.kill() if kill else process.terminate()
 
 
-def _apart() -> dict[str, Any]:
-    """Return `Popen` arguments: own process group; on Windows no console and a priority below the window's."""
+def _process_group(low_priority: bool) -> dict[str, Any]:
+    """Return `Popen` arguments for a process group of its own; on Windows without a console.
+
+    Ctrl-C in a terminal reaches every process of a group, but the child must be stopped by this process only.
+    """
     if sys.platform == "win32":
-        return own_group(flags=subprocess.CREATE_NO_WINDOW | subprocess.BELOW_NORMAL_PRIORITY_CLASS)
-    return own_group()
+        flags = subprocess.CREATE_NEW_PROCESS_GROUP
+        if low_priority:
+            flags |= subprocess.CREATE_NO_WINDOW | subprocess.BELOW_NORMAL_PRIORITY_CLASS
+        return {"creationflags": flags}
+    if sys.version_info >= (3, 11):
+        # not a session of its own: Linux may balance sessions against each other, regardless of niceness
+        return {"process_group": 0}
+    return {"start_new_session": True}
 
 
-def _be_nice(pid: int) -> None:
+def _lower_priority(pid: int) -> None:
     if os.name == "posix":
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, pid, NICENESS)

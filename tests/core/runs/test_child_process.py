@@ -1,0 +1,124 @@
+"""Child processes: captured output, time limits, and the steps of a stop."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import threading
+import time
+
+import psutil
+import pytest
+
+from workbench.core.runs.child_process import ChildProcess, StopEscalation, StopTimeouts, run_captured
+from workbench.core.runs.events import Checkpoint, Finished, Trouble, encode, encode_order
+from workbench.core.runs.launch import VERBS, benchmark_command, worker_command
+
+
+def python(code: str) -> list[str]:
+    return [sys.executable, "-c", code]
+
+
+def test_output_and_errors_are_captured_separately():
+    output = run_captured(python("import sys; print('é'); print('low', file=sys.stderr); sys.exit(3)"), seconds=60)
+    assert (output.returncode, output.stdout.strip(), output.last_line) == (3, "é", "low")
+
+
+def test_last_line_falls_back_to_the_output():
+    assert run_captured(python("print('a'); print('b')"), seconds=60).last_line == "b"
+    assert run_captured(python(""), seconds=60).last_line == ""
+
+
+def test_large_output_does_not_block():
+    output = run_captured(python("print('x' * 1_000_000)"), seconds=60)
+    assert len(output.stdout.strip()) == 1_000_000
+
+
+def test_program_over_the_time_limit_is_killed_with_its_children(tmp_path):
+    started = tmp_path / "pid"
+    code = (
+        "import subprocess, sys, time\n"
+        "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+        f"open({str(started)!r} + '.part', 'w').write(str(p.pid))\n"
+        f"import os; os.replace({str(started)!r} + '.part', {str(started)!r})\n"
+        "time.sleep(600)\n"
+    )
+    with pytest.raises(TimeoutError):
+        run_captured(python(code), seconds=600, tick=lambda: _raise_if(started.exists()))
+    pid = int(started.read_text())
+    until = time.monotonic() + 10
+    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    assert run_captured(python("import time; time.sleep(600)"), seconds=0).returncode is None
+
+
+def _raise_if(condition: bool) -> None:
+    if condition:
+        raise TimeoutError
+
+
+def test_environment_and_folder_are_passed(tmp_path):
+    code = "import os, json; print(json.dumps([os.environ.get('A'), os.getcwd()]))"
+    output = run_captured(python(code), seconds=60, environment={"A": "1"}, folder=tmp_path)
+    assert json.loads(output.stdout) == ["1", str(tmp_path.resolve())]
+
+
+def test_kill_ends_a_child_that_ignores_the_order_to_stop(tmp_path):
+    line = encode(Trouble(what="ready"))
+    code = f"import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print({line!r}, flush=True)\n"
+    child = ChildProcess(
+        python(code + "time.sleep(600)"),
+        log=tmp_path / "log.txt",
+        timeouts=StopTimeouts(command=math.inf, saving=math.inf),
+    )
+    events = []
+    for event in child.events():
+        events.append(event.what)
+        child.stop(encode_order("stop"))
+        threading.Timer(0.3, child.kill).start()
+    assert events == ["ready"] and child.forced and child.returncode != 0
+
+
+def test_child_that_ends_without_a_final_event_is_described(tmp_path):
+    child = ChildProcess(python("import sys; sys.exit('disk is full')"), log=tmp_path / "log.txt")
+    assert list(child.events()) == []
+    failed = child.exit_event("export", time=2.0)
+    assert "exit code 1" in failed.why and "disk is full" in failed.why and failed.time == 2.0
+
+
+def test_library_output_goes_to_the_log(tmp_path):
+    child = ChildProcess(python(f"print('note of a library'); print({encode(Finished())!r})"), log=tmp_path / "log.txt")
+    assert [type(event) for event in child.events()] == [Finished]
+    assert "note of a library" in (tmp_path / "log.txt").read_text()
+
+
+def test_escalation_terminates_then_kills_and_waits_for_a_checkpoint():
+    escalation = StopEscalation(StopTimeouts(command=0.0, terminate=0.0, saving=600))
+    assert escalation.due() is None
+    escalation.begin()
+    assert [escalation.due() for _ in range(3)] == ["terminate", "kill", None]
+    saving = StopEscalation(StopTimeouts(command=0.0, terminate=0.0, saving=600))
+    saving.begin()
+    saving.consider(Checkpoint(step=1, which="last"))
+    assert saving.due() is None
+    saving.begin(gently=False)
+    assert saving.due() == "terminate"
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_commands_of_a_packed_application_use_its_executable(monkeypatch, tmp_path, frozen):
+    if frozen:
+        monkeypatch.setattr("sys.frozen", True, raising=False)
+    head = ["--worker"] if frozen else ["-m", "workbench.training"]
+    for verb in VERBS:
+        assert worker_command(verb, "x") == [sys.executable, *head, verb, "x"]
+    command = benchmark_command(tmp_path, "--engine", "onnx")
+    assert command[-3:] == [str(tmp_path), "--engine", "onnx"]
+    assert ("measure" in command) == frozen and ("-c" in command) != frozen
+
+
+def test_every_verb_is_known_to_the_training_program():
+    output = run_captured([sys.executable, "-m", "workbench.training", "--help"], seconds=60)
+    assert all(f"    {verb} " in output.stdout for verb in VERBS)

@@ -1,0 +1,24 @@
+"""Unique names for files and folders, and lists of names on a command line."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def numbered_names(stem: str, suffix: str = "") -> Iterator[str]:
+    """Yield "stem", "stem-2", "stem-3", … without end, each followed by `suffix`."""
+    yield f"{stem}{suffix}"
+    for number in itertools.count(2):
+        yield f"{stem}-{number}{suffix}"
+
+
+def free_path(folder: Path, stem: str, suffix: str = "") -> Path:
+    """Return the first path of `numbered_names` in `folder` that does not exist."""
+    return next(path for name in numbered_names(stem, suffix) if not (path := folder / name).exists())
+
+
+def split_names(text: str) -> list[str]:
+    """Split a comma-separated list, without surrounding spaces and empty entries."""
+    return [part.strip() for part in text.split(",") if part.strip()]
