@@ -6,6 +6,7 @@ message ids: the GUI translates the pattern and then fills in the fields, so `co
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -357,5 +358,15 @@ _FORMER_NAMES = {
 
 def problem_class(name: str) -> type[Problem] | None:
     """Return the problem class with a name stored in an event file, also of an earlier version; None if unknown."""
-    found = _FORMER_NAMES.get(name) or globals().get(name)
-    return found if isinstance(found, type) and issubclass(found, Problem) else None
+    return _FORMER_NAMES.get(name) or _classes().get(name)
+
+
+def problem_classes() -> list[type[Problem]]:
+    """Return all problem classes of this module."""
+    return list(_classes().values())
+
+
+@cache
+def _classes() -> dict[str, type[Problem]]:
+    found = {name: kind for name, kind in globals().items() if isinstance(kind, type) and issubclass(kind, Problem)}
+    return {name: kind for name, kind in found.items() if kind.__name__ == name}

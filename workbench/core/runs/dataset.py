@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from workbench.core import problems
 from workbench.core.images.image_files import image_size
+from workbench.core.messages import Message, MessageModel, Text
 from workbench.core.project import annotation
 from workbench.core.project.grouping import group
 from workbench.core.project.project import DONT_CARE, NOT_LABELED, ClassInfo, Project
@@ -47,12 +48,12 @@ class AddedImage(BaseModel):
     ready: bool = True  # False: the label was removed, and the image is no longer used
 
 
-class SkippedImage(BaseModel):
+class SkippedImage(MessageModel):
     key: str
-    why: str
+    why: Text
 
 
-class Dataset(BaseModel):
+class Dataset(MessageModel):
     """Content of a run's dataset.json."""
 
     model_config = ConfigDict(extra="ignore")
@@ -63,7 +64,7 @@ class Dataset(BaseModel):
     items: list[Item] = []  # as of the creation of the run
     joined: list[AddedImage] = []  # added since then, in order
     skipped: list[SkippedImage] = []
-    held_out_note: str = ""  # English; empty if enough images are held out
+    held_out_note: Text = ""  # empty if enough images are held out
 
     @property
     def current(self) -> list[Item]:
@@ -99,7 +100,7 @@ def collect(project: Project, model: Literal["unet", "resnet"], learned: Collect
             note = annotation.load_note(project, key)
             item = to_learn_from(project, key, note, model)
         except problems.Problem as problem:
-            dataset.skipped.append(SkippedImage(key=key, why=str(problem)))
+            dataset.skipped.append(SkippedImage(key=key, why=Message.of(problem)))
             continue
         if item is not None:
             notes[key] = note
@@ -131,7 +132,7 @@ def _leave_out_lone_verdicts(dataset: Dataset, found: Counter[str]) -> None:
     """
     for item in dataset.items:
         if found[item.verdict] == 1:
-            why = str(problems.LoneVerdict(verdict=item.verdict))
+            why = Message.of(problems.LoneVerdict(verdict=item.verdict))
             dataset.skipped.append(SkippedImage(key=item.key, why=why))
     dataset.items = [item for item in dataset.items if found[item.verdict] > 1]
 
@@ -268,24 +269,17 @@ def _explain(dataset: Dataset, learned: set[str]) -> None:
     held = dataset.of("val", "test")
     telling = sum(len(item.classes) > 0 for item in held) if dataset.model == "unet" else len(held)
     known = sum(item.key in learned for item in held)
+    unet = dataset.model == "unet"
     if not held and learned:
-        dataset.held_out_note = (
-            "The run that this one begins with has learned from every part, so none could be held out: "
-            "no score is shown."
-        )
+        dataset.held_out_note = Message("dataset.all_trained_before")
     elif not held and (few := len(_informative(dataset.items))) < FEWEST:
-        what = "pictures with defects" if dataset.model == "unet" else "pictures"
-        dataset.held_out_note = (
-            f"All {few} {what} are learned from, so there is no score: from {FEWEST} on, some are held out."
-        )
+        id = "dataset.few_defects_all_train" if unet else "dataset.few_images_all_train"
+        dataset.held_out_note = Message(id, few=few, n=FEWEST)
     elif not held:
-        dataset.held_out_note = (
-            "All labelled pictures show the same part, so none could be held out: no score is shown."
-        )
+        dataset.held_out_note = Message("dataset.all_same_group")
     elif known:  # fixed there by the user
-        dataset.held_out_note = (
-            f"The network has learned from {known} of the held-out pictures before: the scores are too good."
-        )
+        dataset.held_out_note = Message("dataset.validation_trained_before", n=known)
     elif telling < 10:
-        what = "pictures with defects" if dataset.model == "unet" else "pictures"
-        dataset.held_out_note = f"Only {telling} {what} are held out: the scores are rough."
+        dataset.held_out_note = Message(
+            "dataset.few_defects_held_out" if unet else "dataset.few_images_held_out", n=telling
+        )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from workbench.core import problems
+from workbench.core.messages import Message
 from workbench.core.project.project import Project
 from workbench.core.runs.dataset import Dataset, Item
 from workbench.core.runs.image_statistics import ImageStatistics, measure_sample, thinness
@@ -40,11 +41,11 @@ _SIZES: dict[str, dict[str, dict[str, Any]]] = {  # on a CPU
         "best": {"depth": 34, "width": 1.0},
     },
 }
-_WHY_SIZE = {
-    "stem": "A stem that shrinks the picture is several times faster.",
-    "widths": "The size for this quality on this kind of machine.",
-    "depth": "Many steps matter more than depth.",
-    "width": "Slim layers for a processor.",
+_SIZE_REASONS = {
+    "stem": "plan.stem",
+    "widths": "plan.size",
+    "depth": "plan.depth",
+    "width": "plan.slim",
 }
 
 
@@ -65,7 +66,7 @@ def plan(
     else:
         _plan_resnet(training, draft)
     _plan_course(draft)
-    draft.choose("threads", min(4, cores()), "One thread a core prepares patches, at most four.")
+    draft.choose("threads", min(4, cores()), Message("plan.threads"))
     return draft.settings
 
 
@@ -83,7 +84,7 @@ class _Draft:
 
     def choose(self, key: str, value: Any, why: str) -> None:
         if key in self.asked.model_fields_set:
-            self._reasons.setdefault(key, "Chosen by hand.")
+            self._reasons.setdefault(key, Message("plan.manual"))
         elif not self.is_chosen(key):
             self._values[key] = value
             self._reasons[key] = why
@@ -99,10 +100,10 @@ class _Draft:
 
 def _plan_from_images(sample: ImageStatistics, draft: _Draft) -> None:
     """Choose the gray value scaling and the augmentations."""
-    why = f"Measured on {sample.count} training pictures."
-    color = "The pictures are in colour." if sample.colored else "The pictures are grey."
+    why = Message("plan.measured", n=sample.count)
+    color = Message("plan.color") if sample.colored else Message("plan.gray")
     draft.choose("channels", 3 if sample.colored else 1, color)
-    draft.choose("full_scale", sample.full_scale, "The greatest value of the pictures' number format.")
+    draft.choose("full_scale", sample.full_scale, Message("plan.full_scale"))
     draft.choose("low", sample.low * sample.full_scale, why)
     draft.choose("high", sample.high * sample.full_scale, why)
     draft.choose("mean", [round(sample.mean, 6)] * draft["channels"], why)
@@ -110,12 +111,12 @@ def _plan_from_images(sample: ImageStatistics, draft: _Draft) -> None:
     # The orientation of parts is fixed, so common directions matter; but each part may have right-angled structures.
     turned: list[str] = []
     if sample.common > _GRAIN:
-        why = "directional texture, so rotations are not used"
+        why = Message("plan.directional")
     elif sample.square > _SQUARE:
-        turned, why = ["rotate_90"], "no dominant direction, so 90° rotations are used"
+        turned, why = ["rotate_90"], Message("plan.no_main_direction")
     else:
-        turned, why = ["rotate_90", "rotate", "zoom"], "no directional structure, so any rotation is used"
-    why = f"Lines of the pictures agree in direction by {sample.common:.0%}; {why}."
+        turned, why = ["rotate_90", "rotate", "zoom"], Message("plan.no_direction")
+    why = Message("plan.directions", n=f"{sample.common:.0%}", why=why)
     draft.choose("augment", ["flip_horizontal", "flip_vertical", *turned, "brightness", "contrast"], why)
 
 
@@ -124,19 +125,19 @@ def _plan_start(earlier: TrainingSettings | None, draft: _Draft) -> None:
     asked = draft.asked
     if earlier is not None and earlier.model == asked.model and not asked.weights:
         for key in _NETWORK[asked.model]:
-            draft.choose(key, getattr(earlier, key), "As in the run that it begins with.")
+            draft.choose(key, getattr(earlier, key), Message("plan.as_initial_run"))
     if asked.weights:
-        draft.choose("rate", 1e-3, "Pretrained layers need a low learning rate.")
-        draft.choose("optimizer", "adamw", "Pretrained layers need a low learning rate.")
-        draft.choose("width", 1.0, "The weights are of the full width.")
+        draft.choose("rate", 1e-3, Message("plan.pretrained_rate"))
+        draft.choose("optimizer", "adamw", Message("plan.pretrained_rate"))
+        draft.choose("width", 1.0, Message("plan.full_width"))
     if draft["encoder"] == "plain":
         return
     for key in ("widths", "stem"):
         if getattr(asked, key) != TrainingSettings.model_fields[key].default:
-            why = f"a UNet whose encoder is {draft['encoder']} has the stem and the widths of that; set width instead"
+            why = Message("settings.encoder_widths", name=draft["encoder"])
             raise problems.BadSettings(key=key, value=getattr(asked, key), why=why)
-        draft.choose(key, getattr(asked, key), f"Not used: {draft['encoder']} has its own.")
-    draft.choose("rate", 2e-3, "Deep networks learn steadily at this rate.")
+        draft.choose(key, getattr(asked, key), Message("plan.not_used", name=draft["encoder"]))
+    draft.choose("rate", 2e-3, Message("plan.deep_rate"))
 
 
 def _plan_unet(training: list[Item], thin: float, draft: _Draft) -> None:
@@ -148,52 +149,48 @@ def _plan_unet(training: list[Item], thin: float, draft: _Draft) -> None:
     # On a CPU many small steps train better than few large ones, if a defect and its surroundings fit in a patch.
     most = 256 if card else 128
     patch = most if edge > most else max(64, -(-edge // 32) * 32)
-    draft.choose("patch", patch, f"The longest picture is {edge} pixels; defects keep their surroundings.")
+    draft.choose("patch", patch, Message("plan.patch", n=edge))
     if card:
         widths = {"fast": [32, 64, 128, 256], "balanced": [64, 128, 256, 512], "best": [64, 128, 256, 512, 512]}
-        draft.choose("stem", 1, "A graphics card affords full resolution.")
-        draft.choose("batch", 16, "Suitable for common GPUs. Halved automatically if GPU memory runs out.")
-        draft.choose("rate", 2e-3, "Wide networks learn steadily at this rate.")
-        draft.choose("widths", widths[quality], _WHY_SIZE["widths"])
+        draft.choose("stem", 1, Message("plan.gpu_resolution"))
+        draft.choose("batch", 16, Message("plan.gpu_batch"))
+        draft.choose("rate", 2e-3, Message("plan.wide_rate"))
+        draft.choose("widths", widths[quality], Message("plan.size"))
     else:
         _plan_cores(8, draft)
-        draft.choose("rate", 4e-3, "Small networks converge fastest at this learning rate.")
+        draft.choose("rate", 4e-3, Message("plan.small_rate"))
         _plan_size(draft)
     # If even thin defects are thick, a reduced scale still shows them, with more of their surroundings.
     scale = min(1.0, max(0.25, 2.0 ** -np.floor(np.log2(max(1.0, thin / 12)))))
-    draft.choose("scale", float(scale), f"Four of five defects are thicker than {thin:.0f} pixels.")
+    draft.choose("scale", float(scale), Message("plan.thickness", n=f"{thin:.0f}"))
     if draft["encoder"] == "plain":
-        draft.choose(
-            "optimizer", "muon", ("With Muon, a UNet gives better results than with AdamW in the same number of steps.")
-        )
-        draft.choose(
-            "encoder", "plain", ("Without initial weights, a plain UNet gives the best results in the same time.")
-        )
+        draft.choose("optimizer", "muon", (Message("plan.unet_muon")))
+        draft.choose("encoder", "plain", (Message("plan.plain_encoder")))
     if quality == "fast":
-        draft.choose("mirror", False, "Quality 'fast': one look at a picture is enough.")
+        draft.choose("mirror", False, Message("plan.no_mirror"))
     else:
-        why = "The mean of two looks, one at the mirrored picture, errs less; predicting takes twice as long."
+        why = Message("plan.mirror")
         draft.choose("mirror", True, why)
-    why = "Defects cover few pixels, so Dice and cross-entropy are weighted equally."
+    why = Message("plan.loss_weights")
     draft.choose("dice_weight", 1.0, why)
     draft.choose("cross_entropy_weight", 1.0, why)
-    draft.choose("foreground_share", 0.5, f"The median defect covers {share:.2%} of its picture.")
+    draft.choose("foreground_share", 0.5, Message("plan.foreground", n=f"{share:.2%}"))
 
 
 def _plan_overlap(draft: _Draft) -> None:
     sees = receptive_field(draft.settings)
     if 2 * sees <= _MOST_SHARED:
-        why = f"The network sees {sees} pixels around each pixel: tiles that share so much answer as the whole would."
+        why = Message("plan.overlap", n=sees)
         draft.choose("overlap", 2 * sees + 32, why)
     else:
-        draft.choose("overlap", _MOST_SHARED, "Tiles of a large picture share so much that their seams are not seen.")
+        draft.choose("overlap", _MOST_SHARED, Message("plan.overlap_seams"))
 
 
 def _plan_cores(least: int, draft: _Draft) -> None:
     """Choose batch and workers on a CPU: each core computes four images or more of a batch."""
     workers = min(cores(), 8)
-    draft.choose("batch", max(least, 4 * workers), "Small batches give many steps in the same minutes.")
-    draft.choose("workers", workers, "Each core computes its part of every batch; more than eight gain little.")
+    draft.choose("batch", max(least, 4 * workers), Message("plan.small_batch"))
+    draft.choose("workers", workers, Message("plan.workers"))
 
 
 def _plan_size(draft: _Draft) -> None:
@@ -203,13 +200,13 @@ def _plan_size(draft: _Draft) -> None:
     size = sizes[asked.quality]
     ours = {key: value for key, value in size.items() if not draft.is_chosen(key)}
     if asked.quality == "best" and ours:
-        why = _WHY_SIZE["widths"]
+        why = Message("plan.size")
         steps = expected_steps(draft.settings.model_copy(update=ours))
         if asked.epochs is None and steps < _ENOUGH:
             size = sizes["balanced"]
-            why = f"A larger network makes about {steps} steps in this time on this machine: too few."
+            why = Message("plan.too_few_steps", n=steps)
     for key, value in size.items():
-        draft.choose(key, value, why or _WHY_SIZE[key])
+        draft.choose(key, value, why or Message(_SIZE_REASONS[key]))
 
 
 def _plan_course(draft: _Draft) -> None:
@@ -217,15 +214,15 @@ def _plan_course(draft: _Draft) -> None:
     asked = draft.asked
     card = _expects_card(asked.device)
     if asked.epochs is None and asked.minutes is not None:
-        why = "The learning-rate schedule follows the elapsed time, so training ends on time."
+        why = Message("plan.schedule")
         if not card:
             steps = expected_steps(draft.settings)
-            why = f"The rate rises and falls with the clock: the end comes in time, here after about {steps} steps."
+            why = Message("plan.schedule_steps", n=steps)
         draft.choose("warm_up", asked.warm_up, why)
         seconds = asked.minutes * 60 / asked.validations
-        why = f"A look every {seconds:.0f} s; all of them together take at most a tenth of the time."
+        why = Message("plan.validations", n=f"{seconds:.0f}")
         draft.choose("validations", asked.validations, why)
-    why = "16 bits, where the card gains by them." if card else "A processor learns in 32 bits."
+    why = Message("plan.precision_gpu") if card else Message("plan.precision_cpu")
     draft.choose("precision", asked.precision, why)
 
 
@@ -251,16 +248,16 @@ def _plan_resnet(training: list[Item], draft: _Draft) -> None:
     edge = int(np.median([max(item.width, item.height) for item in training]))
     least = 128 if asked.weights else 64  # smaller inputs need another first layer, which published weights lack
     if _expects_card(asked.device):
-        draft.choose("depth", {"fast": 18, "balanced": 34, "best": 50}[asked.quality], "A graphics card affords it.")
-        draft.choose("input_size", min(320, max(least, edge // 32 * 32)), f"The median picture is {edge} pixels long.")
-        draft.choose("batch", 32, "Suitable for common GPUs. Halved automatically if GPU memory runs out.")
+        draft.choose("depth", {"fast": 18, "balanced": 34, "best": 50}[asked.quality], Message("plan.gpu_depth"))
+        draft.choose("input_size", min(320, max(least, edge // 32 * 32)), Message("plan.median_length", n=edge))
+        draft.choose("batch", 32, Message("plan.gpu_batch"))
         return
-    draft.choose("input_size", min(128, max(least, edge // 32 * 32)), "Small enough for many looks on a processor.")
+    draft.choose("input_size", min(128, max(least, edge // 32 * 32)), Message("plan.small_input"))
     _plan_cores(16, draft)
-    draft.choose("rate", 3e-3, "Small networks converge fastest at this learning rate.")
+    draft.choose("rate", 3e-3, Message("plan.small_rate"))
     _plan_size(draft)
     if draft["width"] >= 1:  # the benefit of Muon was not measured for wide layers
-        draft.choose("optimizer", "adamw", "For wide layers, AdamW steps are 20% faster than Muon steps.")
+        draft.choose("optimizer", "adamw", Message("plan.wide_adamw"))
         return
     steps = expected_steps(draft.settings)
     if asked.epochs is not None:
@@ -269,10 +266,10 @@ def _plan_resnet(training: list[Item], draft: _Draft) -> None:
         draft.choose(
             "optimizer",
             "muon",
-            ("With Muon, a small ResNet gives better results and fewer false alarms in the same time than with AdamW."),
+            (Message("plan.resnet_muon")),
         )
     else:
-        draft.choose("optimizer", "adamw", f"In as few steps as the {steps} to be expected here AdamW learns more.")
+        draft.choose("optimizer", "adamw", Message("plan.few_steps_adamw", n=steps))
 
 
 _SECONDS = 0.1  # duration of the measurement

@@ -18,6 +18,7 @@ import onnx
 import paddle
 from paddle.static import InputSpec
 
+from workbench.core.messages import Message
 from workbench.core.runs.run import Run
 from workbench.core.runs.training_settings import TrainingSettings
 from workbench.inference.engines.registry import KINDS, cannot_make
@@ -63,7 +64,7 @@ class FormatWriter:
             "paddle-legacy/network.pdmodel": self._legacy,
             "paddle-lite/network.nb": self._lite,
         }
-        begin("Converting the network")
+        begin(Message("progress.converting"))
         for name in sorted(names, key=lambda name: KINDS[name].file != KINDS["onnx"].file):
             why = cannot_make(name)
             file = KINDS[name].file
@@ -72,7 +73,7 @@ class FormatWriter:
                     raise FormatNotWritten(why.rstrip("."))
                 if file in makers and not (self._folder / file).exists():
                     if name == "int8":
-                        begin("Measuring ranges for whole numbers")
+                        begin(Message("progress.measuring_ranges"))
                     makers[file]()
             except FormatNotWritten as error:
                 failed[name] = str(error)
@@ -98,7 +99,7 @@ class FormatWriter:
             quantize(source, self._folder / KINDS["int8"].file, self._ticking(self._calibration()))
         except (RuntimeError, ValueError, TypeError, OSError) as error:
             lines = str(error).strip().splitlines() or [type(error).__name__]
-            raise FormatNotWritten(f"it could not be quantised: {lines[0]}") from error
+            raise FormatNotWritten(Message("export.not_quantized", why=lines[0])) from error
 
     def _ticking(self, batches: Iterable[np.ndarray]) -> Iterable[np.ndarray]:
         for batch in batches:
@@ -151,7 +152,7 @@ class FormatWriter:
         lines = log.read_text("utf-8", "replace").strip().splitlines()
         log.unlink()
         if process.returncode or not target.is_file():
-            raise FormatNotWritten(f"it could not be converted: {lines[-1] if lines else process.returncode}")
+            raise FormatNotWritten(Message("export.not_converted", why=lines[-1] if lines else process.returncode))
 
 
 def remove(folder: Path, file: str) -> None:

@@ -23,6 +23,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from workbench.core.messages import Message
 from workbench.inference.batch.benchmark import fit, time_engine
 from workbench.inference.engine_options import EngineOptions
 from workbench.inference.engines.registry import KINDS
@@ -138,17 +139,17 @@ def order(found: dict[str, dict[str, Any]], target_ms: float | None) -> tuple[li
     whole = [name for name in ranked if not KINDS[name].reduced]
     fewer = [name for name in ranked if KINDS[name].reduced]
     if not whole:
-        return fewer, "Only formats with fewer bits are there."
+        return fewer, Message("latency.only_reduced")
     first = whole[0]
     if target_ms is not None and not _reaches(times[first], target_ms):
         quick = [name for name in fewer if _reaches(times[name], target_ms)]
         if quick:
             rest = [name for name in ranked if name != quick[0]]
-            return [quick[0], *rest], f"Only {quick[0]}, with fewer bits, reaches the {target_ms:g} ms asked for."
-        return [*whole, *fewer], f"Nothing reaches the {target_ms:g} ms asked for; {first} is the quickest."
+            return [quick[0], *rest], Message("latency.only_reduced_reaches", engine=quick[0], n=f"{target_ms:g}")
+        return [*whole, *fewer], Message("latency.nothing_reaches", n=f"{target_ms:g}", engine=first)
     if fewer:
-        return [*whole, *fewer], f"{first} was the quickest of those with 32 bits for the usual picture."
-    return whole, f"{first} was the quickest for the usual picture."
+        return [*whole, *fewer], Message("latency.quickest_32_bits", engine=first)
+    return whole, Message("latency.quickest", engine=first)
 
 
 def _reaches(milliseconds: float | None, target_ms: float) -> bool:

@@ -1,6 +1,6 @@
 """Texts of problems, events and numbers in the language of the user interface.
 
-`core` holds English patterns, which are the message ids. For sentences from runs and files see `sentences`.
+`core` holds English patterns, which are the source texts of the translations.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QLocale
 
-from workbench.core import problems
+from workbench.core import messages, problems
 from workbench.core.runs.events import Failed, Finished, Started, Step, Trouble
+from workbench.core.runs.process_exit import failed_problem
 from workbench.core.runs.run import Run, RunName
 from workbench.ui.text.message_translation import translate_message
 
@@ -23,18 +24,15 @@ def problem_text(problem: Exception) -> tuple[str, str]:
     if not isinstance(problem, problems.Problem):
         says = QCoreApplication.translate("words", "Something unexpected happened: {why}")
         return says.format(why=f"{type(problem).__name__}: {problem}"), ""
-    fields = {name: _field(name, value) for name, value in problem.fields.items()}
+    fields = messages.render_fields(problem.fields, QCoreApplication.translate)
     return _filled(problem.says, fields), _filled(problem.advice, fields)
 
 
 def failure_text(failed: Failed) -> tuple[str, str]:
-    """Return the same for a failed run. Problem classes of `core` are recognized by name."""
-    kind = problems.problem_class(failed.problem)
-    if kind is not None:
-        try:
-            return problem_text(kind(**failed.fields))
-        except (LookupError, TypeError, ValueError, AttributeError):
-            pass  # written by another version, with other fields
+    """Return the description of a failed run, and advice. Problem classes of `core` are recognized by name."""
+    problem = failed_problem(failed)
+    if problem is not None:
+        return problem_text(problem)
     advice = QCoreApplication.translate("words", "Details are in {log}.").format(log=failed.log) if failed.log else ""
     return translate_message(failed.why), advice
 
@@ -46,12 +44,6 @@ def _filled(pattern: str, fields: dict[str, Any]) -> str:
         return QCoreApplication.translate("problems", pattern).format(**fields)
     except (KeyError, IndexError, ValueError):
         return pattern.format(**fields)
-
-
-def _field(name: str, value: Any) -> Any:
-    # Only reasons are translated: they are English parts of sentences from other packages. Names and paths stay as they
-    # are.
-    return translate_message(value) if name in ("why", "what") and isinstance(value, str) else value
 
 
 def plain(text: str) -> str:
