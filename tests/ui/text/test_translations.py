@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import string
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
+import zipfile
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QCoreApplication
 
-from workbench.core import problems, resources
+from workbench.core import messages, problems, resources
+from workbench.core.messages import Message
 from workbench.core.runs.events import Failed, Finished
+from workbench.core.runs.run import list_runs
 from workbench.ui.text import formatting, translation
-from workbench.ui.text.message_translation import problem_types, translate_message
+from workbench.ui.text.message_translation import translate_message
 
 TS = "i18n/workbench_zh_CN.ts"
-# Said on the command line alone, in the model card, which has its languages itself, or as the part of a longer text.
-ELSEWHERE = {
-    "there is no setting {x}",
-    "no labelled pictures were held out",
-    "none of the held-out pictures can be read",
-    "a card can be in {x}",
-    "it holds a ResNet-{x}, and this run trains a ResNet-{x}",
-    "of verdicts it is a probability: a less probable verdict is not given",
-    "mean and std need one number for each of the {x} channels",
-    "an export needs at least one of {x}",
-    "it is a time in milliseconds above 0",
-    "an export can hold {x}",
-    "{x} of {x} pictures are done, their results in {x}",
-}
+CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
 @pytest.fixture
@@ -43,7 +32,7 @@ def chinese(qapp):
     translation.install(qapp, "en")
 
 
-def messages() -> list[tuple[str, str, ElementTree.Element]]:
+def translations() -> list[tuple[str, str, ElementTree.Element]]:
     root = ElementTree.parse(resources.path(TS)).getroot()
     return [
         (context.findtext("name"), message.findtext("source"), message.find("translation"))
@@ -57,7 +46,7 @@ def fields_of(pattern: str) -> set[str]:
 
 
 def test_every_text_is_translated_with_its_fields():
-    found = messages()
+    found = translations()
     assert len(found) > 400
     for context, source, chinese in found:
         assert chinese.get("type") is None and chinese.text, (context, source)
@@ -68,15 +57,13 @@ def test_every_text_is_translated_with_its_fields():
 
 def test_the_compiled_file_is_as_new_as_its_source(chinese):
     """Every message of the .ts file is what the application really says."""
-    from PySide6.QtCore import QCoreApplication
-
-    for context, source, translated in messages():
+    for context, source, translated in translations():
         assert QCoreApplication.translate(context, source) == translated.text, (context, source)
 
 
 def test_every_text_of_the_window_is_known_to_the_translators():
     """Texts are found in the sources anew; a text inside an f-string would be missed by the translators' tools."""
-    known = {(context, source) for context, source, _ in messages()}
+    known = {(context, source) for context, source, _ in translations()}
     sources = {source for _, source in known}
     for path in (resources.folder().parent / "workbench" / "ui").rglob("*.py"):
         text = path.read_text("utf-8")
@@ -85,33 +72,25 @@ def test_every_text_of_the_window_is_known_to_the_translators():
             assert literal.replace('\\"', '"').replace("\\\\", "\\") in sources, (path.name, literal)
 
 
-def said_by(path: Path) -> Iterator[str]:
-    """What a source gives as words of an event, cause of a problem or reason of a setting; {x} stands for anything."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        values: list[ast.expr] = []
-        if isinstance(node, ast.Call):
-            values = [word.value for word in node.keywords if word.arg in ("what", "done", "why")]
-            values += node.args[2:] if getattr(node.func, "id", "") == "choose" else []
-        elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") in ("done", "why"):
-            values = [node.value]
-        for value in values:
-            for each in (value.body, value.orelse) if isinstance(value, ast.IfExp) else (value,):
-                if isinstance(each, ast.Constant):
-                    yield str(each.value)
-                elif isinstance(each, ast.JoinedStr):
-                    yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{x}" for part in each.values)
+@pytest.mark.parametrize("id", [*messages.catalog(), *(kind.__name__ for kind in problems.problem_classes())])
+def test_every_message_is_translated(chinese, id):
+    context, texts = messages.patterns(id)
+    fields = {name: f"<{name}>" for text in texts for name in fields_of(text)}
+    translated = translate_message(Message(id, **fields))
+    assert all(CHINESE.search(QCoreApplication.translate(context, text)) for text in texts)
+    assert CHINESE.search(translated) and all(value in translated for value in fields.values())
 
 
-@pytest.mark.parametrize("room", ["core", "training", "inference"])
-def test_what_a_run_says_is_known_to_the_translators(chinese, room):
-    """A text that was changed in the source and not in sentences.txt would be shown in English."""
-    root = resources.folder().parent / "workbench" / room
-    said = {text for path in root.rglob("*.py") for text in said_by(path) if re.search(r"[a-z] [a-z]", text)}
-    unknown = {text for text in said if not re.search("[一-鿿]", translate_message(text))}
-    assert len(said) >= 3 and unknown <= ELSEWHERE
+def test_reasons_of_an_earlier_version_are_translated(chinese, tmp_path):
+    archive = Path(__file__).parents[2] / "fixtures" / "project-0.1.0.zip"
+    with zipfile.ZipFile(archive) as file:
+        file.extractall(tmp_path)
+    (run,) = list_runs(tmp_path)
+    texts = [*run.settings().reasons.values(), run.dataset().held_out_note]
+    assert len(texts) > 20 and all(CHINESE.search(translate_message(text)) for text in texts)
 
 
-@pytest.mark.parametrize("kind", problem_types(), ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", problems.problem_classes(), ids=lambda kind: kind.__name__)
 def test_every_problem_is_said_in_chinese(chinese, kind):
     fields = {name: f"<{name}>" for name in fields_of(kind.says) | fields_of(kind.advice)}
     says, advice = formatting.problem_text(kind(**fields))
@@ -133,7 +112,7 @@ def test_reasons_within_reasons_are_said_too(chinese):
 
 
 def test_english_stays_as_it_is():
-    for kind in problem_types():
+    for kind in problems.problem_classes():
         fields = {name: f"<{name}>" for name in fields_of(kind.says) | fields_of(kind.advice)}
         assert " ".join(filter(None, formatting.problem_text(kind(**fields)))) == str(kind(**fields))
     assert formatting.problem_text(ValueError("odd"))[0].endswith("ValueError: odd")
