@@ -9,7 +9,8 @@ and from packages that do not know the catalog, is recognized by its wording.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Annotated, Any
 
@@ -21,6 +22,7 @@ Translate = Callable[[str, str], str]  # (context, English pattern) -> pattern i
 
 CONTEXT = "sentences"  # of the catalog's patterns; those of problems have the context "problems"
 _FIELD = re.compile(r"\{(\w+)\}")
+_NOT_STORED = ("card.", "list.", "setting.", "value.")  # ids of messages that never need recognition
 _MAX_DEPTH = 4  # of messages within messages
 _CACHED = 500  # recognized texts
 
@@ -138,6 +140,33 @@ def render_fields(fields: Mapping[str, Any], translate: Translate) -> dict[str, 
     }
 
 
+def translator(language: str) -> Translate:
+    """Return the translation of patterns by the application's translation file, for programs without Qt."""
+    known = _translations(language)
+    return lambda context, pattern: known.get((context, pattern), pattern)
+
+
+@cache
+def _translations(language: str) -> dict[tuple[str, str], str]:
+    try:
+        root = ElementTree.parse(resources.path(f"i18n/workbench_{language}.ts")).getroot()
+    except (OSError, ElementTree.ParseError):
+        return {}  # messages then stay English, which has no file
+    return {
+        (context.findtext("name", ""), entry.findtext("source", "")): text
+        for context in root.iter("context")
+        for entry in context.iter("message")
+        if (text := entry.findtext("translation"))
+    }
+
+
+def join(id: str, texts: Sequence[str]) -> str:
+    """Return texts as one message; id: of a pattern of {first} and {rest}. "" for no texts."""
+    if len(texts) < 2:
+        return texts[0] if texts else ""
+    return Message(id, first=texts[0], rest=join(id, texts[1:]))
+
+
 # --- text without an id ---------------------------------------------------------------------------
 
 
@@ -162,7 +191,7 @@ def _recognized(text: str, depth: int = 0) -> str:
 @cache
 def _wordings() -> list[tuple[str, str]]:
     """Return (English pattern, id) of all messages and problems, the most literal first."""
-    found = [(pattern, id) for id, pattern in _entries()]
+    found = [(pattern, id) for id, pattern in _entries() if not id.startswith(_NOT_STORED)]
     for kind in problems.problem_classes():
         found.append((" ".join(filter(None, (kind.says, kind.advice))), kind.__name__))
     return sorted(found, key=lambda entry: -len(_FIELD.sub("", entry[0])))

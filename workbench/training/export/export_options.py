@@ -10,7 +10,6 @@ from workbench.core.problems import BadSettings
 from workbench.core.resources import LANGUAGES
 from workbench.inference.engines.registry import KINDS
 from workbench.training.export.latency import SECONDS
-from workbench.training.model_card.card_translation import ENGLISH
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,7 @@ class ExportOptions:
     point: str = "balanced"
     target_ms: float | None = None
     seconds: float = SECONDS
-    language: str = ENGLISH
+    language: str = "en"
 
     def check(self) -> None:
         """Raise BadRecipe if an option is invalid."""

@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.core.messages import Message
+from workbench.core.messages import Message, with_messages
 from workbench.inference.batch.benchmark import fit, time_engine
 from workbench.inference.engine_options import EngineOptions
 from workbench.inference.engines.registry import KINDS
@@ -96,13 +96,13 @@ def _child(folder: Path, arguments: list[str], seconds: float, tick: Callable[[]
         while process.poll() is None:
             tick()
             if time.monotonic() > until:
-                return {"error": "it did not come to an end"}
+                return with_messages({"error": Message("latency.timeout")})
             time.sleep(0.05)
         assert process.stdout is not None
         lines = process.stdout.read().decode("utf-8", "replace").strip().splitlines()
         return json.loads(lines[-1])
     except (IndexError, ValueError):
-        return {"error": f"the measurement ended with {process.returncode}"}
+        return with_messages({"error": Message("latency.exit_code", n=process.returncode)})
     finally:
         if process.poll() is None:
             process.kill()

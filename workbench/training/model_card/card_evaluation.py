@@ -11,6 +11,7 @@ import numpy as np
 
 from workbench.core.evaluation.image_counts import ANY, ImageCounts, count_image
 from workbench.core.images.image_files import read
+from workbench.core.messages import Message, join
 from workbench.core.problems import Problem
 from workbench.core.project import annotation
 from workbench.core.project.project import MAX_CLASS_ID, Project
@@ -120,7 +121,8 @@ def _worst(project: Project, dataset: Dataset, predictor: Predictor, found: Hold
         wrong = sorted((each for each in found.verdicts if each.truth != each.said), key=lambda each: -each.confidence)
         for each in wrong[:_WORST]:
             for _, image, _ in _readable(project, dataset, [items[each.key]], HoldoutResult("")):
-                caption = f"labelled {each.truth}, said {each.said} with {100 * each.confidence:.0f} %"
+                percent = f"{100 * each.confidence:.0f}"
+                caption = Message("card.caption_verdict", truth=each.truth, name=each.said, n=percent)
                 yield _shown(each.key, caption, to_display(image), [])
         return
     for facts in _chosen(found.facts):
@@ -131,7 +133,9 @@ def _worst(project: Project, dataset: Dataset, predictor: Predictor, found: Hold
             rows, columns = _part((real > 0) != (said > 0))
             masks = [(real[rows, columns], _LABEL), (said[rows, columns], _PREDICTION)]
             whole = rows.stop - rows.start == image.shape[0] and columns.stop - columns.start == image.shape[1]
-            caption = _caption(facts) + ("" if whole else "; a part of it")
+            caption = _caption(facts)
+            if not whole:
+                caption = join("list.semicolon", [caption, Message("card.part")])
             yield _shown(facts.key, caption, to_display(np.ascontiguousarray(image[rows, columns])), masks)
 
 
@@ -150,15 +154,16 @@ def _wrong(facts: ImageCounts) -> float:
 
 
 def _caption(facts: ImageCounts) -> str:
-    said = []
+    parts = []
     if facts.missed:
-        count = len(facts.defects)
-        said.append("its only defect missed" if count == 1 else f"{facts.missed} of {count} defects missed")
+        n, m = facts.missed, len(facts.defects)
+        parts.append(Message("card.only_defect_missed") if m == 1 else Message("card.missed", n=n, m=m))
     if facts.false:
-        said.append("1 false alarm" if facts.false == 1 else f"{facts.false} false alarms")
+        one = facts.false == 1
+        parts.append(Message("card.one_false_alarm") if one else Message("card.many_false_alarms", n=facts.false))
     if facts.defects:
-        said.append(f"Dice {1 - _wrong(facts):.2f}")
-    return ", ".join(said)
+        parts.append(Message("card.caption_dice", n=f"{1 - _wrong(facts):.2f}"))
+    return join("list.comma", parts)
 
 
 def _part(wrong: np.ndarray) -> tuple[slice, slice]:
