@@ -6,6 +6,7 @@ import re
 import string
 import xml.etree.ElementTree as ElementTree
 import zipfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,7 @@ def chinese(qapp):
     translation.install(qapp, "en")
 
 
+@cache
 def translations() -> list[tuple[str, str, ElementTree.Element]]:
     root = ElementTree.parse(resources.path(TS)).getroot()
     return [
@@ -74,11 +76,14 @@ def test_every_text_of_the_window_is_known_to_the_translators():
 
 @pytest.mark.parametrize("id", [*messages.catalog(), *(kind.__name__ for kind in problems.problem_classes())])
 def test_every_message_is_translated(chinese, id):
+    known = {(context, source) for context, source, _ in translations()}
     context, texts = messages.patterns(id)
+    assert {(context, text) for text in texts} <= known
     fields = {name: f"<{name}>" for text in texts for name in fields_of(text)}
     translated = translate_message(Message(id, **fields))
-    assert all(CHINESE.search(QCoreApplication.translate(context, text)) for text in texts)
-    assert CHINESE.search(translated) and all(value in translated for value in fields.values())
+    assert all(value in translated for value in fields.values())
+    words = any(re.search(r"\b[a-z]{3,}", re.sub(r"\{\w+\}", "", text)) for text in texts)
+    assert not words or CHINESE.search(translated)
 
 
 def test_reasons_of_an_earlier_version_are_translated(chinese, tmp_path):
