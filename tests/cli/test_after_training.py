@@ -113,7 +113,9 @@ def test_evaluate_measures_held_out_pictures_and_says_how_few(trained, capsys):
     # The same road as the trainer's own last look at these pictures.
     assert found["dice"] == pytest.approx(said["metrics"]["dice"], abs=1e-3)
     status, everything, _ = inside(capsys, "evaluate", root, "--split", "all")
-    assert everything["pictures"] == len(data.items) and any("learned from" in note for note in everything["notes"])
+    assert everything["pictures"] == len(data.items) and any(
+        "used for training" in note for note in everything["notes"]
+    )
     assert cli.main(["evaluate", str(root), "--split", "test"]) == 1
     assert "no pictures in test" in capsys.readouterr().err
     assert cli.main(["evaluate", str(root)]) == 0
@@ -184,7 +186,7 @@ def test_evaluate_against_another_project_matches_classes_by_name(copy, tmp_path
     status, found, _ = inside(capsys, "evaluate", copy, "--against", tmp_path / "other")
     assert status == 0 and found["pictures"] == 6 and set(found["per_class"]) == {"scratch", "pit", "stain", "dent"}
     assert found["per_class"]["pit"]["defects"] == 0 < found["per_class"]["scratch"]["defects"]
-    assert any("learned from" in note for note in found["notes"])
+    assert any("used for training" in note for note in found["notes"])
 
 
 def test_predict_writes_masks_tables_and_overlays(trained, tmp_path, capsys):

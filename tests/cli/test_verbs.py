@@ -158,7 +158,7 @@ def test_problems_of_a_project_are_one_sentence(tmp_path, capsys):
     raw = json.loads((tmp_path / "p" / "project.json").read_text("utf-8"))
     (tmp_path / "p" / "project.json").write_text(json.dumps(raw | {"format": 99}), "utf-8")
     for verb in (["check"], ["train", "--model", "unet"], ["evaluate"], ["export"]):
-        assert "newer workbench" in sentence(capsys, verb[0], tmp_path / "p", *verb[1:])
+        assert "newer" in sentence(capsys, verb[0], tmp_path / "p", *verb[1:])
 
 
 def _empty(tmp_path):

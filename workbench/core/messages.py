@@ -95,7 +95,8 @@ def catalog() -> dict[str, str]:
     """Return the English pattern of each id."""
     found: dict[str, str] = {}
     for id, pattern in _entries():
-        found.setdefault(id, pattern)
+        if problems.problem_class(id) is None:
+            found.setdefault(id, pattern)
     return found
 
 

@@ -65,7 +65,8 @@ def test_where_there_are_few_defects_all_of_them_are_learned_from(project):
     dataset = collect(project, "unet")
     assert not dataset.of("val", "test") and len(dataset.of("train")) == 39
     assert dataset.held_out_note == (
-        "All 9 pictures with defects are learned from, so there is no score: from 10 on, some are held out."
+        "All 9 images with defects are used for training, so there are no metrics. "
+        "From 10 such images on, some are used for validation."
     )
     fill_project(project, 10)
     assert len([item for item in collect(project, "unet").of("val") if item.classes]) == 2
@@ -121,12 +122,12 @@ def test_a_network_that_has_learned_from_every_part_has_no_score(project):
     keys = fill_project(project, 4)
     project.file.grouping = Grouping(rule="each")
     dataset = collect(project, "unet", keys)
-    assert not dataset.of("val", "test") and "no score is shown" in dataset.held_out_note
+    assert not dataset.of("val", "test") and "no metrics" in dataset.held_out_note
     annotation.save_note(project, keys[0], annotation.Note(status="done", pin="val"))
     dataset = collect(project, "unet", keys)
     assert [item.key for item in dataset.of("val")] == keys[:1]
     assert dataset.held_out_note == (
-        "The network has learned from 1 of the held-out pictures before: the scores are too good."
+        "The initial model was trained on 1 of the validation/test images, so the metrics are too optimistic."
     )
 
 

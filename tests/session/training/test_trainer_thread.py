@@ -255,7 +255,7 @@ def test_the_end_of_a_followed_run_that_was_killed_is_noticed(begin, run, orphan
     orphan.send_signal(signal.SIGKILL)
     orphan.wait()
     ending = wait_end(qtbot, thread)
-    assert isinstance(ending, Failed) and "has not said why" in ending.why
+    assert isinstance(ending, Failed) and "left no report" in ending.why
 
 
 def test_the_past_is_told_again_and_ends(begin, run, qtbot):
@@ -286,7 +286,7 @@ def test_the_past_is_told_again_and_ends(begin, run, qtbot):
         (3221225477, "", "access violation"),
         (0, "", "exit code 0"),
         (2, "  \nlast line\n\n", "last words were: last line"),
-        (None, "", "process is gone"),
+        (None, "", "no longer exists"),
     ],
 )
 def test_every_exit_has_words(code, log, words):

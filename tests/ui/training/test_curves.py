@@ -15,6 +15,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from tests.ui.training.test_training_panel import METRICS, STARTED, at_rest, live, old_run, steps
+from workbench.core.messages import Message
 from workbench.core.runs.events import Evaluated, Finished, Progress, Started, Step, encode
 from workbench.core.runs.run import Run, create_run
 from workbench.core.runs.run_history import machine_path
@@ -243,9 +244,9 @@ def test_the_time_left_is_that_of_the_whole_run(opened, qtbot):
     panel.refresh()
     assert panel.controls.left.text() == "3 min 20 s left of 5 min" and panel.controls.bar.value() == 333
     training._on_event(Step(step=2, time=290.0, loss=1.0, rate=0.1, progress=1.0))
-    training._on_event(Progress(what="Looking at all held-out pictures", done=3, total=40, time=305.0))
+    training._on_event(Progress(what=Message("progress.evaluating"), done=3, total=40, time=305.0))
     panel.refresh()
-    assert panel.controls.left.text() == "Looking at all held-out pictures: 3 of 40"
+    assert panel.controls.left.text() == "Evaluating validation/test images: 3 of 40"
     assert panel.controls.bar.value() == 1000
     at_rest(opened)
 

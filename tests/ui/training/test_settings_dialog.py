@@ -119,14 +119,14 @@ def test_training_takes_what_was_chosen_and_its_recipe_can_be_read_afterwards(di
     run = started.args[0]
     training.stop(force=True)
     qtbot.waitUntil(lambda: not training.busy, timeout=20_000)
-    assert run.settings().batch == 3 and run.settings().reasons["batch"] == "Chosen by hand."
+    assert run.settings().batch == 3 and run.settings().reasons["batch"] == "Changed manually."
     opened.window.table.refresh()
     qtbot.waitUntil(lambda: opened.window.table["run_recipe"].isEnabled(), timeout=5000)
     opened.window.table["run_recipe"].trigger()
     page = next(one for one in opened.window.findChildren(TrainingSettingsDialog) if one.isVisible())
     assert page.of_run.isChecked() and not page.keep.isVisible()
     shown = page.pages.currentWidget()
-    assert shown.values["batch"].text() == "3" and "Chosen by hand" in shown.reasons["batch"].text()
+    assert shown.values["batch"].text() == "3" and "Changed manually" in shown.reasons["batch"].text()
     assert shown.values["minutes"].text() and not shown.findChildren(QCheckBox)
 
 

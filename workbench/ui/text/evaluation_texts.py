@@ -21,20 +21,20 @@ def share(found: Proportion) -> str:
 def between(interval: list[float]) -> str:
     """Return the interval of a share, such as "25–50 %"."""
     low, high = (formatting.number(100 * edge) for edge in interval)
-    return QCoreApplication.translate("review", "{low}–{high} %").format(low=low, high=high)
+    return QCoreApplication.translate("review", "{low}–{high}%").format(low=low, high=high)
 
 
 def counted(found: Proportion) -> str:
     """Return counts and interval, such as "20 of 55; 95 % sure of 25–50 %"."""
     if found.interval is None:
-        return QCoreApplication.translate("review", "no defect is labelled here")
+        return QCoreApplication.translate("review", "No defects labeled")
     text = QCoreApplication.translate("review", "{hits} of {total}").format(
         hits=formatting.number(found.hits), total=formatting.number(found.total)
     )
     if not found.digit:
-        few = QCoreApplication.translate("review", "too few for one number: 95 % sure of {range}")
+        few = QCoreApplication.translate("review", "too few for a single value; 95% CI {range}")
         return f"{text}; {few.format(range=between(found.interval))}"
-    sure = QCoreApplication.translate("review", "95 % sure of {range}")
+    sure = QCoreApplication.translate("review", "95% CI {range}")
     return f"{text}; {sure.format(range=between(found.interval))}"
 
 
@@ -53,12 +53,12 @@ def rate_range(false: RatePerImage) -> str:
 
 
 def rate_counted(false: RatePerImage) -> str:
-    text = QCoreApplication.translate("review", "{count} on {pictures} pictures").format(
+    text = QCoreApplication.translate("review", "{count} on {pictures} images").format(
         count=formatting.number(false.count), pictures=formatting.number(false.images)
     )
     if false.interval is None:
         return text
-    sure = QCoreApplication.translate("review", "95 % sure of {range}")
+    sure = QCoreApplication.translate("review", "95% CI {range}")
     return f"{text}; {sure.format(range=rate_range(false))}"
 
 

@@ -26,22 +26,22 @@ def issue_text(whys: Sequence[RankReason]) -> str:
 def patterns() -> dict[str, str]:
     """Return the translated pattern of each kind of reason."""
     return {
-        "missing": QCoreApplication.translate("queue", "{name} found, nothing labelled"),
-        "missing_good": QCoreApplication.translate("queue", "{name} found, label says good"),
-        "extra": QCoreApplication.translate("queue", "{name} labelled, nothing found"),
-        "class": QCoreApplication.translate("queue", "{said} found, {labelled} labelled"),
-        "verdict": QCoreApplication.translate("queue", "{said} found, verdict is {labelled}"),
+        "missing": QCoreApplication.translate("queue", "{name} predicted, nothing labeled"),
+        "missing_good": QCoreApplication.translate("queue", "{name} predicted, labeled as good"),
+        "extra": QCoreApplication.translate("queue", "{name} labeled, not predicted"),
+        "class": QCoreApplication.translate("queue", "{said} predicted, {labelled} labeled"),
+        "verdict": QCoreApplication.translate("queue", "{said} predicted, verdict {labelled}"),
         "unsure_one": QCoreApplication.translate("queue", "Unsure about 1 region"),
         "unsure": QCoreApplication.translate("queue", "Unsure about {n} regions"),
         "between": QCoreApplication.translate("queue", "Unsure whether {said} or {other}"),
         "rare": QCoreApplication.translate("queue", "Possibly {name}; only {n} images of it are labeled"),
         "found": QCoreApplication.translate("queue", "Probably {name}"),
-        "unlike": QCoreApplication.translate("queue", "Unlike anything labelled"),
+        "unlike": QCoreApplication.translate("queue", "Unlike all labeled images"),
         "stands": QCoreApplication.translate("queue", "Representative of about {n} similar images"),
         "variety": QCoreApplication.translate("queue", "Different from those above it"),
         "spot": QCoreApplication.translate("queue", "Contains a spot similar to labeled defects"),
-        "quiet": QCoreApplication.translate("queue", "Model sees nothing here"),
-        "other": QCoreApplication.translate("queue", "Like what is labelled already"),
+        "quiet": QCoreApplication.translate("queue", "No defects predicted"),
+        "other": QCoreApplication.translate("queue", "Similar to labeled images"),
     }
 
 
@@ -50,14 +50,14 @@ def certainty_text(issue: LabelIssue) -> str:
     if issue.learned:
         text = QCoreApplication.translate("queue", "Model probability {share}; this is a training image")
     else:
-        text = QCoreApplication.translate("queue", "The model is {share} sure; it did not learn from this picture")
+        text = QCoreApplication.translate("queue", "Model probability {share}; this is not a training image")
     return text.format(share=formatting.percent(issue.certainty))
 
 
 def label_next_text(found: LabelNextList) -> str:
     """Return a text about the images and the model behind the label queue."""
     if not found.asked:
-        return QCoreApplication.translate("queue", "Every picture is done.")
+        return QCoreApplication.translate("queue", "All images are done.")
     if found.model:
         text = QCoreApplication.translate(
             "queue", ("The latest model has analyzed {looked} of {asked} unfinished images.")
@@ -72,8 +72,8 @@ def label_next_text(found: LabelNextList) -> str:
 def label_issues_text(found: LabelIssueList, listed: int) -> str:
     """Return a text about the images behind the list of label errors, and about how reliable the list is."""
     if not found.asked:
-        return QCoreApplication.translate("queue", "Nothing is labelled yet that the model could judge.")
-    text = QCoreApplication.translate("queue", "The newest model has looked at {looked} of {asked} labels.")
+        return QCoreApplication.translate("queue", "There are no labels yet that the model can check.")
+    text = QCoreApplication.translate("queue", "The latest model has checked {looked} of {asked} labels.")
     said = [text.format(looked=formatting.number(found.looked), asked=formatting.number(found.asked))]
     if found.weak:
         said.append(
@@ -83,7 +83,7 @@ def label_issues_text(found: LabelIssueList, listed: int) -> str:
             )
         )
     elif found.learned:
-        said.append(QCoreApplication.translate("queue", "Pictures it has learned from come last."))
+        said.append(QCoreApplication.translate("queue", "Training images are listed last."))
     if not listed:
-        said.append(QCoreApplication.translate("queue", "No label is contradicted."))
+        said.append(QCoreApplication.translate("queue", "No label errors found."))
     return " ".join(said)

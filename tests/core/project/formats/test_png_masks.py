@@ -284,7 +284,7 @@ def test_a_photograph_beside_its_twin_is_not_taken_for_a_mask(empty, tmp_path):
     photo(tmp_path / "in" / "a.jpg")
     photo(tmp_path / "in" / "a.png")
     report = import_labels(empty, tmp_path / "in", format="png")
-    assert report.labelled == 0 and "like a picture" in report.skipped[0][1] and not empty.classes
+    assert report.labelled == 0 and "like a photo" in report.skipped[0][1] and not empty.classes
 
 
 def test_labels_that_are_there_stay_unless_asked(empty, tmp_path):
