@@ -126,7 +126,7 @@ def test_card_explains_unsure_verdicts(trained_resnet, tmp_path):
     least = (surest[0] + surest[1]) / 2  # one picture lies below
     save_settings(replace(load_settings(folder / MODEL_FILE), unsure=least), folder / MODEL_FILE)
     found = evaluated(trained_resnet, folder)
-    wrong = sum(each.truth != each.said for each in found.verdicts if each.confidence >= least)
+    wrong = sum(each.truth != each.predicted for each in found.verdicts if each.confidence >= least)
     for language, words in (
         (
             "en",

@@ -36,7 +36,7 @@ class _Regions(_Checked):
     recall_interval: list[float] | None = None
     found: int = 0
     defects: int = 0
-    false_per_image: float | None = None
+    false_per_picture: float | None = None
 
 
 class _Metrics(_Checked):
@@ -47,7 +47,7 @@ class _Metrics(_Checked):
     accuracy: float | None = None
     accuracy_interval: list[float] | None = None
     macro_f1: float | None = None
-    images: int = 0
+    pictures: int = 0
     only_background: bool = False
     regions: _Regions | None = None
 

@@ -31,11 +31,11 @@ from workbench.training.operating_point_origin import OperatingPointOrigin
 
 
 def make_card(sources: CardSources) -> ModelCard:
-    settings, found = sources.settings, sources.found
+    settings, result = sources.settings, sources.evaluation
     title = "card.title_unet" if settings.task == "segmentation" else "card.title_resnet"
     sections = [
-        CardSection(Message("card.performance"), [*_performance(sources), *card_metrics.tables(settings, found)]),
-        *_worst(found),
+        CardSection(Message("card.performance"), [*_performance(sources), *card_metrics.tables(settings, result)]),
+        *_worst(result),
         CardSection(Message("card.operating_point"), [*_operating_point(settings), *_point_origin(sources.point)]),
         CardSection(Message("card.verification"), _parity(sources)),
         *_speed(sources),
@@ -48,7 +48,7 @@ def make_card(sources: CardSources) -> ModelCard:
     return ModelCard(
         title=Message(title, name=settings.name),
         lead=Message("card.lead", run=sources.run.name, version=__version__),
-        headlines=[*card_metrics.headlines(settings, found), *_speed_headline(sources)],
+        headlines=[*card_metrics.headlines(settings, result), *_speed_headline(sources)],
         sections=sections,
     )
 
@@ -57,32 +57,32 @@ def make_card(sources: CardSources) -> ModelCard:
 
 
 def _performance(sources: CardSources) -> Iterator[Block]:
-    found = sources.found
-    evaluated = len(found.facts) or len(found.verdicts)
-    if not found.split or not evaluated:
-        unknown = "card.no_metric_unreadable" if found.split else "card.no_metric_none"
+    result = sources.evaluation
+    evaluated = len(result.facts) or len(result.verdicts)
+    if not result.split or not evaluated:
+        unknown = "card.no_metric_unreadable" if result.split else "card.no_metric_none"
         yield CardText(Message(unknown), warns=True)
         return
-    if found.split == "test":
+    if result.split == "test":
         measured = "card.measured_test_chosen" if "test" in sources.point.chosen_on else "card.measured_test"
     else:
         measured = "card.measured_validation"
     yield CardText(Message(measured, n=evaluated))
-    if evaluated < found.total - found.unreadable:
-        yield CardText(Message("card.partial", n=evaluated, m=found.total), warns=True)
-    if found.unreadable:
-        yield CardText(Message("card.unreadable", n=found.unreadable))
-    if found.changed:
-        yield CardText(Message("card.changed", n=found.changed), warns=True)
+    if evaluated < result.total - result.unreadable:
+        yield CardText(Message("card.partial", n=evaluated, m=result.total), warns=True)
+    if result.unreadable:
+        yield CardText(Message("card.unreadable", n=result.unreadable))
+    if result.changed:
+        yield CardText(Message("card.changed", n=result.changed), warns=True)
     if sources.dataset.held_out_note:
         yield CardText(recognize(sources.dataset.held_out_note), warns=True)
 
 
-def _worst(found: HoldoutResult) -> list[CardSection]:
-    if not found.worst:
+def _worst(result: HoldoutResult) -> list[CardSection]:
+    if not result.worst:
         return []
-    legend = Message("card.worst_legend", split=card_metrics.split_name(found.split))
-    return [CardSection(Message("card.worst_cases"), [CardGallery(legend, found.worst)])]
+    legend = Message("card.worst_legend", split=card_metrics.split_name(result.split))
+    return [CardSection(Message("card.worst_cases"), [CardGallery(legend, result.worst)])]
 
 
 def _operating_point(settings: ModelSettings) -> list[Block]:
@@ -120,12 +120,14 @@ def _point_origin(point: OperatingPointOrigin) -> Iterator[Block]:
 
 def _parity(sources: CardSources) -> list[Block]:
     rows = []
-    for name, found in sources.parity.items():
-        passed = Message("card.yes") if found.get("passed") else Message("card.no", why=stored_text(found, "why"))
-        kind = f"{name} ({found['reduced']})" if found.get("reduced") else name
-        most, agreement = found.get("max_abs"), found.get("mask_agreement")  # None if it could not be made here
-        numbers = ["" if most is None else f"{most:.1e}", "" if agreement is None else f"{100 * agreement:.3f}%"]
-        rows.append([kind, passed, *numbers, f"{found['pictures']}"])
+    for name, summary in sources.parity.items():
+        passed = Message("card.yes") if summary.get("passed") else Message("card.no", why=stored_text(summary, "why"))
+        kind = f"{name} ({summary['reduced']})" if summary.get("reduced") else name
+        # None if the format could not be made here
+        difference, agreement = summary.get("max_abs"), summary.get("mask_agreement")
+        largest = "" if difference is None else f"{difference:.1e}"
+        share = "" if agreement is None else f"{100 * agreement:.3f}%"
+        rows.append([kind, passed, largest, share, f"{summary['pictures']}"])
     head = [
         Message("card.format"),
         Message("card.included"),
@@ -134,8 +136,8 @@ def _parity(sources: CardSources) -> list[Block]:
         Message("card.images"),
     ]
     blocks: list[Block] = [CardText(Message("card.verification_text")), Table(head, rows)]
-    for name, found in sources.parity.items():
-        before, after = (found.get("held_out", {}).get(key) or {} for key in ("before", "after"))
+    for name, summary in sources.parity.items():
+        before, after = (summary.get("held_out", {}).get(key) or {} for key in ("before", "after"))
         if before and after:
             metrics = join("list.semicolon", list(_reduced_metrics(before, after)))
             blocks.append(CardText(Message("card.reduced_metrics", name=name, metrics=metrics)))
@@ -154,9 +156,9 @@ def _reduced_metrics(before: Mapping[str, Any], after: Mapping[str, Any]) -> Ite
 
 
 def _speed(sources: CardSources) -> list[CardSection]:
-    found = sources.latency
+    measured = sources.latency
     rows, failed = [], []
-    for name, entry in found.get("engines", {}).items():
+    for name, entry in measured.get("engines", {}).items():
         if "error" in entry:
             failed.append(Message("card.engine_failed", name=name, why=stored_text(entry, "error")))
         for number, row in enumerate(row for row in entry.get("rows", []) if "p50_ms" in row):
@@ -166,9 +168,9 @@ def _speed(sources: CardSources) -> list[CardSection]:
             rows.append([name, f"{row['width']} × {row['height']}", threads, *times, *once])
     if not rows:
         return []
-    machine = found.get("machine", {}).get("processor", "")
+    machine = measured.get("machine", {}).get("processor", "")
     text = Message("card.speed_text", machine=machine) if machine else Message("card.speed_text_here")
-    note = recognize(stored_text(found, "note"))
+    note = recognize(stored_text(measured, "note"))
     head = [
         Message("card.engine"),
         Message("card.image"),
@@ -180,7 +182,7 @@ def _speed(sources: CardSources) -> list[CardSection]:
         Message("card.memory"),
     ]
     blocks: list[Block] = [CardText(join("list.sentences", [text, note] if note else [text])), Table(head, rows)]
-    paddle = found.get("dygraph") or {}
+    paddle = measured.get("dygraph") or {}
     if paddle:
         whole, alone = _ms(paddle.get("p50_ms")), _ms(paddle.get("network_ms"))
         blocks.append(CardText(Message("card.paddle_speed", n=whole, m=alone)))

@@ -22,26 +22,26 @@ from workbench.training.model_card.card_document import NOTHING, Block, CardShar
 from workbench.training.model_card.card_evaluation import HoldoutResult, VerdictFacts
 
 
-def tables(settings: ModelSettings, found: HoldoutResult) -> list[Block]:
-    if found.verdicts:
-        return list(_verdicts(settings, found.verdicts))
-    return list(_masks(settings, found.facts)) if found.facts else []
+def tables(settings: ModelSettings, result: HoldoutResult) -> list[Block]:
+    if result.verdicts:
+        return list(_verdicts(settings, result.verdicts))
+    return list(_masks(settings, result.facts)) if result.facts else []
 
 
-def headlines(settings: ModelSettings, found: HoldoutResult) -> list[Headline]:
-    if found.verdicts:
-        right = _right(found.verdicts)
-        detail = Message("card.percent_range_of", **_edges(right), n=right.total, split=split_name(found.split))
+def headlines(settings: ModelSettings, result: HoldoutResult) -> list[Headline]:
+    if result.verdicts:
+        right = _right(result.verdicts)
+        detail = Message("card.percent_range_of", **_edges(right), n=right.total, split=split_name(result.split))
         return [Headline(Message("card.right_verdicts"), _percent(right), detail)]
-    if not found.facts:
+    if not result.facts:
         return []
-    defects = _found([defect for facts in found.facts for defect in facts.defects])
-    metric, interval = dice(found.facts), dice_interval(found.facts)
-    alarms = float(np.mean([facts.false for facts in found.facts]))
+    defects = _found([defect for facts in result.facts for defect in facts.defects])
+    metric, interval = dice(result.facts), dice_interval(result.facts)
+    alarms = float(np.mean([facts.false for facts in result.facts]))
     detected = Message("card.no_defects")
     if defects.total:
         detected = Message("card.detected_of", hits=defects.hits, total=defects.total, **_edges(defects))
-    images = Message("card.on_images", n=len(found.facts), split=split_name(found.split))
+    images = Message("card.on_images", n=len(result.facts), split=split_name(result.split))
     between = Message("card.no_interval")
     if interval:
         between = Message("card.range", low=f"{interval[0]:.2f}", high=f"{interval[1]:.2f}")
@@ -150,13 +150,13 @@ def _escapes(facts: ImageCounts) -> bool:
 
 
 def _right(facts: list[VerdictFacts]) -> CardShare:
-    return CardShare(sum(each.truth == each.said for each in facts), len(facts))
+    return CardShare(sum(each.truth == each.predicted for each in facts), len(facts))
 
 
 def _band(least: float, facts: list[VerdictFacts]) -> str:
     """Return a sentence on the images whose verdict is uncertain."""
     given = [each for each in facts if each.confidence >= least]
-    wrong = sum(each.truth != each.said for each in given)
+    wrong = sum(each.truth != each.predicted for each in given)
     unsure = len(facts) - len(given)
     return Message("card.unsure", n=unsure, m=len(facts), name=UNSURE, k=len(given), p=wrong)
 
@@ -165,8 +165,8 @@ def _verdicts(settings: ModelSettings, facts: list[VerdictFacts]) -> Iterator[Bl
     rows = []
     for name in settings.verdicts:
         real = [each for each in facts if each.truth == name]
-        said = [each for each in facts if each.said == name]
-        rows.append([name, _right(real), _right(said)])
+        predicted = [each for each in facts if each.predicted == name]
+        rows.append([name, _right(real), _right(predicted)])
     rows.append([Message("card.all"), _right(facts), NOTHING])
     yield Table([Message("card.verdict"), Message("card.recall"), Message("card.precision")], rows)
     if settings.unsure:
@@ -174,6 +174,6 @@ def _verdicts(settings: ModelSettings, facts: list[VerdictFacts]) -> Iterator[Bl
     few = [name for name in settings.verdicts if sum(each.truth == name for each in facts) < ENOUGH]
     if few:
         yield CardText(Message("card.few_of_verdict", n=ENOUGH, names=", ".join(few)), warns=True)
-    count = Counter((each.truth, each.said) for each in facts)
+    count = Counter((each.truth, each.predicted) for each in facts)
     confusion = [[name, *(f"{count[name, other]}" for other in settings.verdicts)] for name in settings.verdicts]
     yield Table([Message("card.confusion"), *settings.verdicts], confusion)

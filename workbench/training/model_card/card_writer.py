@@ -50,9 +50,9 @@ def write_card(
     Raise CannotWrite, EngineError.
     """
     dataset = run.dataset()
-    found = evaluate_holdout(project, dataset, Predictor.open(folder), tick=tick)
+    result = evaluate_holdout(project, dataset, Predictor.open(folder), tick=tick)
     settings = load_settings(folder / MODEL_FILE)
-    card = make_card(CardSources(run, dataset, settings, found, parity, _latency(folder), environment, point))
+    card = make_card(CardSources(run, dataset, settings, result, parity, _latency(folder), environment, point))
     write_text(folder / CARD_FILE, to_html(card, language))
     write_text(folder / README_FILE, to_markdown(card, language))
 
@@ -60,10 +60,10 @@ def write_card(
 def _latency(folder: Path) -> dict[str, Any]:
     """Return the measured speed; empty if it was not measured."""
     try:
-        found = json.loads((folder / _LATENCY_FILE).read_text("utf-8"))
+        content = json.loads((folder / _LATENCY_FILE).read_text("utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def to_html(card: ModelCard, language: str = ENGLISH) -> str:

@@ -29,7 +29,7 @@ class CardSources:
     run: Run
     dataset: Dataset
     settings: ModelSettings
-    found: HoldoutResult
+    evaluation: HoldoutResult
     parity: Mapping[str, Mapping[str, Any]]
     latency: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -44,8 +44,8 @@ def images_with(dataset: Dataset, split: str, class_id: int) -> int:
 def limits(sources: CardSources) -> Iterator[str]:
     """Yield the known limits: data that the model was not trained on, and properties that were not measured."""
     dataset, settings = sources.dataset, sources.settings
-    learned = dataset.of("train") or dataset.items
-    sizes = sorted({(item.width, item.height) for item in learned}, key=lambda size: size[0] * size[1])
+    training = dataset.of("train") or dataset.items
+    sizes = sorted({(item.width, item.height) for item in training}, key=lambda size: size[0] * size[1])
     (w, h), (width, height) = sizes[0], sizes[-1]
     size = Message("card.size", w=w, h=h)
     if len(sizes) > 1:
@@ -57,7 +57,7 @@ def limits(sources: CardSources) -> Iterator[str]:
         yield Message("card.no_scale")
     yield from _rare_kinds(dataset)
     if settings.task == "segmentation":
-        split = sources.found.split
+        split = sources.evaluation.split
         good = sum(not item.classes for item in dataset.of(split)) if split else 0
         if not good:
             yield Message("card.few_good_none")
@@ -98,8 +98,8 @@ def lineage(sources: CardSources) -> Iterator[str]:
     started = [event for event in run.events() if isinstance(event, Started)]
     if started:
         last = started[-1]
-        where = last.device_name or last.device
-        trained = Message("card.device", device=where, precision=last.precision, n=f"{last.parameters:,}")
+        device = last.device_name or last.device
+        trained = Message("card.device", device=device, precision=last.precision, n=f"{last.parameters:,}")
         resumed = sum(event.resumed for event in started)
         if resumed == 1:
             trained = join("list.sentences", [trained, Message("card.resumed_once")])

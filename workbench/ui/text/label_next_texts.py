@@ -12,15 +12,17 @@ from workbench.core.label_next.label_ranking import RankReason
 from workbench.ui.text import formatting
 
 
-def reason_text(why: RankReason) -> str:
+def reason_text(reason: RankReason) -> str:
     """Return one reason as text. `patterns` corresponds to the queue's own table."""
-    fields = {name: formatting.number(value) if isinstance(value, int) else value for name, value in why.fields.items()}
-    return patterns()[why.kind].format(**fields)
+    fields = {
+        name: formatting.number(value) if isinstance(value, int) else value for name, value in reason.fields.items()
+    }
+    return patterns()[reason.kind].format(**fields)
 
 
-def issue_text(whys: Sequence[RankReason]) -> str:
+def issue_text(reasons: Sequence[RankReason]) -> str:
     """Return at most two reasons, one per line."""
-    return "\n".join(reason_text(why) for why in whys[:2])
+    return "\n".join(reason_text(reason) for reason in reasons[:2])
 
 
 def patterns() -> dict[str, str]:
@@ -54,11 +56,11 @@ def certainty_text(issue: LabelIssue) -> str:
     return text.format(share=formatting.percent(issue.certainty))
 
 
-def label_next_text(found: LabelNextList) -> str:
+def label_next_text(entries: LabelNextList) -> str:
     """Return a text about the images and the model behind the label queue."""
-    if not found.asked:
+    if not entries.asked:
         return QCoreApplication.translate("queue", "All images are done.")
-    if found.model:
+    if entries.model:
         text = QCoreApplication.translate(
             "queue", ("The latest model has analyzed {looked} of {asked} unfinished images.")
         )
@@ -66,24 +68,24 @@ def label_next_text(found: LabelNextList) -> str:
         text = QCoreApplication.translate(
             "queue", "No model yet. Images are ordered by diversity; {looked} of {asked} analyzed."
         )
-    return text.format(looked=formatting.number(found.looked), asked=formatting.number(found.asked))
+    return text.format(looked=formatting.number(entries.looked), asked=formatting.number(entries.asked))
 
 
-def label_issues_text(found: LabelIssueList, listed: int) -> str:
+def label_issues_text(issues: LabelIssueList, listed: int) -> str:
     """Return a text about the images behind the list of label errors, and about how reliable the list is."""
-    if not found.asked:
+    if not issues.asked:
         return QCoreApplication.translate("queue", "There are no labels yet that the model can check.")
     text = QCoreApplication.translate("queue", "The latest model has checked {looked} of {asked} labels.")
-    said = [text.format(looked=formatting.number(found.looked), asked=formatting.number(found.asked))]
-    if found.weak:
-        said.append(
+    texts = [text.format(looked=formatting.number(issues.looked), asked=formatting.number(issues.asked))]
+    if issues.weak:
+        texts.append(
             QCoreApplication.translate(
                 "queue",
                 ("The model contradicts so many labels that the model itself is probably wrong. Train longer first."),
             )
         )
-    elif found.learned:
-        said.append(QCoreApplication.translate("queue", "Training images are listed last."))
+    elif issues.learned:
+        texts.append(QCoreApplication.translate("queue", "Training images are listed last."))
     if not listed:
-        said.append(QCoreApplication.translate("queue", "No label errors found."))
-    return " ".join(said)
+        texts.append(QCoreApplication.translate("queue", "No label errors found."))
+    return " ".join(texts)

@@ -112,10 +112,10 @@ def finding_text(finding: HealthFinding) -> str:
     pattern = _FINDINGS.get(kind)
     if pattern is None:
         return ""
-    told = {name: _field(name, value) for name, value in fields.items()}
+    values = {name: _field(name, value) for name, value in fields.items()}
     if "seconds" in fields:
-        told["moment"] = _moment(fields["seconds"])
-    return QCoreApplication.translate("findings", pattern).format(**told)
+        values["moment"] = _moment(fields["seconds"])
+    return QCoreApplication.translate("findings", pattern).format(**values)
 
 
 def _field(name: str, value: Any) -> str:
@@ -179,9 +179,9 @@ def _setting(value: Any) -> str:
 
 def run_line_text(line: RunLine, *, score: bool = True) -> str:
     """Return the entry of a run in a list: model, date, metric."""
-    told = [formatting.run_name(line.run)]
+    parts = [formatting.run_name(line.run)]
     if line.score is not None and score:
-        told.append(formatting.number(line.score, 2))
+        parts.append(formatting.number(line.score, 2))
     if line.ended == "Failed":
-        told.append(QCoreApplication.translate("findings", "Failed"))
-    return "  ·  ".join(told)
+        parts.append(QCoreApplication.translate("findings", "Failed"))
+    return "  ·  ".join(parts)

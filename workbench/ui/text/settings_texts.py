@@ -242,15 +242,16 @@ _VALUES: dict[str, str] = {
 
 def groups(model: str) -> list[tuple[str, list[str]]]:
     """Return the translated group titles with the settings of each that a model has."""
-    own = concerns(model)
+    settings = concerns(model)
     named = {key for _, keys in _GROUPS for key in keys}
-    rest = [key for key in own if key not in named | _HIDDEN]
-    found = [
-        (QCoreApplication.translate("recipe", title), [key for key in keys if key in own]) for title, keys in _GROUPS
+    others = [key for key in settings if key not in named | _HIDDEN]
+    groups_of_model = [
+        (QCoreApplication.translate("recipe", title), [key for key in keys if key in settings])
+        for title, keys in _GROUPS
     ]
-    if rest:
-        found.append((QCoreApplication.translate("recipe", "More"), rest))
-    return [(title, keys) for title, keys in found if keys]
+    if others:
+        groups_of_model.append((QCoreApplication.translate("recipe", "More"), others))
+    return [(title, keys) for title, keys in groups_of_model if keys]
 
 
 def name(key: str) -> str:
@@ -263,8 +264,8 @@ def purpose(key: str) -> str:
 
 def reason(key: str, settings: TrainingSettings | None) -> str:
     """Return the reason for a setting's value, or its purpose if no reason is known."""
-    told = (settings.reasons if settings is not None else {}).get(key, "")
-    return formatting.translate_message(told) if told else purpose(key)
+    text = (settings.reasons if settings is not None else {}).get(key, "")
+    return formatting.translate_message(text) if text else purpose(key)
 
 
 def option(value: Any) -> str:
