@@ -17,6 +17,8 @@ import workbench
 from workbench.core import messages, problems
 from workbench.core.messages import Message, MessageModel, Text, catalog, patterns, recognize, render
 from workbench.core.runs.events import Trouble, decode, encode
+from workbench.core.runs.run import Run, write_settings
+from workbench.core.runs.training_settings import TrainingSettings
 
 ROOT = Path(workbench.__file__).parent
 FOREIGN = "text."  # prefix of texts that are only recognized
@@ -156,3 +158,18 @@ def test_render_translates_messages_and_reasons_only():
     assert "it is gone" in render(Message("ImageBroken", path="it is gone", why=inner), upper)
     assert render("A sentence that is not in the catalog.", upper) == "A sentence that is not in the catalog."
     assert render("", upper) == ""
+
+
+@pytest.mark.parametrize("damage", [None, "[]", "{", '{"batch": 3, "other": {}}', ""])
+def test_reasons_of_run_are_restored(tmp_path, damage):
+    run = Run(tmp_path / "runs" / "20261120-101500-unet")
+    run.root.mkdir(parents=True)
+    settings = TrainingSettings(model="unet", reasons={"batch": Message("plan.small_batch"), "seed": "plain"})
+    write_settings(run, settings)
+    assert json.loads(run.settings_path.read_text())["reasons"]["batch"] == catalog()["plan.small_batch"]
+    if damage is not None:
+        run.reasons_path.write_text(damage)
+    reasons = run.settings().reasons
+    assert reasons == settings.reasons and not isinstance(reasons["seed"], Message)
+    assert isinstance(reasons["batch"], Message) == (damage is None)
+    assert recognize(reasons["batch"]).id == "plan.small_batch"

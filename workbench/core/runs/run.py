@@ -200,9 +200,14 @@ def create_run(project: Project, asked: TrainingSettings) -> Run:
             raise problems.CannotWrite.of(root, error) from error
     run = Run(root)
     write_json(run.dataset_path, dataset.model_dump(mode="json"))
+    write_settings(run, settings)
+    return run
+
+
+def write_settings(run: Run, settings: TrainingSettings) -> None:
+    """Write recipe.json, and reasons.json before it, because a folder with a recipe.json is a run."""
     write_json(run.reasons_path, messages_to_json(settings.reasons))
     write_json(run.settings_path, settings.model_dump(mode="json"))
-    return run
 
 
 @dataclass(frozen=True)
