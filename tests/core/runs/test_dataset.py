@@ -24,7 +24,7 @@ def test_an_empty_project_says_so(project):
 
 def test_no_labels_and_one_label_say_so(project):
     picture, mask = scratched(np.random.default_rng(0))
-    write_png(project.picture_path("a.png"), picture)
+    write_png(project.image_path("a.png"), picture)
     with pytest.raises(problems.NoLabels):
         collect(project, "unet")
     with pytest.raises(problems.NoVerdicts):
@@ -150,7 +150,7 @@ def test_near_equal_pictures_share_a_group(project):
         for name, noise in (("xk", 0), ("qf", 1)):
             key = f"{name}{'abcdefghijkl'[i]}.png"
             picture = np.clip(base * (0.8 + 0.2 * noise) + rng.normal(0, 3, base.shape), 0, 255)
-            write_png(project.picture_path(key), picture.astype(np.uint8))
+            write_png(project.image_path(key), picture.astype(np.uint8))
             mask = np.zeros(base.shape, np.uint8)
             mask[:5, :5] = 1
             annotation.save_mask(project, key, mask)
@@ -169,7 +169,7 @@ def test_a_pin_holds_a_picture_on_its_side(project):
 
 def test_broken_pictures_are_named_and_nothing_stops(project):
     keys = fill_project(project, 8)
-    torn = project.picture_path(keys[0])
+    torn = project.image_path(keys[0])
     torn.write_bytes(torn.read_bytes()[:40])
     annotation.save_mask(project, keys[1], np.zeros((3, 3), np.uint8))
     annotation.save_mask(project, keys[2], np.full((80, 96), 9, np.uint8))
@@ -189,21 +189,21 @@ def test_a_verdict_of_a_single_picture_hinders_no_training(project):
     assert [each.key for each in dataset.skipped] == keys[:1] and "doubt" in dataset.skipped[0].why
     for key in keys[1:6]:
         annotation.save_note(project, key, annotation.Note())
-    with pytest.raises(problems.NoVerdicts, match="7 pictures in 2 kinds"):
+    with pytest.raises(problems.NoVerdicts, match="7 images with 2 different verdicts"):
         collect(project, "resnet")
 
 
 def test_few_held_out_pictures_are_said(project):
     fill_project(project, 12)
     dataset = collect(project, "unet")
-    assert dataset.of("val") and "held out" in dataset.held_out_note
+    assert dataset.of("val") and "metrics are rough" in dataset.held_out_note
 
 
 def test_one_part_alone_gives_no_score(project):
     fill_project(project, 4)
     project.file.grouping = Grouping(rule="pattern", pattern="lot(.)")
     dataset = collect(project, "unet")
-    assert not dataset.of("val", "test") and "no score" in dataset.held_out_note
+    assert not dataset.of("val", "test") and "no metrics" in dataset.held_out_note
 
 
 def test_verdicts_split_by_kind(labelled):
