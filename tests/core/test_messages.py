@@ -62,7 +62,14 @@ def test_every_entry_is_used():
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
-    assert {id for id in catalog() if not id.startswith((FOREIGN, "setting."))} - used == set()
+    assert {id for id in catalog() if not id.startswith((FOREIGN, "queue.", "setting."))} - used == set()
+
+
+def test_every_reason_of_the_label_queue_has_an_entry():
+    path = ROOT / "core" / "label_next" / "label_ranking.py"
+    kinds = set(re.findall(r'RankReason\("(\w+)"', path.read_text("utf-8")))
+    kinds |= {"missing", "missing_good", "extra", "class", "verdict", "quiet", "other"}  # chosen by expressions
+    assert kinds == {id.removeprefix("queue.") for id in catalog() if id.startswith("queue.")}
 
 
 def test_no_producer_bypasses_the_catalog():

@@ -279,13 +279,13 @@ def test_the_past_is_told_again_and_ends(begin, run, qtbot):
     [
         (-9, "", "SIGKILL"),
         (137, "", "SIGKILL"),
-        (-11, "", "crashed by signal 11"),
+        (-11, "", "crashed with signal 11"),
         (-15, "", "ended by signal 15"),
         (1, "x\nMemoryError\n", "ran out of memory"),
         (1, "ResourceExhaustedError: Out of memory error on GPU 0.\n", "out of memory"),
         (3221225477, "", "access violation"),
         (0, "", "exit code 0"),
-        (2, "  \nlast line\n\n", "last words were: last line"),
+        (2, "  \nlast line\n\n", "last output: last line"),
         (None, "", "no longer exists"),
     ],
 )

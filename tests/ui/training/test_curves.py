@@ -168,7 +168,7 @@ def test_runs_stand_beside_one_another(shown, opened, old_run, qtbot):
         item.setCheckState(Qt.CheckState.Checked)
     shown.picker.hide()
     line = shown.view.beside.lines[0]
-    assert "Other settings" in line.whole and "patch" in line.whole and "scores" not in line.whole
+    assert "Different settings" in line.whole and "patch" in line.whole and "metrics" not in line.whole
     curves = shown.curves
     qtbot.waitUntil(lambda: curves.plots["loss"].drawn("other 0") == 20, timeout=3000)
     qtbot.waitUntil(lambda: curves.plots["score"].drawn("other 0") == 1, timeout=3000)
@@ -192,7 +192,7 @@ def test_a_score_on_other_held_out_pictures_is_refused_with_the_reason(shown, op
     shown.picker.hide()
     with qtbot.waitSignal(shelf.compared_changed, timeout=5000):
         shelf.compare([other])
-    assert "scores are not put side by side" in shown.view.beside.lines[0].whole
+    assert "metrics are not compared" in shown.view.beside.lines[0].whole
     qtbot.waitUntil(lambda: shown.curves.plots["loss"].drawn("other 0") == 20, timeout=3000)
     shown.curves.redraw()
     assert shown.curves.plots["score"].drawn("other 0") == 0 and shown.curves.plots["score"].drawn("score") == 2

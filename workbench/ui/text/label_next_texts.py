@@ -9,42 +9,21 @@ from PySide6.QtCore import QCoreApplication
 from workbench.core.label_next.label_advice import LabelIssueList, LabelNextList
 from workbench.core.label_next.label_issues import LabelIssue
 from workbench.core.label_next.label_ranking import RankReason
+from workbench.core.messages import Message
 from workbench.ui.text import formatting
+from workbench.ui.text.message_translation import translate_message
 
 
 def reason_text(reason: RankReason) -> str:
-    """Return one reason as text. `patterns` corresponds to the queue's own table."""
-    fields = {
-        name: formatting.number(value) if isinstance(value, int) else value for name, value in reason.fields.items()
-    }
-    return patterns()[reason.kind].format(**fields)
+    """Return one reason as text."""
+    values = reason.fields.items()
+    fields = {name: formatting.number(value) if isinstance(value, int) else value for name, value in values}
+    return translate_message(Message(f"queue.{reason.kind}", **fields))
 
 
 def issue_text(reasons: Sequence[RankReason]) -> str:
     """Return at most two reasons, one per line."""
     return "\n".join(reason_text(reason) for reason in reasons[:2])
-
-
-def patterns() -> dict[str, str]:
-    """Return the translated pattern of each kind of reason."""
-    return {
-        "missing": QCoreApplication.translate("queue", "{name} predicted, nothing labeled"),
-        "missing_good": QCoreApplication.translate("queue", "{name} predicted, labeled as good"),
-        "extra": QCoreApplication.translate("queue", "{name} labeled, not predicted"),
-        "class": QCoreApplication.translate("queue", "{said} predicted, {labelled} labeled"),
-        "verdict": QCoreApplication.translate("queue", "{said} predicted, verdict {labelled}"),
-        "unsure_one": QCoreApplication.translate("queue", "Unsure about 1 region"),
-        "unsure": QCoreApplication.translate("queue", "Unsure about {n} regions"),
-        "between": QCoreApplication.translate("queue", "Unsure whether {said} or {other}"),
-        "rare": QCoreApplication.translate("queue", "Possibly {name}; only {n} images of it are labeled"),
-        "found": QCoreApplication.translate("queue", "Probably {name}"),
-        "unlike": QCoreApplication.translate("queue", "Unlike all labeled images"),
-        "stands": QCoreApplication.translate("queue", "Representative of about {n} similar images"),
-        "variety": QCoreApplication.translate("queue", "Different from those above it"),
-        "spot": QCoreApplication.translate("queue", "Contains a spot similar to labeled defects"),
-        "quiet": QCoreApplication.translate("queue", "No defects predicted"),
-        "other": QCoreApplication.translate("queue", "Similar to labeled images"),
-    }
 
 
 def certainty_text(issue: LabelIssue) -> str:
